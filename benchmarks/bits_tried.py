@@ -14,10 +14,12 @@ from tailguard.checks import class_called
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
 from tailguard.means.registry import MEANS as METHODS
 from tailguard.means.registry import make_method
+from tailguard.papers.audits import KINDS
 from tailguard.plans.example import SolverExample
 from tailguard.sets.registry import SETS
 from tailguard.solvers.registry import SOLVERS
 
+OF_PAPERS = {kind.name: kind() for kind in KINDS}
 MODELS = {
     name: model
     for name, model in ((name, estimator_called(name)) for name in ESTIMATORS)
@@ -39,7 +41,8 @@ def set_for(solver: str) -> Any:
     """A set that a solver takes: that of its example, but for one."""
     if solver == "doubling-localised":
         return tg.sets.Box([-1.0] * 3, [1.0] * 3)
-    return getattr(class_called(solver, SOLVERS), "example", SolverExample()).constraint
+    kind = OF_PAPERS.get(solver) or class_called(solver, SOLVERS)
+    return getattr(kind, "example", SolverExample()).constraint
 
 
 def sets() -> Iterable[Any]:

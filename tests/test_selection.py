@@ -14,7 +14,6 @@ from privacy.searches import LOSS, OneStep, candidate_at, coefficients, score_at
 from tailguard.gate import Gate
 from tailguard.noise.sources import CryptographicSource
 from tailguard.privacy.events import Gaussian, Selected
-from tailguard.privacy.guarantees import Unprotected
 from tailguard.progress import listening, tell_planned
 from tailguard.rows.arrays import make_rows
 from tailguard.selection import PlannedSolver, SelectionGate, selection_coordinates
@@ -44,8 +43,7 @@ def odd(before=None):
 def private_gate(event=EVENT):
     """A gate whose noise is private, over records that a worst pair has."""
     rows = make_rows(np.ones((16, 1)), np.zeros(16), loss=LOSS)
-    nothing = Unprotected(tg.ApproxDP(1.0, 1e-6))
-    gate = SelectionGate(rows, guarantee=nothing, source=CryptographicSource())
+    gate = SelectionGate(rows, guarantee=tg.ApproxDP(20.0, 1e-6), source=CryptographicSource())
     gate.reserve(event, coordinates=selection_coordinates([odd()], event))
     return gate
 

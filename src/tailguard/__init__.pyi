@@ -1,4 +1,3 @@
-from tailguard import baselines as baselines
 from tailguard import datasets as datasets
 from tailguard import losses as losses
 from tailguard import papers as papers

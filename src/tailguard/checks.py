@@ -13,10 +13,13 @@ from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from tailguard.names.printable import printable
+
 T = TypeVar("T")
 
 # A message has room for so many characters of a text, and so many parts of a tuple.
 LONGEST, MOST_SHOWN = 60, 5
+LONGEST_NAME = 200  # a name is for people to read and to type
 BRACKETS: dict[type, str] = {tuple: "({})", list: "[{}]"}
 
 
@@ -34,6 +37,9 @@ class BudgetWarning(UserWarning):
 
 class TailguardError(ValueError):
     """Base of every error that tailguard raises on purpose."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(printable(each) if isinstance(each, str) else each for each in args))
 
 
 class InputError(TailguardError):
@@ -271,6 +277,21 @@ def check_choice(name: str, value: T, allowed: Collection[T]) -> T:
     return value
 
 
+def check_text(name: str, value: object) -> str:
+    """Return a text that a file can hold, and that people can read and type.
+
+    Examples
+    --------
+    >>> check_text("key", 2026)
+    Traceback (most recent call last):
+    tailguard.checks.InputError: key must be a text of 1 to 200 signs; got 2026.
+    """
+    held = isinstance(value, str) and value == value.encode(errors="ignore").decode()
+    if not isinstance(value, str) or not held or not 0 < len(value) <= LONGEST_NAME:
+        raise InputError(f"{name} must be a text of 1 to {LONGEST_NAME} signs; got {shown(value)}.")
+    return value
+
+
 def check_boolean(name: str, value: object) -> bool:
     """Return ``value`` if it is True or False, and nothing that merely passes for one.
 
@@ -341,7 +362,7 @@ def warn_before_spending(*sentences: str) -> None:
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").startswith("tailguard."):
         frame, level = frame.f_back, level + 1  # to the first line that is not of this library
-    for sentence in sentences:
+    for sentence in map(printable, sentences):
         warnings.warn(sentence, BudgetWarning, stacklevel=level)
 
 

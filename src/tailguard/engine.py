@@ -200,7 +200,12 @@ def run(
         with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
             weak = weak_promise(whole.guarantee, plan.problem.n_rows)
             warn_before_spending(*plan.warnings, *weak)
-            gate.reserve(whole.event, coordinates=coordinates, run=(solver, whole))
+            gate.reserve(
+                whole.event,
+                coordinates=coordinates,
+                run=(solver, whole),
+                unprotected=whole.printed,
+            )
             tell_planned(sum(stage.times * stage.n_blocks for stage in whole.stages))
             records = () if check is None else (check.ask(gate),)
             solution = replace(solver.run(plan, gate), plan=whole)

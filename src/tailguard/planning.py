@@ -15,26 +15,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tailguard.checks import InputError, check_choice, check_integer, check_positive
+from tailguard.checks import InputError, check_choice, check_integer, check_positive, require
 from tailguard.estimators.registry import ESTIMATORS
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
 from tailguard.moments import Moment, check_moment
-from tailguard.papers.common.theorem import SHAPE
-from tailguard.papers.ranking import THEOREMS, Ranking, rank
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.solvers.limits import typical_curvature
 from tailguard.solvers.registry import make_solver, solver_for
+from tailguard.wing import wing
 
-FACTS = (*SHAPE, "row_limit", "growth_constant", "n_nonzero", "gradient_bound")
+FACTS = (
+    *("strong_convexity", "smoothness", "row_limit", "growth_constant", "n_nonzero"),
+    "gradient_bound",
+)
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
 LARGEST_DIAMETER = 1e100  # so that squares are in the range of floats
 MOST_ROWS = 2**63 - 1  # more are in no array
 MOST_COLUMNS = 10**6  # each has its units: a plan takes 3 seconds (measured)
-TASKS = ("mean", *THEOREMS, *LOSSES)
+TASKS = ("mean", "convex", "strongly-convex", "sparse", *LOSSES)
 """What a plan can be made for: a mean, a kind of risk, or a loss of the estimators."""
 
 
@@ -202,12 +204,8 @@ def plan(
     Examples
     --------
     >>> import tailguard as tg
-    >>> advice = tg.plan(
-    ...     "convex", n_rows=100_000, n_features=5, guarantee=tg.ZCDP(0.1),
-    ...     moment=tg.Moment(2.0, 5.0, kind="norm"), diameter=2.0, smoothness=1.0,
-    ... )
-    >>> advice.recommended.method in {candidate.method for candidate in advice.candidates}
-    True
+    >>> tg.plan("squared", n_rows=100_000, n_features=5, guarantee=tg.ZCDP(0.1)).recommended.method
+    'tg.LinearRegression'
     """
     check_choice("task", task, TASKS)
     promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
@@ -227,51 +225,39 @@ def plan(
     notes: list[str] = []
     if task in LOSSES:
         found, refusals, notes = _default(task, n_rows, n_features, promise)
-        wanted = THEOREMS["convex"] if moment and diameter else ()
+        kind = "convex" if moment and diameter else None
     else:
-        wanted = THEOREMS[task]
+        kind = task
     if task == "sparse" and "n_nonzero" in facts:
         kept = int(facts["n_nonzero"])
         found.append(_sparse_candidate(n_rows, n_features, promise, kept))
-        wanted = wanted if moment and diameter else ()
-    if wanted and (moment is None or diameter is None):
+        kind = kind if moment and diameter else None
+    if kind and (moment is None or diameter is None):
         raise InputError(
             f"{'n_nonzero, or ' * (task == 'sparse')}moment and diameter must be given for task "
             f"{task!r}, such as moment=tg.Moment(2.0, 1.0, kind='norm') and diameter=2.0."
         )
-    if wanted:
-        assert moment is not None  # refused above
-        assert diameter is not None
+    if kind and (papers := wing("ranking")):
         sizes = n_rows, n_features, promise
-        ranking = rank(wanted, *sizes, moment=moment, diameter=diameter, facts=facts)
-        notes += _ranking_notes(ranking, alone=not found)
-        unit = "units of the risk and its gradient"
-        found += [
-            Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, unit)
-            for name, theorem, excess in ranking.found
-        ]
+        ranking = papers.rank(kind, *sizes, moment=moment, diameter=diameter, facts=facts)
+        notes += ranking.notes(alone=not found)
+        found += [_of_theorem(*each) for each in ranking.found]
         refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
+    require(
+        bool(found or refusals),
+        "task must be 'mean' or a loss: theorems are in tailguard.papers, which is not installed; "
+        f"got {task!r}.",
+    )
     if not found:
         missing = "" if task in LOSSES else "task must have a method here, and has none; "
         raise InputError(missing + refusals[0][1])
     return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), tuple(notes))
 
 
-def _ranking_notes(ranking: Ranking, *, alone: bool) -> list[str]:
-    """Say how theorems were ranked, and what stands before them."""
-    first = "the default method comes first; its error is in other units than those of theorems."
-    notes = [] if alone else [first]
-    if alone and ranking.idle:
-        notes.append(
-            "no method saves half of the excess of a point that is chosen without records: the "
-            f"centre of the set has {ranking.centre:.3g} in the model."
-        )
-    notes.append(
-        f"theorems are ranked by one model, a quadratic risk of curvature {ranking.curvature:.3g} "
-        "with the planned noise and no bias; the bound that explain() shows is each one's own, "
-        "which is larger."
-    )
-    return notes
+def _of_theorem(name: str, theorem: Any, excess: float) -> Candidate:
+    unit = "units of the risk and its gradient"
+    noise = theorem.noise_std
+    return Candidate(f"tg.papers.{name}", excess, theorem.n_passes, noise, unit)
 
 
 def _check_facts(facts: Mapping[str, float]) -> None:

@@ -14,7 +14,6 @@ from tailguard.means.registry import make_method
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Laplace
-from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.counts import CountBelow
 from tailguard.rows.arrays import make_rows
 
@@ -22,8 +21,8 @@ QUERY, ROWS = CountBelow(tuple(range(400))), make_rows(np.zeros((20, 400)))
 
 
 def told(kind, stage):
-    gate = kind.of(ROWS, guarantee=Unprotected(tg.GDP(1.0)), seed=0)
-    gate.reserve(stage.event, coordinates=400)
+    gate = kind.of(ROWS, guarantee=tg.GDP(1.0), seed=0)
+    gate.reserve(stage.event, coordinates=400, unprotected=True)
     gate.ask(QUERY, np.ones(400), stage)
     return gate
 
@@ -50,10 +49,10 @@ def test_mutants_book_what_was_asked_and_add_less_noise(stage):
 @pytest.mark.parametrize("kind", [AttackedGate, *MUTANTS.values()])
 def test_answers_that_are_booked_once_are_as_those_that_are_asked_one_by_one(kind):
     stage = once(1.0)
-    gates = [kind.of(ROWS, guarantee=Unprotected(tg.GDP(1.0)), seed=0) for _ in range(2)]
-    gates[0].reserve(stage.event, coordinates=400)
+    gates = [kind.of(ROWS, guarantee=tg.GDP(1.0), seed=0) for _ in range(2)]
+    gates[0].reserve(stage.event, coordinates=400, unprotected=True)
     gates[0].ask_often(QUERY, np.ones(400), stage, 3)
-    gates[1].reserve(once(3**0.5).event, coordinates=1200)
+    gates[1].reserve(once(3**0.5).event, coordinates=1200, unprotected=True)
     for _ in range(3):
         gates[1].ask(QUERY, np.ones(400), stage)
     assert np.array_equal(gates[0].heard, gates[1].heard)

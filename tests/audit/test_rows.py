@@ -2,12 +2,12 @@
 
 import pytest
 
+from support.solvers import SOLVERS
 from tailguard.audit import cases
 from tailguard.audit.cases import POWER
 from tailguard.audit.suite import LONG, PUBLIC, QUICK, audit_row, run_audit
 from tailguard.means.registry import MEANS
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
-from tailguard.solvers.registry import SOLVERS
 
 FALSE_ALARM = 1e-5
 # One of every way to read a release; the others are for `tailguard audit` and `make audit`.

@@ -14,6 +14,7 @@ from pyarrow import parquet
 
 import tailguard as tg
 from support.problems import problem_for
+from support.solvers import SOLVERS, make_solver
 from support.targets import FREE, takes_labels, target_for
 from tailguard.checks import BudgetError, InputError
 from tailguard.engine import run
@@ -22,7 +23,6 @@ from tailguard.means.registry import MEANS
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.books import MemoryBooks
 from tailguard.rows.arrays import ArrayRows, make_rows
-from tailguard.solvers.registry import SOLVERS, make_solver
 
 N_ROWS = 3_000
 PROMISE = tg.ApproxDP(8.0, 1e-3)

@@ -1,6 +1,8 @@
 """``tailguard fit``, end to end, from CSV and from Parquet."""
 
+import errno
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -161,8 +163,13 @@ def test_text_labels_are_the_declared_classes(csv_file, columns, tmp_path, call)
     assert written["coef"] == model.coef_.tolist()
 
 
-def test_a_full_disk_is_one_sentence(csv_file, call):
-    answer = call("fit", csv_file, *FITS["linear"], *PRIVACY, "--out", "/dev/full")
+def test_a_full_disk_is_one_sentence(csv_file, call, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    out = tmp_path / "model.json"
+    answer = call("fit", csv_file, *FITS["linear"], *PRIVACY, "--out", out)
     assert (answer.code, answer.out) == (2, "")
     assert answer.err == "Error: --out could not be written: No space left on device.\n"
 

@@ -14,11 +14,10 @@ import tailguard as tg
 from support.oracles import wide_oracle
 from support.problems import problem_for
 from support.registered import ESTIMATORS
+from support.solvers import SOLVERS, make_solver
 from support.spy import gate_over
-from support.theorems import CASES
 from tailguard.means.registry import MEANS
 from tailguard.solvers.oracles import ORACLES
-from tailguard.solvers.registry import SOLVERS, make_solver
 
 N_ROWS = 3_000
 PROMISE = tg.ApproxDP(8.0, 1e-3)
@@ -140,14 +139,3 @@ def test_descent_on_a_mean_of_sorted_gradients_goes_where_it_goes_on_shuffled_on
     shuffled, *others = excess_risks(solver, problem, X, y, orders, tg.ApproxDP(19.0, 1e-3))
     assert shuffled < 0.5
     assert_as_good(others, shuffled, slack=0.01)
-
-
-@pytest.mark.audit
-@pytest.mark.parametrize("name", CASES)
-def test_a_theorem_fits_sorted_records_as_well_as_shuffled_ones(name):
-    X, y = regression(noise=0.5, n_rows=4_000)
-    orders = (np.arange(len(X)), *sorted_by_each(*X.T, y))
-    case = CASES[name]
-    solver, problem = case.theorem(len(X), 3).solver, case.problem(len(X), 3)
-    shuffled, *others = excess_risks(solver, problem, X, y, orders, case.guarantee)
-    assert_as_good(others, shuffled, slack=0.2)

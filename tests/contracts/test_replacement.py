@@ -17,10 +17,10 @@ from support import hostile
 from support.hostile import object_array
 from support.problems import example_of
 from support.registered import ESTIMATORS
+from support.solvers import SOLVERS, make_solver
 from support.targets import takes_labels, target_for
 from tailguard.means.registry import MEANS
 from tailguard.rows.arrays import make_rows
-from tailguard.solvers.registry import SOLVERS
 from tailguard.tables import encode_labels, to_matrix, to_matrix_or_vector, to_vector
 
 CELLS = hostile.cells(500)
@@ -171,7 +171,8 @@ def mean_with(method, places):
 def solved_with(solver, places):
     X, y, _ = spoiled("minimize", places)
     ball = example_of(solver).constraint
-    solved = tg.minimize(tg.losses.Huber(), X, y.tolist(), **BUDGET, constraint=ball, solver=solver)
+    told = {**BUDGET, "constraint": ball, "solver": make_solver(solver)}
+    solved = tg.minimize(tg.losses.Huber(), X, y.tolist(), **told)
     return [solved.coef.tobytes(), solved.certificate.to_json()]
 
 
@@ -183,7 +184,6 @@ CALLS = {
     "predict": lambda X: tg.LinearRegression(**BUDGET).fit(SQUARE, np.ones(90)).predict(X),
     "tg.mean": lambda X: tg.mean(X, **BUDGET),
     "tg.minimize": lambda X: tg.minimize(tg.losses.Huber(), X, [0.0, 1.0], **BUDGET),
-    "robust_mean": tg.baselines.robust_mean,
 }
 
 

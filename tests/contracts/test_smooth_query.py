@@ -19,7 +19,6 @@ from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Approximate, Gaussian, Parallel, ZeroConcentrated
-from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.registry import SMOOTH_QUERIES
 from tailguard.rows.arrays import make_rows
@@ -30,12 +29,12 @@ every_example = pytest.mark.parametrize("name", EXAMPLES)
 
 def gate_over(example, data, seed=1):
     rows = make_rows(data[:, :N_FEATURES].copy(), data[:, -1].copy(), loss=example.loss)
-    return Gate(rows, guarantee=Unprotected(tg.GDP(1.0)), source=SimulationSource(seed))
+    return Gate(rows, guarantee=tg.GDP(1.0), source=SimulationSource(seed))
 
 
 def ask(example, data, seed=1):
     gate = gate_over(example, data, seed)
-    gate.reserve(example.calibration().event)
+    gate.reserve(example.calibration().event, unprotected=True)
     return gate, gate.ask(example.query, example.state, smooth(example.event))
 
 
@@ -147,7 +146,7 @@ def test_a_block_can_be_asked_and_costs_its_records_only(name):
     gate = gate_over(example, data)
     halves = gate.partition("halves", 2)
     event = example.calibration().event
-    gate.reserve(Parallel("halves", 0, event))
+    gate.reserve(Parallel("halves", 0, event), unprotected=True)
     answers = [
         gate.ask(example.query, example.state, smooth(example.event), block=block)
         for block in halves

@@ -11,12 +11,13 @@ import pytest
 
 import tailguard as tg
 from support.problems import example_of, problem_for, promises, refusal_of
+from support.solvers import SOLVERS, make_solver
 from support.spy import GENEROUS, gate_over, spent_mu
 from tailguard.checks import BudgetError
 from tailguard.plans.problem import Problem
 from tailguard.privacy.accounting.solve import spent_share
 from tailguard.privacy.events import Composed, Repeated
-from tailguard.solvers.registry import SOLVERS, make_solver, solver_for
+from tailguard.solvers.registry import solver_for
 
 N_ROWS = 300
 # Histograms that columns whose size is not seen are not asked for, or need not be.

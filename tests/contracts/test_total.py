@@ -13,10 +13,10 @@ import tailguard as tg
 from support.extremes import KINDS, UNITS, in_units, records, survive
 from support.problems import example_of, promises
 from support.registered import examples_of
+from support.solvers import SOLVERS, make_solver
 from tailguard.losses.registry import LOSSES
 from tailguard.means.registry import MEANS
 from tailguard.plans.problem import Problem
-from tailguard.solvers.registry import SOLVERS
 
 ENDS = (1e-100, 1e100)
 EXTREMES = {
@@ -84,7 +84,7 @@ def run_of(solver, seed, loss):
     own = example_of(solver).constraint
     allowed = BALLS if isinstance(own, tg.sets.BoundedSet) else (own,)
     constraint = allowed[rng.integers(len(allowed))]
-    how = {"seed": seed, "solver": solver, "constraint": constraint}
+    how = {"seed": seed, "solver": make_solver(solver), "constraint": constraint}
     return fit(loss, kind, units, guarantee, intercept=constraint is None, **how)
 
 

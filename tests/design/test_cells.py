@@ -53,7 +53,7 @@ def marks_of(table, *args, loss=None, classes=None, **how):
 
 
 @pytest.mark.parametrize(
-    ("cell", "kind"), CELLS, ids=lambda part: f"{type(part).__name__} {part!r}"[:40]
+    ("cell", "kind"), CELLS, ids=lambda part: f"{type(part).__name__} {str(part)[:16]}"
 )
 def test_a_cell_is_a_number_or_empty_or_anything_else(cell, kind):
     assert kinds(cell_marks([1.0, cell, "x"])) == [NUMBER, kind, OTHER]

@@ -14,20 +14,21 @@ LEVELS = {
     **{"ledger": 3, "rows": 4, "queries": 5, "gate": 6, "scaling": 7, "solvers": 8},
     **{"tables": 2, "planning": 12, "estimators": 11, "datasets": 11, "cli": 13, "audit": 12},
     **{"array_types": 0, "quiet": 1, "machine_code": 1, "missing": 2, "moments": 2, "means": 10},
-    **{"baselines": 11, "reproduce": 12},
+    **{"wing": 0, "papers": 14},
     **{"schema": 2, "design": 3, "sources": 4, "checkpoint": 4, "progress": 1},
-    **{"__main__": 14, "plans": 5, "engine": 7, "papers": 9, "names": 0},
+    **{"__main__": 15, "plans": 5, "engine": 7, "names": 0},
     **{"selection": 8, "search": 12},
 }
 LEANS_ONLY_ON = {"datasets": {"array_types", "checks"}}
 BEHIND_THE_WALL = {
     *("plans", "engine", "scaling", "solvers", "papers", "planning", "means", "estimators"),
-    *("reproduce", "search"),
+    "search",
 }
 PAST_THE_WALL = {"rows", "kernels", "noise"}
 DRAWS = re.compile(r"(random|secrets|numpy\.random|os\.urandom)(\.|$)|.*\.rvs$")
 PAPER = re.compile(r"[A-Z][\w'-]+,? (et al\.?,? )?\(?(1[89]|20)\d\d\b")
-ASKS_THE_CLASS = BEHIND_THE_WALL | {"queries", "gate", "baselines"}
+ASKS_THE_CLASS = BEHIND_THE_WALL | {"queries", "gate"}
+SIMULATES = ("tailguard.noise", "tailguard.datasets", "tailguard.papers.instances")
 TELLING = re.compile(r"(\w+\.)*link(\.name|\.value|\(.*\))?")  # one that answers by its members
 TOLD_BY_CLASS = {"loss", "constraint", "solver", "query"}  # what should answer by its methods
 # Their proofs cover exact classes, and no others.
@@ -102,6 +103,17 @@ def arrows(modules):
                 yield f"{m.name} leans on {room or 'the whole package'}"
 
 
+def wing(modules):
+    """The core works without the papers: one module names them, and loads them when asked."""
+    for m in modules:
+        if m.room in {"papers", "wing"}:
+            continue
+        named = {n.value for n in ast.walk(m.tree) if isinstance(n, ast.Constant)} - {m.text}
+        imported = {full for full in m.imports.values() if full.startswith("tailguard.papers")}
+        if words := sorted(imported | (named & {"tailguard.papers"})):
+            yield f"{m.name} names the wing: {', '.join(words)}"
+
+
 def cycles(modules):
     names, graph = {m.name for m in modules}, {}
     for m in modules:
@@ -121,7 +133,7 @@ def wall(modules):
 def randomness(modules):
     for m in modules:
         used = {*m.imports.values(), *(m.dotted(node) for node in ast.walk(m.tree))}
-        if m.room not in {"noise", "datasets"} and (drawn := list(filter(DRAWS.match, used))):
+        if not m.name.startswith(SIMULATES) and (drawn := list(filter(DRAWS.match, used))):
             yield f"{m.name} may not draw: {drawn}"
 
 
@@ -308,7 +320,9 @@ def listed_twice(modules):
 
 def papers(modules):
     for m in modules:
-        kind = re.search(r"\.(queries|solvers|papers|accountants)\.(?!base$|registry$)", m.name)
+        kind = re.search(
+            r"\.(queries|solvers|papers|accountants)\.(?!base$|registry$|reproduce)", m.name
+        )
         doer = re.search(r"def (calibrate|plan|compose)\(|^class \w+\(", m.text, re.M)
         if kind and doer and not PAPER.search(str(ast.get_docstring(m.tree))):
             yield f"{m.name} names no paper"

@@ -31,7 +31,6 @@ from tailguard.privacy.events import (
     Sampled,
     ZeroConcentrated,
 )
-from tailguard.privacy.guarantees import Unprotected
 
 DELTA = 1e-6
 RNG = np.random.default_rng(0)
@@ -203,9 +202,9 @@ def test_totals_after_the_fact_are_no_filter_and_are_not_used_as_one():
     assert not all(admitted)
 
 
-def test_what_promises_nothing_is_no_cap():
+def test_what_is_no_promise_is_no_cap():
     with pytest.raises(InputError, match="guarantee must be an ApproxDP, PureDP, ZCDP or GDP"):
-        Cap(Unprotected(tg.ZCDP(0.5)))
+        Cap(0.5)
 
 
 def test_what_is_kept_for_failures_is_taken_off_delta():

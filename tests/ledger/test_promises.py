@@ -143,3 +143,18 @@ def test_what_a_run_released_is_told_once(ledger):
         run.record(Release("slope", "Mean", "gaussian", "l2", sensitivity=2.0, noise_std=8.0))
     run.settle()
     assert ledger.lines() == before
+
+
+def test_a_run_that_goes_on_from_its_end_may_say_nothing_else(ledger):
+    told = Release("slope", "Mean", "gaussian", "l2", sensitivity=2.0, noise_std=8.0)
+    for releases in ((told,), (told,), ()):
+        run = ledger.resumed("3f", start=None)
+        run.reserve(Gaussian(0.25))
+        for release in releases:
+            run.record(release)
+        if releases:
+            run.settle()
+        else:
+            with pytest.warns(tg.BudgetWarning, match="must be told once .* entry 3 says someth"):
+                run.settle()
+        assert len(ledger.lines()) == 3

@@ -2,6 +2,7 @@
 
 import math
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,6 @@ from scipy.stats import norm
 
 import tailguard as tg
 from ledger.test_lines import written_anew
-from support.releases import RELEASES
 from tailguard.checks import BudgetError, InputError, ReleaseError
 from tailguard.gate import Gate
 from tailguard.ledger.cap import Cap, within_filter
@@ -122,14 +122,31 @@ def test_a_release_or_a_reservation_after_settling_is_refused(ledger):
         assert ledger.lines() == before
 
 
+MEAN = Release("mean", "Mean", "gaussian", "l2", sensitivity=1.0, noise_std=4.0)
+SMOOTH = {"smoothness": 0.01, "shift": 0.1, "calibration": "tight", "coordinates": 2}
+HALVES = {"map_blocks": 2}
+SECRET = {"map_blocks": 4, "map_order": "shuffled"}
+SAMPLE = {"sample_rows": 3, "of_rows": 12}
+PEELED = {"n_selected": 3, "n_free": 1}
 # What a run may do besides Gaussian sums over all records.
-OTHERS = ["arsinh", "laplace", "sampled", "peeled gaussian", "block", "secret", "every block"]
+OTHERS = {
+    "arsinh": Release("mean", "Mean", "arsinh-normal", "linf", None, None, parameters=SMOOTH),
+    "laplace": Release("count", "Count", "laplace", "l1", 1.0, 4.0),
+    "sample": replace(MEAN, mechanism="sampled-gaussian", parameters=SAMPLE),
+    "peeling": Release("step", "Step", "peeled-gaussian", "linf", 1.0, 4.0, parameters=PEELED),
+    "block": replace(MEAN, block_map="halves", block=1),
+    "every block": replace(MEAN, block_map="halves", parameters=HALVES),
+    "secret": replace(MEAN, block_map="secret", block=0, parameters=SECRET),
+}
+BEST = replace(
+    MEAN, mechanism="selected-gaussian", parameters={"law": "poisson", "mean_tries": 5.0}
+)
 WIDE = {"epsilon": 8.0, "delta": 1e-5}
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_priced_as_a_whole_stays_charged_once_it_has_begun(tmp_path, name):
-    other = RELEASES[name]
+    other = OTHERS[name]
     both = Composed((Gaussian(0.5), Shuffled(0.25, 4) if name == "secret" else other.event()))
     for number, releases in enumerate([(USABLE,), (USABLE, other)]):
         ledger = Ledger(tmp_path / f"{number}.sqlite", "claims", **WIDE)
@@ -142,8 +159,7 @@ def test_what_is_priced_as_a_whole_stays_charged_once_it_has_begun(tmp_path, nam
 
 
 def test_a_search_is_final_once_its_tries_have_begun(tmp_path):
-    event, begun = RELEASES["selected"].event(), (USABLE, RELEASES["selected"])
-    event = Composed((Gaussian(0.1), event))
+    event, begun = Composed((Gaussian(0.1), BEST.event())), (USABLE, BEST)
     for number, (releases, stopped_early, lines) in enumerate(
         [
             (begun, False, 3),
@@ -271,14 +287,6 @@ def test_only_the_whole_of_such_a_cap_is_planned_so(ledger, tmp_path):
         (whole, None),
     ]:
         assert within_filter(asked, held) == asked
-
-
-def test_a_theorem_keeps_the_guarantee_that_it_states(ledger):
-    theorem = tg.papers.kamath2022.convex(
-        guarantee=tg.ApproxDP(**CAP), moment=tg.Moment(2.0, 9.0), diameter=2.0
-    )
-    found = theorem.minimize(tg.losses.Huber(1.0), X, X[:, 0], ledger=ledger)
-    assert found.certificate.guarantee == tg.ApproxDP(**CAP)
 
 
 STAGE = Stage("usable", "how many records can be used", mu=0.0125, times=1, size=1)
@@ -455,7 +463,7 @@ FORGED = {
     "less": {"charged": Composed((Gaussian(1e-4),)).to_dict()},
     "nothing": {"charged": Composed(()).to_dict()},
     "fewer releases": {"releases": []},
-    "a release beside": {"releases": [USABLE.to_dict(), RELEASES["laplace"].to_dict()]},
+    "a release beside": {"releases": [USABLE.to_dict(), OTHERS["laplace"].to_dict()]},
 }
 
 

@@ -78,7 +78,7 @@ def test_a_second_fit_of_an_object_warns_once_of_what_both_cost():
 
 
 def test_the_warning_follows_from_public_numbers_alone():
-    model, other = tg.HuberRegression(**FIT), tg.HuberRegression(**FIT)
+    model, other = (tg.HuberRegression(**FIT, on_unusable="fit") for _ in range(2))
     said = []
     for each, y in ((model, Y), (other, np.full(Y.shape, np.nan))):
         each.fit(X, y)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import tailguard as tg
-from support.theorems import CASES
+from papers.support.theorems import CASES
 from tailguard.papers.common.convex import MORE_STEPS
 from tailguard.papers.common.steps import whole_steps
 from tailguard.papers.kamath2022 import parameters as kamath2022
@@ -45,7 +45,7 @@ def wide(name, **options):
 @every_convex
 @pytest.mark.parametrize("build", [theorem, wide])
 def test_tight_noise_never_takes_fewer_steps_nor_predicts_more(name, build):
-    tight, paper = build(name), build(name, calibration="paper")
+    tight, paper = build(name), build(name, calibration="printed")
     assert tight.solver.n_steps >= paper.solver.n_steps
     alike = build(name, n_steps=paper.solver.n_steps)
     assert tight.bound <= alike.bound * (1.0 + 1e-12)
@@ -62,7 +62,7 @@ def test_steps_that_are_told_are_taken_and_nothing_is_said_of_them(name):
 
 @every_convex
 def test_the_rule_is_said_where_it_is_followed(name):
-    printed = wide(name, calibration="paper")
+    printed = wide(name, calibration="printed")
     assert MORE_STEPS not in printed.deviations
     follows = name not in ("wang2020.smoothed_convex", "zhao2024.convex")
     assert (MORE_STEPS in wide(name).explain()) == follows
@@ -72,7 +72,7 @@ def test_the_rule_is_said_where_it_is_followed(name):
 def test_clamped_descent_over_many_columns_takes_more_than_one_step(epsilon, n_steps):
     guarantee = tg.ApproxDP(epsilon, 1.1e-5)
     tight = wide("kamath2022.convex", guarantee=guarantee)
-    paper = wide("kamath2022.convex", guarantee=guarantee, calibration="paper")
+    paper = wide("kamath2022.convex", guarantee=guarantee, calibration="printed")
     assert (paper.solver.n_steps, tight.solver.n_steps) == (1, n_steps)
     step = 2.0 / (REACH["gradient_bound"] * math.sqrt(n_steps))
     assert tight.solver.step_size == pytest.approx(step)
@@ -85,7 +85,7 @@ def test_the_range_ends_where_the_noise_of_a_step_is_the_printed_one(name, monke
         "tailguard.papers.common.convex._bound", lambda facts, step, steps, *rest: -steps
     )
     few = {"guarantee": tg.ApproxDP(0.5, 1e-5), "n_rows": 20_000, "n_features": 10}
-    tight, paper = theorem(name, **few), theorem(name, **few, calibration="paper")
+    tight, paper = theorem(name, **few), theorem(name, **few, calibration="printed")
     printed = paper.solver.n_steps
     assert tight.noise_std <= paper.noise_std * math.sqrt(1.0 + 1.0 / printed)
     if printed > 1 and tight.solver.n_steps < 1000 and MORE_STEPS in tight.deviations:
@@ -95,11 +95,11 @@ def test_the_range_ends_where_the_noise_of_a_step_is_the_printed_one(name, monke
 
 def test_printed_steps_are_those_of_the_formulas():
     known = {"n_rows": 32_561, "n_features": 123, **REACH}
-    paper = wide("tao2022.convex", calibration="paper")
+    paper = wide("tao2022.convex", calibration="printed")
     threshold = paper.solver.oracle.parameters["threshold"]
     count = tao2022.convex_steps(**known, threshold=threshold, epsilon=4.0)
     assert paper.solver.n_steps == whole_steps(count) == 173
-    paper = wide("kamath2022.convex", calibration="paper")
+    paper = wide("kamath2022.convex", calibration="printed")
     threshold = paper.solver.oracle.parameters["threshold"]
     rho = WIDE["guarantee"].gaussian_mu() ** 2 / 2.0
     count = kamath2022.convex_steps(**known, threshold=threshold, rho=rho)
@@ -112,6 +112,6 @@ def test_printed_steps_are_those_of_the_formulas():
 def test_printed_noise_counts_the_groups_that_are_formed(n_rows, n_features, n_groups):
     """The rule of Theorem B.8 asks for more groups than there are records of the first two."""
     sizes = {"n_rows": n_rows, "n_features": n_features, "guarantee": tg.GDP(1.0)}
-    paper = theorem("kamath2022.convex_with_probability", **sizes, calibration="paper")
+    paper = theorem("kamath2022.convex_with_probability", **sizes, calibration="printed")
     assert paper.solver.oracle.parameters["n_groups"] == n_groups
     assert 3.3 < 1.0 / paper.spent.mu < 4.0 + 1e-9

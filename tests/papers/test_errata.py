@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.papers.solvers.gradient_facts import GradientFacts
+from tailguard.papers.solvers.phases import equal_sizes
+from tailguard.papers.solvers.printed_schedule import PrintedSchedule
 from tailguard.papers.tao2022 import bounds as tao2022
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.xu2025.setting import DoubledNorms
 from tailguard.privacy.accounting.gaussian import delta_of
-from tailguard.solvers.gradient_facts import GradientFacts
-from tailguard.solvers.phased.phases import equal_sizes
-from tailguard.solvers.phased.printed_schedule import PrintedSchedule
 
 log, sqrt = math.log, math.sqrt
 
@@ -146,7 +146,7 @@ def test_e64_a_strong_convexity_of_lambda_is_a_growth_of_half_of_it():
     risk = 3.0 / 2.0 * grid**2  # strongly convex with 3
     growth = (risk[grid != 0] / grid[grid != 0] ** 2).min()
     assert growth == pytest.approx(1.5)
-    assert tg.datasets.growth_constant(2.0) == pytest.approx(0.5)
+    assert tg.papers.instances.growth_constant(2.0) == pytest.approx(0.5)
     assert max(22_696, 32_561, 24_692) < 35_000
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import tailguard as tg
+from papers.support.theorems import CASES, GUARANTEE, N_FEATURES, N_ROWS, heavy_records
 from support.spy import gate_over
-from support.theorems import CASES, GUARANTEE, N_FEATURES, N_ROWS, heavy_records
 from tailguard.queries.units import Units
 
 PAGE = (Path(__file__).parents[2] / "docs" / "papers.md").read_text()
@@ -141,7 +141,9 @@ class TestPrintedParameters:
     def test_zhao(self):
         moment = tg.Moment(2.0, 1.0, kind="directional")
         arguments = {"moment": moment, "diameter": 1.0, "smoothness": 1.0}
-        theorem = tg.papers.zhao2024.convex(10**4, 10, GUARANTEE, calibration="paper", **arguments)
+        theorem = tg.papers.zhao2024.convex(
+            10**4, 10, GUARANTEE, calibration="printed", **arguments
+        )
         assert theorem.solver.n_steps == 40
         clip_norm = theorem.solver.oracle.parameters["clip_norm"]
         assert clip_norm == pytest.approx(63.729, rel=1e-4)
@@ -151,7 +153,7 @@ class TestPrintedParameters:
         arguments = {"moment": moment, "diameter": 4.0, "smoothness": 1.0}
         tight, paper = (
             tg.papers.wang2020.smoothed_convex(10**6, 5, GUARANTEE, calibration=mode, **arguments)
-            for mode in ("tight", "paper")
+            for mode in ("tight", "printed")
         )
         rho = (math.sqrt(1.0 + math.log(1e5)) - math.sqrt(math.log(1e5))) ** 2
         assert paper.solver.n_steps == round((4.0 * math.sqrt(10**6 * rho) / 5.0) ** (2.0 / 3.0))
@@ -182,7 +184,7 @@ OF_LESS_NOISE = re.compile(
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.prints])
 def test_no_deviation_speaks_of_less_noise_where_the_printed_one_is_added(name):
     case = CASES[name]
-    printed = case.theorem(calibration="paper", unsafe_reproduction=case.unsafe)
+    printed = case.theorem(calibration="printed")
     assert printed.deviations
     assert [line for line in printed.deviations if OF_LESS_NOISE.search(line)] == []
     tight = case.theorem().deviations
@@ -193,7 +195,7 @@ def test_no_deviation_speaks_of_less_noise_where_the_printed_one_is_added(name):
 
 @pytest.mark.parametrize("name", FOLLOWS)
 def test_the_printed_scale_is_not_said_to_be_smooth_nor_private(name):
-    options = {"calibration": "paper", "unsafe_reproduction": True}
+    options = {"calibration": "printed"}
     printed, tight = CASES[name].theorem(**options), CASES[name].theorem()
     assert "needed for privacy: nothing" in tight.explain()
     assert re.search(r"differs from the paper: the scale .* is .*smooth", tight.explain())

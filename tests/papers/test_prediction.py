@@ -9,8 +9,8 @@ from tailguard.papers.common.prediction import (
     localised_excess,
     released_excess,
 )
+from tailguard.papers.solvers.acceleration import accelerate, step_parameter
 from tailguard.sets.whole_space import WholeSpace
-from tailguard.solvers.acceleration import accelerate, step_parameter
 
 N_RUNS = 20_000  # a spread of 1 percent of a mean square
 

@@ -1,6 +1,6 @@
 """Printed modes against the texts: every formula written down anew, none of ours called.
 
-A row is a theorem: how it is called with ``calibration="paper"``, and what its text says for the
+A row is a theorem: how it is called with ``calibration="printed"``, and what its text says for the
 same sizes: thresholds, groups, trimming, steps and the noise of every coordinate.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.printed_formulas import (
+from papers.support.printed_formulas import (
     APPROX,
     DELTA,
     DIAMETER,
@@ -45,7 +45,9 @@ from support.printed_formulas import (
     zhao_4,
     zhao_7,
 )
-from tailguard.means.registry import make_method
+from tailguard.papers.kamath2022.means import PrintedClamped
+from tailguard.papers.tao2022.means import PrintedTruncated
+from tailguard.papers.wang2020.means import PrintedTrimmed
 from tailguard.plans.problem import Problem
 from tailguard.queries.units import Units
 
@@ -71,8 +73,7 @@ class Row:
             self.guarantee,
             moment=self.moment,
             diameter=DIAMETER,
-            calibration="paper",
-            unsafe_reproduction=self.unsafe,
+            calibration="printed",
             **self.arguments,
         )
 
@@ -244,12 +245,12 @@ def test_groups_are_as_many_as_one_point_or_all_points_need(name, moment, unifor
     found = {
         (groups, mode): call(10**5, 10, APPROX, **known, groups=groups, calibration=mode)
         for groups in (None, "pointwise", "uniform")
-        for mode in ("tight", "paper")
+        for mode in ("tight", "printed")
     }
     counts = {key: each.solver.oracle.parameters["n_groups"] for key, each in found.items()}
-    assert {counts["pointwise", mode] for mode in ("tight", "paper")} == {22}
-    assert {counts["uniform", mode] for mode in ("tight", "paper")} == {uniform}
-    assert (counts[None, "tight"], counts[None, "paper"]) == (22, uniform)
+    assert {counts["pointwise", mode] for mode in ("tight", "printed")} == {22}
+    assert {counts["uniform", mode] for mode in ("tight", "printed")} == {uniform}
+    assert (counts[None, "tight"], counts[None, "printed"]) == (22, uniform)
     for (groups, mode), theorem in found.items():
         everywhere = "holds at all points of the set at once" in theorem.explain()
         assert everywhere == (counts[groups, mode] == uniform)
@@ -286,7 +287,7 @@ def test_the_net_of_theorem_b_8_needs_10_to_20_times_the_printed_groups():
 
 def test_algorithm_3_takes_a_number_of_trimmed_records_and_runs_as_printed():
     known = {"moment": raw(2.0, 1.0), "diameter": 2.0, "strong_convexity": 1.0, "smoothness": 1.0}
-    printed = {"calibration": "paper", "unsafe_reproduction": True, "n_steps": 3}
+    printed = {"calibration": "printed", "n_steps": 3}
     call = tg.papers.wang2020.trimmed_strongly_convex
     theorem = call(2_000, D, APPROX, **known, **printed, n_trimmed=70)
     assert theorem.solver.oracle.parameters["n_trimmed"] == 70
@@ -303,21 +304,20 @@ def test_algorithm_3_takes_a_number_of_trimmed_records_and_runs_as_printed():
 
 
 def test_the_printed_trimmed_mean_takes_the_textbooks_conversion():
-    method = make_method(
-        "trimmed", calibration="paper", unsafe_reproduction=True, low=-2.0, high=2.0
-    )
-    plan = method.plan(Problem(None, N, 1), APPROX)
+    plan = PrintedTrimmed(low=-2.0, high=2.0).plan(Problem(None, N, 1), APPROX)
     assert plan.stage("mean").asked.rho == pytest.approx(textbook_rho())
     assert plan.settings["trimmed at either end"] == N // 20
 
 
 MEANS = {
     "clamped": (
+        PrintedClamped,
         tg.Moment(2.0, 4.0),
         ZCDP,
         {"threshold": 2.0 * (sqrt(RHO) * N / sqrt(D)) ** 0.5, "groups": 4 * log(2 * D / 0.1)},
     ),
     "truncated": (
+        PrintedTruncated,
         raw(1.5, 2.0),
         APPROX,
         {
@@ -330,9 +330,9 @@ MEANS = {
 
 @pytest.mark.parametrize("name", MEANS)
 def test_a_printed_mean_is_its_corollary(name):
-    moment, guarantee, says = MEANS[name]
+    method, moment, guarantee, says = MEANS[name]
     problem = Problem(None, N, D, moment=moment)
-    plan = make_method(name, calibration="paper").plan(problem, guarantee)
+    plan = method().plan(problem, guarantee)
     assert plan.settings["threshold"] == pytest.approx(says["threshold"])
     assert plan.settings["groups"] == even(says["groups"])
     tau, m = says["threshold"], says["groups"]
@@ -345,7 +345,7 @@ def test_a_printed_mean_is_its_corollary(name):
 
 def test_the_printed_scalar_mean_is_algorithm_1():
     problem = Problem(None, N, 1, moment=raw(1.5, 2.0))
-    plan = make_method("truncated", calibration="paper").plan(problem, APPROX)
+    plan = PrintedTruncated().plan(problem, APPROX)
     nats = log(1 / 0.1) * sqrt(log(1.25 / DELTA))
     threshold = (2.0 * N * EPSILON / nats) ** (1 / 1.5)
     assert plan.settings["threshold"] == pytest.approx(threshold)

@@ -28,7 +28,6 @@ def facts(of=Facts, guarantee=None, **options):
         {"strong_convexity": math.nan},
         {"n_steps": 0},
         {"calibration": None},
-        {"unsafe_reproduction": 1},
     ],
 )
 def test_a_fact_out_of_its_range_is_named(wrong):
@@ -69,18 +68,14 @@ def test_papers_read_higher_moments_as_lower_ones():
         facts(Norms, clip_norm=0.0)
 
 
-def test_what_is_promised_is_spent_or_what_printed_noise_costs():
-    assert facts().promised_and_spent() == (tg.GDP(0.5), tg.GDP(0.5))
-    paper = {"calibration": "paper"}
-    assert facts(**paper).promised_and_spent(0.4) == (tg.GDP(0.5), tg.GDP(0.4))
-    with pytest.raises(tg.InputError, match="unsafe_reproduction must be True"):
-        facts(**paper).promised_and_spent(0.6)
-    unsafe = facts(**paper, unsafe_reproduction=True)
-    assert unsafe.promised_and_spent(0.6) == (tg.GDP(0.6), tg.GDP(0.6))
+def test_the_guarantee_is_spent_or_what_printed_noise_costs():
+    assert facts().spent() == facts().spent(0.4) == tg.GDP(0.5)
+    printed = facts(calibration="printed")
+    assert [printed.spent(mu) for mu in (0.4, 0.6)] == [tg.GDP(0.4), tg.GDP(0.6)]
     with pytest.raises(tg.InputError, match="the paper prints no noise"):
-        facts(**paper).promised_and_spent()
-    with pytest.raises(tg.InputError, match="calibration"):
-        facts(calibration="loose").promised_and_spent()
+        printed.spent()
+    with pytest.raises(tg.InputError, match="calibration must be one of 'tight', 'printed'"):
+        facts(calibration="loose")
 
 
 @pytest.mark.parametrize("of", [Norms, DoubledNorms])

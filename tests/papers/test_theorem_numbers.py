@@ -5,7 +5,7 @@ import math
 import pytest
 
 import tailguard as tg
-from support.theorems import CASES, GUARANTEE
+from papers.support.theorems import CASES, GUARANTEE
 
 
 def close(value, rel=1e-6):
@@ -61,7 +61,7 @@ def test_tao_printed_noise_is_15_times_the_exact_one():
     arguments = {"moment": RAW1, "diameter": 2.0, "n_steps": 100, "groups": "pointwise"}
     tight, paper = (
         tg.papers.tao2022.convex(10**5, 10, GUARANTEE, calibration=mode, **arguments)
-        for mode in ("tight", "paper")
+        for mode in ("tight", "printed")
     )
     # The printed sensitivity has 21.193 groups, and twice that of evenly many.
     ratio = 576.7814 / 37.3063 * 2.0 * 21.193269 / 22.0
@@ -81,7 +81,7 @@ def test_tao_sparse():
         strong_convexity=1.0,
         smoothness=1.0,
         n_steps=10,
-        calibration="paper",
+        calibration="printed",
     )
     nats = 10 * math.log(100 * 10 / 0.1) * math.sqrt(5 * math.log(1e5))
     threshold = math.sqrt(10**5 / nats)
@@ -95,7 +95,7 @@ def test_wang_smoothed():
     arguments = {"moment": RAW5, "diameter": 2.0, "smoothness": 1.0, "n_steps": 100}
     tight, paper = (
         tg.papers.wang2020.smoothed_convex(10**5, 10, GUARANTEE, calibration=mode, **arguments)
-        for mode in ("tight", "paper")
+        for mode in ("tight", "printed")
     )
     assert tight.solver.oracle.parameters["scale"] == close(232.99530089)
     assert tight.noise_std == close(0.5017812061, 1e-5)
@@ -144,7 +144,7 @@ def test_zhao_convex(sizes, order, epsilon, clip_norm, n_steps):
 def test_zhao_noise():
     """0.0471892 and 0.0696414 at a clip norm of 10 and 40 steps, and in proportion."""
     arguments = {"moment": ALONG1, "diameter": 1.0, "smoothness": 1.0, "n_steps": 40}
-    for mode, noise in (("tight", 0.0471892), ("paper", 0.0696414)):
+    for mode, noise in (("tight", 0.0471892), ("printed", 0.0696414)):
         theorem = tg.papers.zhao2024.convex(10**4, 10, GUARANTEE, calibration=mode, **arguments)
         clip_norm = theorem.solver.oracle.parameters["clip_norm"]
         assert theorem.noise_std * 10.0 / clip_norm == close(noise, 1e-5)
@@ -181,7 +181,7 @@ def test_xu_printed_noise():
     """3.64 times the exact one at (1, 1e-5)."""
     tight, paper = (
         CASES["xu2025.localised"].theorem(calibration=mode, schedule="practical", clip_norm=2.0)
-        for mode in ("tight", "paper")
+        for mode in ("tight", "printed")
     )
     assert paper.noise_std / tight.noise_std == close(0.0542891234 / 0.0149225265, 1e-5)
 

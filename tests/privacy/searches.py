@@ -12,7 +12,6 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Composed, Selected
-from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
@@ -55,10 +54,9 @@ def search_gate(first, event, seed, kind=SelectionGate):
     y[0] = first
     rows = make_rows(np.ones((N_ROWS, 1)), y, loss=LOSS)
     # Nothing is promised: audited is what happens, against what the event costs.
-    nothing = Unprotected(tg.ApproxDP(1.0, 1e-6))
-    gate = kind(rows, guarantee=nothing, source=SimulationSource(seed))
+    gate = kind(rows, guarantee=tg.GDP(1.0), source=SimulationSource(seed))
     coordinates = selection_coordinates([candidate_at(event.mu)], event)
-    gate.reserve(Composed((event,)), coordinates=coordinates)
+    gate.reserve(Composed((event,)), coordinates=coordinates, unprotected=True)
     return gate
 
 

@@ -19,7 +19,6 @@ from support.examples import query_examples
 from support.query_example import N_FEATURES, Example
 from support.stages import once, pure
 from tailguard.audit.gates import AttackedGate
-from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.registry import QUERIES
 from tailguard.queries.units import Units
@@ -59,8 +58,8 @@ def test_every_registered_query_is_audited():
 def released(query, state, rows, n_runs, seed, **share):
     """What so many releases show, one a row, as they leave."""
     stage = once(share["mu"]) if "mu" in share else pure(share["epsilon"])
-    gate = AttackedGate.of(rows, guarantee=Unprotected(tg.GDP(1.0)), seed=seed)
-    gate.reserve(stage.asked, coordinates=10**7)
+    gate = AttackedGate.of(rows, guarantee=tg.GDP(1.0), seed=seed)
+    gate.reserve(stage.asked, coordinates=10**7, unprotected=True)
     gate.ask_often(query, state, stage, n_runs)
     return np.array(gate.heard)
 

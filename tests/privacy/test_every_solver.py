@@ -15,10 +15,10 @@ from scipy.stats import norm
 import tailguard as tg
 from support.audits import POWER, event_audit, mu_lower_bound
 from support.problems import example_of
+from support.solvers import SOLVERS, make_solver
 from support.spy import gate_over, in_known_order
 from tailguard.audit.gates import understated
 from tailguard.plans.problem import Problem
-from tailguard.solvers.registry import SOLVERS, make_solver
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
 pytestmark = pytest.mark.usefixtures("any_query")

@@ -31,7 +31,6 @@ from tailguard.audit.overheard import OverheardGate
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import delta_of
-from tailguard.privacy.guarantees import Unprotected
 from tailguard.rows.arrays import make_rows
 
 FALSE_ALARM, TOO_MUCH = 1e-6, 1.3
@@ -187,6 +186,9 @@ class GroupsHeard(Gate):
         self.noises = (1.0 - answers[:, 0]) * stage.mu
         return answers
 
+    def reserve(self, event, **told):
+        super().reserve(event, **told | {"unprotected": self.unprotected})
+
     def partition(self, name, *sizes, **facts):
         blocks = super().partition(name, *sizes, **facts)
         places = self._partitions._cuts[name].places
@@ -202,9 +204,11 @@ def groups(heard, n_groups, first, seeds, **asked):
 
     def gate(guarantee, seed):
         # The first gate holds the plan against the promise; to do so again takes long.
-        promise = Unprotected(guarantee) if checked else guarantee
+        promise = tg.GDP(1.0) if checked else guarantee
+        made = GroupsHeard(rows, guarantee=promise, source=SimulationSource(seed))
+        made.unprotected = bool(checked)
         checked.append(guarantee)
-        return GroupsHeard(rows, guarantee=promise, source=SimulationSource(seed))
+        return made
 
     options = {"method": "iterative", "clip_norm": 1.0, "n_groups": n_groups, "centre": "median"}
     gates = [heard(gate, X, seed, **asked, **options) for seed in seeds]

@@ -27,7 +27,6 @@ from tailguard.audit.gates import understated
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Approximate, Repeated, ZeroConcentrated
-from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
@@ -42,9 +41,9 @@ N_COLUMNS = 50
 
 
 def answers(query, event, data, n_asks, source):
-    gate = Gate(make_rows(data), guarantee=Unprotected(tg.GDP(1.0)), source=source)
+    gate = Gate(make_rows(data), guarantee=tg.GDP(1.0), source=source)
     in_known_order(gate)
-    gate.reserve(Repeated(event, n_asks), coordinates=10**6)
+    gate.reserve(Repeated(event, n_asks), coordinates=10**6, unprotected=True)
     found = np.array(
         [gate.ask(query, np.zeros(data.shape[1]), smooth(event)) for _ in range(n_asks)]
     )

@@ -12,16 +12,14 @@ from support.sources import QuietSource
 from support.stages import smooth
 from tailguard.checks import InputError, QueryError
 from tailguard.gate import Gate
-from tailguard.privacy.events import Approximate, Gaussian, Unbounded, ZeroConcentrated
+from tailguard.privacy.events import Approximate, Gaussian, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN
-from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.admission import check_admitted
 from tailguard.queries.sample_aggregate import (
     SampleAggregate,
     ball_radii,
     central_point,
     central_scale,
-    printed_smooth_scale,
 )
 from tailguard.rows.arrays import make_rows
 
@@ -259,36 +257,6 @@ def test_numerical_constants_give_less_noise_and_the_certificate_says_why():
     assert shifts["published"] < shifts["tight"] < shifts["numerical"]
 
 
-@pytest.mark.parametrize("layout", ["disjoint", "overlapping"])
-def test_the_printed_scale_needs_to_be_asked_for_and_promises_nothing(layout):
-    options = {**LIMITS, "n_blocks": 16, "layout": layout, "calibration": "paper"}
-    with pytest.raises(InputError, match="unsafe_reproduction=True"):
-        SampleAggregate(block_means, **options)
-    query = SampleAggregate(block_means, **options, unsafe_reproduction=True)
-    public = query.calibrate_event(64, 1, EVENT)
-    assert public.event == Unbounded()
-    rows = make_rows(np.zeros((64, 1)))
-    with pytest.raises(tg.BudgetError):
-        Gate(rows, guarantee=tg.ApproxDP(1e3, 0.9), source=QuietSource()).reserve(public.event)
-    gate = Gate(rows, guarantee=Unprotected(tg.ApproxDP(9.0, 1e-2)), source=QuietSource())
-    gate.reserve(public.event)
-    gate.ask(query, None, smooth(EVENT))
-    certificate = gate.certificate().to_dict()
-    assert certificate["spent"]["epsilon"] == certificate["total"]["epsilon"] == "infinite"
-    assert "infinite: the scale is not smooth" in certificate["remarks"][0]
-
-
-def test_the_printed_scale_jumps_where_the_smooth_one_may_not():
-    together, apart = np.zeros((400, 1)), np.zeros((400, 1))
-    apart[:20] = 1.0  # as many as a record may be in
-    pair = [ball_radii(points) for points in (together, apart)]
-    printed = [printed_smooth_scale(radii, 1.0, 1.0, overlap=20) for radii in pair]
-    assert printed == pytest.approx([2.0 * math.exp(-9.0), 2.0])
-    assert printed[1] / printed[0] == pytest.approx(8103, rel=1e-4)
-    smooth = [central_scale(radii, 1.0, 1.0, overlap=20) for radii in pair]
-    assert abs(math.log(smooth[1] / smooth[0])) <= 1.0
-
-
 def test_a_ball_that_floats_cannot_tell_apart_is_refused():
     query = SampleAggregate(block_means, (1e20,), 1.0, n_blocks=4)
     with pytest.raises(InputError, match="floats must tell them apart"):
@@ -308,7 +276,6 @@ def test_a_ball_that_floats_cannot_tell_apart_is_refused():
         {"calibration": "loose"},
         {"calibration": "paper"},
         {"layout": "paper"},
-        {"unsafe_reproduction": 1},
     ],
 )
 def test_nonsense_is_refused(wrong):
@@ -350,10 +317,3 @@ def test_a_diameter_is_as_large_as_is_said_and_no_larger(diameter):
     beyond = diameter * (1.01 if diameter > 1.0 else 0.99)
     with pytest.raises(InputError, match="diameter"):
         SampleAggregate(np.mean, center=(0.0,), diameter=beyond)
-
-
-def test_the_printed_scale_by_hand():
-    """Of nine points a majority is six; the t-th nearest of each lies t away."""
-    radii = np.tile(np.arange(1.0, 10.0), (9, 1))
-    by_hand = 2.0 * max((7 + k) * math.exp(-0.1 * k) for k in range(3))
-    assert printed_smooth_scale(radii, 0.0, 0.1) == pytest.approx(by_hand, rel=1e-12)

@@ -13,10 +13,10 @@ N_ROWS = 8 * 2**15 + 1
 
 
 def test_a_part_is_put_in_order_in_hardly_more_memory_than_it_takes():
-    stored = np.dtype([("value", "u8"), ("features", np.float32, (20,)), ("target", "f8")])
+    stored = np.dtype([("value", "u8"), ("features", np.float64, (20,)), ("target", "f8")])
     file = RecordFile(stored, np.array([N_ROWS]))
     values = np.random.default_rng(0).permutation(N_ROWS)
-    features = np.repeat(values[:, None].astype(np.float32), 20, axis=1)
+    features = np.repeat(values[:, None].astype(float), 20, axis=1)
     shared = file.shared(RecordBlock(features, values * 2.0), values.astype(np.uint64), 0 * values)
     tracemalloc.start()
     file.fill([shared])
@@ -30,7 +30,7 @@ def test_a_part_is_put_in_order_in_hardly_more_memory_than_it_takes():
 
 @pytest.mark.parametrize("values", ["different", "few", "equal", "last digits"])
 def test_a_part_that_is_too_long_is_put_in_order_in_bounded_memory(values, monkeypatch):
-    stored = np.dtype([("value", "u8"), ("features", np.float32, (20,)), ("target", "f8")])
+    stored = np.dtype([("value", "u8"), ("features", np.float64, (20,)), ("target", "f8")])
     size = N_ROWS * stored.itemsize
     monkeypatch.setattr(record_file, "BYTES_SORTED", size // 20)
     monkeypatch.setattr(record_file, "RECORDS_WRITTEN", 2**10)
@@ -39,7 +39,7 @@ def test_a_part_that_is_too_long_is_put_in_order_in_bounded_memory(values, monke
     found["last digits"] = drawn % np.uint64(2**16)
     words, places = found[values], np.arange(N_ROWS)
     file = RecordFile(stored, np.array([N_ROWS]))
-    features = np.repeat(places[:, None].astype(np.float32), 20, axis=1)
+    features = np.repeat(places[:, None].astype(float), 20, axis=1)
     shared = file.shared(RecordBlock(features, places * 2.0), words, 0 * places)
     tracemalloc.start()
     file.fill([shared])

@@ -34,7 +34,7 @@ def cut_anyhow(small_memory):
     edges = np.sort([0, *rng.integers(0, N_ROWS, 40), *rng.integers(0, 99, 9), N_ROWS])
     parts = [table[start:stop] for start, stop in pairwise(edges.tolist())]
     lazy = LazyTable(
-        ("x0", "x1", "y"), N_ROWS, table[:0], lambda names, _: (p.select(names) for p in parts)
+        ("x0", "x1", "y"), N_ROWS, [table[:0]], lambda names, _: (p.select(names) for p in parts)
     )
     reader = RecordReader(Schema(features=["x0", "x1"], target="y"))
     return ArrayRows(X, y), StreamRows(lazy, reader)

@@ -113,64 +113,6 @@ def test_there_is_no_default_privacy():
         tg.minimize(tg.losses.Squared(), X, y)
 
 
-def printed_theorem(name, **options):
-    told = {"calibration": "paper", "unsafe_reproduction": True} | options
-    promise = tg.ApproxDP(4.0, 1e-6)
-    return getattr(tg.papers.wang2020, name)(
-        N_ROWS, 3, promise, moment=tg.Moment(2.0, 1.0, kind="raw"), diameter=4.0,
-        strong_convexity=1.0, smoothness=1.0, gradient_bound=4.0, **told,
-    )  # fmt: skip
-
-
-class TestNoiseThatPromisesNothing:
-    """It runs where the guarantee says so, for a solver that was made for it; and nowhere else."""
-
-    @pytest.mark.parametrize(
-        ("name", "options"),
-        [("sample_aggregate", {"n_blocks": 100}), ("trimmed_strongly_convex", {"n_steps": 1})],
-    )
-    def test_it_runs_under_its_own_guarantee(self, name, options):
-        theorem = printed_theorem(name, **options)
-        for solver in (theorem, theorem.solver):
-            found = fit(
-                tg.losses.Squared(), *regression(), solver=solver, guarantee=theorem.guarantee,
-                random_state=None,
-            )  # fmt: skip
-            assert np.isfinite(found.coef).all()
-            certificate = found.certificate
-            assert certificate.mode == "reproduction: NOT PRIVATE"
-            assert certificate.total.epsilon == certificate.spent.epsilon == np.inf
-
-    @pytest.mark.parametrize(
-        ("name", "options"), [("sample_aggregate", {}), ("trimmed_strongly_convex", {"n_steps": 1})]
-    )
-    def test_an_ordinary_guarantee_is_refused_in_one_sentence(self, name, options):
-        sentence = r"guarantee must be theorem.guarantee, .*unsafe_reproduction=True .*nothing"
-        theorem = printed_theorem(name, **options)
-        promise = theorem.guarantee.asked
-        for solver in (theorem, theorem.solver):
-            with pytest.raises(tg.InputError, match=sentence):
-                fit(tg.losses.Squared(), *regression(), solver=solver, guarantee=promise)
-            model = tg.LinearRegression(guarantee=promise, solver=solver)
-            with pytest.raises(tg.InputError, match=sentence):
-                model.fit(*regression())
-
-    def test_no_other_solver_and_no_estimator_takes_it(self):
-        theorem = printed_theorem("sample_aggregate")
-        private = tg.solvers.SampleAndAggregate()
-        for solver in (private, "sample-and-aggregate", "auto"):
-            with pytest.raises(tg.InputError, match="guarantee must be an ApproxDP"):
-                fit(tg.losses.Squared(), *regression(), solver=solver, guarantee=theorem.guarantee)
-        model = tg.LinearRegression(guarantee=theorem.guarantee, solver=theorem)
-        with pytest.raises(tg.InputError, match="guarantee must be an ApproxDP"):
-            model.fit(*regression())
-        with pytest.raises(tg.InputError, match="not both"):
-            fit(
-                tg.losses.Squared(), *regression(), solver=theorem, guarantee=theorem.guarantee,
-                epsilon=1.0,
-            )  # fmt: skip
-
-
 @pytest.mark.parametrize("solver", ["auto", "whitened-newton"])
 def test_several_classes_are_told_which_solver_takes_them(solver):
     rng = np.random.default_rng(0)
@@ -235,21 +177,6 @@ class OneWeight(HalfASet):
         ((own_gradient,), {"exposure": np.ones(2)}, "exposure must be None for a loss known one"),
         ((tg.losses.Logistic(),), {"classes": (0, 1, 2)}, "classes must be at most 2 labels"),
         ((tg.losses.Logistic(),), {"classes": 2}, "classes must be a sequence of labels or None"),
-        (
-            (tg.losses.Squared(),),
-            {"solver": tg.solvers.Localised(gradient_scale=1e308)},
-            r"powers and quotients; got gradient_scale = 1e\+308, n_rows = \d+, n_features = 3, "
-            r"constraint\.diameter\(\) = ",
-        ),
-        (
-            (tg.losses.Squared(),),
-            {
-                "solver": "localised",
-                "constraint": tg.sets.L2Ball(1e-320),
-                "guarantee": tg.GDP(1e-15),
-            },
-            r"got n_rows = \d+, n_features = 3, constraint\.diameter\(\) = 2e-320, mu = 1e-15\.",
-        ),
     ],
 )
 def test_wrong_arguments_are_refused_before_the_budget_is_reserved(

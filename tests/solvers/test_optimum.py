@@ -7,10 +7,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import tailguard as tg
 from support.oracles import wide_oracle
 from support.problems import example_of
+from support.solvers import SOLVERS, make_solver
 from support.spy import GENEROUS, gate_over
 from tailguard.plans.problem import Problem
 from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES
-from tailguard.solvers.registry import SOLVERS, make_solver
 
 N_ROWS = 300
 LOSSES = {"squared": tg.losses.Squared(), "logistic": tg.losses.Logistic()}

@@ -5,12 +5,10 @@ import math
 import pytest
 
 import tailguard as tg
-from tailguard.plans.problem import Problem
 from tailguard.privacy.accounting.solve import spent_share
 from tailguard.privacy.events import Gaussian
 from tailguard.privacy.events.peeling import PEELINGS, peeling_event
-from tailguard.solvers.hard_thresholding import HardThresholding
-from tailguard.solvers.peeling_stage import best_form, peeling_stage, printed_form
+from tailguard.solvers.peeling_stage import best_form, peeling_stage
 
 # Noise over sensitivity: the paper's, the Laplace form by loss distributions, the Gaussian by zCDP.
 TABLE = [
@@ -29,9 +27,7 @@ def test_the_smaller_noise_is_taken_and_is_no_more_than_any_known(
     form, ratio = best_form(guarantee, (), n_selected, 0)
     assert form == ("peeled-laplace" if laplace < gaussian else "peeled-gaussian")
     assert 0.9 * min(laplace, gaussian) < 1.0 / ratio < 1.0005 * min(laplace, gaussian)
-    printed = printed_form(guarantee, n_selected, 0)
-    assert printed == ("peeled-laplace", pytest.approx(1.0 / paper, rel=1e-5))
-    assert 3.3 < ratio / printed[1] < 6.5
+    assert 3.3 < ratio * paper < 6.5
 
 
 @pytest.mark.parametrize("guarantee", [tg.ApproxDP(1.0, 1e-6), tg.ZCDP(0.05), tg.GDP(0.3)])
@@ -65,18 +61,3 @@ def test_a_stage_says_what_it_costs():
     assert stage.coordinates == 150
     assert stage.currency == "rho"
     assert stage.releases.startswith("1 release of each of 3 blocks at rho = ")
-
-
-def test_the_paper_s_calibration_is_valid_and_spends_less():
-    problem = Problem(tg.losses.Squared(), n_rows=20_000, n_features=1000)
-    guarantee = tg.ApproxDP(1.0, 1e-5)
-    units = {"feature_scale": 1.0, "target_scale": 1.0}
-    plans = [
-        HardThresholding(5, calibration=calibration, **units).plan(problem, guarantee)
-        for calibration in ("tight", "paper")
-    ]
-    shares = [spent_share(guarantee, plan.event) for plan in plans]
-    assert shares[0] > 0.999
-    assert shares[1] == pytest.approx(0.34, abs=0.02)
-    with pytest.raises(tg.InputError, match="calibration must be 'tight'"):
-        HardThresholding(5, calibration="paper", **units).plan(problem, tg.ZCDP(0.1))

@@ -9,8 +9,7 @@ import tailguard as tg
 from support.spy import gate_over
 from support.stages import smooth
 from tailguard.plans.problem import Problem
-from tailguard.privacy.events import Parallel, Repeated, Unbounded
-from tailguard.privacy.guarantees import Unprotected
+from tailguard.privacy.events import Parallel, Repeated
 from tailguard.queries.block_minimiser import BlockMinimiser
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
@@ -100,17 +99,16 @@ def test_sample_and_aggregate_spends_its_budget_once_and_finds_the_weights():
     np.testing.assert_allclose(found.coef, [0.5, -0.3], atol=0.5)
 
 
-def test_the_layout_that_is_used_is_told():
-    """The paper's blocks, unless 50 draws find none, as for 16 blocks of 3000 records."""
-    printed = {"calibration": "paper", "unsafe_reproduction": True}
-    guarantee = Unprotected(tg.ApproxDP(4.0, 1e-6))
-    for n_blocks, layout, overlap in ((16, "disjoint", 1), (100, "overlapping", 10)):
-        _, plan, certificate, _ = run(SampleAndAggregate(n_blocks=n_blocks, **printed), guarantee)
-        assert (plan.settings["layout"], plan.settings["overlap"]) == (layout, overlap)
-        (remark,) = certificate.to_dict()["remarks"]
-        assert f"(on {n_blocks} {layout} blocks, a record in at most {overlap})" in remark
-    assert SampleAndAggregate().blocks == "disjoint"
-    assert SampleAndAggregate(**printed, layout="disjoint").blocks == "disjoint"
+@pytest.mark.parametrize(
+    ("n_blocks", "layout", "overlap"), [(16, "disjoint", 1), (100, "overlapping", 10)]
+)
+def test_the_layout_that_is_used_is_told(n_blocks, layout, overlap):
+    """Blocks overlap as asked, unless 50 draws find none, as for 16 blocks of 3000 records."""
+    solver = SampleAndAggregate(n_blocks=n_blocks, layout="overlapping")
+    _, plan, certificate, _ = run(solver, tg.ApproxDP(4.0, 1e-6))
+    assert (plan.settings["layout"], plan.settings["overlap"]) == (layout, overlap)
+    (remark,) = certificate.to_dict()["remarks"]
+    assert f"(on {n_blocks} {layout} blocks, a record in at most {overlap})" in remark
 
 
 @pytest.mark.parametrize("layout", ["disjoint", "overlapping"])
@@ -124,24 +122,6 @@ def test_sample_and_aggregate_hands_its_options_on(layout, calibration):
     assert certificate.mode == "simulation: NOT PRIVATE"  # only because of the seed
     assert certificate.total.epsilon <= 4.0
     assert (certificate.spent.epsilon >= 0.999 * 4.0) == (calibration != "published")
-
-
-def test_the_printed_scale_promises_nothing_and_runs_where_that_is_said():
-    with pytest.raises(tg.InputError, match="unsafe_reproduction=True"):
-        SampleAndAggregate(calibration="paper").plan(PROBLEM, tg.ApproxDP(4.0, 1e-6))
-    options = {"n_blocks": 16, "calibration": "paper", "unsafe_reproduction": True}
-    solver = SampleAndAggregate(**options)
-    plan = solver.plan(PROBLEM, tg.ApproxDP(4.0, 1e-6))
-    assert plan.guarantee == Unprotected(tg.ApproxDP(4.0, 1e-6))
-    assert plan.stages[0].cost == Unbounded()
-    with pytest.raises(tg.InputError, match="unsafe_reproduction=True and promises nothing"):
-        tg.minimize(
-            tg.losses.Squared(), *records(), guarantee=tg.ApproxDP(4.0, 1e-6), solver=solver,
-            constraint=tg.sets.L2Ball(2.0),
-        )  # fmt: skip
-    found, _, certificate, _ = run(solver, plan.guarantee)
-    assert np.isfinite(found.coef).all()
-    assert certificate.total.epsilon == math.inf
 
 
 def central(fits):

@@ -13,6 +13,7 @@ from pyarrow import parquet
 import tailguard as tg
 from support.batched import small_memory
 from support.problems import example_of
+from support.solvers import SOLVERS, make_solver
 from tailguard.checks import InputError
 from tailguard.cli.app import run
 from tailguard.gate import Gate
@@ -28,7 +29,6 @@ from tailguard.queries.units import Units
 from tailguard.rows import keyed, streams
 from tailguard.rows.reader import RecordReader
 from tailguard.schema.schema import Schema
-from tailguard.solvers.registry import SOLVERS, make_solver
 from tailguard.solvers.whitened import allocation
 from tailguard.sources import dask_table
 from tailguard.sources.opening import opened

@@ -15,6 +15,8 @@ import pytest
 import tailguard as tg
 from support.batched import small_memory
 from tailguard.kernels.counts import BelowCount
+from tailguard.kernels.gather import GatheredRecords
+from tailguard.privacy.books import MemoryBooks
 from tailguard.rows.arrays import ArrayRows
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
@@ -85,6 +87,8 @@ def test_no_row_comes_here_from_a_pool_of_processes_but_for_edges_and_samples(fr
         for table in (DaskTable(source), DaskFiles(tmp_path)):
             pool.sizes = []
             streamed = StreamRows(table, RecordReader(Schema(features=COLUMNS)))
+            assert sum(pool.sizes) < 1000 * 3  # of each partition its length and types
+            pool.sizes = []
             assert streamed.reduce(COUNT).tolist() == held.reduce(COUNT).tolist()
             # Edges are within a chunk: of these row groups but the last, which ends within one.
             assert 0 < sum(pool.sizes) < 2048 * 2 * 8
@@ -159,12 +163,34 @@ def test_what_a_worker_is_sent_can_be_sent(frame):
 
 
 def test_partitions_that_change_are_told_to_nobody(frame):
-    lengths = iter([500, *[499] * 99])
+    lengths = iter([500, 500, *[499] * 99])
     part = dask.delayed(lambda: frame.iloc[: next(lengths)], pure=False)()
     source = dd.from_delayed([part], meta=frame.iloc[:0], verify_meta=False)
     with pytest.raises(tg.ReleaseError) as told:
         tg.mean(source, epsilon=1.0, delta=1e-6, method="clipped")
     assert told.value.__cause__ is None
+
+
+def test_a_partition_of_another_type_than_dask_keeps_is_refused_before_anything_is_spent(frame):
+    parts = [dask.delayed(frame), dask.delayed(frame.astype({"b": "category"}))]
+    source = dd.from_delayed(parts, meta=frame.iloc[:0], verify_meta=False)
+    ledger = MemoryBooks()
+    with pytest.raises(tg.InputError, match="Column 'b' of X must hold real numbers"):
+        tg.mean(source, epsilon=1.0, delta=1e-6, method="clipped", ledger=ledger)
+    assert ledger.reserved == MemoryBooks().reserved
+
+
+def test_a_column_of_single_precision_is_widened_whatever_dask_keeps(frame):
+    """The first partition says which type Dask keeps; the last has more digits than that."""
+    wide = frame[["a"]] / 3
+    parts = [dask.delayed(wide.astype(np.float32)), dask.delayed(wide)]
+    source = dd.from_delayed(parts, meta=wide.iloc[:0].astype(np.float32), verify_meta=False)
+    rows = StreamRows(DaskTable(source), RecordReader(Schema(features=["a"])))
+    found = rows.in_order(np.arange(2 * len(wide))).reduce(
+        GatheredRecords(n_rows=2 * len(wide), n_columns=2)
+    )
+    expected = np.concatenate([wide.astype(np.float32).astype(float), wide])[:, 0]
+    np.testing.assert_array_equal(found.view(float).reshape(-1, 2)[:, 0], expected)
 
 
 def test_columns_may_be_called_as_methods_are(frame):
@@ -177,7 +203,7 @@ def test_columns_may_be_called_as_methods_are(frame):
 
 
 def test_frames_are_refused_by_names_and_types(frame):
-    days = frame.assign(day=pd.Timestamp("2026-01-01"))
+    days = frame.assign(day=pd.Categorical(["monday"] * len(frame)))
     for bad, words in (
         (frame.rename(columns={"a": 0}), "whose columns have names of text"),
         (days, "Column 'day' of X must hold real numbers"),

@@ -11,9 +11,9 @@ from pyarrow import parquet
 import tailguard as tg
 from support.batched import arrow_table, parquet_sources, small_memory
 from support.registered import ESTIMATORS
+from support.solvers import SOLVERS, make_solver
 from support.targets import FREE, column_for, takes_labels
 from tailguard.means.registry import MEANS
-from tailguard.solvers.registry import SOLVERS
 from tailguard.solvers.whitened.schedule import Shares
 from tailguard.solvers.whitened.solver import WhitenedNewton
 
@@ -159,7 +159,7 @@ def test_every_solver_has_the_same_bits_for_arrays_and_files(solver, data, sourc
     constraints = {"hard-thresholding": tg.sets.SparseBall(1)}
     constraints |= {"whitened-newton": None, "scaled-gradient-descent": None}
     options = BUDGET | {"constraint": constraints.get(solver, tg.sets.L2Ball(2.0))}
-    options |= {"solver": solver}
+    options |= {"solver": make_solver(solver)}
     expected = tg.minimize(tg.losses.Huber(), X, others["cost"], **options)
     path = sources["folder"]
     found = tg.minimize(tg.losses.Huber(), path, target="cost", columns=COLUMNS, **options)

@@ -12,10 +12,10 @@ from pyarrow import parquet
 import tailguard as tg
 from support.batched import small_memory
 from support.registered import ESTIMATORS
+from support.solvers import SOLVERS, make_solver
 from support.targets import FREE, takes_labels
 from tailguard.checks import InputError
 from tailguard.rows import keyed, spilled
-from tailguard.solvers.registry import SOLVERS
 
 __all__ = ["small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")
@@ -108,7 +108,7 @@ def test_every_solver_has_one_digest(cuts, solver, some):
             tg.losses.Huber(1.0), cuts[cut], target="cost", columns=COLUMNS, row_id="policy",
             constraint=tg.sets.SparseBall(2, 2.0) if solver == "hard-thresholding"
             else None if solver == "whitened-newton" else tg.sets.L2Ball(2.0),
-            solver=solver, **BUDGET,
+            solver=make_solver(solver), **BUDGET,
         )  # fmt: skip
         found.add(solved.coef.tobytes() + solved.certificate.to_json().encode())
     assert len(found) == 1

@@ -16,6 +16,7 @@ import tailguard as tg
 from support.batched import small_memory
 from tailguard.cli.app import run
 from tailguard.kernels.counts import BelowCount
+from tailguard.privacy.books import MemoryBooks
 from tailguard.rows.arrays import ArrayRows
 from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
@@ -204,12 +205,12 @@ def test_workers_killed_half_way_through_a_sum_change_no_bit(
     told, frame, spark, tmp_path, monkeypatch
 ):
     moved = cut(spark, frame, 3).repartition(4, "a")
-    broken = moved.mapInArrow(failing(str(tmp_path), "killed", readings=2), moved.schema)
+    broken = moved.mapInArrow(failing(str(tmp_path), "killed", readings=3), moved.schema)
     held = descended(frame, **told)
     monkeypatch.setattr(spark_table, "rows_of_answer", forbidden)
     assert descended(broken, **told) == held
-    for place in range(4):  # each partition was counted, twice, then killed, and summed again
-        assert (tmp_path / f"{place}-3").exists()
+    for place in range(4):  # each partition was counted three times, then killed, and summed again
+        assert (tmp_path / f"{place}-4").exists()
 
 
 def shortened(mark):
@@ -226,17 +227,27 @@ def test_a_frame_that_changes_is_refused(frame, spark, tmp_path):
     whole, mark = cut(spark, frame, 2), tmp_path / "mark"
     table = SparkTable(whole.mapInArrow(shortened(str(mark)), whole.schema))
     mark.touch()
-    streamed = StreamRows(table, RecordReader(Schema(features=COLUMNS)))
     with pytest.raises(tg.InputError, match="the same rows whenever it is worked out"):
-        streamed.reduce(COUNT)
+        StreamRows(table, RecordReader(Schema(features=COLUMNS)))
 
 
-def test_frames_are_refused_by_types_and_text(frame, spark, tmp_path):
+def test_a_query_that_fails_by_a_cell_fails_before_anything_is_spent(frame, spark):
+    """And dates, which a reader may have guessed, are missing cells."""
+    whole, ledger = cut(spark, frame, 2), MemoryBooks()
+    failing = whole.selectExpr("assert_true(policy < 41) a", "cost")
+    with pytest.raises(tg.InputError, match="X must be readable to its end"):
+        tg.mean(failing, epsilon=1.0, delta=1e-6, columns=["a"], ledger=ledger)
+    assert ledger.reserved == MemoryBooks().reserved
+    dated = whole.selectExpr("date'2026-01-01' day", "cost")
+    found = StreamRows(SparkTable(dated), RecordReader(Schema(features=["day", "cost"])))
+    assert found.reduce(COUNT).tolist() == [0, 0]
+
+
+def test_frames_are_refused_by_shape_and_text(frame, spark, tmp_path):
     whole = cut(spark, frame, 1)
     frame.to_csv(tmp_path / "claims.csv", index=False)
     guessed = spark.read.csv(str(tmp_path / "claims.csv"), header=True, inferSchema=True)
     for bad, words in (
-        (whole.selectExpr("*", "date'2026-01-01' day"), "Column 'day' of X must hold real numbers"),
         (whole.limit(0), "X must have rows and columns; got 0 and 4"),
         (guessed, "X must come from files that carry types"),
     ):

@@ -5,6 +5,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.checks import InputError
+from tailguard.sources.lazy import check_typed, silenced
 
 TEXT = "x,y\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(3_000))
 GOOD, BAD = TEXT + "0.25,1\n", TEXT + "a bit,1\n"
@@ -48,3 +49,28 @@ def test_the_path_of_the_same_file_is_read_cell_by_cell(tmp_path):
     path.write_text(BAD)
     model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
     assert np.isfinite(model.fit(str(path), target="y", columns=["x"]).coef_).all()
+
+
+@pytest.mark.parametrize(
+    "plan", ["Function: READ_XLSX", "NDJson SCAN [a.json]", "READ_CSV_AUTO", "FileScan csv [a]"]
+)
+def test_readers_of_cells_without_types_are_known(plan):
+    with pytest.raises(InputError, match="X must come from files that carry types"):
+        check_typed(plan)
+
+
+def test_whatever_a_library_raises_is_not_passed_on():
+    """Polars panics by what is no Exception; an interruption is the user's own."""
+
+    class Panic(BaseException):
+        pass
+
+    def fail(error):
+        raise error("the record with 41 is at fault")
+
+    for error in (ValueError, Panic, SystemExit):
+        with pytest.raises(InputError, match="reading it failed") as told:
+            silenced(lambda error=error: fail(error))
+        assert told.value.__context__ is None
+    with pytest.raises(KeyboardInterrupt):
+        silenced(lambda: fail(KeyboardInterrupt))

@@ -54,13 +54,9 @@ MAKERS = {
 }
 CELLS = hostile.data()
 CELLS += [0.5, 3, True, "x", "2.5", b"x", 2**63, -1, 2**64, 10**400, Decimal("1e-30")]
-# What a library makes of all cells for the sake of one, and we refuse by its type. NumPy without a
-# ``dtype`` takes whole numbers beside a length of time for such lengths; polars drops other cells.
-DECLARED = {
-    "numpy": {"timedelta64"},
-    "numpy masked": {"timedelta64"},
-    "polars": {"Struct"},
-}
+# What a library makes of all cells for the sake of one, and we refuse by its type: NumPy without a
+# ``dtype`` takes whole numbers beside a length of time for such lengths.
+DECLARED = {"numpy": {"timedelta64"}, "numpy masked": {"timedelta64"}}
 
 
 def made(make, cells):

@@ -87,16 +87,37 @@ SINGLE = {
 
 
 @pytest.mark.parametrize("kind", SINGLE)
-def test_float32_stays_float32(kind):
+def test_float32_stays_float32_in_arrays_alone(kind):
+    """A table has a type for each column, which one cell may change."""
     matrix = to_matrix(SINGLE[kind])
-    assert matrix.dtype == np.dtype("=f4")
+    assert matrix.dtype == np.dtype("=f4" if kind in ("numpy", "big-endian") else "=f8")
     np.testing.assert_array_equal(matrix, [[1.5], [NAN]])
 
 
-def test_one_wide_column_widens_all():
-    frame = pd.DataFrame({"a": np.ones(2, np.float32), "b": np.ones(2)})
-    for table in (frame, pa.Table.from_pandas(frame)):
-        assert to_matrix(table).dtype == np.float64
+TINY = float(np.float32(1e-40))  # subnormal in single precision, and no such number in double
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "polars": lambda columns: pl.DataFrame(columns, strict=False),
+    "pyarrow": lambda columns: pa.table(
+        {
+            name: cells if len(set(map(type, cells))) < 2 else list(map(str, cells))
+            for name, cells in columns.items()
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("beside", [[np.float32(2.0)] * 3, [2.0] * 3, [2, 3, 4], ["2", "a", None]])
+@pytest.mark.parametrize("library", FRAMES)
+def test_no_type_changes_how_a_small_number_is_read(library, beside):
+    """As objects a column has the same numbers as before one of its cells was a word."""
+    single = np.full(3, 1e-40, np.float32)
+    table = FRAMES[library]({"a": single, "b": beside})
+    np.testing.assert_array_equal(to_matrix(table)[:, 0], [TINY] * 3)
+    if library == "pandas":
+        table = table.astype({"a": object})
+        table.loc[1, "a"] = "a bit"
+        np.testing.assert_array_equal(to_matrix(table)[:, 0], [TINY, NAN, TINY])
 
 
 @pytest.mark.parametrize("n_columns", [2, 9])
@@ -106,7 +127,7 @@ def test_columns_of_arrow_in_chunks_are_read_with_their_nulls(kind, n_columns):
         pa.chunked_array([[n, None], [], [n + 1, n + 2]], kind).slice(1) for n in range(n_columns)
     ]
     matrix = to_matrix(pa.table(columns, names=[f"x{n}" for n in range(n_columns)]))
-    assert matrix.dtype == (np.float32 if kind == pa.float32() else np.float64)
+    assert matrix.dtype == np.float64
     expected = [[NAN] * n_columns, *(np.arange(n_columns) + more for more in (1.0, 2.0))]
     np.testing.assert_array_equal(matrix, expected)
 
@@ -135,19 +156,14 @@ REFUSED = {
     "dict": ({"a": [1.0]}, f"a dict {NO_WIDTH}"),
     "nothing": (None, f"a NoneType {NO_WIDTH}"),
     "unwilling": (Unwilling(), "np.asarray fails on this Unwilling\\.$"),
-    "dates": (np.array([["2020-01-01"]], "M8[D]"), f"X must hold .* got datetime64: {DATES}"),
+    "lengths": (np.array([[1]], "m8[D]"), f"X must hold .* got timedelta64: {DATES}"),
     "structures": (np.zeros((1, 2), "i4,i4"), f"X must hold .* got structures: {NESTED}"),
     "sparse": (scipy.sparse.eye(2, format="csr"), "X must be dense"),
     "pandas-category": (pd.DataFrame({"b": pd.Categorical([1])}), f"'b' .* category: {LEVELS}"),
-    "pandas-date": (pd.DataFrame({"b": pd.to_datetime([DAY])}), f"'b' .* datetime64: {DATES}"),
     "pandas-sparse": (pd.DataFrame({"b": SPARSE}), "'b' .* got Sparse: make it dense first\\.$"),
     "pandas-levels": (pd.MultiIndex.from_tuples([(1, 2)]), f"got MultiIndex: {NESTED}"),
-    "polars-date": (pl.DataFrame({"b": [DAY]}), f"'b' .* got Date: {DATES}"),
-    "polars-list": (pl.DataFrame({"b": [[1]]}), f"'b' .* got List: {NESTED}"),
     "polars-enum": (pl.DataFrame({"b": ENUM}), f"'b' .* got Enum: {LEVELS}"),
     "polars-lazy": (pl.LazyFrame({"b": [1.0]}), "collect.. on it first; got LazyFrame"),
-    "pyarrow-date": (pa.table({"b": [DAY]}), f"'b' .* got date32: {DATES}"),
-    "pyarrow-struct": (pa.table({"b": [{"c": 1}]}), f"'b' .* got struct: {NESTED}"),
     "pyarrow-words": (
         pa.table({"b": pa.array(["x"]).dictionary_encode()}),
         f"dictionary: {LEVELS}",
@@ -163,6 +179,27 @@ def test_what_is_no_number_is_refused_by_one_sentence(kind):
         to_matrix(table)
     assert caught.value.__suppress_context__ or caught.value.__cause__ is None
     assert "\n" not in str(caught.value)
+
+
+OTHERS = {
+    "numpy": np.array([["2020-01-01"], ["NaT"]], "M8[D]"),
+    "pandas": pd.DataFrame({"b": pd.to_datetime([DAY, None])}),
+    "pandas-zone": pd.DataFrame({"b": pd.to_datetime([DAY, None]).tz_localize("UTC")}),
+    "pandas-period": pd.DataFrame({"b": pd.period_range("2020", periods=2, freq="D")}),
+    "pandas-interval": pd.DataFrame({"b": pd.interval_range(0, 2)}),
+    "pandas-arrow": pd.DataFrame({"b": pd.array([DAY, None], "date32[pyarrow]")}),
+    "polars": pl.DataFrame({"b": [DAY, None]}),
+    "polars-list": pl.DataFrame({"b": [[1], None]}),
+    "pyarrow": pa.table({"b": [DAY, None]}),
+    "pyarrow-far": pa.table({"b": pa.array([2**31 - 1, None], pa.int32()).cast(pa.date32())}),
+    "pyarrow-struct": pa.table({"b": [{"c": 1}, None]}),
+    "pyarrow-map": pa.table({"b": pa.array([[("c", 1)], None], pa.map_(pa.string(), pa.int8()))}),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_type_that_one_cell_may_have_made_is_no_number_and_not_refused(kind):
+    np.testing.assert_array_equal(to_matrix(OTHERS[kind]), [[NAN], [NAN]])
 
 
 def test_integers_beyond_float64_are_rounded_not_refused():
@@ -199,7 +236,7 @@ def test_a_vector_is_read(kind):
     np.testing.assert_array_equal(vector, [1.0, 1.0])
 
 
-WRONG = [pd.DataFrame(VALUES), VALUES, 3.0, "12", {1: 2}, pl.Series([[1]]), np.array(1.0), None]
+WRONG = [pd.DataFrame(VALUES), VALUES, 3.0, "12", {1: 2}, np.array(1.0), None]
 WRONG += [memoryview(np.ones((2, 2))), scipy.sparse.eye(2, format="csr"), Unwilling()]
 
 

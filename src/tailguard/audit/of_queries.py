@@ -33,7 +33,7 @@ from tailguard.audit.worst_pairs import (
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
 from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, ZeroConcentrated
-from tailguard.privacy.guarantees import GDP, Unprotected
+from tailguard.privacy.guarantees import GDP
 from tailguard.queries.base import calibration_for
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.means.trimmed import TrimmedMean
@@ -115,10 +115,10 @@ def heard(
     >>> heard(AttackedGate, rows, pair.query, pair.state, stage, 5, 0).shape
     (5, 4)
     """
-    attacked = gate.of(rows, guarantee=Unprotected(GDP(1.0)), seed=seed)
+    attacked = gate.of(rows, guarantee=GDP(1.0), seed=seed)
     calibration = calibration_for(query, rows.n_rows, rows.n_features, stage.asked)
     event = _cost(calibration, stage)
-    attacked.reserve(event, coordinates=calibration.size)
+    attacked.reserve(event, coordinates=calibration.size, unprotected=True)
     attacked.ask_often(query, state, stage, n_runs)
     return np.array(attacked.heard)
 

@@ -146,18 +146,33 @@ def _run_case(
 
 
 def solver_case(name: str, mu: float = MU) -> ThresholdCase:
-    """Return the audit of a solver with Gaussian noise.
+    """Return the audit of a registered solver with Gaussian noise.
 
     Examples
     --------
-    >>> solver_case("localised").claim
+    >>> solver_case("noisy-gradient-descent").claim
     GaussianClaim(mu=2.5)
     """
     if name == "hard-thresholding":
-        pair, options = _opposed(), HARD_THRESHOLDING
-    else:
-        pair, options = _lonely(), examples_of(SOLVERS)[name].shown
-    problem, solver = Problem(Squared(), *pair[0][0].shape), make_solver(name, **options)
+        return _solver_case(name, make_solver(name, **HARD_THRESHOLDING), _opposed(), mu)
+    return lonely_case(name, make_solver(name, **examples_of(SOLVERS)[name].shown), mu)
+
+
+def lonely_case(name: str, solver: Solver, mu: float = MU) -> ThresholdCase:
+    """Return the audit of a solver with Gaussian noise, on one record that says anything.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> solver = tg.solvers.NoisyGradientDescent(n_steps=1, step_size=1.0)
+    >>> lonely_case("one step", solver).name
+    'solver one step'
+    """
+    return _solver_case(name, solver, _lonely(), mu)
+
+
+def _solver_case(name: str, solver: Solver, pair: Pair, mu: float) -> ThresholdCase:
+    problem = Problem(Squared(), *pair[0][0].shape)
     facts = {"claim": GaussianClaim(mu), "rates": gaussian_rates(SEEN * mu)}
     return _run_case(f"solver {name}", solver, problem, GDP(mu), pair, **facts)
 

@@ -45,6 +45,9 @@ from tailguard.means.registry import MEANS
 from tailguard.privacy.guarantees import GDP
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.registry import SOLVERS
+from tailguard.wing import wing
+
+PAPERS = wing("audits")
 
 WEAK_CLAIMS = (0.5, 1.0)
 """In mu: smaller claims than the quick rows', which need 3 to 12 times as many runs."""
@@ -68,6 +71,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "mean trimmed": trimmed_mean_case,
     "mean clipped, in private units": private_mean_case,
     **{f"solver {name}": partial(solver_case, name) for name in examples_of(SOLVERS)},
+    **({} if PAPERS is None else PAPERS.CASES),
     "solver hard-thresholding": partial(solver_case, "hard-thresholding"),
     "solver sample-and-aggregate": block_case,
     "solver whitened-newton": newton_case,

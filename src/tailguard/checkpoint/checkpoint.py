@@ -23,17 +23,14 @@ the light of earlier answers, within what was reserved).
 """
 
 import os
-import re
-import sys
 from collections.abc import Callable
 from hashlib import sha256
 from itertools import pairwise
 from threading import Lock
 from typing import Any
 
-import numpy as np
-
 from tailguard.array_types import IntArray
+from tailguard.checkpoint.described import described
 from tailguard.checkpoint.log import Log
 from tailguard.checkpoint.sealed import sealed, unsealed
 from tailguard.checks import InputError, ReleaseError, shown
@@ -50,9 +47,6 @@ VERSION = 1
 
 # How the line of a key begins.
 KEY_BEGUN = b'{"content":{"key":"'
-
-# How Python shows objects that have no text of their own: by their place in memory.
-PLACE_IN_MEMORY = re.compile(r" at 0x[0-9a-f]+")
 
 
 class Checkpoint:
@@ -101,7 +95,7 @@ class Checkpoint:
 
     def begin(self, facts: dict[str, Any]) -> None:
         """Write down what the run is, or refuse a file that is of another one."""
-        facts = {name: _told(fact) for name, fact in facts.items()}
+        facts = {name: described(fact) for name, fact in facts.items()}
         facts |= {"format": repr(VERSION), "software": repr(__version__)}
         if not self.resumed:
             self._log.append(RUN, {"run": self.run, "facts": facts})
@@ -120,7 +114,7 @@ class Checkpoint:
         self, release: dict[str, Any], draw: Callable[[], IntArray], question: Any = None
     ) -> IntArray:
         """Return the recorded answer to a release; where there is none, draw one and record it."""
-        release = release | {"question": sha256(_told(question).encode()).hexdigest()}
+        release = release | {"question": sha256(described(question).encode()).hexdigest()}
         with self._lock:
             canonical(release)  # what cannot be written is refused before an answer is drawn
             if self._next < len(self._answers):
@@ -189,9 +183,3 @@ class Checkpoint:
             f"{self._log.path!r}, and nothing was drawn: use the machine and the software that it "
             "was begun with."
         )
-
-
-def _told(fact: Any) -> str:
-    """Return all that can be written of a fact, whole arrays included, but for places in memory."""
-    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
-        return PLACE_IN_MEMORY.sub("", repr(fact))

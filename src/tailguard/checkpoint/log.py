@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from tailguard.checks import InputError
 from tailguard.ledger.lines import canonical
-from tailguard.ledger.storage import flush_folder
+from tailguard.ledger.storage import check_no_side_file, check_regular_file, flush_folder
 
 # How every line begins: whatever else a file holds is not overwritten.
 BEGINNING = b'{"content":{'
@@ -48,6 +48,8 @@ class Log:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        check_regular_file("checkpoint", path)
+        check_no_side_file("checkpoint", path)
         try:
             self._file: BinaryIO = open(path, "ab+", buffering=0)  # noqa: SIM115 (see close)
         except OSError:

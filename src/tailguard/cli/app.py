@@ -36,13 +36,15 @@ from tailguard.cli.commands import (
     mean,
     plan,
     predict,
-    reproduce,
     schema,
+    verify,
 )
 from tailguard.cli.declarations import REMEDIES
 from tailguard.cli.options import page
 from tailguard.gate.unusable import unusable_sentence
+from tailguard.names.printable import printable
 from tailguard.version import __version__
+from tailguard.wing import wing
 
 # Exit codes: 0 done; 1 an internal error, told by a constant sentence; 2 a bad input, told by one
 # sentence that names the parameter, what was given and what is allowed; 3 a table of which most
@@ -69,9 +71,11 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "mean": mean.estimate_means,
     "plan": plan.list_methods,
     "certificate": certificate.certificate,
+    "verify": verify.verify,
     "audit": audit.audit,
-    "reproduce": reproduce.reproduce,
 }
+if papers := wing("reproduce.command"):
+    COMMANDS["reproduce"] = papers.reproduce
 for name, command in COMMANDS.items():
     app.command(name, help=page(sys.modules[command.__module__].__doc__))(command)
 app.add_typer(ledger.app, name="ledger")
@@ -110,7 +114,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one sentence on one line."""
-    typer.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+    typer.echo(f"Warning: {printable(' '.join(str(message).split()))}", err=True)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -151,7 +155,7 @@ def _help_of(error: typer.TyperException) -> str:
 
 def _complain(message: str, *, code: int) -> int:
     """Print one sentence on one line."""
-    sentence = " ".join(message.split())
+    sentence = printable(" ".join(message.split()))
     typer.echo(f"Error: {sentence.rstrip('.')}.", err=True)
     return code
 

@@ -13,6 +13,7 @@ import typer
 
 from tailguard.checks import InputError
 from tailguard.ledger import Ledger
+from tailguard.ledger.storage import SIDE_FILES, check_no_side_file, check_regular_file
 from tailguard.privacy.guarantees import ApproxDP, PureDP
 from tailguard.sources.parquet_files import parquet_files_in
 
@@ -214,6 +215,8 @@ def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
             f"--checkpoint must be a new file, or be given with --resume to go on with its run; "
             f"{path} exists."
         )
+    check_regular_file("--checkpoint", path)
+    check_no_side_file("--checkpoint", path)
     if not _writable(path):
         raise InputError(f"--checkpoint must be a file in a writable directory; got {str(path)!r}.")
     return path
@@ -230,20 +233,30 @@ def destination(path: Path, *others: Path | None) -> Path:
     PosixPath('model.json')
     """
     for other in others:
-        if other is not None and os.path.realpath(path) in map(os.path.realpath, _files_of(other)):
+        if other is not None and any(_is_same_file(path, each) for each in _files_of(other)):
             raise InputError(
-                f"--out must be no file of {str(other)!r}, which is in use; got {path}."
+                f"--out must be no file of {str(other)!r}, which is in use; got {str(path)!r}."
             )
     if os.path.isdir(path) or not _writable(path):
         raise InputError(f"--out must be a file in a writable directory; got {str(path)!r}.")
+    check_regular_file("--out", path)
+    check_no_side_file("--out", path)
     return path
 
 
+def _is_same_file(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, by links of either kind, or would once it is there."""
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
 def _files_of(path: Path) -> list[Path]:
-    """List the file, or those that a folder of tables or a pattern stands for."""
+    """List the file and what SQLite keeps beside it, or what a folder or a pattern stands for."""
     if os.path.isdir(path):
         return parquet_files_in(path)
-    return [path, *map(Path, glob(str(path), recursive=True))]
+    beside = [Path(f"{os.path.realpath(path)}{ending}") for ending in SIDE_FILES]
+    return [path, *filter(os.path.exists, beside), *map(Path, glob(str(path), recursive=True))]
 
 
 def _writable(path: Path) -> bool:

@@ -17,6 +17,8 @@ from tailguard.checks import InputError, check_finite, check_version
 from tailguard.cli.arguments import write_text
 from tailguard.cli.models import MODELS
 from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.certificate.certificate import read_json
+from tailguard.privacy.guarantees import ApproxDP
 from tailguard.schema.declared import labels
 from tailguard.schema.schema import Schema
 from tailguard.version import __version__
@@ -99,6 +101,7 @@ class ModelFile:
         _require(isinstance(notes, list) and all(isinstance(note, str) for note in notes))
         estimator.notes_ = tuple(notes)
         estimator.certificate_ = Certificate.from_dict(content["certificate"])
+        _check_promise(content["parameters"], estimator.certificate_)
         return cls(content["model"], estimator)
 
 
@@ -114,7 +117,9 @@ def load_model(path: Path) -> ModelFile:
     """
     wanted = f"MODEL must be a file that 'tailguard fit' wrote; got {str(path)!r}"
     try:
-        return ModelFile.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        if not path.is_file():  # some devices are read for ever
+            raise ValueError
+        return ModelFile.from_dict(read_json(path.read_text(encoding="utf-8")))
     except InputError as error:
         raise InputError(f"{wanted}: {error}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -130,6 +135,15 @@ def _restore_columns(estimator: Any, content: dict[str, Any]) -> None:
     if content["classes"] is not None:
         estimator.classes_ = np.array(labels(content["classes"]))
         _require(len(estimator.classes_) == 2)
+
+
+def _check_promise(parameters: dict[str, Any], certificate: Certificate) -> None:
+    """Refuse parameters of another promise, and a simulation that passes for a private fit."""
+    epsilon, delta = parameters.get("epsilon"), parameters.get("delta")
+    if epsilon is not None and ApproxDP(epsilon, delta) != certificate.guarantee:  # type: ignore[arg-type]
+        raise InputError("its parameters must have the epsilon and delta of its certificate.")
+    if (parameters.get("random_state") is not None) != certificate.mode.startswith("simulation"):
+        raise InputError("its random_state must be that of its certificate's mode.")
 
 
 def _bounds_read(written: list[list[float | None]] | None, n_features: int) -> FloatArray | None:

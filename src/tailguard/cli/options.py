@@ -250,22 +250,6 @@ MethodOption: TypeAlias = Annotated[
         "--option",
     ),
 ]
-CalibrationOption: TypeAlias = Annotated[
-    str,
-    typed(
-        "NAME",
-        "tight, the least proved noise; paper, the printed one; numerical, for trimmed.",
-        METHOD,
-    ),
-]
-UnsafeReproductionOption: TypeAlias = Annotated[
-    bool,
-    flag(
-        "--unsafe-reproduction",
-        "Allow printed noise that breaks its promise; the certificate tells the truth.",
-        METHOD,
-    ),
-]
 ExplainOption: TypeAlias = Annotated[
     bool, flag("--explain", "Say what the budget was spent on, and why so.")
 ]

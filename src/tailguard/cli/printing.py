@@ -17,6 +17,7 @@ from tailguard.estimators.summary import (
     shown_rows,
     summary_notes,
 )
+from tailguard.names.printable import printable, printable_lines
 from tailguard.privacy.certificate.text import WIDTH
 
 
@@ -43,7 +44,7 @@ def coefficient_table(
     for header in headers:
         table.add_column(header, justify="right")
     for row in shown_rows(model):
-        table.add_row(escape(labels[row]), *cells[row])
+        table.add_row(escape(printable(labels[row])), *cells[row])
     return table
 
 
@@ -99,4 +100,4 @@ def print_plain(console: Console, text: str) -> None:
     >>> print_plain(Console(), "delta = [1e-6]")
     delta = [1e-6]
     """
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(printable_lines(text), markup=False, highlight=False, soft_wrap=True)

@@ -78,6 +78,14 @@ class BatchedTable(ABC):
                 f"X must have rows and columns; got {self.n_rows} and {len(self.names)}."
             )
 
+    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+        """Refuse a table that cannot be read to its end; return more tables without rows.
+
+        What works out a user's query, which may fail because of a cell, reads these columns once
+        before anything is spent. Tables without rows are of types that it finds.
+        """
+        return []
+
     @abstractmethod
     def empties(self) -> Iterable[Any]:
         """Yield tables without rows: of the same columns, in all types that these may have."""

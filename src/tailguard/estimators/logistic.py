@@ -49,7 +49,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     -----
     *Guarantee.* As for ``LinearRegression``.
 
-    *Edge cases.* A record whose label is not declared is void, and nothing is said about it. Where
+    *Edge cases.* A record whose label is not declared is void, and no message names it. Where
     classes are numbers, text counts as the number that it spells. A row with a missing value and no
     constant in ``missing`` has the score and probabilities NaN; ``predict`` must name a class and
     names the first, and ``score`` counts that as the prediction. Of a label that is not declared it

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_boolean, check_choice, four_digits, shown
+from tailguard.checks import InputError, check_choice, four_digits, shown
 from tailguard.design.cells import Cells
 from tailguard.engine import GivenProblem, run
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
-from tailguard.means.base import CalibrationMode, MeanPlan
+from tailguard.means.base import MeanMethod, MeanPlan
 from tailguard.means.choice import Choice, choose
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.means.registry import described
 from tailguard.moments import Moment
+from tailguard.names.printable import printable
 from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
@@ -88,7 +89,7 @@ class MeanResult:
 
     def __repr__(self) -> str:
         certificate = self.certificate
-        rows = self.rows()
+        rows = [(printable(name), value, noise) for name, value, noise in self.rows()]
         width = max(len(name) for name, _, _ in rows)
         lines = [
             f"private mean ({self.method}), n = {certificate.n_rows}, mode: {certificate.mode}",
@@ -108,11 +109,9 @@ def mean(
     epsilon: float | None = None,
     delta: float | None = None,
     guarantee: Guarantee | None = None,
-    method: str = "auto",
+    method: str | MeanMethod = "auto",
     moment: Moment | None = None,
     schema: Declared | None = None,
-    calibration: CalibrationMode = "tight",
-    unsafe_reproduction: bool = False,
     ledger: AnyLedger | None = None,
     checkpoint: str | PathLike[str] | None = None,
     check_records: bool = True,
@@ -138,7 +137,7 @@ def mean(
         The privacy parameters. There is no default.
     method
         ``"auto"``: the one of least predicted error, from public facts only, as ``explain()``
-        says; or one of these.
+        says; or an object that plans and runs, or one of these.
         {methods}
     moment
         What is assumed of the tails, a ``tg.Moment``. Without one, a scale and a centre of every
@@ -147,17 +146,12 @@ def mean(
     schema
         What is declared of a table's columns: a ``tg.Schema``, a dict or the path of a JSON file.
         Means are those of the features; the mean of a level is the share of records that have it.
-    calibration
-        ``"tight"``: the least noise that is proved. ``"paper"``: the printed noise, for
-        reproduction; the certificate then says what that noise is really worth.
-        ``"numerical"``: for ``"trimmed"`` alone, a cost that is certified on a grid and not proved.
-    unsafe_reproduction
-        Allows a printed noise that breaks its paper's promise; the certificate says the truth.
     ledger, checkpoint, check_records, on_unusable, random_state
         As for ``LinearRegression``.
     options
         Options of the method, such as ``n_groups=1``, ``clip_norm=10.0``, ``threshold=5.0``, or
-        for ``"trimmed"`` ``low=0.0, high=9.0``.
+        for ``"trimmed"`` ``low=0.0, high=9.0`` and ``calibration="numerical"``, for a cost that is
+        certified on a grid and not proved.
 
     Returns
     -------
@@ -190,19 +184,16 @@ def mean(
     """
     asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = within_filter(asked, ledger)
-    check_choice("calibration", calibration, ("tight", "paper", "numerical"))
-    check_boolean("unsafe_reproduction", unsafe_reproduction)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
     rule = RecordRule(check_records, on_unusable)
     table, single = _read(X, schema, columns=columns, row_id=row_id, order=order)
     problem = Problem(None, *_checked_shape(table), moment=moment)
-    task, how = GivenProblem(table, None, problem), {"calibration": calibration, **options}
+    task = GivenProblem(table, None, problem)
 
     def make(rest: Guarantee) -> tuple[Choice, MeanPlan]:
-        made = choose(method, problem, rest, unsafe_reproduction=unsafe_reproduction, **how)
-        warned = replace(made.plan, warnings=mean_scale_warnings(made.plan))
-        return made, replace(warned, admits_check=calibration != "paper")
+        made = choose(method, problem, rest, **options)
+        return made, replace(made.plan, warnings=mean_scale_warnings(made.plan))
 
     with np.errstate(all="ignore"):
         choice, plan, check = task.planned(make, promise, rule)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils import Tags
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import require
@@ -110,3 +111,9 @@ class PoissonRegression(PrivateRegression):
             return 0.0  # of no deviance nothing is explained
         mean = np.clip(mean, SMALLEST_MEAN, None)
         return float(d2_tweedie_score(targets, mean, sample_weight=weights, power=1))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Add that targets should not be negative: records with such a target are void."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags

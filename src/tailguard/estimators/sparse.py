@@ -98,7 +98,7 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     -----
     *Guarantee.* As for ``LinearRegression``; which columns are kept is part of what is protected.
 
-    *Edge cases.* A record whose label is not declared is void, and nothing is said about it.
+    *Edge cases.* A record whose label is not declared is void, and no message names it.
     Coefficients of strong signals are shrunk: few steps are taken, where the slope is flat. Rows
     with missing values are predicted and scored as by ``LogisticRegression``.
 

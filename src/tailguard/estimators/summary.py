@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.gate.record_check import RESTS_ON
+from tailguard.names.printable import printable
 from tailguard.schema.declared import UNDECLARED
 from tailguard.tables import CLASSES_ASSUMED
 
@@ -41,7 +42,7 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     rows = list(zip(names, model.coef_, model.coef_noise_std_, strict=True))
     if model.fit_intercept:
         rows.append(("(intercept)", model.intercept_, model.intercept_noise_std_))
-    return [(str(name), float(value), float(noise)) for name, value, noise in rows]
+    return [(printable(str(name)), float(value), float(noise)) for name, value, noise in rows]
 
 
 def coefficient_cells(

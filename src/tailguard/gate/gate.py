@@ -35,7 +35,7 @@ from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.progress import tell_answered
-from tailguard.queries.admission import check_question
+from tailguard.queries.admission import check_question, check_state
 from tailguard.queries.base import AnyQuery, Query, calibration_for
 from tailguard.queries.told import release_of
 from tailguard.rows.arrays import make_rows
@@ -45,6 +45,7 @@ from tailguard.rows.reader import RecordReader
 from tailguard.rows.streams import StreamRows
 from tailguard.rows.unordered import UnorderedRows
 from tailguard.schema.schema import Schema
+from tailguard.tables import label_list
 
 
 class Gate:
@@ -119,6 +120,7 @@ class Gate:
         if loss is not None:
             check_known(loss)
         rows: Rows
+        labels = None if classes is None else label_list(classes)
         source = make_source(random_state)
         if isinstance(X, BatchedTable):
             declared = Schema.of(schema)
@@ -138,7 +140,7 @@ class Gate:
             ledger=ledger,
             checkpoint=checkpoint,
             facts={
-                "declarations": (schema, missing, classes, loss, rows.feature_names),
+                "declarations": (schema, missing, labels, loss, rows.feature_names),
                 "random state": random_state,
             },
         )
@@ -163,15 +165,24 @@ class Gate:
         """Whether answers are recorded in a file."""
         return self._books.has_checkpoint
 
-    def reserve(self, event: Event, *, coordinates: int = 1000, run: Any = None) -> None:
+    def reserve(
+        self, event: Event, *, coordinates: int = 1000, run: Any = None, unprotected: bool = False
+    ) -> None:
         """Reserve the planned event, refusing one that costs more than the guarantee.
 
         ``coordinates`` says how many numbers may be released against it: each adds the distance of
         sampled from ideal noise, which is charged. ``run`` is what a checkpoint must be of.
+
+        Edge cases
+        ----------
+        ``unprotected`` is the door for noise as papers print it. What costs more than the guarantee
+        is then reserved by a simulation, with ``random_state`` and without a ledger: books and
+        certificate say that nothing is protected, and from then on queries need no proof.
         """
         ordered = not isinstance(self._rows, UnorderedRows)
         public = (self._guarantee, self.n_rows, self.n_features, ordered)
-        self._books.reserve(event, coordinates, self._facts | {"records": public, "plan": run})
+        facts = self._facts | {"records": public, "plan": run}
+        self._books.reserve(event, coordinates, facts, unprotected=unprotected)
 
     def partition(
         self,
@@ -241,7 +252,7 @@ class Gate:
         ---------
         Balle, Barthe and Gaboardi 2018 (sampling without replacement).
         """
-        check_question(query, state)
+        self._check_question(query, state)
         block = None if block is None else self._partitions.check(block)
         n_rows = self.n_rows if block is None else block.n_rows
         sample_rows = self._sample_rows(stage, block)
@@ -274,7 +285,7 @@ class Gate:
         Each answer has noise of its own and costs at most what ``stage`` asks for to the records of
         its block.
         """
-        check_question(query, state)
+        self._check_question(query, state)
         blocks = self._partitions.check(Block(blocks, 0)).blocks
         if len(set(blocks.sizes)) > 1:
             raise InputError("blocks must be of equal size to be asked together.")
@@ -287,6 +298,14 @@ class Gate:
         reads = [partial(self._partitions.rows_of, block) for block in blocks]
         asked = partial(self._answer, query, state, calibration, n_rows)
         return np.array([asked(read, release) for read in reads])
+
+    def _check_question(self, query: object, state: object) -> None:
+        """Refuse whatever no proof covers, unless nothing is protected."""
+        if self._books.own.unprotected:
+            check_state(state)
+        else:
+            check_question(query, state)
+        self._books.check_question((query, state))
 
     def _calibrate(self, query: AnyQuery, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
         """Choose noise for what the stage asks: Gaussian where who is read is ``hidden``."""
@@ -370,6 +389,7 @@ class Gate:
             assumptions_for_accuracy=assumptions,
             unused_stages=unused_stages,
             private=self._source.private,
+            unprotected=self._books.own.unprotected,
             sampler_distance=self._books.distance,
             ledger_entries=self._books.entries,
             charged=self._books.charged,

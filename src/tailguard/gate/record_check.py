@@ -36,7 +36,7 @@ from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.solve import satisfies, spent_share
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.events.flat_events import flatten
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, Unprotected
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.queries.usable_records import KINDS, CellKinds, UsableRecords
 
 Made = TypeVar("Made")
@@ -232,7 +232,7 @@ class RecordRule:
         ``apart`` gives the kinds of cells a share of their own. ``over`` is by how much an earlier
         plan exceeded the guarantee, as a part of it.
         """
-        if not self.check_records or isinstance(guarantee, PureDP | Unprotected):
+        if not self.check_records or isinstance(guarantee, PureDP):
             return None
         if problem.n_rows * guarantee.gaussian_mu() < FEWEST:
             return None
@@ -257,7 +257,7 @@ class RecordRule:
         why = "what the plan costs leaves no room for a count"
         if not self.check_records:
             why = "check_records=False"
-        elif isinstance(guarantee, PureDP | Unprotected):
+        elif isinstance(guarantee, PureDP):
             why = "what the plan costs are no squares that add up"
         elif (records := problem.n_rows * guarantee.gaussian_mu()) < FEWEST:
             why = f"the number of records times mu is {records:.3g}, below {FEWEST:g}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from tailguard.array_types import IntArray
 from tailguard.checkpoint.checkpoint import Checkpoint
+from tailguard.checkpoint.described import described
 from tailguard.checks import BudgetError, check_integer, check_methods
 from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
@@ -82,8 +83,13 @@ class RunBooks:
         """Where a ledger was charged."""
         return () if self._ledger is None else tuple(self._ledger.entries)
 
-    def reserve(self, event: Event, coordinates: int, facts: Mapping[str, Any]) -> None:
-        """Reserve an event of so many numbers; ``facts`` say what a checkpoint must be of."""
+    def reserve(
+        self, event: Event, coordinates: int, facts: Mapping[str, Any], *, unprotected: bool = False
+    ) -> None:
+        """Reserve an event of so many numbers; ``facts`` say what a checkpoint must be of.
+
+        Where ``unprotected``, a simulation may reserve more than the guarantee.
+        """
         planned = check_integer("coordinates", coordinates, minimum=0)
         event = own_copy(event)
         with self._lock:
@@ -91,9 +97,11 @@ class RunBooks:
             total = Composed((self.own.reserved, event))
             distance = COORDINATE_DISTANCE.times(coordinates)
             if not satisfies(total, self._guarantee, distance=distance):
-                raise BudgetError(
-                    f"the plan must cost at most {self._guarantee.describe()}; it costs more."
-                )
+                if not unprotected:
+                    raise BudgetError(
+                        f"the plan must cost at most {self._guarantee.describe()}; it costs more."
+                    )
+                self._drop_protection()
             if self._path is not None:
                 self._open_checkpoint({**facts, "reservation": (event, planned)})
             if self._ledger is not None:
@@ -117,6 +125,11 @@ class RunBooks:
             self.own.record(release)
             self._coordinates += size
             self.distance += distance
+
+    def check_question(self, question: Any) -> None:
+        """Refuse a question of which a checkpoint cannot tell what it is, before it is booked."""
+        if self._path is not None:
+            described(question)
 
     def answered(self, release: Release, draw: Callable[[], IntArray], question: Any) -> IntArray:
         """Return what a checkpoint recorded for a release that is in the books, or draw."""
@@ -147,6 +160,16 @@ class RunBooks:
         if self._checkpoint is not None:
             self._checkpoint.close(begun=self._reserved_coordinates > 0)
 
+    def _drop_protection(self) -> None:
+        """Let a simulation without a ledger cost more than the guarantee, and mark its books."""
+        if self._source.private or self._given is not None:
+            raise BudgetError(
+                "random_state must be given, and no ledger, for this noise as printed: it does not "
+                f"keep {self._guarantee.describe()}, so the run is NOT PRIVATE; got "
+                f"{'no random_state' if self._source.private else 'a ledger'}."
+            )
+        self.own.unprotected = True
+
     def _open_checkpoint(self, facts: Mapping[str, Any]) -> None:
         """Begin a file or go on with one, and so with its charge."""
         if self._checkpoint is not None:
@@ -161,7 +184,8 @@ class RunBooks:
     def _check_distance(self, release: Release, distance: Distance) -> None:
         """Refuse noise further from what is accounted for than an (epsilon, delta) plan charged."""
         charged = COORDINATE_DISTANCE.times(self._reserved_coordinates)
-        if isinstance(self._guarantee, ApproxDP) and not distance.within(charged):
+        promised = isinstance(self._guarantee, ApproxDP) and not self.own.unprotected
+        if promised and not distance.within(charged):
             raise BudgetError(
                 f"release {release.name!r} must be on a finer lattice; its noise is further from "
                 "ideal than was charged."

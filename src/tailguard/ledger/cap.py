@@ -40,7 +40,7 @@ Haney et al. 2023 (filters for runs that are under way at one time, covers among
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from functools import cached_property, singledispatch
 
@@ -54,7 +54,7 @@ from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from tailguard.privacy.guarantees import GDP, WEAKEST, ZCDP, ApproxDP, Guarantee, PureDP
 
 # The share of delta that is kept for events that may fail; it takes 5e-4 of epsilon = 1. At delta
 # = 1e-6 it is enough for 90 runs that are priced by a cover.
@@ -88,6 +88,13 @@ class Charge:
 
     event: Event
     cover: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not _largest_number(flatten(self.event)) <= WEAKEST:
+            raise InputError(
+                f"event must have costs and counts of at most {WEAKEST:g}, beyond which no cap "
+                "goes; it has a larger one, and nothing is charged or released."
+            )
 
     @cached_property
     def prices(self) -> dict[type[AdditiveAccountant], tuple[Fraction, Fraction] | None]:
@@ -182,8 +189,9 @@ class Cap:
     def charge(self, event: Event) -> Charge:
         """Return the event as a charge, with a cover where it has no price of its own."""
         by_cover = isinstance(self.guarantee, ApproxDP) and not GdpAccountant().supports(event)
+        charge = Charge(event)
         _, others = flatten(event).split()
-        return Charge(event, covering_mu(others.event) if by_cover else None)
+        return replace(charge, cover=covering_mu(others.event)) if by_cover else charge
 
     def agrees(self, charge: Charge) -> bool:
         """Whether a charge's cover is the one that is found here, to a thousandth."""
@@ -339,6 +347,14 @@ def fitting(left: Filter, delta: float | None, amount: Fraction) -> Guarantee | 
         return GDP(_four_digits_down(math.sqrt(value)))
     epsilon = _four_digits_down(epsilon_of(math.sqrt(value), delta))
     return ApproxDP(epsilon, delta) if epsilon else None
+
+
+def _largest_number(flat_events: FlatEvents) -> float:
+    """Return the largest number of any leaf, and of how often one happens."""
+    fields = [each for leaf in flat_events.leaves for each in astuple(leaf)]
+    numbers = [each for each in fields if not isinstance(each, str)]
+    blocks = [part for parts in flat_events.blocks.values() for part in parts.values()]
+    return max((*numbers, *flat_events.leaves.values(), *map(_largest_number, blocks)), default=0)
 
 
 def _four_digits_down(value: float) -> float:

@@ -5,7 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from tailguard.checks import BudgetError, InputError, check_integer, check_version
+from tailguard.ledger.certified import check_certified
 from tailguard.ledger.lines import Line, check_chain
+from tailguard.privacy.certificate import Certificate
 
 KEY = "tailguard_ledger"
 """The key that says what the record is; its value is the version of the format."""
@@ -47,6 +49,8 @@ def exported(lines: Sequence[Line]) -> dict[str, Any]:
 def check_continues(lines: Sequence[Line], known: Any) -> None:
     """Refuse a ledger that is not what was exported, followed by further lines or none.
 
+    A certificate is known as well: then its charges must be there.
+
     Examples
     --------
     >>> from tailguard.ledger.lines import CREATED, Draft
@@ -57,6 +61,9 @@ def check_continues(lines: Sequence[Line], known: Any) -> None:
     tailguard.checks.BudgetError: ledger 'claims' must go on from the exported one; line 1 is \
 another one there.
     """
+    if isinstance(known, Certificate):
+        check_certified(lines, known)
+        return
     try:
         check_version("export", known.get(KEY), newest=VERSION)
         head = known.get("head", known)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tailguard.checks import BudgetError, InputError, check_integer, shown
 from tailguard.ledger.cap import Cap
+from tailguard.ledger.certified import OTHERS
 from tailguard.ledger.contents import (
     cap_of,
     cap_told,
@@ -197,7 +198,7 @@ class Ledger:
         >>> entry == ledger.charge(Laplace(0.5), key="count of March")
         True
         """
-        return self._charged(event, checked_key(key), coordinates, again=True, by="others")
+        return self._charged(event, checked_key(key), coordinates, again=True, by=OTHERS)
 
     def opened(self, run: str) -> "LedgerRun":
         """Return the books of one run, for a gate to write."""
@@ -252,12 +253,12 @@ class Ledger:
         """
         return exported(self.lines())
 
-    def verify(self, known: dict[str, Any] | None = None) -> int:
+    def verify(self, known: Any = None) -> int:
         """Check file, chain and every charge; return the number of lines.
 
         ``known``, an earlier ``export()`` or ``head()``, shows besides that nothing was rewritten
         or taken off the end since: an older backup, a copy that went its own way and a ledger that
-        was made anew are refused.
+        was made anew are refused. A ``Certificate`` must be of a run that was charged here.
 
         Examples
         --------

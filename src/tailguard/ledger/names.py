@@ -6,10 +6,8 @@ the chain of lines, which covers what was given, would be broken for good.
 
 import os
 
-from tailguard.checks import InputError, shown
-
-# A name is for people to read and to type.
-LONGEST_NAME = 200
+from tailguard.checks import LONGEST_NAME, InputError, check_text, shown
+from tailguard.ledger.storage import check_no_side_file, check_regular_file
 
 
 def checked_path(path: object) -> str:
@@ -23,6 +21,8 @@ def checked_path(path: object) -> str:
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise InputError(f"path must be that of a file; got {shown(path)}.")
+    check_regular_file("path", text)
+    check_no_side_file("path", text)
     return os.path.abspath(text)
 
 
@@ -34,7 +34,7 @@ def checked_name(name: object) -> str:
     >>> checked_name("claims")
     'claims'
     """
-    text = _text("name", name)
+    text = check_text("name", name)
     if not text.strip():
         raise InputError(f"name must be a text of 1 to {LONGEST_NAME} signs; got {shown(name)}.")
     return text
@@ -49,7 +49,7 @@ def checked_key(key: object) -> str:
     Traceback (most recent call last):
     tailguard.checks.InputError: key must be a text of 1 to 200 signs; got 2026.
     """
-    return _text("key", key)
+    return check_text("key", key)
 
 
 def checked_run(run: object) -> str:
@@ -60,12 +60,4 @@ def checked_run(run: object) -> str:
     >>> checked_run("3f")
     '3f'
     """
-    return _text("run", run)
-
-
-def _text(name: str, value: object) -> str:
-    """Return a text that is neither empty nor too long, and that a file can hold."""
-    held = isinstance(value, str) and value == value.encode(errors="ignore").decode()
-    if not isinstance(value, str) or not held or not 0 < len(value) <= LONGEST_NAME:
-        raise InputError(f"{name} must be a text of 1 to {LONGEST_NAME} signs; got {shown(value)}.")
-    return value
+    return check_text("run", run)

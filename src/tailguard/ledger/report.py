@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from tailguard.ledger.contents import charges_of, settled_of, standing
 from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.lines import RESERVED, SETTLED, Line
+from tailguard.names.printable import printable
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.events import Selected
 from tailguard.privacy.events.flat_events import flatten
@@ -40,7 +41,8 @@ def summary_text(ledger: Ledger) -> str:
         "head": f"line {len(lines)}, {lines[-1].digest}",
         "file": ledger.path,
     }
-    return "\n".join([TITLE.format(ledger.name), *(f"{k:<11}{v}" for k, v in facts.items())])
+    told = (printable(f"{name:<11}{fact}") for name, fact in facts.items())
+    return "\n".join([TITLE.format(ledger.name), *told])
 
 
 def history_text(ledger: Ledger) -> str:
@@ -55,7 +57,7 @@ def history_text(ledger: Ledger) -> str:
     >>> print(history_text(ledger).splitlines()[2][20:])
     mu = 0.5, rho = 0.125             report of March, not settled
     """
-    return "\n".join([TITLE.format(ledger.name), HEAD, *_charges(ledger)])
+    return "\n".join([TITLE.format(ledger.name), HEAD, *map(printable, _charges(ledger))])
 
 
 def _charges(ledger: Ledger) -> Iterator[str]:

@@ -14,9 +14,10 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from os import PathLike
 from pathlib import Path
 
-from tailguard.checks import BudgetError
+from tailguard.checks import BudgetError, InputError
 
 PATIENCE = 60.0
 """Seconds that a charge waits for others. One takes some milliseconds, so hundreds may queue."""
@@ -30,6 +31,10 @@ SHARED = {
 }
 MOUNTS = "/proc/self/mountinfo"
 """The table of mounts that Linux keeps; elsewhere there is none, and nothing is refused."""
+
+SIDE_FILES = ("-wal", "-shm", "-journal")
+"""What SQLite appends to a file's name for files of its own beside it ("Temporary Files Used By
+SQLite", sections 2.1 to 2.3)."""
 
 # By the beginning of SQLite's names of errors.
 SENTENCES = {
@@ -118,3 +123,42 @@ def flush_folder(path: str) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def check_regular_file(name: str, path: str | PathLike[str]) -> None:
+    """Refuse a path at which there is anything but a regular file; there may be nothing yet.
+
+    Examples
+    --------
+    >>> check_regular_file("--out", "model.json")
+    >>> check_regular_file("--out", "/dev/null")
+    Traceback (most recent call last):
+    tailguard.checks.InputError: --out must be the path of a regular file; '/dev/null' is a \
+device, a pipe or a folder.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError(
+            f"{name} must be the path of a regular file; {os.fspath(path)!r} is a device, a pipe "
+            "or a folder."
+        )
+
+
+def check_no_side_file(name: str, path: str | PathLike[str]) -> None:
+    """Refuse a name that SQLite may use for a file of its own, which it would write over.
+
+    Examples
+    --------
+    >>> open("budget.sqlite", "w").close()
+    >>> check_no_side_file("--out", "budget.sqlite-wal")
+    Traceback (most recent call last):
+    tailguard.checks.InputError: --out must have another name; SQLite keeps files of its own \
+beside 'budget.sqlite' under 'budget.sqlite-wal'.
+    """
+    real = os.path.realpath(path)
+    for ending in SIDE_FILES:
+        beside = real.removesuffix(ending)
+        if real.endswith(ending) and os.path.exists(beside):
+            raise InputError(
+                f"{name} must have another name; SQLite keeps files of its own beside "
+                f"{os.path.basename(beside)!r} under {os.path.basename(real)!r}."
+            )

@@ -142,10 +142,10 @@ class Store:
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """Open the file, which must be a ledger that this version reads."""
-        if not self.exists():
+        if not os.path.isfile(self.path):
+            found = "it is none" if self.exists() else "there is none"
             raise BudgetError(
-                f"ledger {self.path!r} must be a file; there is none, and nothing is charged or "
-                "released."
+                f"ledger {self.path!r} must be a file; {found}, and nothing is charged or released."
             )
         check_local(self.path)
         with one_sentence(self.path), closing(self._open()) as connection:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.checks import InputError, check_integer, shown
+from tailguard.checks import InputError, check_integer, check_text, shown
 
 from .base import Gradient
 from .compiled import compile_loop
@@ -32,6 +32,10 @@ class RecordGradient:
         A Python function, or one compiled by ``numba.njit``, which is much faster.
     size
         How many weights there are; as many as features when left out.
+    name
+        A public name of the function, which stands for it in a checkpoint. A function that holds
+        values (a closure, a ``partial``, a method, defaults, attributes) needs one there, and the
+        name should change with what it holds: a checkpoint never looks at that.
 
     Edge cases
     ----------
@@ -54,17 +58,21 @@ class RecordGradient:
     n_classes: ClassVar[None] = None
     function: Gradient
     n_weights: int | None
+    public_name: str | None
 
     @classmethod
     def contract_examples(cls) -> tuple["RecordGradient", ...]:
         """Return what the contract tests try."""
         return (cls(_least_squares),)
 
-    def __init__(self, function: Gradient, size: int | None = None) -> None:
+    def __init__(
+        self, function: Gradient, size: int | None = None, *, name: str | None = None
+    ) -> None:
         _check_function(function)
         n_weights = None if size is None else check_integer("size", size, minimum=1)
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "n_weights", n_weights)
+        object.__setattr__(self, "public_name", None if name is None else check_text("name", name))
 
     @property
     def record_gradient(self) -> Gradient:

@@ -32,6 +32,7 @@ EXPECTED_SLOPES = {
 """What slopes of a loss are expected to rise by, whatever the target: for curvatures alone."""
 
 NUMBERS = (NoneType, bool, int, float)
+ALLOWED = {"public_name": (NoneType, str)}  # what stands for that function in a checkpoint
 FUNCTION = "function"  # the field of a user's own gradient, which is called with one record
 
 
@@ -65,7 +66,7 @@ def is_known(loss: object) -> bool:
         return False
     names = {field.name for field in fields(loss)}  # type: ignore[arg-type]
     return all(
-        name in names and (name == FUNCTION or type(value) in NUMBERS)
+        name in names and (type(value) in ALLOWED.get(name, NUMBERS) or name == FUNCTION)
         for name, value in vars(loss).items()
     )
 

@@ -9,22 +9,18 @@ answers costs nothing beyond the answers.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.means.budget import amount_of, promise_of, usable_share
+from tailguard.means.budget import usable_share
+from tailguard.means.facts import put_into
 from tailguard.moments import Moment, MomentKind
-from tailguard.papers.common.facts import put_into
 from tailguard.plans.budget import Share
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
-from tailguard.privacy.events import Gaussian, Laplace
-from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
-from tailguard.solvers.options import admit_printed, printed_in
-
-CalibrationMode: TypeAlias = Literal["tight", "paper", "numerical"]
+from tailguard.privacy.guarantees import Guarantee, PureDP
 
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
@@ -35,7 +31,7 @@ RELEASES_PER_COLUMN, RELEASES_BESIDES = 1100, 100
 
 @dataclass(frozen=True)
 class MeanFacts:
-    """The public facts that a method plans from: sizes, promise, and whose noise it takes.
+    """The public facts that a method plans from: problem and promise.
 
     Examples
     --------
@@ -46,8 +42,6 @@ class MeanFacts:
 
     problem: Problem
     guarantee: Guarantee
-    calibration: CalibrationMode = "tight"
-    unsafe_reproduction: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -82,10 +76,10 @@ class MeanFacts:
         Examples
         --------
         >>> import tailguard as tg
+        >>> from tailguard.means.clamped import mean_threshold
         >>> facts = MeanFacts(Problem(None, n_rows=10**5, n_features=10), tg.ZCDP(0.5))
-        >>> mean_bound = tg.papers.kamath2022.mean_bound
-        >>> round(facts.into(mean_bound, Moment(2.0, 1.0), rho=0.5), 5)
-        0.03115
+        >>> round(facts.into(mean_threshold, Moment(2.0, 1.0), rho=0.5), 4)
+        149.5349
         """
         known: dict[str, float] = {"n_rows": self.n_rows, "n_features": self.n_features}
         if moment is not None:
@@ -105,11 +99,6 @@ class MeanFacts:
         """Return the stated moment in another kind, where it implies one."""
         assert self.moment is not None
         return self.moment.convert(kind, n_features=self.n_features)
-
-    @property
-    def approximate(self) -> ApproxDP:
-        """The guarantee, for formulas that papers print in epsilon and delta."""
-        return printed_in(self.guarantee)
 
 
 @dataclass(frozen=True)
@@ -135,9 +124,6 @@ class Expected:
 @dataclass(frozen=True, kw_only=True)
 class MeanPlan(Plan):
     """The plan of a mean, with the error that it predicts.
-
-    Its guarantee is the one that was asked for, or in a reproduction what the printed noise is
-    really worth.
 
     Attributes
     ----------
@@ -205,34 +191,23 @@ class MeanExample:
     far: float = 1e9
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class MeanMethod:
     """Base of the methods for a mean: each a solver, which plans and runs on gate answers.
-
-    Attributes
-    ----------
-    calibration
-        ``"tight"``; or, for reproduction, ``"paper"`` or ``"numerical"``, as in ``tg.mean``.
-    unsafe_reproduction
-        Allows a printed noise that breaks its paper's promise.
 
     Examples
     --------
     >>> from tailguard.means.registry import make_method
-    >>> make_method("soft", calibration="paper").calibration
-    'paper'
+    >>> make_method("soft", threshold=2.0).name
+    'soft'
     """
-
-    calibration: CalibrationMode = "tight"
-    unsafe_reproduction: bool = False
 
     name: ClassVar[str] = ""
     example: ClassVar[MeanExample] = MeanExample()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
         """Work out stages, shares and thresholds, or refuse; numbers only, never a record."""
-        facts = MeanFacts(problem, guarantee, self.calibration, self.unsafe_reproduction)
-        return self.plan_from(facts)
+        return self.plan_from(MeanFacts(problem, guarantee))
 
     def plan_from(self, facts: MeanFacts) -> MeanPlan:
         """Plan; every method says how."""
@@ -284,25 +259,3 @@ def found_mean(
     return Solution(
         value, 0.0, plan, noise_std, math.nan, trace=value[None, :], found=dict(found or {})
     )
-
-
-def paper_budget(facts: MeanFacts, spent: float) -> tuple[Share, Guarantee]:
-    """Return what a printed noise really spends, and the promise that it keeps.
-
-    Guarantee
-    ---------
-    Where the paper's calibration spends more than it promises, the run is refused unless the facts
-    say ``unsafe_reproduction``; the promise is then the true one.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = MeanFacts(Problem(None, 1000, 1), tg.GDP(1.0), "paper", unsafe_reproduction=True)
-    >>> paper_budget(facts, spent=2.0)[1].describe()
-    'Gaussian differential privacy with mu = 2'
-    """
-    budget = Laplace(spent) if facts.pure else Gaussian(spent)
-    if spent <= amount_of(facts.budget):
-        return budget, facts.guarantee
-    true = promise_of(facts.guarantee, budget)
-    return budget, admit_printed(facts.guarantee, true, unsafe=facts.unsafe_reproduction)

@@ -6,9 +6,8 @@ Dong, Roth and Su 2022, Corollary 3.3; Dwork and Roth 2014, Theorem 3.16 (basic 
 """
 
 from tailguard.plans.budget import BUDGET_MARGIN, Share, usable_mu
-from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.events import Event, Gaussian, Laplace
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.queries.base import Query, calibration_for
 
 LAPLACE_TAIL = 1.8
@@ -64,21 +63,3 @@ def tail_noise(query: Query, n_rows: int, n_features: int, asked: Event) -> floa
     """
     factor = LAPLACE_TAIL if isinstance(asked, Laplace) else 1.0
     return noise_std_of(query, n_rows, n_features, asked) * factor
-
-
-def promise_of(guarantee: Guarantee, spent: Share) -> Guarantee:
-    """Return the promise, of the same form, that a spend keeps: never below the truth.
-
-    Examples
-    --------
-    >>> promise_of(ZCDP(1.0), Gaussian(2.0)).rho
-    2.000000008
-    """
-    outward = 1.0 + 4.0 * BUDGET_MARGIN
-    if isinstance(spent, Laplace):
-        return PureDP(spent.epsilon * outward)
-    if isinstance(guarantee, ApproxDP):
-        return ApproxDP(epsilon_of(spent.mu * outward, guarantee.delta), guarantee.delta)
-    if isinstance(guarantee, ZCDP):
-        return ZCDP(spent.mu**2 / 2.0 * outward)
-    return GDP(spent.mu * outward)

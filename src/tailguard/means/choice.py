@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from tailguard.checks import InputError, check_choice
+from tailguard.checks import InputError, check_choice, check_methods
 from tailguard.means.base import (
     IN_USER_UNITS,
-    CalibrationMode,
     Expected,
     MeanMethod,
     MeanPlan,
@@ -71,15 +70,12 @@ class Choice:
 
 
 def choose(
-    name: str,
+    name: str | MeanMethod,
     problem: Problem,
     guarantee: Guarantee,
-    *,
-    calibration: CalibrationMode = "tight",
-    unsafe_reproduction: bool = False,
     **options: Any,
 ) -> Choice:
-    """Plan the method of that name; with ``"auto"``, plan all and take the best.
+    """Plan the method, or the one of that name; with ``"auto"``, plan all and take the best.
 
     Examples
     --------
@@ -88,34 +84,38 @@ def choose(
     >>> [name for name, _ in choice.refusals]
     ['clipped', 'trimmed', 'iterative']
     """
-    shared: dict[str, Any] = {
-        "calibration": calibration,
-        "unsafe_reproduction": unsafe_reproduction,
-    }
     if problem.moment is not None:
         check_level("moment.bound", problem.moment.bound)
+    if not isinstance(name, str):
+        wanted = f"'auto', one of {', '.join(map(repr, MEANS))}, or a method object"
+        method = check_methods("method", name, ("plan", "run"), wanted)
+        if options:
+            raise InputError(
+                f"{next(iter(options))} must be an option of the method object itself."
+            )
+        return Choice(method, method.plan(problem, guarantee))
     if check_choice("method", name, ("auto", *MEANS)) != "auto":
-        method = make_method(name, **shared, **options)
+        method = make_method(name, **options)
         return Choice(method, method.plan(problem, guarantee))
     if options:
         raise InputError(
             f"{next(iter(options))} must be given with a method by name; got method='auto', which "
             "chooses every option itself."
         )
-    return _best_method(problem, guarantee, shared)
+    return _best_method(problem, guarantee)
 
 
-def _best_method(problem: Problem, guarantee: Guarantee, shared: dict[str, Any]) -> Choice:
+def _best_method(problem: Problem, guarantee: Guarantee) -> Choice:
     found: list[Planned] = []
     refusals: list[tuple[str, str]] = []
     for name in MEANS:
-        method = make_method(name, **shared)
+        method = make_method(name)
         try:
             found.append((method, method.plan(problem, guarantee)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
-    if problem.moment is not None and shared["calibration"] != "paper":
-        found += _released(problem, guarantee, shared, last_resort=not found)
+    if problem.moment is not None:
+        found += _released(problem, guarantee, last_resort=not found)
     if not found:
         raise InputError(f"method must be possible here, and none is; {refusals[0][1]}")
     found.sort(key=lambda pair: _expected_total(pair[1]))
@@ -123,9 +123,7 @@ def _best_method(problem: Problem, guarantee: Guarantee, shared: dict[str, Any])
     return Choice(method, plan, tuple(other for _, other in others), tuple(refusals))
 
 
-def _released(
-    problem: Problem, guarantee: Guarantee, shared: dict[str, Any], *, last_resort: bool
-) -> list[Planned]:
+def _released(problem: Problem, guarantee: Guarantee, *, last_resort: bool) -> list[Planned]:
     """Plan with released scales, or else a histogram, where there are rows for either.
 
     They release what the problem's moment could tell.
@@ -136,7 +134,7 @@ def _released(
     def planned(unit: float | None) -> Iterator[Planned]:
         """Plan the methods with private units, and predict in the units of the moment."""
         for name in MEANS:
-            method = make_method(name, **shared)
+            method = make_method(name)
             try:
                 plan = method.plan(replace(problem, moment=None, unit=unit), guarantee)
             except InputError:

@@ -5,20 +5,18 @@ Reference
 Kamath, Liu and Zhang 2022, Algorithm 3, Theorem 4.1 and Corollary 4.2.
 """
 
+import math
 from dataclasses import dataclass
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 from tailguard.means.base import MeanExample, MeanFacts
-from tailguard.means.budget import amount_of
 from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
+from tailguard.means.facts import checked, cut_factor, moment_scale
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
-from tailguard.papers import kamath2022
-from tailguard.papers.kamath2022 import parameters as printed
 from tailguard.plans.budget import Share
 from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Laplace
-from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.units import Units
 
@@ -79,27 +77,71 @@ class Clamped(CoordinateWise):
         """Return the threshold of Corollary 4.2 for central moments of order 2 and above."""
         moment = facts.known_moment("central")
         if isinstance(budget, Laplace):
-            found = facts.into(printed.mean_threshold_pure, moment, epsilon=budget.epsilon)
+            found = facts.into(mean_threshold_pure, moment, epsilon=budget.epsilon)
         else:
-            found = facts.into(printed.mean_threshold, moment, rho=budget.mu**2 / 2.0)
+            found = facts.into(mean_threshold, moment, rho=budget.mu**2 / 2.0)
         threshold = max(found, FEWEST_MOMENT_UNITS * moment.scale)
         told = {"threshold": threshold, "mean_bound": threshold}
-        bias = facts.into(kamath2022.clamping_bias, moment, **told)
+        bias = facts.into(clamping_bias, moment, **told)
         return Level(threshold, bias, facts.sampling)
 
-    def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
-        """Return what the noise of Theorem 4.1 really spends: less than it promises."""
-        query = self.raw_query(facts.n_features, threshold, groups)
-        told = {"threshold": threshold, "failure_probability": self.failure_probability}
-        if facts.pure:
-            epsilon = amount_of(facts.budget)
-            scale = facts.into(printed.printed_noise_scale_pure, epsilon=epsilon, **told)
-            return query.pure_sensitivity(facts.n_rows, facts.n_features).ideal / scale
-        if not isinstance(facts.guarantee, ZCDP | GDP):
-            raise InputError(
-                "calibration='paper' needs guarantee=ZCDP(rho) or PureDP(epsilon) with method "
-                f"'clamped', whose paper prints its noise in them; got {facts.guarantee!r}."
-            )
-        rho = facts.guarantee.gaussian_mu() ** 2 / 2.0
-        noise_std = facts.into(printed.printed_noise_std, rho=rho, **told)
-        return query.sensitivity(facts.n_rows, facts.n_features).ideal / noise_std
+
+@checked
+def mean_threshold(
+    *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
+) -> float:
+    """Threshold of the zCDP mean, ``(n sqrt(rho) / sqrt(d))^(1/k)`` in units of the moment.
+
+    The theory asks that it is at least the norm of the mean, and at least 10 units.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Corollary 4.2.
+
+    Examples
+    --------
+    >>> round(mean_threshold(n_rows=10**5, n_features=10, moment_order=2.0, rho=0.5), 4)
+    149.5349
+    """
+    return moment_scale(moment_bound * math.sqrt(rho / n_features) * n_rows, moment_order)
+
+
+@checked
+def mean_threshold_pure(
+    *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
+) -> float:
+    """Threshold of the pure-DP mean, ``(n epsilon / d)^(1/k)`` in units of the moment.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Corollary 4.2.
+
+    Examples
+    --------
+    >>> mean_threshold_pure(n_rows=10**5, n_features=10, moment_order=2.0, epsilon=1.0)
+    100.0
+    """
+    return moment_scale(moment_bound * epsilon * n_rows / n_features, moment_order)
+
+
+@checked
+def clamping_bias(
+    *, moment_order: float, threshold: float, mean_bound: float, moment_bound: float = 1.0
+) -> float:
+    """Bias of a coordinate clamped to ``[-3 threshold, 3 threshold]``, with all constants.
+
+    ``((k-1)^(k-1) / k^k) moment_bound / (3 threshold - mean_bound)^(k-1)`` for a mean of size at
+    most ``mean_bound``.
+
+    *Correction.* The paper's ``3 (14 / threshold)^(k-1)`` is valid and says nothing below 14.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Lemma B.1, sharpened.
+
+    Examples
+    --------
+    >>> round(clamping_bias(moment_order=2.0, threshold=10.0, mean_bound=1.0), 4)
+    0.0086
+    """
+    room = 3.0 * threshold - mean_bound
+    if room <= 0.0:
+        raise InputError(
+            f"threshold must be a number above mean_bound / 3 = {mean_bound / 3.0:g}; "
+            f"got {shown(threshold)}."
+        )
+    return float(cut_factor(moment_order) * moment_bound / room ** (moment_order - 1.0))

@@ -28,16 +28,19 @@ from tailguard.means.base import (
     MeanFacts,
     MeanPlan,
     found_mean,
-    paper_budget,
 )
 from tailguard.means.budget import amount_of
-from tailguard.means.levels import Level, LevelMethod, directional_level
+from tailguard.means.levels import (
+    Level,
+    LevelMethod,
+    clipping_bias,
+    directional_level,
+    gradient_clip_norm,
+    mean_clip_norm,
+)
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
 from tailguard.moments import Moment
-from tailguard.papers import zhao2024
-from tailguard.papers.xu2025 import parameters as xu2025
-from tailguard.papers.zhao2024 import parameters as printed
 from tailguard.plans.budget import Share
 from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
@@ -110,28 +113,24 @@ class Clipped(LevelMethod):
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan with one clip norm."""
-        budget, guarantee, d = facts.budget, facts.guarantee, facts.n_features
-        if facts.calibration == "paper":
-            asked = facts.approximate
-            rho = printed.printed_rho(epsilon=asked.epsilon, delta=asked.delta)
-            budget, guarantee = paper_budget(facts, math.sqrt(2.0 * rho))
+        budget, d = self.spent(facts), facts.n_features
         level = self.chosen_level(facts, budget)
         stage = Stage.of(budget, "mean", "the clipped mean", 1, d)
         noise = 2.0 * level.value * math.sqrt(d) / (facts.n_rows * stage.mu)
         expected = Expected(noise, level.bias, level.sampling)
-        return self.planned(facts, (stage,), expected, guarantee, {"clip norm": level.value})
+        return self.planned(facts, (stage,), expected, {"clip norm": level.value})
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the cards' clip norm."""
         mu, moment = amount_of(budget), facts.moment
         assert moment is not None
         if moment.kind == "norm":
-            clip_norm = facts.into(xu2025.gradient_clip_norm, moment, mu=mu)
+            clip_norm = facts.into(gradient_clip_norm, moment, mu=mu)
             # A bound on the norm counts all directions at once.
             told = {"clip_norm": clip_norm, "n_features": 1}
-            bias = facts.into(zhao2024.clipping_bias, moment, **told)
+            bias = facts.into(clipping_bias, moment, **told)
             return Level(clip_norm, bias, facts.sampling * math.sqrt(facts.n_features))
-        return directional_level(facts, printed.mean_clip_norm, rho=mu**2 / 2.0)
+        return directional_level(facts, mean_clip_norm, rho=mu**2 / 2.0)
 
 
 def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:

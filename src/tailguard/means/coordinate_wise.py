@@ -17,13 +17,12 @@ import numpy as np
 
 from tailguard.checks import check_integer, check_open_unit
 from tailguard.gate import Gate
-from tailguard.means.base import Expected, MeanFacts, MeanPlan, found_mean, paper_budget
+from tailguard.means.base import Expected, MeanFacts, MeanPlan, found_mean
 from tailguard.means.budget import noise_std_of
+from tailguard.means.groups import CENTRE_LOSS, group_count, whole_groups
 from tailguard.means.levels import Level, LevelMethod
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.private_units import PrivateUnits
-from tailguard.papers.common.groups import group_count, whole_groups
-from tailguard.papers.common.statement import CENTRE_LOSS
 from tailguard.plans.budget import Share
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
@@ -58,10 +57,6 @@ class CoordinateWise(LevelMethod):
     def raw_query(self, n_features: int, threshold: float, groups: int) -> CoordinateMean:
         """Return the query at a threshold in the units of the data."""
         return self.query(Units.raw(n_features, intercept=False), threshold, groups)
-
-    def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
-        """Return what the noise that the paper prints really spends."""
-        raise TypeError(f"{type(self).__name__} must say what its paper prints.")
 
     def check(self, facts: MeanFacts) -> None:
         """Check the chance of failure."""
@@ -106,14 +101,12 @@ class CoordinateWise(LevelMethod):
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan with one threshold."""
-        budget, guarantee, groups = facts.budget, facts.guarantee, self.groups(facts.problem)
-        level = self.chosen_level(facts, budget, groups)
-        if facts.calibration == "paper":
-            spent = self.printed_spend(facts, level.value, groups)
-            budget, guarantee = paper_budget(facts, spent)
+        groups = self.groups(facts.problem)
+        level = self.chosen_level(facts, facts.budget, groups)
+        budget = self.spent(facts, level.value, groups)
         stages, expected = self._asked(facts, budget, level, groups)
         settings = {"groups": groups, "threshold": level.value}
-        return self.planned(facts, stages, expected, guarantee, settings)
+        return self.planned(facts, stages, expected, settings)
 
     def _asked(
         self, facts: MeanFacts, budget: Share, level: Level, groups: int

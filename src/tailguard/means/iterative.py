@@ -33,27 +33,23 @@ from tailguard.means.base import (
     most_coordinates,
 )
 from tailguard.means.budget import amount_of, usable_share
-from tailguard.means.levels import Level, LevelMethod, directional_level
+from tailguard.means.groups import CENTRE_LOSS
+from tailguard.means.levels import Level, LevelMethod, directional_level, mean_clip_norm
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
-from tailguard.papers.common.statement import CENTRE_LOSS
-from tailguard.papers.zhao2024 import parameters as printed
 from tailguard.plans.budget import BUDGET_MARGIN, Share, usable_guarantee
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.solve import calibrate, satisfies
-from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
 from tailguard.privacy.events import Composed, Event, Gaussian, Shuffled
-from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.privacy.guarantees import ApproxDP
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of, check_group_count
 from tailguard.queries.units import Units
-from tailguard.solvers.options import admit_printed
 
 GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")
@@ -85,8 +81,7 @@ class Iterative(LevelMethod):
 
     Guarantee
     ---------
-    Gaussian noise on every release, for every input. With ``calibration="paper"`` the groups have
-    the noise of the paper's equation (24), and the certificate says what that is worth.
+    Gaussian noise on every release, for every input.
 
     Edge cases
     ----------
@@ -176,27 +171,24 @@ class Iterative(LevelMethod):
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Choose groups, noise and clip norm."""
-        guarantee, k = facts.guarantee, self.groups(facts.problem)
-        if facts.calibration == "paper":
-            budget, guarantee = _printed(facts, k)
-            shuffled = True
-        else:
-            budget, shuffled = self._cheapest(facts, self._budget(facts), ())
+        k = self.groups(facts.problem)
+        budget, shuffled = self.group_share(facts)
         level = self.chosen_level(facts, budget, k)
         weight = facts.n_rows * amount_of(budget)
         noise = 2.0 * level.value * math.sqrt(k * facts.n_features) / weight
         expected = Expected(CENTRE_LOSS * noise, level.bias, CENTRE_LOSS * level.sampling)
         stage = self._stage(facts, budget, shuffled=shuffled)
         settings = {**self._settings(stage), "clip norm": level.value}
-        return self.planned(facts, (stage,), expected, guarantee, settings)
+        return self.planned(facts, (stage,), expected, settings)
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the cards' clip norm, for group means that spend the budget each."""
-        if facts.calibration == "paper":
-            epsilon = facts.approximate.epsilon
-            return directional_level(facts, printed.iterative_clip_norm, epsilon=epsilon)
         mu = amount_of(budget) / math.sqrt(groups)
-        return directional_level(facts, printed.mean_clip_norm, rho=mu**2 / 2.0)
+        return directional_level(facts, mean_clip_norm, rho=mu**2 / 2.0)
+
+    def group_share(self, facts: MeanFacts) -> tuple[Share, bool]:
+        """Return what a group spends at a public clip norm, and whether by a shuffle."""
+        return self._cheapest(facts, self._budget(facts), ())
 
     def _settings(self, stage: Stage) -> dict[str, float | int | str]:
         proof = "amplified" if stage.shuffled else "parallel"
@@ -250,25 +242,6 @@ class Iterative(LevelMethod):
                 "proof must not be 'amplified' unless epsilon and delta are given; got "
                 f"{facts.guarantee!r}."
             )
-
-
-def _printed(facts: MeanFacts, n_groups: int) -> tuple[Share, Guarantee]:
-    """Return the noise that the paper prints, for secret groups, and the promise that it keeps."""
-    asked = facts.approximate
-    rho = printed.printed_amplified_rho(n_groups=n_groups, epsilon=asked.epsilon, delta=asked.delta)
-    budget = Gaussian(math.sqrt(2.0 * rho))
-    cost = Shuffled(budget.mu, n_groups)
-    distance = COORDINATE_DISTANCE.times(n_groups * facts.n_features)
-    if satisfies(cost, asked, distance=distance):
-        return budget, asked
-    true = epsilon_at_distance(cost, asked.delta, distance).epsilon * (1.0 + BUDGET_MARGIN)
-    if true == math.inf:
-        raise InputError(
-            "calibration must not be 'paper' here: the printed noise keeps no promise that can be "
-            f"proved at delta = {asked.delta:g}."
-        )
-    promise = ApproxDP(true, asked.delta)
-    return budget, admit_printed(asked, promise, unsafe=facts.unsafe_reproduction)
 
 
 def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:

@@ -20,11 +20,10 @@ from tailguard.means.base import (
     MeanMethod,
     MeanPlan,
 )
-from tailguard.papers import zhao2024
+from tailguard.means.facts import checked, cut_factor, moment_scale
 from tailguard.plans.budget import Share
 from tailguard.plans.problem import Problem
 from tailguard.plans.stage import Stage
-from tailguard.privacy.guarantees import Guarantee
 
 # Products with sizes and budgets must stay far from the ends of the floats.
 SMALLEST_LEVEL, LARGEST_LEVEL = 1e-200, 1e200
@@ -75,19 +74,9 @@ class LevelMethod(MeanMethod):
                 f"method {self.name!r} must not be used with PureDP: its noise is Gaussian; choose "
                 "'clamped', 'truncated' or 'soft'."
             )
-        if facts.calibration == "numerical":
-            raise InputError(
-                f"calibration must be 'tight' or 'paper' with method {self.name!r}: its tight "
-                "calibration is exact, and 'numerical' is for 'trimmed'."
-            )
         self.check(facts)
         if self.stated is not None or facts.moment is not None:
             return self.public_plan(facts)
-        if facts.calibration == "paper":
-            raise InputError(
-                f"calibration='paper' needs moment= or {self.option}= with method {self.name!r}: "
-                "the paper has no private scale."
-            )
         return self.private_plan(facts)
 
     def check(self, facts: MeanFacts) -> None:
@@ -115,6 +104,10 @@ class LevelMethod(MeanMethod):
             "neither."
         )
 
+    def spent(self, facts: MeanFacts, level: float = math.nan, groups: int = 1) -> Share:
+        """Return what a release at a public level spends: all that may be spent."""
+        return facts.budget
+
     def chosen_level(self, facts: MeanFacts, budget: Share, groups: int = 1) -> Level:
         """Return the stated level, or that of the moment."""
         if self.stated is None:
@@ -126,14 +119,13 @@ class LevelMethod(MeanMethod):
         facts: MeanFacts,
         stages: tuple[Stage, ...],
         expected: Expected,
-        guarantee: Guarantee | None = None,
         settings: Mapping[str, float | int | str] | None = None,
     ) -> MeanPlan:
         """Put a plan together; scales are private where more than the mean is released."""
         private = len(stages) > 1
         assumed = ANY_TAIL if private else facts.moment.describe() if facts.moment else self.few
         unit = IN_PRIVATE_UNITS if private else IN_USER_UNITS
-        told = (facts.problem, guarantee or facts.guarantee, stages, settings or {}, (assumed,))
+        told = (facts.problem, facts.guarantee, stages, settings or {}, (assumed,))
         return MeanPlan(self.name, *told, expected=expected, unit=unit)
 
 
@@ -157,11 +149,69 @@ def directional_level(facts: MeanFacts, formula: Callable[..., float], **told: f
     >>> import tailguard as tg
     >>> moment = tg.Moment(2.0, 1.0, kind="directional")
     >>> facts = MeanFacts(Problem(None, n_rows=10_000, n_features=4, moment=moment), tg.GDP(1.0))
-    >>> level = directional_level(facts, tg.papers.zhao2024.parameters.mean_clip_norm, rho=0.5)
+    >>> level = directional_level(facts, mean_clip_norm, rho=0.5)
     >>> round(level.value, 3), level.sampling
     (100.0, 0.02)
     """
     moment = facts.known_moment("directional")
     clip_norm = facts.into(formula, moment, **told)
-    bias = facts.into(zhao2024.clipping_bias, moment, clip_norm=clip_norm)
+    bias = facts.into(clipping_bias, moment, clip_norm=clip_norm)
     return Level(clip_norm, bias, facts.sampling * math.sqrt(facts.n_features))
+
+
+@checked
+def clipping_bias(
+    *, n_features: int, moment_order: float, clip_norm: float, moment_bound: float = 1.0
+) -> float:
+    """Bias of the l2-clipped mean: ``((q-1)^(q-1) / q^q) d^(q/2) M^q / R^(q-1)``.
+
+    *Correction.* The paper has the constant ``1 / (q-1)``, four times as large for second moments.
+
+    *Reference.* Zhao and others 2024, proof of Theorem 2, sharpened.
+
+    Examples
+    --------
+    >>> clipping_bias(n_features=4, moment_order=2.0, clip_norm=10.0)
+    0.1
+    """
+    reach = n_features ** (moment_order / 2.0) / clip_norm ** (moment_order - 1.0)
+    return float(cut_factor(moment_order) * moment_bound * reach)
+
+
+@checked
+def mean_clip_norm(
+    *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
+) -> float:
+    """Clipping norm, ``M sqrt(d) min((n sqrt(rho) / sqrt(d))^(1/q), (n / d)^(1/q))``.
+
+    *Correction.* The paper prints no ``M``, the root of the moment.
+
+    *Reference.* Zhao and others 2024, Theorem 4, equation (19).
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**4, "n_features": 10, "moment_order": 2.0}
+    >>> round(mean_clip_norm(rho=0.5, **args), 3)
+    100.0
+    """
+    reach = n_rows * min(math.sqrt(rho / n_features), 1.0 / n_features)
+    return math.sqrt(n_features) * moment_scale(moment_bound * reach, moment_order)
+
+
+@checked
+def gradient_clip_norm(
+    *, n_rows: int, n_features: int, moment_order: float, mu: float, moment_bound: float = 1.0
+) -> float:
+    """Clipping norm, ``r (n mu / sqrt(d))^(1/q)`` with ``r`` the root of the moment.
+
+    The paper has ``epsilon / sqrt(log(1/delta))`` (and more logarithms) in the place of mu.
+
+    *Reference.* Xu and others 2025, Algorithms 3 and 6.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**4, "n_features": 10, "moment_order": 2.0}
+    >>> round(gradient_clip_norm(mu=0.2932, **args), 4)
+    30.4496
+    """
+    return moment_scale(moment_bound * n_rows * mu / math.sqrt(n_features), moment_order)

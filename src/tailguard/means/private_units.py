@@ -34,7 +34,6 @@ from tailguard.plans.plan import Plan
 from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.events.calibration import Calibration
-from tailguard.privacy.guarantees import Unprotected
 from tailguard.queries.base import calibration_for
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
@@ -200,11 +199,10 @@ def mean_scale_warnings(plan: Plan) -> tuple[str, ...]:
     if all(stage.name != "typical size" for stage in plan.stages):
         return ()
     problem, coordinates = plan.problem, most_coordinates(plan.problem)
-    asked = plan.guarantee.asked if isinstance(plan.guarantee, Unprotected) else plan.guarantee
-    whole = usable_share(asked, coordinates=coordinates)
+    whole = usable_share(plan.guarantee, coordinates=coordinates)
     return scale_warnings(
         problem.n_rows,
-        asked,
+        plan.guarantee,
         math.ceil(_fewest_records(plan)),
         amount=lambda promise: amount_of(usable_share(promise, coordinates=coordinates)),
         noise_std=(math.sqrt(2.0) if isinstance(whole, Laplace) else 1.0) / amount_of(whole),

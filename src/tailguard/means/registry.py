@@ -11,7 +11,7 @@ from inspect import cleandoc
 from typing import Any
 
 from tailguard.checks import InputError, class_called
-from tailguard.means.base import CalibrationMode, MeanMethod
+from tailguard.means.base import MeanMethod
 
 MEANS = {
     "clipped": "tailguard.means.clipped:Clipped",
@@ -24,13 +24,7 @@ MEANS = {
 """Name -> ``"module:Class"``."""
 
 
-def make_method(
-    name: str,
-    *,
-    calibration: CalibrationMode = "tight",
-    unsafe_reproduction: bool = False,
-    **options: Any,
-) -> MeanMethod:
+def make_method(name: str, **options: Any) -> MeanMethod:
     """Build a method by its name, with options of its own.
 
     Examples
@@ -39,9 +33,7 @@ def make_method(
     1
     """
     check_options(name, options)
-    method: MeanMethod = _class_of(name)(
-        calibration=calibration, unsafe_reproduction=unsafe_reproduction, **options
-    )
+    method: MeanMethod = _class_of(name)(**options)
     return method
 
 
@@ -65,15 +57,14 @@ clip_norm.
 
 
 def own_options(name: str) -> tuple[str, ...]:
-    """Return the options of a method that not all methods have.
+    """Return the options of a method.
 
     Examples
     --------
     >>> own_options("truncated")
     ('threshold', 'failure_probability', 'n_groups')
     """
-    shared = {field.name for field in fields(MeanMethod)}
-    return tuple(field.name for field in fields(_class_of(name)) if field.name not in shared)
+    return tuple(field.name for field in fields(_class_of(name)))
 
 
 def described() -> str:

@@ -9,18 +9,20 @@ Wang, Xiao, Devadas and Xu 2020, equation (12), Theorem 6 and Algorithm 4; Kamat
 import math
 from dataclasses import dataclass
 
-from tailguard.checks import InputError, check_positive
+from tailguard.checks import check_positive
 from tailguard.means.base import MeanExample, MeanFacts
 from tailguard.means.budget import amount_of
 from tailguard.means.coordinate_wise import CoordinateWise
+from tailguard.means.facts import checked
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
-from tailguard.papers.kamath2022 import parameters as kamath2022
-from tailguard.papers.wang2020 import parameters as wang2020
 from tailguard.plans.budget import Share
-from tailguard.privacy.guarantees import GDP, ZCDP
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.units import Units
+
+# Supremum of the soft truncation x - x^3 / 6, reached at sqrt(2). The text's 2 sqrt(2) / 2 is a
+# misprint; its equation (6) has this value.
+TRUNCATION_LIMIT = 2.0 * math.sqrt(2.0) / 3.0
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,9 @@ class Soft(CoordinateWise):
     >>> import tailguard as tg
     >>> from tailguard.plans.problem import Problem
     >>> problem = Problem(None, 100_000, 10, moment=tg.Moment(2.0, 5.0, kind="raw"))
-    >>> method = Soft(failure_probability=0.01, calibration="paper")
-    >>> plan = method.plan(problem, tg.ApproxDP(1.0, 1e-5))
-    >>> round(plan.settings["threshold"], 6), round(plan.stages[0].mu, 8)
-    (232.995301, 0.19755401)
+    >>> plan = Soft(failure_probability=0.01).plan(problem, tg.ApproxDP(1.0, 1e-5))
+    >>> round(plan.settings["threshold"], 2)
+    103.43
     """
 
     smoothing: float | None = None
@@ -73,49 +74,87 @@ class Soft(CoordinateWise):
         """The smoothing that is used."""
         if self.smoothing is not None:
             return check_positive("smoothing", self.smoothing)
-        return wang2020.printed_smoothing(failure_probability=self.failure_probability)
+        return printed_smoothing(failure_probability=self.failure_probability)
 
     def query(self, units: Units, threshold: float, groups: int) -> SoftMean:
         """Return the query at a scale."""
         return SoftMean(None, units, threshold, self.strength)
 
+    def scale(self, facts: MeanFacts, budget: Share) -> float:
+        """Return the scale that balances bias, sampling and noise for second raw moments."""
+        # Laplace noise of l1 sensitivity: sqrt(2 d) times as much as Gaussian noise of l2.
+        mu = amount_of(budget) / (math.sqrt(2.0 * facts.n_features) if facts.pure else 1.0)
+        told = {"mu": mu, "failure_probability": self.failure_probability}
+        moment = facts.known_moment("raw").at_order(2.0)
+        return facts.into(noise_aware_scale, moment, n_steps=1, **told)
+
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the scale for second raw moments, or for Kamath's noise for central ones."""
         moment = facts.known_moment("raw").at_order(2.0)
-        chance = {"failure_probability": self.failure_probability}
-        if facts.calibration == "paper":
-            scale = facts.into(wang2020.printed_scale, moment, **chance)
-        else:
-            # Laplace noise of l1 sensitivity: sqrt(2 d) times as much as Gaussian noise of l2.
-            mu = amount_of(budget) / (math.sqrt(2.0 * facts.n_features) if facts.pure else 1.0)
-            scale = facts.into(wang2020.noise_aware_scale, moment, n_steps=1, mu=mu, **chance)
+        scale = self.scale(facts, budget)
         bias = moment.bound * (1.0 + 1.0 / self.strength) / (2.0 * scale)
         return Level(scale, bias, facts.sampling)
 
-    def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
-        """Return what the printed noise really spends.
 
-        Wang's is valid. Kamath's spends ``2 K^2 rho`` where it promises rho, more than that for a
-        smoothing above 1.3233.
-        """
-        n, d = facts.n_rows, facts.n_features
-        if isinstance(facts.guarantee, ZCDP | GDP):
-            rho = facts.guarantee.gaussian_mu() ** 2 / 2.0
-            spent = kamath2022.printed_soft_noise_rho(rho=rho, smoothing=self.strength)
-            return math.sqrt(2.0 * spent)
-        asked = facts.approximate
-        if facts.moment is None:
-            raise InputError(
-                "calibration='paper' needs moment= with method 'soft' and epsilon=, as the printed "
-                "noise is stated for a moment."
-            )
-        noise_std = facts.into(
-            wang2020.printed_noise_std,
-            facts.known_moment("raw").at_order(2.0),
-            n_steps=1,
-            failure_probability=self.failure_probability,
-            epsilon=asked.epsilon,
-            delta=asked.delta,
-        )
-        query = self.raw_query(d, threshold, groups)
-        return query.sensitivity(n, d).ideal / noise_std
+@checked
+def psi_limit(*, smoothing: float) -> float:
+    """Supremum of the smoothed truncation: ``(2 sqrt(2) / 3) erf(sqrt(smoothing / 2))``.
+
+    *Correction.* The paper uses ``2 sqrt(2) / 3``, which is valid and never attained.
+
+    *Reference.* Wang and others 2020, equation (9), in the limit.
+
+    Examples
+    --------
+    >>> round(psi_limit(smoothing=1.0), 12)
+    0.64364582578
+    """
+    return TRUNCATION_LIMIT * math.erf(math.sqrt(smoothing / 2.0))
+
+
+@checked
+def printed_smoothing(*, failure_probability: float) -> float:
+    """Smoothing of Algorithm 4, ``log(1 / failure_probability)``.
+
+    Lemma 3 of the paper has twice this; either is private, and both errors are of one order.
+
+    *Reference.* Wang and others 2020, Algorithm 4, line 1.
+
+    Examples
+    --------
+    >>> round(printed_smoothing(failure_probability=0.01), 6)
+    4.60517
+    """
+    return -math.log(failure_probability)
+
+
+@checked
+def noise_aware_scale(
+    *,
+    n_rows: int,
+    n_features: int,
+    n_steps: int,
+    moment_bound: float,
+    failure_probability: float,
+    mu: float,
+) -> float:
+    """Scale that balances the bias against sampling and one standard deviation of the noise.
+
+    ``sqrt(n v (1 + 1/b) / (2 (b/2 + L + 2 K sqrt(d T) / mu)))`` with ``L = b = log(1 /
+    failure_probability)`` and ``K`` of :func:`psi_limit`; ``mu`` is the whole budget of the run.
+
+    *Correction.* The paper's scale ignores the noise, which grows with it.
+
+    *Reference.* Wang and others 2020, Lemma 3, with the noise of Algorithm 4 in the balance.
+
+    Examples
+    --------
+    >>> facts = {"n_rows": 10**5, "moment_bound": 5.0, "failure_probability": 0.01}
+    >>> aware = noise_aware_scale(n_features=10, n_steps=100, mu=0.2680511232, **facts)
+    >>> round(aware, 2)
+    37.0
+    """
+    smoothing = printed_smoothing(failure_probability=failure_probability)
+    noise = 2.0 * psi_limit(smoothing=smoothing) * math.sqrt(n_features * n_steps) / mu
+    spread = n_rows * moment_bound * (1.0 + 1.0 / smoothing)
+    return math.sqrt(spread / (2.0 * (1.5 * smoothing + noise)))

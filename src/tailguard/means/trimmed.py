@@ -5,8 +5,7 @@ cost is concentrated and not Gaussian, so that an (epsilon, delta) promise is ke
 
 Reference
 ---------
-Bun and Steinke 2019; Wang, Xiao, Devadas and Xu 2020, Algorithm 2, whose printed scale gives no
-privacy.
+Bun and Steinke 2019; Wang, Xiao, Devadas and Xu 2020, Algorithm 2, on a scale that is smooth.
 """
 
 import math
@@ -14,7 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tailguard.checks import InputError, check_count, check_finite, check_given, require
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_count,
+    check_finite,
+    check_given,
+    require,
+)
 from tailguard.gate import Gate
 from tailguard.means.base import (
     ANY_TAIL,
@@ -39,15 +45,15 @@ from tailguard.plans.budget import concentrated_budget, usable_guarantee
 from tailguard.plans.plan import Plan
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
-from tailguard.privacy.accounting.concentrated import rho_of_simple
 from tailguard.privacy.events import Gaussian, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP, Unprotected
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.units import Units
 
 # Of the hyperbolic sine of a standard normal: the root of (e^2 - 1) / 2.
 NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)
+FIRST_SHARE = 0.25  # for the smoothness, where the number of trimmed values is told
 REACH = 8.0  # private scales between a column's median and its mean, at most
 # Parts of the budget for the smoothness that are tried. A larger part trims fewer records.
 SMOOTHNESS_SHARES = (0.001, 0.005, 0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -62,8 +68,10 @@ class Trimmed(MeanMethod):
     low, high
         A public range in which the means lie, in the units of the data; no scale is released then.
     n_trimmed
-        How many values are left out at either end; by default what the budget asks for, and with
-        ``calibration="paper"`` one in 20.
+        How many values are left out at either end; by default what the budget asks for.
+    calibration
+        ``"tight"``: the least noise that is proved. ``"numerical"``: less noise, for a cost that is
+        certified on a grid and not proved.
 
     Guarantee
     ---------
@@ -86,6 +94,7 @@ class Trimmed(MeanMethod):
     low: float | None = None
     high: float | None = None
     n_trimmed: int | None = None
+    calibration: str = "tight"
 
     name = "trimmed"
     example = MeanExample(
@@ -102,7 +111,8 @@ class Trimmed(MeanMethod):
         if (self.low is None) != (self.high is None):
             raise InputError("low and high must be given together; got one of them.")
         check_given(self, check_count, "n_trimmed")
-        budget = Gaussian(math.sqrt(2.0 * _rho(facts)))
+        self.check_calibration()
+        budget = Gaussian(math.sqrt(2.0 * self.rho(facts)))
         if self.low is None or self.high is None:
             return self._private_plan(facts, budget)
         low, high = check_finite("low", self.low), check_finite("high", self.high)
@@ -127,6 +137,35 @@ class Trimmed(MeanMethod):
         )
         return found_mean(plan, units.center + units.scale * found, units.scale * noise_std)
 
+    def check_calibration(self) -> None:
+        """Refuse a calibration that the method does not have."""
+        check_choice("calibration", self.calibration, ("tight", "numerical"))
+
+    def rho(self, facts: MeanFacts) -> float:
+        """Return the concentrated budget of a guarantee that has one."""
+        asked = facts.guarantee
+        require(
+            isinstance(asked, ApproxDP | ZCDP),
+            "method 'trimmed' must be used with an (epsilon, delta) promise or ZCDP, as its noise "
+            f"is neither Gaussian nor pure; got {asked!r}.",
+        )
+        return concentrated_budget(usable_guarantee(asked, most_coordinates(facts.problem)))
+
+    def query(
+        self, units: Units, low: float, high: float, resolution: float, share: float = FIRST_SHARE
+    ) -> TrimmedMean:
+        """Return the query for means in a range, with a part of the budget for the smoothness."""
+        return TrimmedMean(
+            None,
+            units,
+            low,
+            high,
+            n_trimmed=self.n_trimmed,
+            smoothness_share=share,
+            resolution=resolution,
+            calibration=self.calibration,
+        )
+
     def _private_plan(self, facts: MeanFacts, budget: Gaussian) -> MeanPlan:
         units_plan, left = PrivateUnits.of(facts, "entries", budget)
         distribution = units_plan.assumed(facts.n_features)
@@ -142,25 +181,15 @@ class Trimmed(MeanMethod):
         distribution: MagnitudeDistribution,
     ) -> MeanPlan:
         d, spread = facts.n_features, _spread(low, high)
-        query = TrimmedMean(
-            None,
-            Units.raw(d, intercept=False),
-            low,
-            high,
-            n_trimmed=self.n_trimmed,
-            resolution=spread,
-            calibration=facts.calibration,
-            unsafe_reproduction=facts.unsafe_reproduction,
-        )
+        query = self.query(Units.raw(d, intercept=False), low, high, spread)
         share = ZeroConcentrated(mu**2 / 2.0)
         query, public, expected = _least_error(query, facts, share, distribution, spread)
         kept = {"kept": public.event, "by_place": True}
         stage = Stage.of(share, "mean", "the trimmed mean", 1, public.size, **kept)
-        broken = facts.calibration == "paper"
         return MeanPlan(
             self.name,
             facts.problem,
-            Unprotected(facts.guarantee) if broken else facts.guarantee,
+            facts.guarantee,
             (*released, stage),
             {
                 "trimmed at either end": int(public.facts["n_trimmed"]),
@@ -181,36 +210,12 @@ class Trimmed(MeanMethod):
         low, high, spread, share = (
             float(plan.settings[name]) for name in ("low", "high", "spread", "smoothness share")
         )
-        return TrimmedMean(
-            None,
-            units,
-            low,
-            high,
-            n_trimmed=self.n_trimmed,
-            smoothness_share=share,
-            resolution=spread,
-            calibration=self.calibration,
-            unsafe_reproduction=self.unsafe_reproduction,
-        )
+        return self.query(units, low, high, spread, share)
 
 
 def _spread(low: float, high: float) -> float:
     """Return the spread of the data that a range of their mean suggests: one private scale."""
     return (high - low) / (2.0 * REACH)
-
-
-def _rho(facts: MeanFacts) -> float:
-    """Return the concentrated budget of a guarantee that has one."""
-    asked = facts.guarantee
-    require(
-        isinstance(asked, ApproxDP | ZCDP),
-        "method 'trimmed' must be used with an (epsilon, delta) promise or ZCDP, as its noise is "
-        f"neither Gaussian nor pure; got {asked!r}.",
-    )
-    usable = usable_guarantee(asked, most_coordinates(facts.problem))
-    if facts.calibration == "paper" and isinstance(asked, ApproxDP):
-        return rho_of_simple(asked.epsilon, asked.delta)
-    return concentrated_budget(usable)
 
 
 def _least_error(

@@ -12,8 +12,6 @@ from tailguard.means.base import MeanExample, MeanFacts
 from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
-from tailguard.papers.tao2022 import parameters as printed
-from tailguard.papers.tao2022.printed import printed_mean_threshold
 from tailguard.plans.budget import Share
 from tailguard.plans.problem import Problem
 from tailguard.queries.means.truncated import TruncatedMean
@@ -46,9 +44,9 @@ class Truncated(CoordinateWise):
     --------
     >>> import tailguard as tg
     >>> problem = Problem(None, 10_000, 1, moment=tg.Moment(2.0, 1.0, kind="raw"))
-    >>> plan = Truncated(calibration="paper").plan(problem, tg.ApproxDP(1.0, 1e-5))
-    >>> round(plan.settings["threshold"], 6)
-    35.605041
+    >>> plan = Truncated().plan(problem, tg.ApproxDP(1.0, 1e-5))
+    >>> round(plan.settings["threshold"], 2)
+    36.61
     """
 
     n_groups: int | None = None
@@ -72,43 +70,26 @@ class Truncated(CoordinateWise):
             return chosen_groups(self.n_groups, problem)
         return 1 if problem.n_features == 1 else theory_groups(problem, self.failure_probability)
 
+    def raw_moment(self, facts: MeanFacts) -> Moment:
+        """Return the stated moment about zero, of an order up to 2."""
+        moment = facts.known_moment("raw")
+        return moment.at_order(min(moment.order, 2.0))
+
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the threshold for raw moments of an order up to 2.
 
         ``(u v / s)^(1 / (1 + v))`` minimises the bias ``u / B^v`` plus the noise ``s B``.
         """
-        moment = facts.known_moment("raw")
-        moment = moment.at_order(min(moment.order, 2.0))
+        moment = self.raw_moment(facts)
         order, bound = moment.order, moment.bound
         unit_noise = self.noise_per_unit(facts.problem, budget, groups)
         threshold = (bound * (order - 1.0) / unit_noise) ** (1.0 / order)
-        if facts.calibration == "paper":
-            threshold = self._printed_threshold(facts, moment, groups)
+        return self.level_at(threshold, moment, facts)
+
+    def level_at(self, threshold: float, moment: Moment, facts: MeanFacts) -> Level:
+        """Return a threshold with the bias and the sampling error that the moment allows there."""
+        order, bound = moment.order, moment.bound
         sampling = facts.sampling
         if order < 2.0:  # there may be no variance but that of entries within the threshold
             sampling = math.sqrt(bound * threshold ** (2.0 - order) / facts.n_rows)
         return Level(threshold, bound / threshold ** (order - 1.0), sampling)
-
-    def _printed_threshold(self, facts: MeanFacts, moment: Moment, groups: int) -> float:
-        """Return the threshold of Algorithm 1, or of Corollary 1 for a median of means."""
-        asked, chance = facts.approximate, self.failure_probability
-        if groups > 1 or facts.n_features > 1:
-            return facts.into(printed_mean_threshold, moment, epsilon=asked.epsilon)
-        told = {"epsilon": asked.epsilon, "delta": asked.delta, "failure_probability": chance}
-        return facts.into(printed.scalar_threshold, moment, **told)
-
-    def printed_spend(self, facts: MeanFacts, threshold: float, groups: int) -> float:
-        """Return what the noise of Algorithm 1 or 3 really spends.
-
-        For an odd number of groups that do not divide the rows, and for epsilon above 1, it can be
-        more than promised.
-        """
-        asked, n, d = facts.approximate, facts.n_rows, facts.n_features
-        query = self.raw_query(d, threshold, groups)
-        told = {"epsilon": asked.epsilon, "delta": asked.delta, "threshold": threshold}
-        if groups == d == 1:
-            noise_std = facts.into(printed.printed_scalar_noise_std, **told)
-        else:
-            told |= {"failure_probability": self.failure_probability}
-            noise_std = facts.into(printed.printed_noise_std, **told)
-        return query.sensitivity(n, d).ideal / noise_std

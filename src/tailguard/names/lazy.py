@@ -25,6 +25,8 @@ ONE_AT_A_TIME = RLock()
 def places_of_stub(package: str) -> dict[str, str]:
     """Return the module that each public name is imported from, by the package's stub.
 
+    Rooms of the package that are not installed are left out.
+
     Examples
     --------
     >>> places = places_of_stub("tailguard")
@@ -33,7 +35,13 @@ def places_of_stub(package: str) -> dict[str, str]:
     """
     text = get_data(package, "__init__.pyi") or b""  # from a zip file, too
     lines = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
-    return {name.name: str(line.module) for line in lines for name in line.names}
+    places = {name.name: str(line.module) for line in lines for name in line.names}
+    installed = {name for name, place in places.items() if place != package or _has(package, name)}
+    return {name: place for name, place in places.items() if name in installed}
+
+
+def _has(package: str, room: str) -> bool:
+    return find_spec(f"{package}.{room}") is not None
 
 
 def found_when_asked(package: str, places: dict[str, str]) -> Callable[[str], Any]:

@@ -1,4 +1,4 @@
-"""A package a paper: its parameters, its bounds, and its theorems as solvers.
+"""The papers: a package each with its parameters, its bounds, and its theorems as solvers.
 
 Bounds are functions of public numbers: the constants that a theorem hides are set to 1, so read
 slopes and ratios off them and not levels. :mod:`~tailguard.papers.fano` has a lower bound with all
@@ -6,6 +6,30 @@ of its constants, :mod:`~tailguard.papers.rates` the slopes of every mean estima
 :mod:`~tailguard.papers.common` what the papers share.
 """
 
-from tailguard.papers import common, fano, kamath2022, rates, tao2022, wang2020, xu2025, zhao2024
+from tailguard.papers import (
+    baselines,
+    common,
+    fano,
+    instances,
+    kamath2022,
+    rates,
+    solvers,
+    tao2022,
+    wang2020,
+    xu2025,
+    zhao2024,
+)
 
-__all__ = ["common", "fano", "kamath2022", "rates", "tao2022", "wang2020", "xu2025", "zhao2024"]
+__all__ = [
+    "baselines",
+    "common",
+    "fano",
+    "instances",
+    "kamath2022",
+    "rates",
+    "solvers",
+    "tao2022",
+    "wang2020",
+    "xu2025",
+    "zhao2024",
+]

@@ -11,49 +11,53 @@ others 2025.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, signature
-from types import ModuleType
 from typing import Any
 
-from tailguard import papers
 from tailguard.checks import InputError
 from tailguard.moments import Moment
+from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
 from tailguard.papers.common.theorem import SHAPE, Theorem
 from tailguard.privacy.guarantees import Guarantee
 
 # Of the excess of a point without records: what saves less of it is not worth its noise.
 IDLE_SHARE = 0.5
-# Name -> package, of those that have theorems.
-PAPERS: Mapping[str, ModuleType] = {
-    name: vars(papers)[name] for name in papers.__all__ if hasattr(vars(papers)[name], "theorems")
+# Name -> package.
+PAPERS = {
+    each.__name__.rpartition(".")[2]: each
+    for each in (kamath2022, tao2022, wang2020, xu2025, zhao2024)
 }
-# Kind of risk -> the theorems for it.
-THEOREMS: Mapping[str, tuple[str, ...]] = {
+_CALLS: Mapping[str, tuple[Callable[..., Theorem], ...]] = {
     "convex": (
-        "kamath2022.convex",
-        "kamath2022.soft_convex",
-        "kamath2022.convex_with_probability",
-        "tao2022.convex",
-        "wang2020.smoothed_convex",
-        "wang2020.stochastic",
-        "zhao2024.convex",
-        "zhao2024.iterative_convex",
-        "xu2025.localised",
-        "xu2025.accelerated",
+        kamath2022.convex,
+        kamath2022.soft_convex,
+        kamath2022.convex_with_probability,
+        tao2022.convex,
+        wang2020.smoothed_convex,
+        wang2020.stochastic,
+        zhao2024.convex,
+        zhao2024.iterative_convex,
+        xu2025.localised,
+        xu2025.accelerated,
     ),
     "strongly-convex": (
-        "kamath2022.strongly_convex",
-        "tao2022.strongly_convex",
-        "wang2020.smoothed_strongly_convex",
-        "wang2020.trimmed_strongly_convex",
-        "wang2020.sample_aggregate",
-        "xu2025.tsybakov",
-        "xu2025.unknown_growth",
-        "xu2025.accelerated_growth",
+        kamath2022.strongly_convex,
+        tao2022.strongly_convex,
+        wang2020.smoothed_strongly_convex,
+        wang2020.trimmed_strongly_convex,
+        wang2020.sample_aggregate,
+        xu2025.tsybakov,
+        xu2025.unknown_growth,
+        xu2025.accelerated_growth,
     ),
-    "sparse": ("tao2022.sparse",),
+    "sparse": (tao2022.sparse,),
+}
+# Kind of risk -> the theorems for it, by their public names below ``tg.papers``.
+THEOREMS = {
+    kind: {f"{each.__module__.split('.')[2]}.{each.__name__}": each for each in calls}
+    for kind, calls in _CALLS.items()
 }
 
 
@@ -73,11 +77,6 @@ class Ranking:
         Excess of the centre of the set in the model, which needs no record.
     idle
         Whether no theorem is expected to save half of that.
-
-    Examples
-    --------
-    >>> Ranking((), (("a theorem", "a reason"),), curvature=1.0, centre=0.5, idle=True).found
-    ()
     """
 
     found: tuple[tuple[str, Theorem, float], ...]
@@ -86,22 +85,32 @@ class Ranking:
     centre: float
     idle: bool
 
+    def notes(self, *, alone: bool) -> list[str]:
+        """Say how theorems were ranked, and, unless they are ``alone``, what stands before them."""
+        first = (
+            "the default method comes first; its error is in other units than those of theorems."
+        )
+        notes = [] if alone else [first]
+        if alone and self.idle:
+            notes.append(
+                "no method saves half of the excess of a point that is chosen without records: the "
+                f"centre of the set has {self.centre:.3g} in the model."
+            )
+        notes.append(
+            f"theorems are ranked by one model, a quadratic risk of curvature {self.curvature:.3g} "
+            "with the planned noise and no bias; the bound that explain() shows is each one's own, "
+            "which is larger."
+        )
+        return notes
+
 
 def theorem_called(name: str) -> Callable[..., Theorem]:
-    """Return the call of a theorem of this name: of its paper, and of the call.
-
-    Examples
-    --------
-    >>> theorem_called("tao2022.convex").__name__
-    'convex'
-    """
-    paper, _, function = name.partition(".")
-    call: Callable[..., Theorem] = getattr(PAPERS[paper], function)
-    return call
+    """Return the call of a theorem of this name: of its paper, and of the call."""
+    return {name: call for calls in THEOREMS.values() for name, call in calls.items()}[name]
 
 
 def rank(
-    wanted: Iterable[str],
+    kind: str,
     n_rows: int,
     n_features: int,
     guarantee: Guarantee,
@@ -110,30 +119,19 @@ def rank(
     diameter: float,
     facts: Mapping[str, float],
 ) -> Ranking:
-    """Call every theorem with the facts that it asks for, and rank those that are possible.
+    """Call every theorem for a kind of risk with the facts that it asks for, and rank them.
 
     *Edge cases.* The curvature is the smoothness, or its geometric mean with the strong convexity;
     where neither is stated, the slope's bound over the diameter.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> moment = tg.Moment(2.0, 5.0, kind="norm")
-    >>> ranking = rank(
-    ...     THEOREMS["convex"], 100_000, 5, tg.ZCDP(0.1), moment=moment, diameter=2.0,
-    ...     facts={"smoothness": 1.0},
-    ... )
-    >>> ranking.curvature, ranking.centre, ranking.refusals
-    (1.0, 0.5, (('xu2025.localised', 'row_limit must be given.'),))
     """
     slope = min(facts.get("gradient_bound", math.inf), _slope_bound(n_features, moment))
     smoothness = facts.get("smoothness", math.inf)
     trivial = min(slope * diameter, smoothness * diameter**2 / 2.0)
     curvature = _curvature(facts, slope / diameter)
     possible, refusals, told = [], [], {**facts, "diameter": diameter}
-    for name in wanted:
+    for name, call in THEOREMS[kind].items():
         try:
-            theorem = _theorem(name, moment, told, n_rows, n_features, guarantee)
+            theorem = _theorem(call, moment, told, n_rows, n_features, guarantee)
             possible.append((name, theorem, theorem.predicted_excess(curvature)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
@@ -166,9 +164,10 @@ def _curvature(facts: Mapping[str, float], fallback: float) -> float:
     return math.prod(known) ** (1.0 / len(known))
 
 
-def _theorem(name: str, moment: Moment, facts: Mapping[str, float], *sizes: Any) -> Theorem:
+def _theorem(
+    call: Callable[..., Theorem], moment: Moment, facts: Mapping[str, float], *sizes: Any
+) -> Theorem:
     """Call a theorem with the facts that it asks for: those without a default, and the growth."""
-    call = theorem_called(name)
     takes = signature(call).parameters
     needed = [
         each

@@ -11,7 +11,7 @@ corrected.
 from dataclasses import dataclass
 from typing import Literal
 
-from tailguard.papers.common.facts import check_order
+from tailguard.means.facts import check_order
 
 
 @dataclass(frozen=True)

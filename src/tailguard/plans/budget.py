@@ -12,7 +12,7 @@ from tailguard.checks import InputError
 from tailguard.privacy.accounting.concentrated import rho_of
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.events import Gaussian, Laplace
-from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, Unprotected
+from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee
 
 Share: TypeAlias = Gaussian | Laplace
 """What releases may spend: mu, whose squares add up, or epsilon, which adds up itself."""
@@ -95,8 +95,6 @@ def concentrated_budget(guarantee: Guarantee) -> float:
         ...
     tailguard.checks.InputError: guarantee must be ApproxDP or ZCDP for noise that follows ...
     """
-    if isinstance(guarantee, Unprotected):
-        return concentrated_budget(guarantee.asked)
     if isinstance(guarantee, ZCDP):
         return guarantee.rho * (1.0 - BUDGET_MARGIN)
     if isinstance(guarantee, ApproxDP):

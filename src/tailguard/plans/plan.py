@@ -40,9 +40,13 @@ class Plan:
     remarks: tuple[str, ...] = ()  # what ``explain`` says of the settings beside their values
     warnings: tuple[str, ...] = ()  # what a user is warned of before anything is spent
     admits_check: bool = field(default=True, kw_only=True)  # whether a count may come before it
+    # Whether noise is as a paper prints it, so that the plan may cost more than the guarantee.
+    printed: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         """Refuse shares that no lattice carries, before any budget is reserved."""
+        if self.printed:
+            object.__setattr__(self, "admits_check", False)
         for stage in self.stages:
             stage.check(self.problem.n_rows, self.guarantee)
 

@@ -182,39 +182,7 @@ class GDP:
         return {"kind": self.kind, **asdict(self)}
 
 
-@dataclass(frozen=True)
-class Unprotected:
-    """No guarantee at all, for reproducing a publication whose noise does not keep what it claims.
-
-    Examples
-    --------
-    >>> Unprotected(ZCDP(0.5)).describe()
-    'none: this reproduces noise that does not keep zero-concentrated differential privacy with \
-rho = 0.5'
-    """
-
-    asked: "Guarantee"
-    kind: ClassVar[str] = "none"
-
-    @property
-    def delta(self) -> float | None:
-        """The delta at which totals are stated."""
-        return self.asked.delta
-
-    def gaussian_mu(self) -> float:
-        """Refuse: what may cost anything has no largest mu."""
-        raise InputError("guarantee must not be Unprotected here: there is no budget to plan with.")
-
-    def describe(self) -> str:
-        """Say it in plain words."""
-        return f"none: this reproduces noise that does not keep {self.asked.describe()}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {"kind": self.kind, "asked": self.asked.to_dict()}
-
-
-Guarantee: TypeAlias = ApproxDP | PureDP | ZCDP | GDP | Unprotected
+Guarantee: TypeAlias = ApproxDP | PureDP | ZCDP | GDP
 
 KINDS: dict[str, type[ApproxDP | PureDP | ZCDP | GDP]] = {
     "approx": ApproxDP,
@@ -232,12 +200,6 @@ def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
     >>> guarantee_from_dict({"kind": "gdp", "mu": 1.0})
     GDP(mu=1.0)
     """
-    if data.get("kind") == Unprotected.kind:
-        return Unprotected(_promise_from_dict(data["asked"]))
-    return _promise_from_dict(data)
-
-
-def _promise_from_dict(data: Mapping[str, Any]) -> ApproxDP | PureDP | ZCDP | GDP:
     numbers = {name: value for name, value in data.items() if name != "kind"}
     return KINDS[check_choice("kind", str(data.get("kind")), KINDS)](**numbers)
 
@@ -260,7 +222,7 @@ def resolve_guarantee(
     if guarantee is not None:
         if epsilon is not None or delta is not None:
             raise InputError("Pass either guarantee=, or epsilon= and delta=; not both.")
-        if not isinstance(guarantee, tuple(KINDS.values())):
+        if type(guarantee) not in KINDS.values():
             raise InputError(
                 f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}."
             )

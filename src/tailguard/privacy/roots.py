@@ -33,6 +33,8 @@ def crossing(excess: Callable[[float], float], guess: float, rtol: float = 8.9e-
     """
     excess = cache(excess)  # Brent's method asks for both ends of the bracket once more
     low = high = guess
+    if math.isinf(guess):
+        return guess  # whose quarter is no smaller
     while excess(high) < 0:
         low, high = high, 4.0 * high
         if math.isinf(high):

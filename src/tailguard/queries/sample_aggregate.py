@@ -42,7 +42,6 @@ from scipy.spatial.distance import cdist
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
     InputError,
-    check_boolean,
     check_choice,
     check_integer,
     check_positive,
@@ -52,7 +51,7 @@ from tailguard.kernels.gather import GatheredRecords
 from tailguard.kernels.safe_clip import safe_clip
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.events import Approximate, Event
-from tailguard.privacy.events.arsinh import ARSINH_BASIS
+from tailguard.privacy.events.arsinh import PROVED
 from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_constants
 from tailguard.queries.base import SmoothQuery
@@ -92,7 +91,7 @@ def central_point(radii: FloatArray, overlap: int = 1) -> int:
     >>> central_point(ball_radii(z)), central_point(ball_radii(z), overlap=2)
     (3, 2)
     """
-    place = min(_first(len(radii), overlap), len(radii))
+    place = min(first_ball(len(radii), overlap), len(radii))
     return int(np.argmin(radii[:, place - 1]))
 
 
@@ -107,7 +106,7 @@ def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
     """
     n_points, scale, k = len(radii), 0.0, 0
     while True:
-        place = _first(n_points, overlap) + (k + 1) * overlap
+        place = first_ball(n_points, overlap) + (k + 1) * overlap
         rank = (k + 1) * overlap + 1
         inside = place <= n_points and rank <= n_points
         bound = diameter / 2.0
@@ -120,32 +119,6 @@ def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
         k += 1
 
 
-def printed_smooth_scale(
-    radii: FloatArray, diameter: float, smoothness: float, overlap: int = 1
-) -> float:
-    """Return the scale that the paper prints, which is not smooth and gives no privacy.
-
-    It has the mean of the ``ceil(s / 2)`` largest ``r(i, t)`` where :func:`central_scale` has an
-    order statistic, and the diameter where there is none.
-
-    Examples
-    --------
-    >>> z = np.zeros((400, 1))
-    >>> moved = np.where(np.arange(400)[:, None] < 20, 1.0, 0.0)
-    >>> radii = [ball_radii(x) for x in (z, moved)]
-    >>> same, apart = (printed_smooth_scale(r, 1.0, 1.0, overlap=20) for r in radii)
-    >>> round(apart / same)  # where e is allowed
-    8103
-    """
-    n_points, first, n_largest = len(radii), _first(len(radii), overlap), math.ceil(overlap / 2)
-    scale = least_scale(n_points, diameter, smoothness, overlap)
-    for k in range(_changes_until_all(n_points, overlap)):
-        column = radii[:, first + (k + 1) * overlap - 1]
-        largest = float(np.partition(column, -n_largest)[-n_largest:].mean())
-        scale = max(scale, largest * math.exp(-smoothness * k))
-    return 2.0 * scale
-
-
 def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int = 1) -> float:
     """Return the smooth scale of points that coincide: it never is less.
 
@@ -155,16 +128,28 @@ def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int 
     >>> central_scale(together, 1.0, 0.5, overlap=32) == least_scale(1_000, 1.0, 0.5, overlap=32)
     True
     """
-    return diameter * math.exp(-smoothness * _changes_until_all(n_points, overlap))
+    return diameter * math.exp(-smoothness * changes_until_all(n_points, overlap))
 
 
-def _changes_until_all(n_points: int, overlap: int) -> int:
-    """Return how often so many points can change before balls have to hold more than all."""
-    return max(n_points - _first(n_points, overlap), 0) // overlap
+def changes_until_all(n_points: int, overlap: int) -> int:
+    """Return how often so many points can change before balls have to hold more than all.
+
+    Examples
+    --------
+    >>> changes_until_all(1_000, overlap=32)
+    15
+    """
+    return max(n_points - first_ball(n_points, overlap), 0) // overlap
 
 
-def _first(n_points: int, overlap: int) -> int:
-    """Return how many points a ball must hold so that any two such balls share an unchanged one."""
+def first_ball(n_points: int, overlap: int) -> int:
+    """Return how many points a ball must hold so that any two such balls share an unchanged one.
+
+    Examples
+    --------
+    >>> first_ball(9, overlap=1)
+    6
+    """
     return math.ceil((n_points + overlap) / 2) + 1
 
 
@@ -192,17 +177,14 @@ class SampleAggregate(SmoothQuery):
     calibration
         ``"tight"``: the largest constants that are proved. ``"numerical"``: larger ones, less noise
         for a cost that is certified numerically and not proved. ``"published"``: those of the
-        paper, which waste half of the budget; what they really cost is booked. ``"paper"``: these,
-        and the paper's scale, which gives no privacy.
-    unsafe_reproduction
-        Must be True for ``"paper"``.
+        paper, which waste half of the budget; what they really cost is booked.
 
     Guarantee
     ---------
     ``calibrate_event(...).event``, an (epsilon, delta) cost, under replace-one neighbours and
-    proved in real arithmetic, with a numerical certificate for ``"numerical"`` and none at all for
-    ``"paper"``, for every estimator that keeps nothing between calls and writes nothing elsewhere,
-    ends the process for no record, and raises no ``KeyboardInterrupt``.
+    proved in real arithmetic, with a numerical certificate for ``"numerical"``, for every estimator
+    that keeps nothing between calls and writes nothing elsewhere, ends the process for no record,
+    and raises no ``KeyboardInterrupt``.
 
     Edge cases
     ----------
@@ -231,7 +213,6 @@ class SampleAggregate(SmoothQuery):
     least_rows: int = 20
     layout: str = "disjoint"
     calibration: str = "tight"
-    unsafe_reproduction: bool = False
 
     name = "sample and aggregate"
     places = "random"
@@ -250,13 +231,7 @@ class SampleAggregate(SmoothQuery):
             check_integer("n_blocks", self.n_blocks, minimum=FEWEST_BLOCKS, maximum=MOST_BLOCKS)
         check_integer("least_rows", self.least_rows, minimum=1)
         check_choice("layout", self.layout, LAYOUTS)
-        check_choice("calibration", self.calibration, (*ARSINH_BASIS,))
-        check_boolean("unsafe_reproduction", self.unsafe_reproduction)
-        if self.calibration == "paper" and not self.unsafe_reproduction:
-            raise InputError(
-                "calibration='paper' gives no privacy for sample and aggregate, as its scale is "
-                "not smooth; pass unsafe_reproduction=True to reproduce it, or another calibration."
-            )
+        check_choice("calibration", self.calibration, PROVED)
 
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
         """Choose smoothness, blocks and noise so that the release costs at most ``event``."""
@@ -274,15 +249,10 @@ class SampleAggregate(SmoothQuery):
             shift=shift,
             calibration=self.calibration,
             value_limit=max(map(abs, self.center)) + self.diameter / 2.0,
-            scale_ceiling=self._largest_scale * (1.0 + FLOAT_MARGIN),
+            scale_ceiling=self.diameter * (1.0 + FLOAT_MARGIN),  # no smooth scale is larger
             delta=event.delta,
             facts=self._facts(n_rows, smoothness),
         )
-
-    @property
-    def _largest_scale(self) -> float:
-        """The diameter, which no smooth scale exceeds; the paper's goes up to twice of it."""
-        return 2.0 * self.diameter if self.calibration == "paper" else self.diameter
 
     def _facts(self, n_rows: int, smoothness: float) -> dict[str, float | int | str]:
         """Return how many blocks there are, and in how many of them a record may be."""
@@ -320,9 +290,7 @@ class SampleAggregate(SmoothQuery):
         return SmoothAnswer(value + np.array(self.center), scales)
 
     def _scale(self, radii: FloatArray, calibration: SmoothCalibration, overlap: int) -> float:
-        """Return the smooth scale, or the printed one."""
-        if self.calibration == "paper":
-            return printed_smooth_scale(radii, self.diameter, calibration.smoothness, overlap)
+        """Return the smooth scale."""
         return central_scale(radii, self.diameter, calibration.decay, overlap)
 
     def _blocks_of(self, n_rows: int, calibration: SmoothCalibration) -> Sequence[IntArray]:

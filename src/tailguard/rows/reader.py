@@ -6,6 +6,7 @@ It holds public declarations alone, so it can be sent to wherever the records ar
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from tailguard.design.runs import Run
 from tailguard.kernels.base import Kernel
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.one_blas_thread import limited_blas
-from tailguard.kernels.steady import subnormals_as_zero
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import Words
 from tailguard.schema.declared import check_columns
@@ -50,8 +50,6 @@ class RecordReader:
         The labels of the target; None where targets are numbers.
     alone
         Whether records have no order, so that each is rounded to the lattice by itself.
-    double
-        Whether features of some records are stored as float64, so that all are read as such.
     numbered
         Whether places in the table stand for identifiers, since these do not tell all rows apart.
 
@@ -68,7 +66,6 @@ class RecordReader:
     loss: Any = None
     classes: Any = None
     alone: bool = False
-    double: bool = False
     numbered: bool = False
 
     @property
@@ -86,11 +83,15 @@ class RecordReader:
         """The columns that are read."""
         return [*self.numbers, *self.ids]
 
-    def check(self, table: BatchedTable) -> None:
-        """Refuse a table that lacks a column, or has one of another type than is declared."""
+    def check(self, table: BatchedTable, n_rows: int) -> None:
+        """Refuse a table that lacks a column, has one of a type that is refused, or fails.
+
+        Where it is read for that, ``n_rows`` are at a time.
+        """
         check_columns(self.names, table.names, table.where)
-        for empty in table.empties():
-            self._check_types(TableColumns(empty, table.where))
+        for empties in (table.empties, partial(table.tried_out, self.names, n_rows)):
+            for empty in empties():
+                self._check_types(TableColumns(empty, table.where))
 
     def _check_types(self, columns: TableColumns) -> None:
         schema, where = self.schema, columns.where
@@ -102,22 +103,11 @@ class RecordReader:
         elif schema.target is not None:
             numbers_of(columns.target(schema.target, None), f"Column {schema.target!r} of {where}")
 
-    def dtype(self, empty: Any) -> np.dtype[Any]:
-        """Return a type that holds the features of a table, of which no row is needed."""
-        columns, schema = TableColumns(empty), self.schema
-        if schema.categorical or schema.missing:
-            return np.dtype(np.float64)
-        kinds = {numbers_of(columns.target(name, None), name).dtype for name in schema.numeric}
-        return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
-
     def block(self, run: Run) -> RecordBlock:
         """Return the records of a run."""
         tables, first = run
-        # What float32 holds counts alike, whether or not a type beside it makes it float64.
-        with np.errstate(all="ignore"), subnormals_as_zero():
+        with np.errstate(all="ignore"):
             block = joined([self._of_table(table) for table in tables], first)
-            if self.double:
-                block = replace(block, features=block.features.astype(np.float64, copy=False))
         return replace(block, first=None) if self.alone else block
 
     def marked(self, run: Run) -> RecordBlock:

@@ -33,16 +33,14 @@ VALUE_DIGITS, DIGITS = 64, 8
 
 
 class Width(Protocol):
-    """What is public of records: how many numbers, and of which type.
+    """What is public of records: how many numbers each has.
 
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> width: Width = SimpleNamespace(
-    ...     n_features=20, has_target=True, has_offset=False, dtype=np.dtype(np.float32)
-    ... )
+    >>> width: Width = SimpleNamespace(n_features=20, has_target=True, has_offset=False)
     >>> record_type(width).itemsize
-    96
+    176
     """
 
     @property
@@ -60,24 +58,17 @@ class Width(Protocol):
         """Whether there is an offset."""
         ...
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """A type that holds all features."""
-        ...
-
 
 def record_type(width: Width) -> np.dtype[Any]:
-    """Return how a record lies in a file: features as the table has them.
+    """Return how a record lies in a file.
 
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> record_type(
-    ...     SimpleNamespace(n_features=2, has_target=False, has_offset=False, dtype=np.float64)
-    ... ).names
+    >>> record_type(SimpleNamespace(n_features=2, has_target=False, has_offset=False)).names
     ('value', 'features')
     """
-    columns: list[Any] = [("value", "u8"), ("features", width.dtype, (width.n_features,))]
+    columns: list[Any] = [("value", "u8"), ("features", "f8", (width.n_features,))]
     columns += [("target", "f8")] * width.has_target + [("offset", "f8")] * width.has_offset
     return np.dtype(columns)
 

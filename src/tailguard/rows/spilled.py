@@ -109,7 +109,6 @@ class SpilledRows:
         self.has_target = rows.has_target
         self.has_offset = rows.has_offset
         self.width = rows.width
-        self.dtype = rows.dtype
         self._file = _filled(rows, hashed, ranks)
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:

@@ -111,16 +111,14 @@ class StreamRows:
 
     def __init__(self, table: BatchedTable, reader: RecordReader) -> None:
         resolve_threads()  # refuses a wrong setting before anything is spent
-        reader.check(table)
         self._table = table
-        # A type that holds all features as they are stored, wherever they lie.
-        self.dtype: np.dtype[Any] = np.result_type(*map(reader.dtype, table.empties()))
-        self._reader = replace(reader, double=self.dtype == np.float64)
+        self._reader = reader
         self._kept: ArrayRows | None = None
         self.ids_differ: bool | None = None  # nobody has looked
         self.n_rows = table.n_rows
         self.feature_names = reader.schema.coefficient_names
         self.n_features = len(self.feature_names)
+        reader.check(table, whole_chunks(NUMBERS_AT_ONCE, self.width))
 
     @property
     def has_target(self) -> bool:
@@ -347,7 +345,7 @@ class GatheredRows:
         places = self._places[start:stop]
         by_place = np.argsort(places)
         places = places[by_place]
-        features = np.empty((len(places), self.n_features), dtype=self._rows.dtype)
+        features = np.empty((len(places), self.n_features))
         target, offset = (
             np.empty(len(places)) if present else None
             for present in (self.has_target, self.has_offset)

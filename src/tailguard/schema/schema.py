@@ -211,6 +211,8 @@ class Schema:
         """Write it to a JSON file."""
         text, wanted = self.to_json(), "path must be that of a file that can be written"
         try:
+            if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+                raise ValueError  # a device
             Path(path).write_text(text, encoding="utf-8")
         except (TypeError, ValueError):
             raise InputError(f"{wanted}; got {shown(path)}.") from None
@@ -221,6 +223,8 @@ class Schema:
     def load(cls, path: str | PathLike[str]) -> "Schema":
         """Read it from a JSON file."""
         try:
+            if not Path(path).is_file():  # some devices are read for ever
+                raise ValueError
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, TypeError, ValueError):
             named = str(path) if isinstance(path, str | PathLike) else path

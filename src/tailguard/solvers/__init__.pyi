@@ -1,11 +1,6 @@
-from tailguard.solvers.doubling_accelerated import DoublingAccelerated as DoublingAccelerated
 from tailguard.solvers.hard_thresholding import HardThresholding as HardThresholding
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent as NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle as Oracle
 from tailguard.solvers.oracles import make_oracle as make_oracle
-from tailguard.solvers.permuted_accelerated import PermutedAccelerated as PermutedAccelerated
-from tailguard.solvers.phased.localised import Localised as Localised
-from tailguard.solvers.phased.tsybakov import DoublingLocalised as DoublingLocalised
-from tailguard.solvers.phased.tsybakov import ShrinkingLocalised as ShrinkingLocalised
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
 from tailguard.solvers.whitened.solver import WhitenedNewton as WhitenedNewton

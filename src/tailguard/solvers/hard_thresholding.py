@@ -43,7 +43,6 @@ from tailguard.solvers.peeling_stage import (
     BLOCK_MAP,
     best_form,
     peeling_stage,
-    printed_form,
     std_of,
 )
 from tailguard.solvers.session import BudgetSession
@@ -75,8 +74,6 @@ class HardThresholding:
         them.
     units_share
         The share of ``mu**2`` that is spent on units.
-    calibration
-        ``"tight"`` for the least noise that the guarantee allows, ``"paper"`` for the paper's.
 
     Guarantee
     ---------
@@ -109,13 +106,12 @@ class HardThresholding:
     target_scale: float | None = None
     target_center: float = 0.0
     units_share: float = 0.1
-    calibration: str = "tight"
 
     example: ClassVar[SolverExample] = SolverExample(SparseBall(2))
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        check_ranges(self, calibration=("tight", "paper"))
+        check_ranges(self)
         check_given(self, _in_reach, "threshold", "step_size", "target_scale")
         center = _per_column("feature_center", self.feature_center, check_finite)
         object.__setattr__(self, "feature_center", center)
@@ -135,10 +131,7 @@ class HardThresholding:
             unit_stages = units.stages(usable * math.sqrt(self.units_share))
         probe = PeeledStep(problem.scored, units.stated, 1.0, 1.0, n_nonzero)
         counts = probe.n_selected, probe.n_free
-        if self.calibration == "paper":
-            form, ratio = printed_form(promise, *counts)
-        else:
-            form, ratio = best_form(promise, (stage.event for stage in unit_stages), *counts)
+        form, ratio = self.form(promise, unit_stages, *counts)
         limits = choose_sparse_limits(
             problem,
             ratio,
@@ -190,6 +183,12 @@ class HardThresholding:
         for step in range(descent.n_blocks):
             points[step + 1] = gate.ask(query, points[step], descent, block=blocks[step])
         return _sparse_solution(plan, query, points[1:])
+
+    def form(
+        self, promise: Guarantee, earlier: Sequence[Stage], n_selected: int, n_free: int
+    ) -> tuple[str, float]:
+        """Return the form of the noise, and sensitivity over noise: the least that is allowed."""
+        return best_form(promise, (stage.event for stage in earlier), n_selected, n_free)
 
     def _check(self, problem: Problem) -> int:
         """Refuse what the method does not do; return how many features are kept."""

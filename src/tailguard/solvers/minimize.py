@@ -12,9 +12,9 @@ from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.registry import check_known
 from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
-from tailguard.privacy.guarantees import Guarantee, Unprotected, resolve_guarantee
+from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.sets.base import ConstraintSet, check_set
-from tailguard.solvers.options import planned_guarantee, promises_nothing
+from tailguard.solvers.options import planned_guarantee
 from tailguard.solvers.registry import plan_for
 from tailguard.sources.given import Given, given
 from tailguard.tables import check_plain_labels, classes_assumed, n_labels
@@ -54,9 +54,7 @@ def minimize(
         Numeric columns and, where the loss has one, a target; or a source that is read in batches
         and the names of its columns, as for ``LinearRegression``.
     epsilon, delta, guarantee
-        The privacy parameters. There is no default. A theorem or solver that was made with
-        ``unsafe_reproduction=True`` and whose noise keeps no promise takes ``theorem.guarantee``,
-        which says so; the certificate then states an infinite cost.
+        The privacy parameters. There is no default.
     constraint
         The set of allowed weights, in the user's units. With a loss of a score and no constraint
         the method of the estimators is used, in privately released units.
@@ -96,7 +94,7 @@ def minimize(
     >>> bool(np.linalg.norm(solved.coef) <= 2.0 + 1e-9)
     True
     """
-    asked = _promise(solver, epsilon=epsilon, delta=delta, guarantee=guarantee)
+    asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = planned_guarantee(solver, asked, ledger)
     stated = _stated(loss)
     if y is None and target is None and stated.needs_target:
@@ -142,16 +140,6 @@ def _assumed(loss: Loss | RecordLoss, table: Given, classes: Any) -> tuple[str, 
     for labels in table.targets:
         check_plain_labels(labels)
     return (classes_assumed(loss.n_classes),)
-
-
-def _promise(
-    solver: str | Solver, *, guarantee: Guarantee | None, **pair: float | None
-) -> Guarantee:
-    """Resolve what is asked for; to promise nothing takes a solver that was made for that."""
-    if not (isinstance(guarantee, Unprotected) and promises_nothing(solver)):
-        return resolve_guarantee(**pair, guarantee=guarantee)
-    resolve_guarantee(**pair, guarantee=guarantee.asked)  # refuses a second promise
-    return guarantee
 
 
 def _stated(loss: Loss | RecordLoss | Gradient) -> Loss | RecordLoss:

@@ -133,11 +133,6 @@ class NoisyGradientDescent:
         """Which records each step reads."""
         return Batches(self.schedule, self.n_steps, self.n_batches, self.batch_rows)
 
-    @property
-    def unprotected(self) -> bool:
-        """Whether the oracle's noise is a printed one that promises nothing."""
-        return self.oracle is not None and self.oracle.unprotected
-
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Share the budget out; numbers only."""
         _check_constraint(problem, self.step_size)

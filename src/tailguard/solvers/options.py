@@ -1,9 +1,4 @@
-"""What the options of solvers may be, by their names, and what printed noise then promises.
-
-Reference
----------
-Wang, Xiao, Devadas and Xu 2020, Algorithms 1 and 2, whose scales of the noise are not smooth.
-"""
+"""What the options of solvers may be, by their names."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -17,11 +12,10 @@ from tailguard.checks import (
     check_finite,
     check_open_unit,
     check_positive,
-    require,
     shown,
 )
 from tailguard.ledger.cap import within_filter
-from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
+from tailguard.privacy.guarantees import Guarantee
 
 Check = Callable[[str, Any], object]
 
@@ -41,7 +35,7 @@ def _at_least(least: float) -> Check:
 
 # Which names each check is for; the bounds are those beyond which theorems say nothing.
 NAMES: dict[Check, tuple[str, ...]] = {
-    check_boolean: ("shrinks", "unsafe_reproduction"),
+    check_boolean: ("shrinks",),
     check_count: (
         *("batch_rows", "least_rows", "n_batches", "n_nonzero", "n_passes", "n_steps"),
         "smallest_phase",
@@ -83,79 +77,17 @@ def check_ranges(solver: Any, **choices: tuple[str, ...]) -> None:
             CHECKS[each.name](each.name, value)
 
 
-def promises_nothing(solver: object) -> bool:
-    """Whether a solver was made with ``unsafe_reproduction=True`` for noise that is not private.
-
-    Such a solver says so by an attribute of its own, ``unprotected``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> printed = {"calibration": "paper", "unsafe_reproduction": True}
-    >>> [promises_nothing(tg.solvers.SampleAndAggregate(**x)) for x in ({}, printed)]
-    [False, True]
-    """
-    return getattr(solver, "unprotected", False) is True
-
-
-def kept_promise(solver: object, guarantee: Guarantee) -> Guarantee:
-    """Return what a solver keeps of a guarantee that it was asked for: all of it, or nothing.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> kept_promise(tg.solvers.SampleAndAggregate(), tg.ApproxDP(1.0, 1e-6))
-    ApproxDP(epsilon=1.0, delta=1e-06)
-    """
-    said = isinstance(guarantee, Unprotected) or not promises_nothing(solver)
-    return guarantee if said else Unprotected(guarantee)
-
-
 def planned_guarantee(solver: object, asked: Guarantee, ledger: object) -> Guarantee:
     """Return what a fit plans with and promises: of a ledger's whole cap, what is in its filter.
 
-    A theorem that states a guarantee of its own keeps that one.
+    A solver object is planned as it was asked: a theorem's noise follows from what it states.
 
     Examples
     --------
     >>> from types import SimpleNamespace
+    >>> from tailguard.privacy.guarantees import ApproxDP
     >>> whole = ApproxDP(1.0, 1e-6)
     >>> planned_guarantee("auto", whole, SimpleNamespace(cap=whole))
     ApproxDP(epsilon=1.0, delta=9.9e-07)
     """
-    stated = getattr(solver, "guarantee", None) is not None
-    return asked if stated else within_filter(asked, ledger)
-
-
-def printed_in(guarantee: Guarantee) -> ApproxDP:
-    """Return a guarantee for noise that its paper prints in epsilon and delta; refuse any other.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> printed_in(tg.ApproxDP(1.0, 1e-6)).delta
-    1e-06
-    """
-    if isinstance(guarantee, ApproxDP):
-        return guarantee
-    raise InputError(
-        "calibration must be 'tight' unless epsilon and delta are promised: the paper prints its "
-        f"noise in them; got {guarantee!r}."
-    )
-
-
-def admit_printed(asked: Guarantee, kept: Guarantee, *, unsafe: bool) -> Guarantee:
-    """Return what printed noise keeps, where ``unsafe_reproduction`` asks for it; else refuse it.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> admit_printed(tg.GDP(1.0), tg.GDP(2.0), unsafe=True)
-    GDP(mu=2.0)
-    """
-    require(
-        unsafe,
-        "unsafe_reproduction must be True for this calibration='paper': the printed noise does "
-        f"not keep {asked.describe()} but {kept.describe()}.",
-    )
-    return kept
+    return within_filter(asked, ledger) if isinstance(solver, str) else asked

@@ -73,11 +73,6 @@ class Oracle:
         """Whether the noise follows the records."""
         return self.name in SMOOTH_ORACLES
 
-    @property
-    def unprotected(self) -> bool:
-        """Whether it has the printed noise of a scale that is not smooth: it promises nothing."""
-        return self.smooth and self.parameters.get("calibration") == "paper"
-
     def query(self, loss: Loss | None, units: Units) -> Any:
         """Return the query for gradients of ``loss`` of records read in ``units``."""
         return _query_class(self.name)(loss, units, **self.parameters)

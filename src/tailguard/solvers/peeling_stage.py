@@ -15,7 +15,6 @@ from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Composed, Event, Gaussian, Laplace, Parallel
 from tailguard.privacy.events.peeling import PEELINGS, peeling_event, share_factor
 from tailguard.privacy.guarantees import Guarantee, PureDP
-from tailguard.solvers.options import printed_in
 
 BLOCK_MAP = "hard thresholding"
 """Name of the partition into blocks."""
@@ -88,25 +87,6 @@ def best_form(
     found = [(form, largest_ratio(form)) for form in forms]
     # A choice suffers from the scale of the noise, a value from its standard deviation.
     return min(found, key=lambda pair: (1.0 if n_selected else std_of(pair[0])) / pair[1])
-
-
-def printed_form(guarantee: Guarantee, n_selected: int, n_free: int) -> tuple[str, float]:
-    """Return the paper's form and its ratio: Laplace of ``4 sqrt(2 s log(1/delta)) / epsilon``.
-
-    *Guarantee.* The noise is more than the guarantee needs: some 0.57 of epsilon are spent.
-
-    *Reference.* Tao, Wu, Cheng and Wang 2022, Algorithm 4; valid for any delta up to 1/2.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.guarantees import ApproxDP
-    >>> form, ratio = printed_form(ApproxDP(1.0, 1e-5), 5, n_free=0)
-    >>> round(1 / ratio, 4)
-    42.9193
-    """
-    asked = printed_in(guarantee)
-    nats = -(n_selected + n_free) * math.log(asked.delta)
-    return "peeled-laplace", asked.epsilon / (4.0 * math.sqrt(2.0 * nats))
 
 
 def std_of(form: str) -> float:

@@ -15,25 +15,17 @@ from tailguard.checks import (
     check_choice,
     check_methods,
     class_called,
-    require,
 )
 from tailguard.engine import Solver
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
-from tailguard.privacy.guarantees import Guarantee, Unprotected
-from tailguard.solvers.options import promises_nothing
+from tailguard.privacy.guarantees import Guarantee
 
 SOLVERS = {
-    "doubling-accelerated": "tailguard.solvers.doubling_accelerated:DoublingAccelerated",
-    "doubling-localised": "tailguard.solvers.phased.tsybakov:DoublingLocalised",
-    "dp-sgd": "tailguard.solvers.baselines.dp_sgd:DpSgd",
     "hard-thresholding": "tailguard.solvers.hard_thresholding:HardThresholding",
-    "localised": "tailguard.solvers.phased.localised:Localised",
     "whitened-newton": "tailguard.solvers.whitened.solver:WhitenedNewton",
     "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
-    "permuted-accelerated": "tailguard.solvers.permuted_accelerated:PermutedAccelerated",
     "sample-and-aggregate": "tailguard.solvers.sample_and_aggregate:SampleAndAggregate",
-    "shrinking-localised": "tailguard.solvers.phased.tsybakov:ShrinkingLocalised",
 }
 """Name -> ``"module:Class"``."""
 
@@ -75,9 +67,6 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
 def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tuple[Solver, Plan]:
     """Choose a solver and let it plan, from public numbers alone.
 
-    *Edge cases.* A solver that was made with ``unsafe_reproduction=True`` and promises nothing is
-    refused, unless ``guarantee`` says that too.
-
     Examples
     --------
     >>> import tailguard as tg
@@ -87,12 +76,6 @@ def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tu
     'whitened-newton'
     """
     solver = solver_for(choice, problem)
-    require(
-        isinstance(guarantee, Unprotected) or not promises_nothing(solver),
-        "guarantee must be theorem.guarantee, or tailguard.privacy.guarantees.Unprotected("
-        f"{guarantee!r}), in tg.minimize, for a solver that was made with unsafe_reproduction=True "
-        f"and promises nothing; got {guarantee!r}.",
-    )
     try:
         with np.errstate(all="ignore"):
             return solver, solver.plan(problem, guarantee)

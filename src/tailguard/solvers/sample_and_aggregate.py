@@ -22,11 +22,11 @@ from tailguard.plans.problem import Problem
 from tailguard.plans.solution import Solution
 from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Approximate
-from tailguard.privacy.events.arsinh import ARSINH_BASIS
-from tailguard.privacy.guarantees import ApproxDP, Guarantee, Unprotected
+from tailguard.privacy.events.arsinh import PROVED
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
 from tailguard.queries.sample_aggregate import LAYOUTS, SampleAggregate
-from tailguard.solvers.options import check_ranges, kept_promise
+from tailguard.solvers.options import check_ranges
 from tailguard.solvers.user_units import check_constraint, set_of, solved_at
 
 
@@ -49,19 +49,15 @@ class SampleAndAggregate:
         Keeps the minimiser of a block unique.
     layout
         ``"disjoint"``, or the paper's ``"overlapping"`` blocks, of which noise needs far more;
-        where no draw of these is found they are disjoint, and the plan says so. None is the paper's
-        with ``calibration="paper"``, and disjoint otherwise.
+        where no draw of these is found they are disjoint, and the plan says so.
     calibration
         ``"tight"``: proved constants. ``"numerical"``: less noise; certified, not proved.
-        ``"published"``: the paper's constants, which waste half of the budget. ``"paper"``: these,
-        with the printed scale, which gives no privacy.
-    unsafe_reproduction
-        Must be True for ``"paper"``, whose plan promises nothing; a gate takes it that says so.
+        ``"published"``: the paper's constants, which waste half of the budget.
 
     Guarantee
     ---------
     The run costs at most the guarantee, which must be (epsilon, delta), for every input and loss;
-    proved in real arithmetic, but for ``"numerical"`` and ``"paper"``.
+    proved in real arithmetic, but for ``"numerical"``.
 
     Edge cases
     ----------
@@ -88,26 +84,14 @@ class SampleAndAggregate:
     diameter: float | None = None
     start: float = 0.0
     ridge: float = 1e-6
-    layout: str | None = None
+    layout: str = "disjoint"
     calibration: str = "tight"
-    unsafe_reproduction: bool = False
 
     name = "sample-and-aggregate"
 
     def __post_init__(self) -> None:
         """Check the public numbers; what concerns the query it checks itself."""
-        check_ranges(self, calibration=(*ARSINH_BASIS,), layout=LAYOUTS)
-
-    @property
-    def unprotected(self) -> bool:
-        """Whether the noise is the printed one, which promises nothing."""
-        return self.calibration == "paper"
-
-    @property
-    def blocks(self) -> str:
-        """Which layout of blocks is asked for."""
-        usual = "overlapping" if self.unprotected else "disjoint"
-        return usual if self.layout is None else self.layout
+        check_ranges(self, calibration=PROVED, layout=LAYOUTS)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Choose blocks and noise; numbers only."""
@@ -122,7 +106,7 @@ class SampleAndAggregate:
         return Plan(
             solver=self.name,
             problem=problem,
-            guarantee=kept_promise(self, guarantee),
+            guarantee=guarantee,
             stages=(stage,),
             settings={
                 "n_blocks": int(public.facts["n_blocks"]),
@@ -158,15 +142,13 @@ class SampleAndAggregate:
             diameter=reach,
             n_blocks=self.n_blocks,
             least_rows=self.least_rows,
-            layout=self.blocks,
+            layout=self.layout,
             calibration=self.calibration,
-            unsafe_reproduction=self.unsafe_reproduction,
         )
 
     def promise(self, guarantee: Guarantee, size: int) -> ApproxDP:
         """Return what the release may spend, or refuse a guarantee of another kind."""
-        asked = guarantee.asked if isinstance(guarantee, Unprotected) else guarantee
-        promise = usable_guarantee(asked, size)
+        promise = usable_guarantee(guarantee, size)
         if not isinstance(promise, ApproxDP):
             raise InputError(
                 f"guarantee must be ApproxDP for solver {self.name!r}, whose cost is neither "

@@ -15,7 +15,7 @@ from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
 from tailguard.design.runs import Choose, Work
-from tailguard.tables.kinds import rows_at
+from tailguard.tables.kinds import rows_at, rows_of
 
 from .lazy import check_typed, silenced
 from .part_sums import Edge, check_same, summed_edges, summed_part
@@ -48,14 +48,24 @@ class DaskTable(BatchedTable):
         self.names = tuple(frame.columns)
         if not all(isinstance(name, str) for name in self.names):
             raise InputError("X must be a Dask data frame whose columns have names of text.")
-        check_typed(" ".join(map(str, silenced("X", lambda: list(frame.__dask_graph__())))))
-        self._lengths: list[int] = silenced("X", self._counted)
+        check_typed(" ".join(map(str, silenced(lambda: list(frame.__dask_graph__())))))
+        heads = silenced(lambda: self._heads(self.names[:1]))
+        self._lengths: list[int] = [length for length, _ in heads]
         self.n_rows = sum(self._lengths)
         self.check_shape()
 
     def empties(self) -> Iterable[Any]:
         """Return the one table without rows that Dask keeps of its types."""
         return [self._frame._meta]
+
+    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+        """Work these columns out once, on the workers, and refuse a table of which that fails.
+
+        A partition may have other types than Dask keeps, such as those of its own file.
+        """
+        heads = silenced(lambda: self._heads(names))
+        check_same([length for length, _ in heads], self._lengths)
+        return [empty for _, empty in heads]
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield the partitions, of which a few are worked out at once."""
@@ -78,10 +88,11 @@ class DaskTable(BatchedTable):
         """Yield the chosen rows of each partition, chosen by the workers."""
         return chosen_by_workers(self._parts(names), choose)
 
-    def _counted(self) -> list[int]:
+    def _heads(self, names: Sequence[str]) -> list[tuple[int, Any]]:
+        """Return how many rows each partition has, and a table of its types without rows."""
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
-        return list(compute(*map(delayed(len), self._parts(self.names[:1]))))
+        return list(compute(*map(delayed(_head), _for_pool(self._parts(names)))))
 
     def _parts(self, names: Sequence[str]) -> list[Any]:
         """Return the partitions of these columns, planned once: Dask takes long over its plans."""
@@ -170,6 +181,11 @@ def _for_pool(parts: Sequence[Any]) -> Sequence[Any]:
 
 def _made(part: Any) -> Any:
     return part.made() if isinstance(part, _Recipe) else part
+
+
+def _head(part: Any) -> tuple[int, Any]:
+    table = _made(part)
+    return len(table), rows_of(table, 0, 0)
 
 
 def _chosen(part: Any, choose: Choose) -> Any:

@@ -1,6 +1,9 @@
 """Tables of other libraries that are worked out or opened anew for every pass.
 
-Whatever a library says of a failure may quote a cell, so it is never passed on.
+A library that reads several files as one table chooses one type for each column, which a cell of
+one file may decide, and fails where a cell of another does not fit. So a query reads one file at
+most; files of a dataset are each read by their own types. Whatever a library says of a failure may
+quote a cell, so it is never passed on.
 """
 
 import re
@@ -12,9 +15,31 @@ from tailguard.checks import InputError
 from tailguard.design.columns import BatchedTable
 from tailguard.quiet import quietly
 
-# How polars, DuckDB, Spark, Dask and Arrow say that they read text.
+from .part_sums import check_same
+
+# How polars, DuckDB, Spark, Dask and Arrow say that they read text, or cells without a type.
 TEXT_READ = re.compile(
-    r"(csv|json) scan|scan (csv|json|xml)|read[-_ ](csv|json|table|fwf)", re.IGNORECASE
+    r"(csv|json) scan|scan (csv|json|xml)|read[-_ ](csv|json|table|fwf|xlsx)", re.IGNORECASE
+)
+# How polars lists the files that a scan reads; of a function that it calls it knows none.
+FILES_SCANNED = re.compile(r"SCAN \[([^\]]*)\]")
+# How polars says that a step fails where a cell does not fit.
+STRICT = re.compile(
+    r'(?:col\("([^"]+)"\)[\w.]*)?\.(?:strict_cast\(|replace_strict\(|strptime\(\["raise")'
+)
+# How DuckDB says that it reads Parquet, how many files it did read, and of how many it chose these.
+PARQUET_READ = re.compile(r"parquet[_ ]scan|read[_ ]parquet", re.IGNORECASE)
+FILES_READ = re.compile(r"Total Files Read:\D*(\d+)")
+FILES_LISTED = re.compile(r"Scanning Files:\D*\d+/(\d+)")
+
+FAILED = "X must be readable to its end; reading it failed."
+"""What is said of a failure."""
+
+# The same for two causes, lest it tells that one cell made a query of several files fail.
+NO_QUERY = (
+    "X must be a query of one file at most, and no cell may make a step of it fail: pass the path "
+    "of several files, which are each read by their own types, or load them into a table whose "
+    "types you declare; cast with TRY_CAST, or with strict=False."
 )
 
 Read = Callable[[Sequence[str], int], Iterable[Any]]
@@ -30,9 +55,13 @@ class LazyTable(BatchedTable):
     names, n_rows
         Its columns, and the public number of its records.
     nothing
-        The same columns without rows.
+        The same columns without rows, in all types that they have.
     read
         Reads it from the start.
+    check
+        Refuses what the library says of reading some columns.
+    failure
+        What is said where reading fails.
     where
         What to call it.
 
@@ -40,27 +69,40 @@ class LazyTable(BatchedTable):
     --------
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [41, 50, 30]})
-    >>> lazy = LazyTable(("age",), 3, table[:0], lambda names, n: table.select(names).to_batches(n))
+    >>> read = lambda names, n: table.select(names).to_batches(n)
+    >>> lazy = LazyTable(("age",), 3, [table[:0]], read)
     >>> [len(batch) for batch in lazy.batches(["age"], 2)]
     [2, 1]
     """
 
     names: tuple[str, ...]
     n_rows: int
-    nothing: Any
+    nothing: Sequence[Any]
     read: Read
+    check: Callable[[Sequence[str]], None] = lambda names: None
+    failure: str = FAILED
     where: str = "X"
 
     def __post_init__(self) -> None:
         self.check_shape()
 
     def empties(self) -> Iterable[Any]:
-        """Return the one table without rows."""
-        return [self.nothing]
+        """Return tables without rows."""
+        return self.nothing
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield all rows in the order in which the library has them."""
         yield from self.read(names, n_rows)
+
+    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+        """Read these columns once, and refuse a table of which that fails."""
+
+        def read() -> None:
+            self.check(names)
+            check_same(sum(map(len, self.batches(names, n_rows))), self.n_rows)
+
+        silenced(read, self.failure)
+        return []
 
 
 def of_arrow_readers(open_reader: Callable[[], Any]) -> LazyTable:
@@ -83,20 +125,20 @@ def of_arrow_readers(open_reader: Callable[[], Any]) -> LazyTable:
     def count() -> tuple[Any, int]:
         return opened().schema, sum(len(batch) for batch in opened())
 
-    schema, n_rows = silenced("the reader that X returns", count)
+    schema, n_rows = silenced(count, FAILED.replace("X", "the reader that X returns"))
     return LazyTable(
         tuple(schema.names),
         n_rows,
-        schema.empty_table(),
+        [schema.empty_table()],
         lambda names, _: (batch.select(list(names)) for batch in opened()),
     )
 
 
 def of_arrow_dataset(dataset: Any) -> LazyTable:
-    """Return a ``pyarrow.dataset`` as it is scanned, a few batches ahead.
+    """Return a ``pyarrow.dataset``, of which each file is read by its own types.
 
-    It must have no file whose types differ from its own: to turn one into the other may fail
-    because of a cell.
+    To turn these into the types of the dataset could fail because of a cell. A column that a file
+    lacks is empty there, and one that its folder's name tells has the type of the dataset.
 
     Examples
     --------
@@ -104,31 +146,38 @@ def of_arrow_dataset(dataset: Any) -> LazyTable:
     >>> of_arrow_dataset(ds.dataset(pa.table({"age": [41, 50, 30]}))).n_rows
     3
     """
-    from pyarrow import types  # noqa: PLC0415 (the user has it)
+    import pyarrow as pa  # noqa: PLC0415 (the user has it)
 
-    own = {field.name: field.type for field in dataset.schema}
-    for fragment in dataset.get_fragments():
+    try:
+        fragments = list(dataset.get_fragments())
+    except ValueError:
+        raise InputError(
+            "X must be a dataset without a filter; pass the whole dataset, or a function that "
+            "returns a reader of what the filter leaves."
+        ) from None
+    parts = []
+    for fragment in fragments:
         check_typed(f"read_{getattr(fragment, 'format', None) and fragment.format.default_extname}")
-        for field in fragment.physical_schema:
-            # A column of nulls becomes one of any type.
-            if own.get(field.name, field.type) != field.type and not types.is_null(field.type):
-                raise InputError(
-                    f"X must be a dataset whose files have its types; column {field.name!r} has "
-                    "another in one of them: pass the folder's path, whose files are each read by "
-                    "their own types."
-                )
+        own = {field.name: field for field in fragment.physical_schema}
+        fields = [own.get(field.name, field) for field in dataset.schema]
+        parts.append((fragment, pa.schema(fields)))
+
+    def read(names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        for fragment, schema in parts:
+            yield from fragment.to_batches(
+                schema=schema, columns=list(names), batch_size=n_rows, batch_readahead=2
+            )
+
     return LazyTable(
         tuple(dataset.schema.names),
-        silenced("X", dataset.count_rows),
-        dataset.schema.empty_table(),
-        lambda names, n_rows: dataset.to_batches(
-            columns=list(names), batch_size=n_rows, batch_readahead=2, fragment_readahead=1
-        ),
+        silenced(lambda: sum(fragment.count_rows() for fragment in fragments)),
+        [schema.empty_table() for _, schema in parts] or [dataset.schema.empty_table()],
+        read,
     )
 
 
 def of_polars(frame: Any) -> LazyTable:
-    """Return a polars ``LazyFrame``, collected in batches.
+    """Return a polars ``LazyFrame`` over one file at most, collected in batches.
 
     Examples
     --------
@@ -141,20 +190,31 @@ def of_polars(frame: Any) -> LazyTable:
 
     if not hasattr(frame, "collect_batches"):
         raise InputError("X must be a LazyFrame of polars 1.34 or later; call .collect() first.")
-    check_typed(silenced("X", lambda: frame.explain(optimized=False)))
-    schema = silenced("X", frame.collect_schema)
+    plan = silenced(lambda: frame.explain(optimized=False), NO_QUERY)
+    check_typed(plan)
+    scans = FILES_SCANNED.findall(plan)
+    if "" in scans or ", " in ", ".join(scans):
+        raise InputError(NO_QUERY)
+    if strict := STRICT.search(plan):
+        column = "X" if strict[1] is None else f"Column {strict[1]!r} of X"
+        raise InputError(
+            f"{column} must be cast with strict=False: a strict step of a lazy frame fails because "
+            "of one cell."
+        )
+    schema = silenced(frame.collect_schema, NO_QUERY)
     return LazyTable(
         tuple(schema.names()),
-        silenced("X", lambda: int(frame.select(pl.len()).collect().item())),
-        pl.DataFrame(schema=schema),
+        silenced(lambda: int(frame.select(pl.len()).collect().item()), NO_QUERY),
+        [pl.DataFrame(schema=schema)],
         lambda names, n_rows: frame.select(names).collect_batches(
             chunk_size=n_rows, maintain_order=True
         ),
+        failure=NO_QUERY,
     )
 
 
 def of_duckdb(relation: Any) -> LazyTable:
-    """Return a DuckDB relation, queried anew for each pass through Arrow.
+    """Return a DuckDB relation over one file at most, queried anew for each pass through Arrow.
 
     Its rows must come in one order: in that of a file, or by an identifier without ties.
 
@@ -167,18 +227,31 @@ update it.
     """
     if not hasattr(relation, "to_arrow_reader"):
         raise InputError("X must be a relation of a DuckDB that has to_arrow_reader; update it.")
-
-    check_typed(silenced("X", relation.explain))
+    plan = silenced(relation.explain, NO_QUERY)
+    check_typed(plan)
 
     def chosen(names: Sequence[str]) -> Any:
         quoted = ('"' + name.replace('"', '""') + '"' for name in names)
         return relation.project(", ".join(quoted))
 
+    def check(names: Sequence[str]) -> None:
+        """Refuse several files, which DuckDB counts only as it works a query out."""
+        asked = chosen(names)
+        done = asked.explain("analyze")
+        read, listed = (
+            list(map(int, counted.findall(done))) for counted in (FILES_READ, FILES_LISTED)
+        )
+        unknown = PARQUET_READ.search(asked.explain()) and not read
+        if unknown or sum(read) > 1 or max(listed, default=0) > 1:
+            raise InputError(NO_QUERY)
+
     return LazyTable(
         tuple(relation.columns),
-        silenced("X", lambda: int(relation.aggregate("count(*)").fetchall()[0][0])),
-        silenced("X", lambda: relation.limit(0).to_arrow_table()),
+        silenced(lambda: int(relation.aggregate("count(*)").fetchall()[0][0]), NO_QUERY),
+        [silenced(lambda: relation.limit(0).to_arrow_table(), NO_QUERY)],
         lambda names, n_rows: chosen(names).to_arrow_reader(n_rows),
+        check,
+        NO_QUERY,
     )
 
 
@@ -202,18 +275,20 @@ library that reads text guesses them from cells: pass the path of the CSV file i
         )
 
 
-def silenced(name: str, ask: Callable[[], Any]) -> Any:
+def silenced(ask: Callable[[], Any], failure: str = FAILED) -> Any:
     """Return what a library answers; what it says of a failure is not passed on.
 
     Examples
     --------
-    >>> silenced("X", lambda: int("forty-one"))
+    >>> silenced(lambda: int("forty-one"))
     Traceback (most recent call last):
     tailguard.checks.InputError: X must be readable to its end; reading it failed.
     """
     try:
         with quietly():
             return ask()
-    except Exception:
+    except (KeyboardInterrupt, InputError):  # what we say ourselves says nothing of cells
+        raise
+    except BaseException:  # polars panics, which is no Exception
         pass
-    raise InputError(f"{name} must be readable to its end; reading it failed.")
+    raise InputError(failure)

@@ -53,14 +53,19 @@ class SparkTable(BatchedTable):
         self.names = tuple(frame.columns)
         if len(set(self.names)) < len(self.names):
             raise InputError(f"X must have column names that differ; got {list(self.names)}.")
-        check_typed(silenced("X", self._plan))
-        self._nothing = silenced("X", lambda: frame.limit(0).toArrow())
-        self.n_rows = int(silenced("X", frame.count))
+        check_typed(silenced(self._plan))
+        self._nothing = silenced(lambda: frame.limit(0).toArrow())
+        self.n_rows = int(silenced(frame.count))
         self.check_shape()
 
     def empties(self) -> Iterable[Any]:
         """Return the one table without rows of the types that Spark states."""
         return [self._nothing]
+
+    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+        """Work these columns out once, on the workers, and refuse a table of which that fails."""
+        silenced(lambda: self._lengths_of(names))
+        return []
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield all rows in order; one partition is here while the next one is worked out."""

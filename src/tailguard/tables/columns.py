@@ -1,8 +1,9 @@
 """One column of any library: of which kind its type is, and its cells as numbers.
 
-Types that libraries fall back on where one cell fits no other (text, objects, wide integers, nulls)
-are read cell by cell: such a type says what one record holds, so to refuse it would tell. Types
-that somebody declared (categories, dates, lists) are refused by one sentence.
+A library may have chosen a type for the sake of one cell: text or objects where a cell fits no
+other, dates or structures where the only cell that is not empty is one. To refuse such a type would
+tell what a record holds, so it is read cell by cell, and what is no number is missing. Refused are
+types that no cell makes: categories where numbers are asked for, sparse columns, structured arrays.
 """
 
 from typing import Any
@@ -13,11 +14,11 @@ from tailguard.array_types import FloatArray
 
 from . import of_arrow, of_numpy, of_pandas, of_polars
 from .cells import cell_marks, cell_numbers
-from .kinds import LABELS, NUMBERS, Kind, Levels, is_a, is_column, refused
+from .kinds import LABELS, NUMBERS, Kind, is_a, is_column, refused
 
 
 def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
-    """Say by its type how a column is read: as numbers, cell by cell, or by declared levels.
+    """Say by its type how a column is read: as numbers, by its cells or levels, or as neither.
 
     Examples
     --------
@@ -31,12 +32,12 @@ def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
 
 
 def kind_if_read(column: Any) -> Kind | None:
-    """Say by its type how a column is read; None where it is read as nothing, such as one of dates.
+    """Say by its type how a column is read; None where it is refused, such as lengths of time.
 
     Examples
     --------
-    >>> kind_if_read(np.zeros(2)), kind_if_read(np.array(["2020-01-01"], dtype="M8[D]"))
-    ('numbers', None)
+    >>> kind_if_read(np.array(["2020-01-01"], "M8[D]")), kind_if_read(np.array([1], "m8[D]"))
+    ('others', None)
     """
     if isinstance(column, list):
         return "cells"
@@ -55,6 +56,8 @@ def numbers_of(column: Any, where: str) -> FloatArray:
     kind = kind_of(column, where)
     if kind == "levels":
         raise refused(where, type_of(column))
+    if kind == "others":
+        return np.full(column.shape if isinstance(column, np.ndarray) else len(column), np.nan)
     if kind == "cells":
         floats = cell_numbers(cells_of(column))
         return floats.reshape(column.shape) if isinstance(column, np.ndarray) else floats
@@ -79,25 +82,15 @@ def marks_of(column: Any, where: str) -> FloatArray:
 def cells_of(column: Any) -> list[Any]:
     """Return a column's cells as Python objects, Arrow's text as bytes; of levels, each cell's.
 
+    A cell of a type that is neither a number nor a text is ``OTHER_CELL``, or None where it is
+    missing: to convert it could fail because of its value.
+
     Examples
     --------
     >>> cells_of(np.array(["no", "yes"]))
     ['no', 'yes']
     """
     return column if isinstance(column, list) else list(_library(column).cells(column))
-
-
-def kind_of_levels(column: Any) -> Levels:
-    """Say by its type what the levels of a column of levels are.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> kind_of_levels(pd.Series([1, 2, 1], dtype="category"))
-    'numbers'
-    """
-    found: Levels = _library(column).level_kind(column)
-    return found
 
 
 def type_of(column: Any) -> Any:

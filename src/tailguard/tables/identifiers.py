@@ -17,12 +17,9 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.tables.cells import CODED, TEXTS, scalar_types
-from tailguard.tables.columns import cells_of, kind_if_read, type_of
+from tailguard.tables.columns import cells_of, kind_if_read
 
 Identifier: TypeAlias = int | str | None
-
-# As Arrow calls its type of UUIDs, which elsewhere is read as nothing.
-ARROW_UUID = "extension<arrow.uuid>"
 
 # Beyond these a whole number counts as text, which may have any length in base 16.
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
@@ -46,7 +43,7 @@ def identifiers_of(column: Any) -> IntArray | list[Identifier]:
         array = np.asarray(column)
         if np.can_cast(array.dtype, np.int64):
             return array.astype(np.int64)
-    if kind is None and not str(type_of(column)).startswith(ARROW_UUID):
+    if kind is None:
         return [None] * len(column)
     return [_identifier(cell) for cell in cells_of(column)]
 

@@ -5,6 +5,7 @@ Libraries that the user did not load are not loaded here.
 
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,11 +13,11 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 
-Kind: TypeAlias = Literal["numbers", "cells", "levels"]
-"""How a column is read: at once, cell by cell, or by the levels that somebody declared."""
+Kind: TypeAlias = Literal["numbers", "cells", "levels", "others"]
+"""How a column is read: at once, cell by cell, by declared levels, or as no number and no text."""
 
-Levels: TypeAlias = Literal["numbers", "text", "objects"]
-"""What levels are; objects say nothing, since one of them may have made all others so."""
+OTHER_CELL = Ellipsis
+"""Stands for a cell that is there and is neither a number nor a text, such as a date."""
 
 COLUMN_KINDS = (
     ("pandas", "Series"),
@@ -114,6 +115,17 @@ def table_column(X: Any, name: str) -> Any:
     [41, 50]
     """
     return X.column(name) if is_arrow(X) else X[name]
+
+
+def other_cells(missing: Iterable[bool]) -> list[Any]:
+    """Return the cells of a column whose type is neither numbers nor text, by which are missing.
+
+    Examples
+    --------
+    >>> other_cells([False, True])
+    [Ellipsis, None]
+    """
+    return [None if gone else OTHER_CELL for gone in missing]
 
 
 def is_column(values: Any) -> bool:

@@ -1,8 +1,8 @@
 """Labels as numbers: their places among classes, which are never looked up in the data.
 
-Where classes are declared, text and objects are read cell by cell, since one cell that is no number
-turns a column of numbers into these. Refused is a type that contradicts the declaration, and, where
-nothing is declared, every type but numbers.
+A label is read by its own cell, whatever the type of its column: one cell that is no number turns a
+column of numbers into text. So no type of a column contradicts the classes; a label that is none of
+them is missing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -14,7 +14,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 
 from .cells import cell_numbers, cell_texts
-from .columns import cells_of, kind_of, kind_of_levels, numbers_of, type_of
+from .columns import cells_of, kind_of, numbers_of, type_of
 from .kinds import LABELS, Kind, type_word
 from .matrices import one_column
 
@@ -26,8 +26,7 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
     """Return the place of each label among ``classes``, and NaN for what is not among them.
 
     The classes are all text or all numbers. An undeclared or missing label makes its record void.
-    With numbers, text is read as the number that it spells. Columns and categories of numbers are
-    refused for classes of text, and categories of text for classes of numbers.
+    With numbers, text is read as the number that it spells; with text, a number is no label.
 
     Examples
     --------
@@ -35,10 +34,14 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
     array([ 1.,  0., nan, nan])
     """
     declared = _declared_labels(classes)
-    if not isinstance(declared[0], str):
-        return _places(_label_numbers(y), np.array(declared))
-    places = {label: float(place) for place, label in enumerate(declared)}
-    return np.array([places.get(label, np.nan) for label in _texts(y)], dtype=np.float64)
+    column, where, kind = _labels(y)
+    if isinstance(declared[0], str):
+        places = {label: float(place) for place, label in enumerate(declared)}
+        texts = cell_texts(cells_of(column))
+        return np.array([places.get(label, np.nan) for label in texts], dtype=np.float64)
+    levels = kind == "levels"
+    numbers = cell_numbers(cells_of(column)) if levels else numbers_of(column, where)
+    return _places(numbers, np.array(declared))
 
 
 def classes_assumed(n_classes: int) -> str:
@@ -54,17 +57,18 @@ def classes_assumed(n_classes: int) -> str:
 
 
 def check_plain_labels(y: Any) -> None:
-    """Refuse labels that are no numbers by their type, where no classes are declared.
+    """Refuse categories where no classes are declared; no cell makes a column of these.
 
     Examples
     --------
     >>> check_plain_labels(np.array([0, 1, 1]))
-    >>> check_plain_labels(np.array(["no", "yes"]))  # doctest: +ELLIPSIS
+    >>> import pandas as pd
+    >>> check_plain_labels(pd.Series(["no", "yes"], dtype="category"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     tailguard.checks.InputError: y must hold integers, real numbers or booleans unless classes ...
     """
     column, where, kind = _labels(y)
-    if kind != "numbers":
+    if kind == "levels":
         raise InputError(
             f"{where} must hold integers, real numbers or booleans unless classes are declared, "
             f"such as classes=('no', 'yes'); got {type_word(type_of(column))}."
@@ -128,27 +132,3 @@ def _labels(y: Any) -> tuple[Any, str, Kind]:
     """Return the column of labels, what to call it, and the kind of its type."""
     where, column = one_column(y, "y")
     return column, where, kind_of(column, where, LABELS)
-
-
-def _texts(y: Any) -> list[str | None]:
-    column, where, kind = _labels(y)
-    if kind == "numbers" or (kind == "levels" and kind_of_levels(column) == "numbers"):
-        raise _other_type(where, column, "text", "numbers, such as classes=(0, 1)")
-    return cell_texts(cells_of(column))
-
-
-def _label_numbers(y: Any) -> FloatArray:
-    column, where, kind = _labels(y)
-    if kind != "levels":
-        return numbers_of(column, where)
-    if kind_of_levels(column) == "text":
-        raise _other_type(where, column, "numbers", "text, such as classes=('no', 'yes')")
-    return cell_numbers(cells_of(column))
-
-
-def _other_type(where: str, column: Any, declared: str, remedy: str) -> InputError:
-    """Return the sentence that refuses labels of another type than the classes."""
-    return InputError(
-        f"{where} must hold {declared} where classes are {declared}; got "
-        f"{type_word(type_of(column))}: declare classes that are {remedy}."
-    )

@@ -27,7 +27,10 @@ NO_SEQUENCES = (str, bytes, bytearray, dict, set, frozenset)
 
 
 def to_matrix(X: Any, name: str = "X") -> Features:
-    """Return a C-contiguous matrix: float32 if everything is float32, float64 otherwise.
+    """Return a C-contiguous matrix of float64, or of float32 if ``X`` is an array of that type.
+
+    A table has a type for each column, which one cell may change. So a number of single precision
+    is read as the same number of double precision, whatever stands beside it.
 
     Examples
     --------
@@ -162,13 +165,12 @@ def _column_label(label: Any, name: str) -> str:
 
 
 def _stacked(vectors: list[FloatArray]) -> Features:
-    """Return columns side by side, float32 if all of them are.
+    """Return columns side by side.
 
     Of many columns a piece is copied one below the other and then turned, which takes a third of
     the time of writing each column into the matrix by itself; of few it takes longer.
     """
-    single = all(vector.dtype == np.float32 for vector in vectors)
-    matrix = np.empty((len(vectors[0]), len(vectors)), np.float32 if single else np.float64)
+    matrix = np.empty((len(vectors[0]), len(vectors)))
     if len(vectors) < COLUMNS_TURNED:
         for place, vector in enumerate(vectors):
             matrix[:, place] = vector

@@ -5,25 +5,27 @@ from typing import Any
 from tailguard.array_types import FloatArray
 
 from .cells import cell_numbers
-from .kinds import Kind, Levels
+from .kinds import Kind, other_cells
 
 TEXT = {"string", "large_string", "string_view"}
 BYTES = {"binary", "large_binary", "binary_view"}
+# Of a type of these, which may be followed by how they are stored.
+UUIDS = "extension<arrow.uuid"
 
 
-def kind(column: Any) -> Kind | None:
-    """Say how a column is read by its type; None where it is refused.
+def kind(column: Any) -> Kind:
+    """Say how a column is read by its type.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> kind(pa.array([1.5])), kind(pa.array(["a"])), kind(pa.array([[1]]))
-    ('numbers', 'cells', None)
+    ('numbers', 'cells', 'others')
     """
     return kind_of_type(column.type)
 
 
-def kind_of_type(arrow: Any) -> Kind | None:
+def kind_of_type(arrow: Any) -> Kind:
     """Say how Arrow's types are read; one without a single value says nothing, so by its cells.
 
     Examples
@@ -35,15 +37,16 @@ def kind_of_type(arrow: Any) -> Kind | None:
     from pyarrow import types  # noqa: PLC0415
 
     if types.is_dictionary(arrow):
-        return None if kind_of_type(arrow.value_type) is None else "levels"
-    if types.is_null(arrow) or types.is_fixed_size_binary(arrow) or str(arrow) in TEXT | BYTES:
+        return "levels"
+    text = str(arrow) in TEXT | BYTES or str(arrow).startswith(UUIDS)
+    if types.is_null(arrow) or types.is_fixed_size_binary(arrow) or text:
         return "cells"
     plain = types.is_boolean(arrow) or types.is_integer(arrow) or types.is_floating(arrow)
-    return "numbers" if plain or types.is_decimal(arrow) else None
+    return "numbers" if plain or types.is_decimal(arrow) else "others"
 
 
 def numbers(column: Any) -> FloatArray:
-    """Return a column of numbers as floats: float32 as it is.
+    """Return a column of numbers as floats.
 
     Examples
     --------
@@ -57,8 +60,7 @@ def numbers(column: Any) -> FloatArray:
         return cell_numbers(column.to_pylist())  # a cast rounds by the scale of the widest cell
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
-    if not pa.types.is_float32(column.type):
-        column = column.cast(pa.float64(), safe=False)  # a safe cast may refuse large integers
+    column = column.cast(pa.float64(), safe=False)  # a safe cast may refuse large integers
     floats: FloatArray = column.to_numpy(zero_copy_only=False)  # a null becomes NaN
     return floats
 
@@ -100,32 +102,8 @@ def cells(column: Any) -> list[Any]:
             places = part.indices.to_pylist()
             found += [None if place is None else levels[place] for place in places]
         return found
+    if kind(column) == "others":
+        return other_cells(column.is_null().to_pylist())
     if str(column.type) in TEXT:
         column = column.cast(pa.large_binary())
     return list(column.to_pylist())
-
-
-def level_kind(column: Any) -> Levels:
-    """Say what the levels of a dictionary are.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> level_kind(pa.array([1, 2]).dictionary_encode())
-    'numbers'
-    """
-    return levels_of_type(column.type)
-
-
-def levels_of_type(arrow: Any) -> Levels:
-    """Say what the levels of a type of dictionaries are.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> levels_of_type(pa.dictionary(pa.int8(), pa.string()))
-    'text'
-    """
-    if kind_of_type(arrow.value_type) == "numbers":
-        return "numbers"
-    return "text" if str(arrow.value_type) in TEXT | BYTES else "objects"

@@ -6,7 +6,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 
-from .kinds import Kind
+from .kinds import Kind, other_cells
 
 
 def kind(array: Any) -> Kind | None:
@@ -15,13 +15,15 @@ def kind(array: Any) -> Kind | None:
     Examples
     --------
     >>> kind(np.zeros(2)), kind(np.array(["a"])), kind(np.array(["2020-01-01"], "M8[D]"))
-    ('numbers', 'cells', None)
+    ('numbers', 'cells', 'others')
     """
     return kind_of_dtype(array.dtype)
 
 
 def kind_of_dtype(dtype: Any) -> Kind | None:
     """Say how NumPy's types are read: objects, text and bytes cell by cell; one may be complex.
+
+    Lengths of time are refused: NumPy makes them of whole numbers that stand beside one.
 
     Examples
     --------
@@ -30,6 +32,8 @@ def kind_of_dtype(dtype: Any) -> Kind | None:
     """
     if dtype.kind in "OUST":
         return "cells"
+    if dtype.kind == "M":
+        return "others"
     return "numbers" if dtype.kind in "biufc" else None
 
 
@@ -63,7 +67,9 @@ def cells(array: Any) -> list[Any]:
     >>> cells(np.array([["a"], ["b"]]))
     ['a', 'b']
     """
-    found = np.asarray(np.ma.getdata(array)).ravel().tolist()
+    values = np.asarray(np.ma.getdata(array)).ravel()
+    dates = kind(array) == "others"
+    found = other_cells(np.isnat(values)) if dates else values.tolist()
     if isinstance(array, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(array).ravel()
         found = [None if gone else cell for cell, gone in zip(found, hidden, strict=True)]

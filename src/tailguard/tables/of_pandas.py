@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import Features, FloatArray
+from tailguard.array_types import FloatArray
 
 from . import of_arrow, of_numpy
-from .kinds import Kind, Levels, is_a
+from .kinds import Kind, is_a, other_cells
 
 
 def kind(column: Any) -> Kind | None:
@@ -17,24 +17,24 @@ def kind(column: Any) -> Kind | None:
     --------
     >>> import pandas as pd
     >>> kind(pd.Series([1.5])), kind(pd.Series(["a"])), kind(pd.to_datetime(["2020-01-01"]))
-    ('numbers', 'cells', None)
+    ('numbers', 'cells', 'others')
     """
     dtype = column.dtype
     if is_a(column, "pandas", "MultiIndex") or is_a(dtype, "pandas", "SparseDtype"):
         return None
     if is_a(dtype, "pandas", "CategoricalDtype"):
-        return None if kind(dtype.categories) is None else "levels"
+        return "levels"
     if is_a(dtype, "pandas", "StringDtype"):
         return "cells"
     if is_a(dtype, "pandas", "ArrowDtype"):
         return of_arrow.kind_of_type(dtype.pyarrow_dtype)
     found = of_numpy.kind_of_dtype(dtype)
     plain = isinstance(dtype, np.dtype) or _wraps_numpy(column)
-    return found if plain or found == "numbers" else None
+    return found if found == "numbers" or (plain and found is not None) else "others"
 
 
 def numbers(column: Any) -> FloatArray:
-    """Return a column of numbers as floats: float32 as it is.
+    """Return a column of numbers as floats.
 
     Examples
     --------
@@ -47,13 +47,12 @@ def numbers(column: Any) -> FloatArray:
         return of_numpy.numbers(np.asarray(column))
     if _holds_arrow(dtype):
         return of_arrow.numbers(_arrow(column))
-    single = np.float32 if str(dtype) == "Float32" else np.float64
-    floats: FloatArray = column.to_numpy(dtype=single, na_value=np.nan)
+    floats: FloatArray = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return floats
 
 
-def matrix(table: Any) -> Features | None:
-    """Return a table of one type of NumPy's floats as a C-contiguous matrix; None for any other.
+def matrix(table: Any) -> FloatArray | None:
+    """Return a table of one type of NumPy's floats as a matrix of float64; None for any other.
 
     Examples
     --------
@@ -67,7 +66,7 @@ def matrix(table: Any) -> Features | None:
     # Types of pandas are not hashed: the hash of a category is one of its levels, which are cells.
     kinds = {kind if isinstance(kind, np.dtype) else None for kind in table.dtypes}
     one = kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)})
-    return np.ascontiguousarray(table.to_numpy()) if one else None
+    return np.ascontiguousarray(table.to_numpy(), np.float64) if one else None
 
 
 def cells(column: Any) -> list[Any]:
@@ -86,26 +85,10 @@ def cells(column: Any) -> list[Any]:
         return [None if code < 0 else levels[code] for code in codes]
     if _holds_arrow(dtype):
         return of_arrow.cells(_arrow(column))
+    if kind(column) == "others":
+        return other_cells(column.isna())
     # Not by to_numpy, which may look for missing cells by comparing them.
     return list(np.asarray(column, dtype=object).tolist())
-
-
-def level_kind(column: Any) -> Levels:
-    """Say what the levels of a categorical column are.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> numbers, mixed = (pd.Series(x, dtype="category") for x in ([1, 2], [1, "a"]))
-    >>> level_kind(numbers), level_kind(mixed)
-    ('numbers', 'objects')
-    """
-    dtype = column.dtype
-    if is_a(dtype, "pandas", "ArrowDtype"):
-        return of_arrow.levels_of_type(dtype.pyarrow_dtype)
-    if kind(dtype.categories) == "numbers":
-        return "numbers"
-    return "objects" if dtype.categories.dtype == object else "text"
 
 
 def _wraps_numpy(column: Any) -> bool:

@@ -6,28 +6,28 @@ from typing import Any
 from tailguard.array_types import FloatArray
 
 from .cells import cell_numbers
-from .kinds import Kind, Levels
+from .kinds import Kind, other_cells
 
 
-def kind(column: Any) -> Kind | None:
-    """Say how a column is read by its type; None where it is refused.
+def kind(column: Any) -> Kind:
+    """Say how a column is read by its type.
 
     Examples
     --------
     >>> import polars as pl
     >>> kind(pl.Series([1.5])), kind(pl.Series(["a"])), kind(pl.Series([[1]]))
-    ('numbers', 'cells', None)
+    ('numbers', 'cells', 'others')
     """
     polars, dtype = sys.modules["polars"], column.dtype
     if dtype in (polars.Categorical, polars.Enum):
         return "levels"
     if dtype in (polars.String, polars.Binary, polars.Object, polars.Null):
         return "cells"
-    return "numbers" if dtype.is_numeric() or dtype == polars.Boolean else None
+    return "numbers" if dtype.is_numeric() or dtype == polars.Boolean else "others"
 
 
 def numbers(column: Any) -> FloatArray:
-    """Return a column of numbers as floats: float32 as it is.
+    """Return a column of numbers as floats.
 
     Examples
     --------
@@ -38,9 +38,7 @@ def numbers(column: Any) -> FloatArray:
     polars = sys.modules["polars"]
     if column.dtype.is_decimal():
         return cell_numbers(column.to_list())  # a cast rounds by the scale of the widest cell
-    if column.dtype != polars.Float32:
-        column = column.cast(polars.Float64)
-    floats: FloatArray = column.to_numpy()  # a null becomes NaN
+    floats: FloatArray = column.cast(polars.Float64).to_numpy()  # a null becomes NaN
     return floats
 
 
@@ -53,16 +51,6 @@ def cells(column: Any) -> list[Any]:
     >>> cells(pl.Series(["a", None]))
     ['a', None]
     """
+    if kind(column) == "others":
+        return other_cells(column.is_null().to_list())
     return list(column.to_list())
-
-
-def level_kind(column: Any) -> Levels:
-    """Say what levels are: polars' are text, whatever they spell.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> level_kind(pl.Series(["1", "2"], dtype=pl.Categorical))
-    'text'
-    """
-    return "text"

@@ -1,7 +1,11 @@
 """The two scales that Wang, Xiao, Devadas and Xu 2020 print: upper bounds, but not smooth."""
 
+import math
+
+import numpy as np
+
 from tailguard.queries.means.trimmed import TrimmedMean
-from tailguard.queries.sample_aggregate import SampleAggregate, printed_smooth_scale
+from tailguard.queries.sample_aggregate import SampleAggregate, changes_until_all, first_ball
 
 
 class PrintedTrimmedScale(TrimmedMean):
@@ -9,7 +13,8 @@ class PrintedTrimmedScale(TrimmedMean):
 
     def _of_one(self, ordered, n_trimmed, calibration):
         value, _ = super()._of_one(ordered, n_trimmed, calibration)
-        return value, self._printed_scale(ordered, n_trimmed, calibration.decay)
+        spread = (ordered[-1] - ordered[0]) / (ordered.size - 2 * n_trimmed)
+        return value, max(spread, math.exp(-n_trimmed * calibration.decay) * self.width)
 
 
 class PrintedCentralScale(SampleAggregate):
@@ -19,4 +24,8 @@ class PrintedCentralScale(SampleAggregate):
     """
 
     def _scale(self, radii, calibration, overlap):
-        return printed_smooth_scale(radii, 0.0, calibration.decay, overlap)
+        first, scale = first_ball(len(radii), overlap), 0.0
+        for k in range(changes_until_all(len(radii), overlap)):
+            largest = np.sort(radii[:, first + (k + 1) * overlap - 1])[-math.ceil(overlap / 2) :]
+            scale = max(scale, largest.mean() * math.exp(-calibration.decay * k))
+        return 2.0 * scale

@@ -1,6 +1,7 @@
 """What books and certificates say about noise that follows the records."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -21,11 +22,6 @@ from tailguard.privacy.events import (
     Unbounded,
     ZeroConcentrated,
 )
-from tailguard.privacy.guarantees import (
-    Unprotected,
-    guarantee_from_dict,
-    resolve_guarantee,
-)
 
 ARSINH = {"smoothness": 0.1, "shift": 0.2, "calibration": "tight", "coordinates": 2}
 GAUSSIAN = {**ARSINH, "calibration": "published", "delta": 1e-6}
@@ -42,11 +38,10 @@ def central(**changes):
     return Release("center", "SampleAggregate", *facts, parameters=GAUSSIAN, **changes)
 
 
-def certified(*releases, guarantee=None):
+def certified(*releases, guarantee=None, **facts):
     planned = Composed(tuple(release.event() for release in releases))
-    return Certificate(
-        guarantee or tg.ApproxDP(50.0, 1e-3), n_rows=1000, planned=planned, releases=releases
-    )
+    promise = guarantee or tg.ApproxDP(50.0, 1e-3)
+    return Certificate(promise, n_rows=1000, planned=planned, releases=releases, **facts)
 
 
 def test_the_cost_is_recomputed_from_the_parameters_alone():
@@ -82,7 +77,7 @@ def test_books_cover_what_was_reserved_and_no_more():
     books.reserve(central().event())
     books.record(trimmed())
     books.record(central())
-    for further in (trimmed(), central(), trimmed("paper")):
+    for further in (trimmed(), central(), trimmed("printed")):
         with pytest.raises(BudgetError):
             books.record(further)
 
@@ -137,36 +132,29 @@ def test_an_unbounded_release_costs_everything_in_every_currency():
         assert total_cost(event, None).epsilon is None
         for promise in (tg.ApproxDP(1e6, 0.5), tg.ZCDP(1e9), tg.GDP(1e9), tg.PureDP(1e9)):
             assert not satisfies(event, promise)
-            assert satisfies(event, Unprotected(promise))
 
 
 def test_books_count_unbounded_releases():
     books = MemoryBooks()
     books.reserve(Unbounded())
-    books.record(trimmed("paper"))
+    books.record(trimmed("printed"))
     with pytest.raises(BudgetError):
-        books.record(trimmed("paper"))
+        books.record(trimmed("printed"))
     with pytest.raises(BudgetError):
         books.record(trimmed())
 
 
 def test_the_certificate_of_a_reproduction_states_an_infinite_cost():
-    certificate = certified(trimmed("paper"), guarantee=Unprotected(tg.ApproxDP(1.0, 1e-6)))
+    mode = "reproduction: NOT PRIVATE"
+    certificate = replace(
+        certified(trimmed("printed"), guarantee=tg.ApproxDP(1.0, 1e-6)), mode=mode
+    )
     data = json.loads(certificate.to_json())
     assert data["total"]["epsilon"] == data["spent"]["epsilon"] == "infinite"
     assert data["promise"].startswith("none")
+    assert data["guarantee"] == tg.ApproxDP(1.0, 1e-6).to_dict()
     assert "infinite" in data["remarks"][0]
     assert data["unused"] == {}
     assert Certificate.from_dict(data) == certificate
     text = " ".join(certificate.to_text().split())
     assert "epsilon = infinite at delta = 1e-06" in text
-
-
-def test_no_guarantee_at_all_is_no_guarantee_to_fit_with():
-    nothing = Unprotected(tg.ZCDP(0.5))
-    assert guarantee_from_dict(json.loads(json.dumps(nothing.to_dict()))) == nothing
-    assert nothing.delta is None
-    with pytest.raises(InputError, match="no budget"):
-        nothing.gaussian_mu()
-    with pytest.raises(InputError, match="guarantee must be"):
-        resolve_guarantee(guarantee=nothing)

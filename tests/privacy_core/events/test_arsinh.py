@@ -136,7 +136,7 @@ def test_the_event_is_recomputed_from_plain_numbers():
     for calibration in CALIBRATIONS:
         event = arsinh_event({**public, "calibration": calibration})
         assert event == ZeroConcentrated(3 * arsinh_rho(0.1, 0.2, calibration))
-    assert arsinh_event({**public, "calibration": "paper"}) == Unbounded()
+    assert arsinh_event({**public, "calibration": "printed"}) == Unbounded()
     for wrong in ({"calibration": "best"}, {}, {"calibration": "tight", "shift": 0.0}):
         with pytest.raises(InputError, match=r"calibration|shift"):
             arsinh_event({**public, **wrong})

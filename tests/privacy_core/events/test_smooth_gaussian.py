@@ -134,10 +134,10 @@ def test_the_numerical_calibration_ends_where_it_is_certified():
 
 
 def test_noise_on_a_scale_that_is_not_smooth_has_no_finite_cost():
-    smoothness, shift = smooth_gaussian_constants(1.0, 1e-5, 2, "paper")
+    smoothness, shift = smooth_gaussian_constants(1.0, 1e-5, 2, "published")
     assert (smoothness, shift) == smooth_gaussian_constants(1.0, 1e-5, 2, "published")
     public = {"smoothness": smoothness, "shift": shift, "coordinates": 2, "delta": 1e-5}
-    assert smooth_gaussian_event({**public, "calibration": "paper"}) == Unbounded()
+    assert smooth_gaussian_event({**public, "calibration": "printed"}) == Unbounded()
     with pytest.raises(InputError, match="calibration"):
         smooth_gaussian_event(public)
 

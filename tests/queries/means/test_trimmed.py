@@ -12,9 +12,8 @@ from support.stages import smooth
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.losses import Squared
-from tailguard.noise.sources import CryptographicSource, SimulationSource
-from tailguard.privacy.events import Approximate, Gaussian, Unbounded, ZeroConcentrated
-from tailguard.privacy.guarantees import Unprotected
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.events import Approximate, Gaussian, ZeroConcentrated
 from tailguard.queries.means.trimmed import TrimmedMean, trimmed_mean, trimmed_scale
 from tailguard.queries.units import Units
 from tailguard.rows.arrays import make_rows
@@ -225,44 +224,6 @@ def test_the_numerical_calibration_trims_far_fewer_and_adds_less():
     )
     assert numerical.facts["n_trimmed"] < 0.4 * proved.facts["n_trimmed"]
     assert numerical.shift > 1.3 * proved.shift
-
-
-def test_the_papers_scale_is_reproduced_and_certified_to_cost_everything():
-    X = np.zeros((100, 1))
-    X[7] = 1e6
-    query = TrimmedMean(
-        None, ONE, -1.0, 1.0, n_trimmed=20, calibration="paper", unsafe_reproduction=True
-    )
-    event = ZeroConcentrated(0.8)
-    public = query.calibrate_event(100, 1, event)
-    assert public.event == Unbounded()
-    assert query.answer(make_rows(X), np.zeros(1), public).scale[0] == pytest.approx(
-        16_666.67, rel=1e-4
-    )
-    with pytest.raises(tg.BudgetError):
-        Gate(make_rows(X), guarantee=tg.ZCDP(1e9), source=QuietSource()).reserve(public.event)
-    for asked, words in (
-        (tg.ZCDP(0.8), "rho = infinite"),
-        (tg.ApproxDP(1.0, 1e-6), "epsilon = infinite at delta = 1e-06"),
-    ):
-        gate = Gate(make_rows(X), guarantee=Unprotected(asked), source=QuietSource())
-        gate.reserve(public.event)
-        gate.ask(query, np.zeros(1), smooth(event))
-        text = " ".join(gate.certificate().to_text().split())
-        assert words in text
-        assert "not smooth" in text
-        assert "promise none" in text
-
-
-def test_noise_that_keeps_no_promise_is_not_called_private():
-    """Whatever the source, programs read the mode and not the page."""
-    for guarantee, source, mode in (
-        (tg.ZCDP(1.0), CryptographicSource(), "private"),
-        (Unprotected(tg.ZCDP(1.0)), CryptographicSource(), "reproduction: NOT PRIVATE"),
-        (Unprotected(tg.ZCDP(1.0)), QuietSource(), "simulation: NOT PRIVATE"),
-    ):
-        gate = Gate(make_rows(np.zeros((9, 1))), guarantee=guarantee, source=source)
-        assert gate.certificate().to_dict()["mode"] == mode
 
 
 @pytest.mark.parametrize("event", [Gaussian(0.5), Approximate(1.0, 1e-6)])

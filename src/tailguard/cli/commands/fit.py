@@ -26,8 +26,8 @@ of the same rows spends again; what was spent adds up.
 
 The header is public, the cells are not. A column is numeric unless it is
 declared categorical, in CSV and Parquet alike. A row with an empty or
-unreadable cell is void: it counts as a row, contributes nothing, and nothing
-is said about it; with --missing age=40 such a cell of age counts as 40
+unreadable cell is void: it counts as a row, contributes nothing, and no message
+names it; with --missing age=40 such a cell of age counts as 40
 instead, in predictions too. In a categorical column, values that were not
 declared share the level 'other'. A column of words or dates that is neither
 declared categorical nor dropped makes every row void. So a fit first counts

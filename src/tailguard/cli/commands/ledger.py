@@ -154,6 +154,8 @@ def export(
 
 def _read(path: Path) -> Any:
     try:
+        if not path.is_file():  # some devices are read for ever
+            raise ValueError
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         raise InputError(

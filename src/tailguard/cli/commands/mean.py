@@ -23,7 +23,7 @@ Options by method, which must not come from the same file:
 {methods}
 
 A row with an empty or unreadable cell is void: it counts as a row,
-contributes nothing, and nothing is said about it; with --missing age=40 such
+contributes nothing, and no message names it; with --missing age=40 such
 a cell of age counts as 40 instead. Of a categorical column the means are the
 shares of its levels but the first. Every further mean of the same rows spends
 again.
@@ -53,6 +53,7 @@ from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.cli.progress_bar import with_progress
 from tailguard.means.registry import MEANS, check_options, own_options
+from tailguard.names.printable import printable
 from tailguard.sources.opening import opened_table
 
 METHODS = "\n".join(f"  {name:10} {', '.join(own_options(name))}" for name in MEANS)
@@ -78,8 +79,6 @@ def estimate_means(
     moment_kind: options.MomentKindOption = "central",
     groups: options.GroupsOption = None,
     option: options.MethodOption = None,
-    calibration: options.CalibrationOption = "tight",
-    unsafe_reproduction: options.UnsafeReproductionOption = False,
     engine: options.EngineOption = "local",
     explain: options.ExplainOption = False,
     out: options.MeanOutOption = None,
@@ -114,7 +113,6 @@ def estimate_means(
     tell_undeclared(Console(), declared, table, "--columns")
     how: dict[str, Any] = {"order": order, "method": method, "random_state": random_state}
     how |= {"check_records": check_records, "on_unusable": on_unusable}
-    how |= {"calibration": calibration, "unsafe_reproduction": unsafe_reproduction}
     how |= {"moment": _moment(moment_order, moment_bound, moment_kind), "guarantee": guarantee}
     result = with_progress(
         tg.mean,
@@ -175,7 +173,7 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
     table.add_column("mean", justify="right")
     table.add_column("privacy noise", justify="right")
     for name, value, noise in result.rows():
-        table.add_row(escape(name), f"{value:.6g}", f"{noise:.2g}")
+        table.add_row(escape(printable(name)), f"{value:.6g}", f"{noise:.2g}")
     console.print(table)
     print_wrapped(
         console,

@@ -27,12 +27,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from numpy.typing import NDArray
+from rich.console import Console
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.model_file import ModelFile, load_model
+from tailguard.cli.printing import print_plain
 from tailguard.estimators.base import EXTRAPOLATIONS
 from tailguard.sources.files import FileColumns
 
@@ -73,7 +75,7 @@ def predict(
         typer.echo(_csv_text(predicted), nl=False)
     else:
         write_text(out, _csv_text(predicted))
-        typer.echo(f"Wrote {len(predicted['prediction'])} predictions to {out}.")
+        print_plain(Console(), f"Wrote {len(predicted['prediction'])} predictions to {out}.")
 
 
 def _predicted_columns(

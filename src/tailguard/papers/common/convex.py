@@ -65,15 +65,6 @@ class Step:
         stated in the budget itself, so that tight noise is the printed one at an exact budget.
     size
         How far a step goes, once their number is known.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.oracles import make_oracle
-    >>> step = Step(make_oracle("clipped", clip_norm=1.0), bias=0.0, sampling=0.01)
-    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0)
-    >>> step.by_root(facts, n_steps=400).size
-    0.1
     """
 
     oracle: Oracle
@@ -105,28 +96,19 @@ def convex_theorem(
 
     It averages its points; if ``smooth`` it returns the last one, as theorems for steps of
     ``1 / smoothness`` do, and the bound is that of such steps.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> theorem = tg.papers.kamath2022.convex(
-    ...     10_000, 3, tg.GDP(1.0), moment=tg.Moment(2.0, 1.0), diameter=2.0
-    ... )
-    >>> theorem.solver.schedule, theorem.solver.iterate
-    ('full', 'average')
     """
     n_steps = facts.steps(count)
     printed_mu = step_of(n_steps).printed_mu
-    kept = facts.promised_and_spent(printed_mu)
+    spent = facts.spent(printed_mu)
     if facts.n_steps is None and not facts.prints and printed_mu is not None:
         statement = replace(statement, deviations=(*statement.deviations, MORE_STEPS))
         n_steps = worthwhile_steps(
-            lambda steps: _bound(facts, step_of(steps), steps, kept[1], smooth),
+            lambda steps: _bound(facts, step_of(steps), steps, spent, smooth),
             printed=count,
             noise_ratio=facts.mu / printed_mu,
         )
     step = step_of(n_steps)
-    noise = _noise(facts, step, n_steps, kept[1])
+    noise = _noise(facts, step, n_steps, spent)
     solver = NoisyGradientDescent(
         n_steps,
         step_size=step.size,
@@ -138,11 +120,11 @@ def convex_theorem(
         facts,
         statement,
         solver,
-        _bound(facts, step, n_steps, kept[1], smooth),
+        _bound(facts, step, n_steps, spent, smooth),
         descent_prediction(facts, solver, noise=noise, error=error),
         noise_std=noise,
         n_passes=n_steps,
-        kept=kept,
+        spent=spent,
     )
 
 
@@ -182,14 +164,6 @@ def settled_blocks(
     """Return how many steps there are and the records of each, two a group at least.
 
     ``error_of(n_steps, n_rows)`` is the error of a gradient of so many records.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> shape = {"strong_convexity": 1.0, "smoothness": 4.0}
-    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0, **shape)
-    >>> settled_blocks(facts, 20.0, lambda n_steps, n_rows: 1.0 / n_rows)
-    (25, 40)
     """
     most = max(1, facts.n_rows // (2 * math.ceil(n_groups)))
     n_steps = facts.n_steps or min(
@@ -200,16 +174,7 @@ def settled_blocks(
 
 
 def printed_blocks(facts: Facts, error: float) -> tuple[int, int]:
-    """Return the same by the printed rule, whose ``error`` does not depend on the steps.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> shape = {"strong_convexity": 1.0, "smoothness": 4.0}
-    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0, **shape)
-    >>> printed_blocks(facts, error=0.1)
-    (11, 90)
-    """
+    """Return the same by the printed rule, whose ``error`` does not depend on the steps."""
     count = printed_strongly_convex_steps(error=error, **facts.shape)
     n_steps = facts.n_steps or whole_steps(count, maximum=max(1, facts.n_rows // 4))
     return n_steps, facts.block_rows(n_steps)
@@ -222,28 +187,18 @@ def strongly_convex_theorem(
     n_steps: int,
     *,
     disjoint: bool = True,
-    following: tuple[float, Guarantee, Guarantee] | None = None,
+    following: tuple[float, Guarantee] | None = None,
 ) -> Theorem:
     """Descent with the last iterate, on ``disjoint`` blocks of records or on all.
 
     Steps on blocks are of ``1 / (strong_convexity + smoothness)``. ``following`` are the expected
-    noise, the promise and what is spent, where the noise follows the records.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> theorem = tg.papers.kamath2022.strongly_convex(
-    ...     100_000, 3, tg.GDP(1.0), moment=tg.Moment(2.0, 1.0), diameter=2.0,
-    ...     strong_convexity=1.0, smoothness=2.0,
-    ... )
-    >>> theorem.solver.schedule, theorem.solver.iterate
-    ('disjoint', 'last')
+    noise and what is spent, where the noise follows the records.
     """
     if following is None:
-        kept = facts.promised_and_spent(step.printed_mu)
-        noise = stated = _noise(facts, step, n_steps, kept[1], disjoint=disjoint)
+        spent = facts.spent(step.printed_mu)
+        noise = stated = _noise(facts, step, n_steps, spent, disjoint=disjoint)
     else:
-        noise, kept, stated = following[0], following[1:], math.nan
+        (noise, spent), stated = following, math.nan
     bound = strongly_convex_descent_bound(
         diameter=facts.diameter,
         n_steps=n_steps,
@@ -272,5 +227,5 @@ def strongly_convex_theorem(
         prediction,
         noise_std=stated,
         n_passes=1 if disjoint else n_steps,
-        kept=kept,
+        spent=spent,
     )

@@ -7,23 +7,9 @@ same number of groups; they differ in how a record is bounded before the group m
 import math
 
 from tailguard.checks import InputError, check_choice
-from tailguard.papers.common.facts import check_facts, checked
-
-FAILURE_PROBABILITY = 0.1  # of a median of means, where none is stated: a round figure
-
-
-@checked
-def group_count(*, n_features: int, failure_probability: float = FAILURE_PROBABILITY) -> float:
-    """How many groups the theory needs, ``4 log(2 d / failure_probability)``, before rounding.
-
-    *Reference.* Kamath, Liu and Zhang 2022, Algorithm 3, line 2.
-
-    Examples
-    --------
-    >>> round(group_count(n_features=10, failure_probability=0.1), 6)
-    21.193269
-    """
-    return 4.0 * math.log(2.0 * n_features / failure_probability)
+from tailguard.means.facts import checked
+from tailguard.means.groups import group_count as group_count
+from tailguard.means.groups import whole_groups as whole_groups
 
 
 def check_groups(groups: str | None, *, prints: bool) -> str:
@@ -60,22 +46,6 @@ def group_count_with_probability(
     """
     chances = n_features * diameter * n_rows / failure_probability
     return max(1.0, n_features * math.log(chances))
-
-
-def whole_groups(count: float, *, n_rows: int) -> int:
-    """Round a number of groups up to an even one, and to at most half of the rows.
-
-    Even, because the median of an even number of means is half as sensitive
-    (:func:`median_sensitivity`). Below four rows there is one group.
-
-    Examples
-    --------
-    >>> [whole_groups(21.19, n_rows=n_rows) for n_rows in (1000, 31, 3)]
-    [22, 14, 1]
-    """
-    check_facts(count=count, n_rows=n_rows)
-    largest = n_rows // 2 - (n_rows // 2) % 2
-    return max(1, min(2 * math.ceil(count / 2.0), largest))
 
 
 @checked

@@ -20,21 +20,15 @@ others 2025, Algorithm 3.
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.papers.solvers.acceleration import accelerate, step_parameter
 from tailguard.sets.whole_space import WholeSpace
-from tailguard.solvers.acceleration import accelerate, step_parameter
 
 # A spread beyond so many distances is that of points anywhere in the set.
 LARGEST_SPREAD = 2.0
 
 
 def released_excess(curvature: float, *, error: float) -> float:
-    """Predict for one release of the answer: half of the curvature times the squared error.
-
-    Examples
-    --------
-    >>> released_excess(0.5, error=2.0)
-    1.0
-    """
+    """Predict for one release of the answer: half of the curvature times the squared error."""
     return curvature / 2.0 * error**2
 
 
@@ -53,12 +47,6 @@ def descent_excess(
 
     The answer is the ``last`` point, or the average; step t is divided by the root of t where it
     ``fades``. Steps are no longer than what reaches the minimiser at once.
-
-    Examples
-    --------
-    >>> steps = {"n_steps": 100, "step_size": 0.5, "noise": 1.0, "error": 0.0}
-    >>> [round(descent_excess(1.0, distance=2.0, last=x, **steps), 4) for x in (True, False)]
-    [0.1667, 0.0051]
     """
     steps = np.full(n_steps, step_size)
     if fades:
@@ -86,11 +74,6 @@ def accelerated_excess(
     """Predict for passes of accelerated descent over batches, each from the end of the last.
 
     ``passes`` are the steps of each and the noise of a batch, which counts sampling.
-
-    Examples
-    --------
-    >>> round(accelerated_excess(1.0, distance=2.0, smoothness=1.0, passes=((50, 1.0),)), 3)
-    0.051
     """
     square, largest = distance**2, (LARGEST_SPREAD * distance) ** 2
     smallest = min(curvature, smoothness)
@@ -122,12 +105,6 @@ def localised_excess(
     """Predict for minimisations that are pulled to the last answer by a penalty.
 
     ``pulls`` are the penalty's strength, the noise on the answer and the error of the gradients.
-
-    Examples
-    --------
-    >>> pulls = ((1.0, 0.1, 0.2), (4.0, 0.01, 0.2))
-    >>> round(localised_excess(1.0, distance=2.0, pulls=pulls), 4)
-    0.3273
     """
     square, largest = distance**2, (LARGEST_SPREAD * distance) ** 2
     for strength, noise, error in pulls:

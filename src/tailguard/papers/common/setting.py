@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from tailguard.checks import InputError, check_boolean, check_choice, check_integer, shown
+from tailguard.checks import InputError, check_choice, check_integer
+from tailguard.means.facts import check_facts, put_into
 from tailguard.moments import Moment
-from tailguard.papers.common.facts import check_facts, put_into
 from tailguard.papers.common.steps import whole_steps
+from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, PureDP
-from tailguard.solvers.options import admit_printed, printed_in
 
 Found = TypeVar("Found")
 
@@ -38,17 +38,10 @@ class Facts:
         Of the mean gradient on the set.
     n_steps
         In the place of the theorem's number of steps, where it is given.
-    calibration, unsafe_reproduction
-        ``"tight"``, or ``"paper"`` for the printed noise, which may keep less than the promise.
+    calibration
+        ``"tight"``, or ``"printed"`` for the printed noise, which may keep less than the promise.
     doubled
         Whether the moment is of twice the order of the rate.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = Facts(1000, 4, tg.ZCDP(0.5), tg.Moment(2.0, 9.0), diameter=2.0)
-    >>> round(facts.rho, 6), facts.root_size, facts.moment.scale
-    (0.5, 2.0, 3.0)
     """
 
     n_rows: int
@@ -61,7 +54,6 @@ class Facts:
     gradient_bound: float = 1.0
     n_steps: int | None = None
     calibration: str = "tight"
-    unsafe_reproduction: bool = False
 
     doubled: ClassVar[bool] = False
 
@@ -70,12 +62,7 @@ class Facts:
         check_facts(**self.shape)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps, minimum=1)
-        check_boolean("unsafe_reproduction", self.unsafe_reproduction)
-        if not isinstance(self.calibration, str):
-            raise InputError(
-                f"calibration must be a name, such as 'tight' or 'paper'; got "
-                f"{shown(self.calibration)}."
-            )
+        check_choice("calibration", self.calibration, CALIBRATIONS)
 
     @property
     def mu(self) -> float:
@@ -119,7 +106,7 @@ class Facts:
     @property
     def prints(self) -> bool:
         """Whether the noise is to be as printed."""
-        return self.calibration == "paper"
+        return self.calibration == "printed"
 
     @property
     def root_size(self) -> float:
@@ -148,16 +135,7 @@ class Facts:
         return self.moment.bound
 
     def into(self, formula: Callable[..., Found], **others: Any) -> Found:
-        """Put the facts that a formula names into it, or ``others`` in their place.
-
-        Examples
-        --------
-        >>> import tailguard as tg
-        >>> facts = Facts(10**5, 10, tg.ZCDP(0.5), tg.Moment(2.0, 1.0), diameter=2.0)
-        >>> mean_bound = tg.papers.kamath2022.mean_bound
-        >>> round(facts.into(mean_bound), 5), round(facts.into(mean_bound, n_rows=10**3), 5)
-        (0.03115, 0.31147)
-        """
+        """Put the facts that a formula names into it, or ``others`` in their place."""
         return put_into(formula, lambda name: getattr(self, name, None), **others)
 
     @property
@@ -185,29 +163,10 @@ class Facts:
             )
         return self.n_rows // n_steps
 
-    def promised_and_spent(self, printed_mu: float | None = None) -> tuple[Guarantee, Guarantee]:
-        """Return what is promised and what is spent: the guarantee, or what printed noise costs.
-
-        Printed noise that costs more than the guarantee is refused; with ``unsafe_reproduction``
-        its true cost is promised instead.
-
-        Examples
-        --------
-        >>> import tailguard as tg
-        >>> facts = Facts(
-        ...     1000, 3, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0, calibration="paper",
-        ...     unsafe_reproduction=True,
-        ... )
-        >>> facts.promised_and_spent(0.4), facts.promised_and_spent(1.5)
-        ((GDP(mu=1.0), GDP(mu=0.4)), (GDP(mu=1.5), GDP(mu=1.5)))
-        """
-        check_choice("calibration", self.calibration, ("tight", "paper"))
-        check_boolean("unsafe_reproduction", self.unsafe_reproduction)
-        if self.calibration == "tight":
-            return self.guarantee, self.guarantee
+    def spent(self, printed_mu: float | None = None) -> Guarantee:
+        """Return what a run spends: the guarantee, or what printed noise truly costs."""
+        if not self.prints:
+            return self.guarantee
         if printed_mu is None:
             raise InputError("calibration must be 'tight' here: the paper prints no noise.")
-        spent = GDP(printed_mu)
-        if printed_mu <= self.mu:
-            return self.guarantee, spent
-        return admit_printed(self.guarantee, spent, unsafe=self.unsafe_reproduction), spent
+        return GDP(printed_mu)

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from tailguard.engine import Solver
+from tailguard.means.groups import CENTRE_LOSS
 from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.theorem import Theorem
@@ -28,9 +29,6 @@ EVERYWHERE = "holds at all points of the set at once"
 """What a bound covers whose errors are those of a net of the set."""
 FIXED_POINTS = "counts the errors at points that do not depend on the records"
 OWN_BLOCKS = f"{FIXED_POINTS}, as those of a step do not depend on its own block"
-# The spread of a median over that of a mean, for nearly Gaussian group means (Laplace 1818); the
-# centre of noised group means has about the noise of their median.
-CENTRE_LOSS = math.sqrt(math.pi / 2.0)
 
 
 @dataclass(frozen=True)
@@ -39,11 +37,6 @@ class Statement:
 
     ``noise_deviations`` are those of the noise, which are none where it is added as printed;
     ``covers`` says for which points the bound counts errors.
-
-    Examples
-    --------
-    >>> Statement("Theorem 1", 0.01, for_accuracy=("the loss is convex",)).lower_bound
-    0.01
     """
 
     name: str
@@ -56,17 +49,7 @@ class Statement:
 
 
 def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
-    """Noise of one answer in each coordinate, at its exact calibration.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.oracles import make_oracle
-    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0)
-    >>> oracle = make_oracle("clipped", clip_norm=1.0)
-    >>> round(noise_of(oracle, facts, n_rows=1000, mu=1.0), 6)
-    0.002
-    """
+    """Noise of one answer in each coordinate, at its exact calibration."""
     query = oracle.query(None, Units.raw(facts.n_features, intercept=False))
     calibration = query.calibrate(n_rows, facts.n_features, mu)
     # Finishing is linear, or the centre of groups, which all say the same here.
@@ -76,14 +59,7 @@ def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
 
 
 def needed_of_batches(stage: Stage) -> str:
-    """Say what the privacy of batches rests on: nothing, or a partition that stays secret.
-
-    Examples
-    --------
-    >>> stage = Stage("pass", "means", mu=0.1, times=1, size=3, block_map="batches", n_blocks=50)
-    >>> needed_of_batches(stage).partition(":")[0]
-    'nothing of the data'
-    """
+    """Say what the privacy of batches rests on: nothing, or a partition that stays secret."""
     if not stage.shuffled:
         return (
             "nothing of the data: every batch is released with noise, and batches are disjoint "
@@ -99,16 +75,7 @@ def needed_of_batches(stage: Stage) -> str:
 def descent_prediction(
     facts: Facts, solver: NoisyGradientDescent, *, noise: float, error: float
 ) -> Callable[[float], float]:
-    """Return what predicts the excess of a descent, from noise and error of a coordinate.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = Facts(1000, 4, tg.GDP(1.0), tg.Moment(2.0, 1.0), diameter=2.0)
-    >>> solver = NoisyGradientDescent(100, step_size=0.5)
-    >>> round(descent_prediction(facts, solver, noise=0.1, error=0.01)(1.0), 6)
-    0.000443
-    """
+    """Return what predicts the excess of a descent, from noise and error of a coordinate."""
     assert solver.step_size is not None  # every theorem states it
     return partial(
         descent_excess,
@@ -131,27 +98,16 @@ def theorem_of(
     *,
     noise_std: float,
     n_passes: float,
-    kept: tuple[Guarantee, Guarantee] | None = None,
+    spent: Guarantee | None = None,
 ) -> Theorem:
-    """Put a theorem together; ``kept`` is what is promised and spent, where not the guarantee.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> theorem = tg.papers.xu2025.localised(
-    ...     10_000, 3, tg.GDP(1.0), moment=tg.Moment(4.0, 1.0, kind="norm"), diameter=2.0,
-    ...     row_limit=3.0,
-    ... )
-    >>> theorem.n_passes
-    1.0
-    """
-    promise, spent = kept or (facts.guarantee, facts.guarantee)
+    """Put a theorem together; ``spent`` is what a run spends, where not the guarantee."""
     return Theorem(
         statement=statement.name,
         solver=solver,
         **facts.sizes,
-        guarantee=promise,
-        spent=spent,
+        guarantee=facts.guarantee,
+        spent=spent or facts.guarantee,
+        printed=facts.prints,
         bound=float(bound),
         bound_covers=statement.covers,
         lower_bound=statement.lower_bound,

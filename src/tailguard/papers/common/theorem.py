@@ -19,8 +19,8 @@ from typing import Any
 from tailguard.checks import InputError, beyond_floats
 from tailguard.engine import Solved, Solver
 from tailguard.gate import Gate
+from tailguard.means.facts import check_facts
 from tailguard.moments import MomentKind, check_moment
-from tailguard.papers.common.facts import check_facts
 from tailguard.papers.common.setting import Facts
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
@@ -29,7 +29,6 @@ from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.minimize import minimize
-from tailguard.solvers.options import promises_nothing
 
 SIZES = ("n_rows", "n_features", "guarantee")
 SET = ("diameter", "constraint")
@@ -44,16 +43,6 @@ def minimize_by(
     Sizes are those of the table; guarantee and set are the theorem's, a ball around zero where it
     was told a diameter. ``options`` and what is returned are those of ``tg.minimize``:
     ``intercept``, ``exposure``, ``classes``, ``ledger``, ``random_state``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> data = tg.datasets.heavy_tailed_linear(n_rows=20_000, n_features=3, seed=0)
-    >>> theorem = tg.papers.kamath2022.convex(
-    ...     guarantee=tg.GDP(1.0), moment=tg.Moment(2.0, 9.0), diameter=2.0
-    ... )
-    >>> theorem.minimize(tg.losses.Huber(1.0), data.features, data.target).coef.shape
-    (3,)
     """
     told: dict[str, Any] = {"constraint": self.constraint, "solver": self, "check_records": False}
     if self.guarantee is not None:
@@ -79,6 +68,9 @@ class Theorem:
         What is promised.
     spent
         What the run spends: the guarantee, or what the printed noise costs.
+    printed
+        Whether the noise is as printed. Where it costs more than the guarantee, a run takes
+        ``random_state`` and no ledger, and is not private.
     bound
         Excess risk by the analysis of the theorem, with the noise that is really added and
         constants where the analysis has them: for the worst risk that is allowed.
@@ -127,14 +119,10 @@ class Theorem:
     deviations: tuple[str, ...]
     curvature: float
     _prediction: Callable[[float], float] = field(repr=False)
+    printed: bool = False
     constraint: ConstraintSet | None = None
 
     minimize = minimize_by
-
-    @property
-    def unprotected(self) -> bool:
-        """Whether its solver was made with ``unsafe_reproduction=True`` and promises nothing."""
-        return promises_nothing(self.solver)
 
     def predicted_excess(self, curvature: float | None = None) -> float:
         """Predict the excess with the planned noise on a quadratic risk, by which methods compare.
@@ -166,6 +154,7 @@ class Theorem:
             settings={"theorem": self.statement, **plan.settings},
             assumptions=self.for_accuracy,
             admits_check=False,
+            printed=self.printed,
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -196,8 +185,6 @@ class Theorem:
 @dataclass(frozen=True)
 class UnsizedTheorem:
     """A theorem that takes its sizes from the records, and a guarantee that it was not told.
-
-    Printed noise that breaks its promise is refused here: what it keeps follows from the sizes.
 
     Attributes
     ----------
@@ -269,14 +256,6 @@ def theorem_on(
         says about the highest, and one of a lower order is refused. None is any.
     in_ball
         Whether ``minimize`` is over the ball of that diameter.
-
-    Examples
-    --------
-    >>> import inspect
-    >>> import tailguard as tg
-    >>> names = [*inspect.signature(tg.papers.zhao2024.convex).parameters]
-    >>> names[:6]
-    ['n_rows', 'n_features', 'guarantee', 'moment', 'smoothness', 'diameter']
     """
 
     def decorate(function: Callable[..., Theorem]) -> Callable[..., Any]:

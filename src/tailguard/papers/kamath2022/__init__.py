@@ -18,6 +18,7 @@ from tailguard.papers.kamath2022.bounds import (
     strongly_convex_bound,
     strongly_convex_lower_bound,
 )
+from tailguard.papers.kamath2022.means import clamped_mean, soft_mean
 from tailguard.papers.kamath2022.theorems import (
     convex,
     convex_with_probability,
@@ -26,6 +27,7 @@ from tailguard.papers.kamath2022.theorems import (
 )
 
 __all__ = [
+    "clamped_mean",
     "clamping_bias",
     "convex",
     "convex_bound",
@@ -41,6 +43,7 @@ __all__ = [
     "printed",
     "soft_convex",
     "soft_convex_bound",
+    "soft_mean",
     "strongly_convex",
     "strongly_convex_bound",
     "strongly_convex_lower_bound",

@@ -15,8 +15,8 @@ for convex losses hold for the larger class without the last of these.
 
 import math
 
-from tailguard.checks import InputError, shown
-from tailguard.papers.common.facts import checked, cut_factor, moment_scale, tail_power
+from tailguard.means.clamped import clamping_bias as clamping_bias
+from tailguard.means.facts import checked, moment_scale, tail_power
 
 
 @checked
@@ -55,33 +55,6 @@ def mean_bound_pure(
     """
     cost = n_features / (epsilon * n_rows)
     return _mean_error(n_rows, n_features, moment_order, moment_bound, cost)
-
-
-@checked
-def clamping_bias(
-    *, moment_order: float, threshold: float, mean_bound: float, moment_bound: float = 1.0
-) -> float:
-    """Bias of a coordinate clamped to ``[-3 threshold, 3 threshold]``, with all constants.
-
-    ``((k-1)^(k-1) / k^k) moment_bound / (3 threshold - mean_bound)^(k-1)`` for a mean of size at
-    most ``mean_bound``.
-
-    *Correction.* The paper's ``3 (14 / threshold)^(k-1)`` is valid and says nothing below 14.
-
-    *Reference.* Kamath, Liu and Zhang 2022, Lemma B.1, sharpened.
-
-    Examples
-    --------
-    >>> round(clamping_bias(moment_order=2.0, threshold=10.0, mean_bound=1.0), 4)
-    0.0086
-    """
-    room = 3.0 * threshold - mean_bound
-    if room <= 0.0:
-        raise InputError(
-            f"threshold must be a number above mean_bound / 3 = {mean_bound / 3.0:g}; "
-            f"got {shown(threshold)}."
-        )
-    return float(cut_factor(moment_order) * moment_bound / room ** (moment_order - 1.0))
 
 
 @checked

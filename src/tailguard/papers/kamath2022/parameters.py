@@ -12,44 +12,13 @@ at most 1; here thresholds carry the units of ``moment_bound ** (1 / moment_orde
 
 import math
 
-from tailguard.papers.common.facts import checked, moment_scale
-from tailguard.papers.common.groups import group_count, median_sensitivity
-from tailguard.papers.wang2020.parameters import psi_limit
+from tailguard.means.clamped import mean_threshold as mean_threshold
+from tailguard.means.clamped import mean_threshold_pure as mean_threshold_pure
+from tailguard.means.facts import checked, moment_scale
+from tailguard.means.groups import group_count
+from tailguard.means.soft import psi_limit
+from tailguard.papers.common.groups import median_sensitivity
 from tailguard.privacy.accounting.concentrated import rho_of_laplace
-
-
-@checked
-def mean_threshold(
-    *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
-) -> float:
-    """Threshold of the zCDP mean, ``(n sqrt(rho) / sqrt(d))^(1/k)`` in units of the moment.
-
-    The theory asks that it is at least the norm of the mean, and at least 10 units.
-
-    *Reference.* Kamath, Liu and Zhang 2022, Corollary 4.2.
-
-    Examples
-    --------
-    >>> round(mean_threshold(n_rows=10**5, n_features=10, moment_order=2.0, rho=0.5), 4)
-    149.5349
-    """
-    return moment_scale(moment_bound * math.sqrt(rho / n_features) * n_rows, moment_order)
-
-
-@checked
-def mean_threshold_pure(
-    *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
-) -> float:
-    """Threshold of the pure-DP mean, ``(n epsilon / d)^(1/k)`` in units of the moment.
-
-    *Reference.* Kamath, Liu and Zhang 2022, Corollary 4.2.
-
-    Examples
-    --------
-    >>> mean_threshold_pure(n_rows=10**5, n_features=10, moment_order=2.0, epsilon=1.0)
-    100.0
-    """
-    return moment_scale(moment_bound * epsilon * n_rows / n_features, moment_order)
 
 
 @checked

@@ -7,7 +7,7 @@
 
 import math
 
-from tailguard.papers.common.facts import checked
+from tailguard.means.facts import checked
 
 
 @checked

@@ -7,7 +7,7 @@ set, of order ``moment.order >= 2``; smooth non-negative convex losses; a gradie
 the minimiser and is at most ``gradient_bound`` on the set.
 
 Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of the theorem's,
-``calibration`` (``"tight"``, or ``"paper"`` for the printed noise) and ``unsafe_reproduction``.
+``calibration`` (``"tight"``, or ``"printed"`` for the noise of the paper).
 """
 
 import math
@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from tailguard.checks import check_positive
+from tailguard.means.groups import FAILURE_PROBABILITY, group_count, whole_groups
 from tailguard.papers.common.convex import (
     Step,
     convex_theorem,
@@ -23,12 +24,9 @@ from tailguard.papers.common.convex import (
     strongly_convex_theorem,
 )
 from tailguard.papers.common.groups import (
-    FAILURE_PROBABILITY,
     check_groups,
-    group_count,
     group_count_with_probability,
     median_sensitivity,
-    whole_groups,
 )
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import EVERYWHERE, Statement

@@ -23,6 +23,7 @@ from tailguard.papers.tao2022.lower import (
     strongly_convex_lower_bound,
     strongly_convex_lower_bound_pure,
 )
+from tailguard.papers.tao2022.means import truncated_mean
 from tailguard.papers.tao2022.theorems import convex, sparse, strongly_convex
 
 __all__ = [
@@ -46,4 +47,5 @@ __all__ = [
     "strongly_convex_bound",
     "strongly_convex_lower_bound",
     "strongly_convex_lower_bound_pure",
+    "truncated_mean",
 ]

@@ -7,7 +7,7 @@ of order at most 2 and above 1 (of a higher one its consequence for order 2 is u
 losses; a gradient that vanishes at the minimiser and is at most ``gradient_bound`` on the set.
 
 Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of the theorem's,
-``calibration`` (``"tight"``, or ``"paper"`` for the printed noise) and ``unsafe_reproduction``.
+``calibration`` (``"tight"``, or ``"printed"`` for the noise of the paper).
 """
 
 import math
@@ -17,6 +17,7 @@ from typing import Any
 
 from tailguard.checks import check_integer
 from tailguard.losses.squared import Squared
+from tailguard.means.groups import FAILURE_PROBABILITY, group_count, whole_groups
 from tailguard.papers.common.convex import (
     Step,
     convex_theorem,
@@ -24,17 +25,12 @@ from tailguard.papers.common.convex import (
     settled_blocks,
     strongly_convex_theorem,
 )
-from tailguard.papers.common.groups import (
-    FAILURE_PROBABILITY,
-    check_groups,
-    group_count,
-    median_sensitivity,
-    whole_groups,
-)
+from tailguard.papers.common.groups import check_groups, median_sensitivity
 from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import EVERYWHERE, Statement, noise_of, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
+from tailguard.papers.printed.solvers import PrintedHardThresholding
 from tailguard.papers.tao2022 import bounds, lower, parameters, printed
 from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import PureDP
@@ -167,7 +163,7 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
     """Sparse descent over disjoint blocks, by peeling, for few of many weights.
 
     ``n_kept`` entries survive a step; None takes the theorem's multiple of ``n_nonzero``. The
-    printed noise needs no ``unsafe_reproduction``: it keeps its promise, and wastes half of it.
+    printed noise keeps its promise, and wastes half of it.
 
     *Reference.* Tao and others 2022, Theorem 10 and Algorithm 5. For defaults that find a support
     in practice take ``tg.solvers.HardThresholding`` as it is.
@@ -215,13 +211,9 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
         ),
     )
     descent: dict[str, Any] = {"n_steps": n_steps, "step_size": 2.0 / (3.0 * smoothness)}
-    solver = HardThresholding(
-        n_nonzero=n_kept,
-        threshold=threshold,
-        feature_scale=1.0,
-        target_scale=1.0,
-        calibration=facts.calibration,
-        **descent,
+    kind = PrintedHardThresholding if facts.prints else HardThresholding
+    solver = kind(
+        n_nonzero=n_kept, threshold=threshold, feature_scale=1.0, target_scale=1.0, **descent
     )
     return _sparse_theorem(facts, statement, solver, n_kept, threshold, descent)
 

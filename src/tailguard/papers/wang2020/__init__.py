@@ -13,6 +13,7 @@ from tailguard.papers.wang2020.bounds import (
     trimmed_least_rows,
     trimmed_strongly_convex_bound,
 )
+from tailguard.papers.wang2020.means import soft_mean, trimmed_mean
 from tailguard.papers.wang2020.smooth_theorems import sample_aggregate, trimmed_strongly_convex
 from tailguard.papers.wang2020.theorems import smoothed_convex, smoothed_strongly_convex, stochastic
 
@@ -25,9 +26,11 @@ __all__ = [
     "smoothed_convex",
     "smoothed_mean_error",
     "smoothed_strongly_convex",
+    "soft_mean",
     "stochastic",
     "strongly_convex_bound",
     "trimmed_least_rows",
+    "trimmed_mean",
     "trimmed_strongly_convex",
     "trimmed_strongly_convex_bound",
 ]

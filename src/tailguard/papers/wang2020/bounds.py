@@ -15,7 +15,7 @@ of order 2 apply.
 
 import math
 
-from tailguard.papers.common.facts import checked
+from tailguard.means.facts import checked
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 
 

@@ -10,44 +10,11 @@ Giulini after smoothing by noise of variance ``1 / smoothing``.
 
 import math
 
-from tailguard.papers.common.facts import check_facts, checked
+from tailguard.means.facts import check_facts, checked
+from tailguard.means.soft import noise_aware_scale as noise_aware_scale
+from tailguard.means.soft import printed_smoothing as printed_smoothing
+from tailguard.means.soft import psi_limit as psi_limit
 from tailguard.privacy.accounting.concentrated import rho_of_simple
-
-# Supremum of the soft truncation x - x^3 / 6, reached at sqrt(2). The text's 2 sqrt(2) / 2 is a
-# misprint; its equation (6) has this value.
-TRUNCATION_LIMIT = 2.0 * math.sqrt(2.0) / 3.0
-
-
-@checked
-def psi_limit(*, smoothing: float) -> float:
-    """Supremum of the smoothed truncation: ``(2 sqrt(2) / 3) erf(sqrt(smoothing / 2))``.
-
-    *Correction.* The paper uses ``2 sqrt(2) / 3``, which is valid and never attained.
-
-    *Reference.* Wang and others 2020, equation (9), in the limit.
-
-    Examples
-    --------
-    >>> round(psi_limit(smoothing=1.0), 12)
-    0.64364582578
-    """
-    return TRUNCATION_LIMIT * math.erf(math.sqrt(smoothing / 2.0))
-
-
-@checked
-def printed_smoothing(*, failure_probability: float) -> float:
-    """Smoothing of Algorithm 4, ``log(1 / failure_probability)``.
-
-    Lemma 3 of the paper has twice this; either is private, and both errors are of one order.
-
-    *Reference.* Wang and others 2020, Algorithm 4, line 1.
-
-    Examples
-    --------
-    >>> round(printed_smoothing(failure_probability=0.01), 6)
-    4.60517
-    """
-    return -math.log(failure_probability)
 
 
 @checked
@@ -64,38 +31,6 @@ def printed_scale(*, n_rows: int, moment_bound: float, failure_probability: floa
     232.99530089
     """
     return math.sqrt(n_rows * moment_bound / (-2.0 * math.log(failure_probability)))
-
-
-@checked
-def noise_aware_scale(
-    *,
-    n_rows: int,
-    n_features: int,
-    n_steps: int,
-    moment_bound: float,
-    failure_probability: float,
-    mu: float,
-) -> float:
-    """Scale that balances the bias against sampling and one standard deviation of the noise.
-
-    ``sqrt(n v (1 + 1/b) / (2 (b/2 + L + 2 K sqrt(d T) / mu)))`` with ``L = b = log(1 /
-    failure_probability)`` and ``K`` of :func:`psi_limit`; ``mu`` is the whole budget of the run.
-
-    *Correction.* The paper's scale ignores the noise, which grows with it.
-
-    *Reference.* Wang and others 2020, Lemma 3, with the noise of Algorithm 4 in the balance.
-
-    Examples
-    --------
-    >>> facts = {"n_rows": 10**5, "moment_bound": 5.0, "failure_probability": 0.01}
-    >>> aware = noise_aware_scale(n_features=10, n_steps=100, mu=0.2680511232, **facts)
-    >>> round(printed_scale(**facts) / aware, 2)
-    6.3
-    """
-    smoothing = printed_smoothing(failure_probability=failure_probability)
-    noise = 2.0 * psi_limit(smoothing=smoothing) * math.sqrt(n_features * n_steps) / mu
-    spread = n_rows * moment_bound * (1.0 + 1.0 / smoothing)
-    return math.sqrt(spread / (2.0 * (1.5 * smoothing + noise)))
 
 
 @checked

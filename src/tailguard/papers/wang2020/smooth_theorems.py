@@ -3,8 +3,8 @@
 *Needed for privacy.* Nothing of the data, for the repaired algorithms. The scale of the noise that
 the paper prints for both is an upper bound on the local sensitivity and not smooth: it tells a
 record from another, and the guarantee is void. What runs here has scales that are smooth, unless
-``calibration="paper"`` asks for the printed ones; ``tg.minimize(guarantee=theorem.guarantee)`` then
-runs them, and the certificate states an infinite cost.
+``calibration="printed"`` asks for the printed ones: these are simulations, with ``random_state``,
+and the certificate states an infinite cost.
 
 *Needed for accuracy.* As in :mod:`tailguard.papers.wang2020.theorems`, and more; each says what.
 
@@ -23,13 +23,14 @@ from tailguard.papers.common.prediction import released_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import NOTHING, Statement, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
+from tailguard.papers.printed.solvers import PrintedSampleAndAggregate, PrintedTrimmedOracle
 from tailguard.papers.wang2020 import parameters
 from tailguard.papers.wang2020.theorems import PAPER, SECOND, least_of
 from tailguard.plans.budget import concentrated_budget, usable_guarantee
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
-from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, Unprotected
+from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee
 from tailguard.queries.sample_aggregate import least_scale
 from tailguard.queries.units import Units
 from tailguard.solvers.oracles import Oracle, make_oracle
@@ -59,9 +60,9 @@ def trimmed_strongly_convex(
     the noise rests on, as in ``make_oracle("trimmed", calibration=...)``. ``n_trimmed`` values of
     every coordinate are left out at either end; None takes as many as the noise asks for.
 
-    ``calibration="paper"`` reproduces Algorithm 3 as printed: the scale, which promises nothing and
-    is run on a gate that says so, its constants, the textbook's conversion of epsilon and delta,
-    and one value in 20 left out at either end, as in the paper's experiments.
+    ``calibration="printed"`` reproduces Algorithm 3: the scale, which protects nothing, its
+    constants, the textbook's conversion of epsilon and delta, and one value in 20 left out at
+    either end, as in the paper's experiments.
 
     *Reference.* Wang and others 2020, Theorem 5 and Algorithm 3, with a smooth scale.
 
@@ -77,8 +78,7 @@ def trimmed_strongly_convex(
     """
     count = facts.into(parameters.strongly_convex_steps)
     n_steps, step_size = facts.steps(math.ceil(count)), 1.0 / facts.shape["smoothness"]
-    promise, needed = _promised(facts)
-    spent = _concentrated(facts) if facts.prints else promise
+    spent = _concentrated(facts) if facts.prints else facts.guarantee
     oracle = _trimmed_oracle(facts, mean_range, n_trimmed, proof)
     noise, sampling, bias = _trimmed_errors(facts, oracle, n_steps, spent)
     statement = Statement(
@@ -96,11 +96,11 @@ def trimmed_strongly_convex(
             "the scale of the noise is smooth; with the printed one there is no privacy (E1)",
             "constants are solved for the noise, where the printed ones make it useless (E2, E3)",
         ),
-        needed,
+        _needed(facts),
     )
     step = Step(oracle, bias, sampling, size=step_size)
     return strongly_convex_theorem(
-        facts, statement, step, n_steps, disjoint=False, following=(noise, promise, spent)
+        facts, statement, step, n_steps, disjoint=False, following=(noise, spent)
     )
 
 
@@ -116,9 +116,8 @@ def sample_aggregate(
     """Sample and aggregate minimisers of blocks, for strongly convex losses.
 
     ``layout`` and ``proof``, on which the noise rests, are those of :class:`SampleAndAggregate`;
-    ``proof="published"`` takes the printed constants on the smooth scale. ``calibration="paper"``
-    reproduces the printed scale and blocks, which promise nothing: they are run on a gate that says
-    so.
+    ``proof="published"`` takes the printed constants on the smooth scale. ``calibration="printed"``
+    reproduces the printed scale and blocks, which protect nothing.
 
     *Reference.* Wang and others 2020, Theorem 2 and Algorithm 1.
 
@@ -143,7 +142,6 @@ def sample_aggregate(
     radius = math.sqrt(48.0 * blocks * variance / facts.n_rows) / facts.shape["strong_convexity"]
     radius = min(radius, facts.diameter / 4.0)  # minimisers lie in the ball
     noise = max(4.0 * radius, _least_scale(facts, public)) / public.shift
-    promise, needed = _promised(facts)
     statement = Statement(
         f"{PAPER}, Theorem 2",
         least_of(facts, variance / n_features),
@@ -158,7 +156,7 @@ def sample_aggregate(
             "radii hold with the stated chance for a factor of 12 (E6)",
         ),
         ("the scale is an order statistic, which is smooth; the printed mean is not (E4)",),
-        needed,
+        _needed(facts),
     )
     squared = 4.0 * radius**2 + n_features * noise**2
     return theorem_of(
@@ -169,18 +167,17 @@ def sample_aggregate(
         partial(released_excess, error=math.sqrt(squared)),
         noise_std=math.nan,
         n_passes=1,
-        kept=(promise, promise),
     )
 
 
-def _promised(facts: Facts) -> tuple[Guarantee, tuple[str, ...]]:
-    """Return what is promised, and what that needs: the printed scales promise nothing."""
+def _needed(facts: Facts) -> tuple[str, ...]:
+    """Return what privacy needs: the printed scales have none."""
     if facts.prints:
-        return Unprotected(facts.guarantee), (
+        return (
             "more than any assumption gives: the printed scale of the noise is not smooth, there "
             "is no privacy, and the certificate states an infinite cost",
         )
-    return facts.guarantee, NOTHING
+    return NOTHING
 
 
 def _check_proof(facts: Facts, proof: str) -> None:
@@ -188,13 +185,8 @@ def _check_proof(facts: Facts, proof: str) -> None:
     check_choice("proof", proof, PROOFS)
     if facts.prints and proof != PROOFS[0]:
         raise InputError(
-            "proof must be left out with calibration='paper', which takes the printed constants "
+            "proof must be left out with calibration='printed', which takes the printed constants "
             f"and proves nothing; got {shown(proof)}."
-        )
-    if facts.calibration in PROOFS[1:]:
-        raise InputError(
-            "calibration must be 'tight' or 'paper', and what the noise rests on is told as "
-            f"proof={facts.calibration!r}; got calibration={facts.calibration!r}."
         )
 
 
@@ -213,7 +205,7 @@ def _blocks_in_words(solver: SampleAndAggregate, public: SmoothCalibration) -> s
             f"{public.facts['n_blocks']}; they would be disjoint had 50 draws found none (E5)"
         )
     why = "unless asked for; overlapping ones are hardly ever drawn if few"
-    if solver.blocks == "overlapping":
+    if solver.layout == "overlapping":
         why = "as no draw of overlapping ones was found, with a record in few enough of them"
     return f"the {public.facts['n_blocks']} blocks are disjoint, {why} (E5)"
 
@@ -221,38 +213,32 @@ def _blocks_in_words(solver: SampleAndAggregate, public: SmoothCalibration) -> s
 def _concentrated(facts: Facts) -> Guarantee:
     """Return the budget of Algorithm 3, which the textbook's conversion makes of its promise."""
     if isinstance(facts.guarantee, ApproxDP):
-        return Unprotected(ZCDP(rho_of_simple(facts.guarantee.epsilon, facts.guarantee.delta)))
-    return Unprotected(facts.guarantee)
+        return ZCDP(rho_of_simple(facts.guarantee.epsilon, facts.guarantee.delta))
+    return facts.guarantee
 
 
 def _trimmed_oracle(
     facts: Facts, mean_range: float | None, n_trimmed: int | None, proof: str
 ) -> Oracle:
-    """Return the trimmed mean; the printed one, which needs to be asked for twice."""
+    """Return the trimmed mean, or the printed one."""
     _check_proof(facts, proof)
     reach = facts.gradient_bound if mean_range is None else mean_range
     check_positive("mean_range", reach)
-    stated: dict[str, Any] = {"calibration": proof}
-    if facts.prints:
-        stated = {"calibration": "paper", "unsafe_reproduction": facts.unsafe_reproduction}
-    else:
-        facts.promised_and_spent()  # refuses another calibration
+    stated: dict[str, Any] = {"low": -reach, "high": reach}
     if n_trimmed is not None:
         stated["n_trimmed"] = check_integer("n_trimmed", n_trimmed, minimum=1)
-    return make_oracle("trimmed", low=-reach, high=reach, **stated)
+    if facts.prints:
+        return PrintedTrimmedOracle("trimmed", stated)
+    return make_oracle("trimmed", **stated, calibration=proof)
 
 
 def _central(facts: Facts, proof: str, **shape: Any) -> SampleAndAggregate:
     """Return the solver, whose noise rests on what ``proof`` says, or is as printed."""
     _check_proof(facts, proof)
-    if not facts.prints:
-        facts.promised_and_spent()  # refuses another calibration
-    return SampleAndAggregate(
-        diameter=facts.diameter,
-        calibration="paper" if facts.prints else proof,
-        unsafe_reproduction=facts.unsafe_reproduction,
-        **shape,
-    )
+    told = {name: value for name, value in shape.items() if value is not None}
+    if facts.prints:
+        return PrintedSampleAndAggregate(diameter=facts.diameter, **told)
+    return SampleAndAggregate(diameter=facts.diameter, calibration=proof, **told)
 
 
 def _trimmed_errors(

@@ -8,17 +8,17 @@ set (Theorem 5: sub-exponential coordinates whose means lie in a known range); a
 gradient vanishes at the minimiser; a bounded set.
 
 Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of the theorem's,
-``calibration`` (``"tight"``, or ``"paper"`` for the printed noise) and ``unsafe_reproduction``; of
-those here also ``failure_probability`` (0.01), and ``scale="balanced"`` for the truncation scale
-that counts the noise, which the printed one ignores.
+``calibration`` (``"tight"``, or ``"printed"`` for the noise of the paper); of those here also
+``failure_probability`` (0.01), and ``scale="balanced"`` for the truncation scale that counts the
+noise, which the printed one ignores.
 """
 
 import math
 from dataclasses import dataclass, replace
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
+from tailguard.means.facts import check_facts
 from tailguard.papers.common.convex import Step, convex_theorem, strongly_convex_theorem
-from tailguard.papers.common.facts import check_facts
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import (
     Statement,
@@ -59,7 +59,7 @@ class _Facts(Facts):
         check_facts(failure_probability=self.failure_probability)
         check_choice("scale", self.scale, ("printed", "balanced"))
         if self.scale != "printed" and self.prints:
-            raise InputError("scale must be 'printed' for calibration='paper'.")
+            raise InputError("scale must be 'printed' for calibration='printed'.")
 
 
 @theorem_on("raw", "strong_convexity", "smoothness", of=_Facts, orders=SECOND)
@@ -138,8 +138,7 @@ def stochastic(
     batch_rows, n_steps = n_rows // n_batches, n_passes * n_batches  # batches share the remainder
     if facts.n_steps not in (None, n_steps):
         raise InputError("n_steps must be None here: batch_rows and n_passes say how many.")
-    kept = facts.promised_and_spent()
-    usable = usable_guarantee(kept[1], n_steps * facts.n_features)
+    usable = usable_guarantee(facts.spent(), n_steps * facts.n_features)
     stage = Batches("shuffled", n_steps, n_batches).stage(usable, 0.0, n_rows, facts.n_features)
     # A budget of all steps, each of which has what it has on records of its own.
     step = _step(facts, n_steps, batch_rows, stage.mu * math.sqrt(n_steps))
@@ -172,7 +171,6 @@ def stochastic(
         descent_prediction(facts, solver, noise=fresh, error=0.0),
         noise_std=noise,
         n_passes=n_passes,
-        kept=kept,
     )
 
 
@@ -224,13 +222,6 @@ def least_of(facts: Facts, moment_bound: float) -> float:
     """Return the lower bound: for strongly convex losses where the convexity is stated.
 
     The paper has none of its own; those of Kamath, Liu and Zhang (2022) apply.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = Facts(10**5, 10, tg.ZCDP(0.5), tg.Moment(2.0, 1.0), diameter=2.0)
-    >>> round(least_of(facts, 1.0), 5)
-    0.03115
     """
     convex, strongly = kamath2022.convex_lower_bound, kamath2022.strongly_convex_lower_bound
     least = convex if facts.strong_convexity is None else strongly

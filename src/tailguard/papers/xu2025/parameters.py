@@ -11,29 +11,11 @@ largest over the set), convexity, a bounded set.
 import math
 
 from tailguard.checks import InputError, check_finite, check_integer, shown
-from tailguard.papers.common.facts import check_facts, checked, moment_scale, tail_power
-from tailguard.solvers.acceleration import step_parameter
-from tailguard.solvers.gradient_facts import GradientFacts
-from tailguard.solvers.phased.phases import doubling_sizes, equal_sizes, halving_sizes
-
-
-@checked
-def gradient_clip_norm(
-    *, n_rows: int, n_features: int, moment_order: float, mu: float, moment_bound: float = 1.0
-) -> float:
-    """Clipping norm, ``r (n mu / sqrt(d))^(1/q)`` with ``r`` the root of the moment.
-
-    The paper has ``epsilon / sqrt(log(1/delta))`` (and more logarithms) in the place of mu.
-
-    *Reference.* Xu and others 2025, Algorithms 3 and 6.
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**4, "n_features": 10, "moment_order": 2.0}
-    >>> round(gradient_clip_norm(mu=0.2932, **args), 4)
-    30.4496
-    """
-    return moment_scale(moment_bound * n_rows * mu / math.sqrt(n_features), moment_order)
+from tailguard.means.facts import check_facts, checked, moment_scale, tail_power
+from tailguard.means.levels import gradient_clip_norm as gradient_clip_norm
+from tailguard.papers.solvers.acceleration import step_parameter
+from tailguard.papers.solvers.gradient_facts import GradientFacts
+from tailguard.papers.solvers.phases import doubling_sizes, equal_sizes, halving_sizes
 
 
 @checked

@@ -20,33 +20,23 @@ from tailguard.checks import (
     shown,
 )
 from tailguard.losses.squared import Squared
-from tailguard.papers.common.facts import check_facts, check_order, tail_power
+from tailguard.means.facts import check_facts, check_order, tail_power
 from tailguard.papers.common.prediction import accelerated_excess, localised_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches, theorem_of
 from tailguard.papers.common.theorem import Theorem
+from tailguard.papers.solvers.localised import SCHEDULES, Localised, printed_phase_mu
+from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.papers.xu2025 import bounds, parameters
 from tailguard.plans.problem import Problem
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.sets.l2_ball import L2Ball
-from tailguard.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.solvers.phased.localised import Localised, printed_phase_mu
-
-SCHEDULES = ("practical", "paper")
 
 
 @dataclass(frozen=True)
 class Norms(Facts):
-    """Facts with the moment of the gradient's norm, and a clip norm in the place of the theorem's.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = Norms(1000, 3, tg.GDP(0.5), tg.Moment(4.0, 16.0, kind="norm"), diameter=2.0)
-    >>> facts.order, facts.moment.scale, round(facts.clip_norm_of(1000), 4)
-    (4.0, 2.0, 8.2439)
-    """
+    """Facts with the moment of the gradient's norm; a clip norm may replace the theorem's."""
 
     clip_norm: float | None = None
 
@@ -178,18 +168,11 @@ class DoubledNorms(Norms):
     row_limit
         On the norm of rows.
     schedule
-        ``"practical"``, ours; or ``"paper"``, the printed one: phases down to one record, with clip
+        ``"practical"``, ours; or ``"printed"``: phases down to one record, with clip
         norms, eta and penalties as printed. None is the printed one with printed noise, and ours
         else.
     exponent, lipschitz_bound
         The paper's p and L of the printed schedule; None is the largest that the theorem admits.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> moment = tg.Moment(4.0, 16.0, kind="norm")
-    >>> DoubledNorms(1000, 3, tg.GDP(0.5), moment, diameter=2.0).order
-    2.0
     """
 
     row_limit: float = math.inf
@@ -220,7 +203,7 @@ class DoubledNorms(Norms):
         schedule = self.schedule if self.schedule is not None else SCHEDULES[self.prints]
         check_choice("schedule", schedule, SCHEDULES)
         ours = self.knobs(n_rows) | {"row_limit": self.row_limit}
-        if schedule != "paper":
+        if schedule == "practical":
             return ours
         printed = {"exponent": self.exponent, "lipschitz_bound": self.lipschitz_bound}
         ours |= {"clip_norm": self.clip_norm}  # the schedule has one for every phase
@@ -230,21 +213,10 @@ class DoubledNorms(Norms):
 def localised_theorem(
     facts: Norms, statement: Statement, solver: Localised, bound: float
 ) -> Theorem:
-    """Put a theorem on the localised method together.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = DoubledNorms(
-    ...     10_000, 3, tg.GDP(0.5), tg.Moment(4.0, 16.0, kind="norm"), diameter=2.0
-    ... )
-    >>> solver = Localised(row_limit=2.0, step_parameter=facts.eta(10_000), **facts.knobs(10_000))
-    >>> localised_theorem(facts, Statement("Theorem 1", 0.0, ()), solver, bound=1.0).bound
-    1.0
-    """
-    kept = facts.promised_and_spent(facts.printed_mu)
-    mu, pulls = kept[1].gaussian_mu(), []
-    for phase in solver.phases(facts.problem, mu, kept[1]):
+    """Put a theorem on the localised method together."""
+    spent = facts.spent(facts.printed_mu)
+    mu, pulls = spent.gaussian_mu(), []
+    for phase in solver.phases(facts.problem, mu, spent):
         noise = 2.0 * phase.clip_norm / (phase.n_rows * phase.strength * mu)
         pulls.append((phase.strength, facts.root_size * noise, facts.sampling(phase.n_rows)))
     return theorem_of(
@@ -253,9 +225,9 @@ def localised_theorem(
         solver,
         bound,
         partial(localised_excess, distance=facts.diameter / 2.0, pulls=tuple(pulls)),
-        noise_std=float(solver.plan(facts.problem, kept[1]).settings["first_noise_std"]),
+        noise_std=float(solver.plan(facts.problem, spent).settings["first_noise_std"]),
         n_passes=1,
-        kept=kept,
+        spent=spent,
     )
 
 
@@ -268,16 +240,6 @@ def accelerated_theorem(
     """Put a theorem on the accelerated method together.
 
     ``reach`` says how far from the minimiser a risk may be, where it grows; passes begin there.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> facts = Norms(
-    ...     10_000, 3, tg.GDP(0.5), tg.Moment(2.0, 4.0, kind="norm"), diameter=2.0, smoothness=1.0
-    ... )
-    >>> solver = PermutedAccelerated(n_steps=7, smoothness=1.0, **facts.knobs(10_000))
-    >>> accelerated_theorem(facts, Statement("Theorem 6", 0.0, ()), solver).n_passes
-    1.0
     """
     size, order, smoothness = facts.n_features, facts.order, facts.shape["smoothness"]
     scale, plan = facts.moment.scale, solver.plan(facts.problem, facts.guarantee)
@@ -311,5 +273,4 @@ def accelerated_theorem(
         ),
         noise_std=noises[0],
         n_passes=1,
-        kept=(plan.guarantee, facts.guarantee),
     )

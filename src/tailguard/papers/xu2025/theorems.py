@@ -10,7 +10,7 @@ losses, and for the theorems with ``growth`` a risk that grows like the power ``
 distance from its minimiser.
 
 Options of every theorem: ``clip_norm`` in the place of the theorem's, ``calibration``
-(``"tight"``, or ``"paper"`` for the printed noise) and ``unsafe_reproduction``; of Theorems 6 and 7
+(``"tight"``, or ``"printed"`` for the noise of the paper); of Theorems 6 and 7
 also ``n_steps``.
 """
 
@@ -20,6 +20,10 @@ from typing import Any
 from tailguard.checks import InputError, check_boolean, check_finite, shown
 from tailguard.papers.common.statement import Statement
 from tailguard.papers.common.theorem import Theorem, theorem_on
+from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
+from tailguard.papers.solvers.localised import Localised
+from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
+from tailguard.papers.solvers.phased_growth import DoublingLocalised, ShrinkingLocalised
 from tailguard.papers.xu2025 import parameters
 from tailguard.papers.xu2025.setting import (
     DoubledNorms,
@@ -27,10 +31,6 @@ from tailguard.papers.xu2025.setting import (
     accelerated_theorem,
     localised_theorem,
 )
-from tailguard.solvers.doubling_accelerated import DoublingAccelerated
-from tailguard.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.solvers.phased.localised import Localised
-from tailguard.solvers.phased.tsybakov import DoublingLocalised, ShrinkingLocalised
 
 PAPER = "Xu and others 2025"
 ACCURACY = (
@@ -81,7 +81,7 @@ ACCELERATED = (
 def localised(facts: DoubledNorms) -> Theorem:
     """Localised noisy clipped descent, for convex losses.
 
-    ``schedule="paper"`` is the printed one: phases down to one record, with clip norms, eta and
+    ``schedule="printed"`` is the paper's: phases down to one record, with clip norms, eta and
     penalties as printed, for ``exponent`` p and ``lipschitz_bound`` (None: the largest that the
     theorem admits). None is the printed one with printed noise, and ``"practical"`` else.
 
@@ -261,5 +261,4 @@ def _accelerated_knobs(facts: Norms, n_rows: int) -> dict[str, Any]:
         **facts.knobs(n_rows),
         "smoothness": facts.shape["smoothness"],
         "calibration": facts.calibration,
-        "unsafe_reproduction": facts.unsafe_reproduction,
     }

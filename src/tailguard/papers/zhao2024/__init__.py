@@ -13,9 +13,11 @@ from tailguard.papers.zhao2024.bounds import (
     iterative_convex_bound,
     iterative_radius,
 )
+from tailguard.papers.zhao2024.means import clipped_mean, iterative_mean
 from tailguard.papers.zhao2024.theorems import convex, iterative_convex
 
 __all__ = [
+    "clipped_mean",
     "clipped_mean_bound",
     "clipped_mean_error",
     "clipping_bias",
@@ -24,6 +26,7 @@ __all__ = [
     "convex_lower_bound",
     "iterative_convex",
     "iterative_convex_bound",
+    "iterative_mean",
     "iterative_radius",
     "parameters",
 ]

@@ -16,26 +16,8 @@ paper uses and does not state) with a vanishing gradient at the minimiser.
 
 import math
 
-from tailguard.papers.common.facts import checked, cut_factor, moment_scale, tail_power
-
-
-@checked
-def clipping_bias(
-    *, n_features: int, moment_order: float, clip_norm: float, moment_bound: float = 1.0
-) -> float:
-    """Bias of the l2-clipped mean: ``((q-1)^(q-1) / q^q) d^(q/2) M^q / R^(q-1)``.
-
-    *Correction.* The paper has the constant ``1 / (q-1)``, four times as large for second moments.
-
-    *Reference.* Zhao and others 2024, proof of Theorem 2, sharpened.
-
-    Examples
-    --------
-    >>> clipping_bias(n_features=4, moment_order=2.0, clip_norm=10.0)
-    0.1
-    """
-    reach = n_features ** (moment_order / 2.0) / clip_norm ** (moment_order - 1.0)
-    return float(cut_factor(moment_order) * moment_bound * reach)
+from tailguard.means.facts import checked, moment_scale, tail_power
+from tailguard.means.levels import clipping_bias as clipping_bias
 
 
 @checked

@@ -11,7 +11,8 @@ says: see :func:`printed_amplified_rho`.
 
 import math
 
-from tailguard.papers.common.facts import checked, moment_scale
+from tailguard.means.facts import checked, moment_scale
+from tailguard.means.levels import mean_clip_norm as mean_clip_norm
 
 
 @checked
@@ -68,26 +69,6 @@ def clipped_noise_std(*, n_rows: int, clip_norm: float, rho: float, n_steps: int
     0.0696414
     """
     return math.sqrt(2.0 * n_steps / rho) * clip_norm / n_rows
-
-
-@checked
-def mean_clip_norm(
-    *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
-) -> float:
-    """Clipping norm, ``M sqrt(d) min((n sqrt(rho) / sqrt(d))^(1/q), (n / d)^(1/q))``.
-
-    *Correction.* The paper prints no ``M``, the root of the moment.
-
-    *Reference.* Zhao and others 2024, Theorem 4, equation (19).
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**4, "n_features": 10, "moment_order": 2.0}
-    >>> round(mean_clip_norm(rho=printed_rho(epsilon=1.0, delta=1e-5), **args), 3)
-    63.729
-    """
-    reach = n_rows * min(math.sqrt(rho / n_features), 1.0 / n_features)
-    return math.sqrt(n_features) * moment_scale(moment_bound * reach, moment_order)
 
 
 @checked

@@ -7,7 +7,7 @@ exactly. The amplification of Theorem 7 is not counted on.
 order at least 2; convex losses, each of them smooth; a gradient that vanishes at the minimiser.
 
 Options of every theorem: ``n_steps`` in the place of the theorem's, ``calibration``
-(``"tight"``, or ``"paper"`` for the printed noise) and ``unsafe_reproduction``.
+(``"tight"``, or ``"printed"`` for the noise of the paper).
 """
 
 import math
@@ -22,10 +22,10 @@ from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches
 from tailguard.papers.common.steps import composed_shares
 from tailguard.papers.common.theorem import Theorem, theorem_on
+from tailguard.papers.solvers.grouped_descent import GroupedDescent
 from tailguard.papers.zhao2024 import bounds, parameters
 from tailguard.plans.problem import Problem
 from tailguard.queries.means.iterative import check_group_count
-from tailguard.solvers.grouped_descent import GroupedDescent
 from tailguard.solvers.oracles import Oracle, make_oracle
 
 
@@ -124,7 +124,7 @@ def iterative_convex(
 def _shuffled(facts: Facts, theorem: Theorem, oracle: Oracle) -> Theorem:
     """Return the theorem with groups that are drawn anew for every step."""
     if facts.prints:
-        raise InputError("shuffle must be False for calibration='paper', whose noise is printed.")
+        raise InputError("shuffle must be False for calibration='printed', whose noise is printed.")
     descent: Any = theorem.solver
     known: Any = oracle.parameters
     solver = GroupedDescent(n_steps=descent.n_steps, step_size=descent.step_size, **known)

@@ -13,7 +13,7 @@ from tailguard.privacy.accounting.smallest import smallest_epsilon
 from tailguard.privacy.accounting.total_cost import epsilon_at_distance
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, Unprotected
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until
 
 # Relative accuracy of a calibrated parameter; what is lost goes to the safe side.
@@ -48,11 +48,6 @@ def _(guarantee: ZCDP, event: Event) -> float:
 @spent_share.register
 def _(guarantee: GDP, event: Event) -> float:
     return math.sqrt(_share_of(Fraction(guarantee.mu) ** 2, GdpAccountant.of(event)))
-
-
-@spent_share.register
-def _(guarantee: Unprotected, event: Event) -> float:
-    return 0.0  # nothing is promised
 
 
 def satisfies(event: Event, guarantee: Guarantee, *, distance: Distance = EXACT) -> bool:

@@ -28,16 +28,17 @@ and Wang 2022, Theorem 10; Feldman and Zrnic 2021 (the same for Renyi divergence
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from numbers import Integral, Real
 from threading import RLock
 from typing import Protocol
 
-from tailguard.checks import BudgetError
+from tailguard.checks import BudgetError, InputError
 from tailguard.privacy.books.composed_releases import ComposedReleases
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Event, check_event, event_from_dict
+from tailguard.privacy.events.events import KINDS
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
 
 
@@ -110,7 +111,8 @@ class MemoryBooks:
 
     *Guarantee.* Everything recorded costs at most what was reserved, whatever the accountant.
 
-    *Edge cases.* A refused release is not written down. Equal releases in a row share one line.
+    *Edge cases.* A refused release is not written down. Equal releases in a row share one line. A
+    gate sets ``unprotected`` where a simulation of printed noise costs more than its guarantee.
 
     Examples
     --------
@@ -127,6 +129,8 @@ class MemoryBooks:
     ...
     tailguard.checks.BudgetError: release 'slope' must be covered by the reserved budget; ...
     """
+
+    unprotected = False
 
     def __init__(self) -> None:
         self._reserved: tuple[Event, ...] = ()
@@ -267,6 +271,9 @@ class ReadOnlyBooks:
 def own_copy(event: Event) -> Event:
     """Return the same event with nothing in it that anybody else holds, by way of its text.
 
+    Only the classes of ``tailguard.privacy.events`` are taken: others might say one cost and have
+    another.
+
     Examples
     --------
     >>> from tailguard.privacy.events import Gaussian
@@ -274,8 +281,24 @@ def own_copy(event: Event) -> Event:
     >>> own_copy(given) == given, own_copy(given) is given
     (True, False)
     """
-    plain = check_event("event", event).to_dict()
+    _check_classes(check_event("event", event))
+    plain = event.to_dict()
     return event_from_dict(json.loads(json.dumps(plain, default=_plain_number)))
+
+
+def _check_classes(event: Event) -> None:
+    """Refuse an event of a class that no accountant knows, at any depth."""
+    kind = type(event)
+    if KINDS.get(kind.kind) is not kind:
+        raise InputError(
+            "event must be of the classes of tailguard.privacy.events, whose costs are known; got "
+            f"a {kind.__qualname__}."
+        )
+    for each in fields(event):
+        value = getattr(event, each.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Event):
+                _check_classes(part)
 
 
 def _plain_number(number: Real) -> int | float:

@@ -141,7 +141,7 @@ class Release:
             return None
         numbers = {name: self.parameters.get(name) for name in ("smoothness", "shift")}
         calibration = str(self.parameters.get("calibration"))
-        scale = "scale" if calibration == "paper" else "smooth scale"  # the printed ones are not
+        scale = "scale" if calibration == "printed" else "smooth scale"  # the printed ones are not
         return (
             f"{self.name}{self._blocks()}: the noise follows a {scale} of the records, which is "
             f"never shown (smoothness {numbers['smoothness']:.6g}, shift {numbers['shift']:.6g}); "

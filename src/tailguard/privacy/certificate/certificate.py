@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
+import numpy as np
+
 from tailguard.checks import InputError, check_choice, check_integer, check_version
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
@@ -18,8 +20,10 @@ from tailguard.privacy.books import Books
 from tailguard.privacy.books.composed_releases import covers, spent_event
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
+from tailguard.privacy.certificate.agreement import check_agreement
 from tailguard.privacy.certificate.html import certificate_html
 from tailguard.privacy.certificate.text import COMPOSITION, certificate_text
+from tailguard.privacy.certificate.unproven import unproven
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -33,7 +37,7 @@ from tailguard.privacy.events import (
     event_from_dict,
 )
 from tailguard.privacy.events.flat_events import flatten
-from tailguard.privacy.guarantees import GDP, Guarantee, Unprotected, guarantee_from_dict
+from tailguard.privacy.guarantees import GDP, Guarantee, guarantee_from_dict
 from tailguard.version import __version__
 
 Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: NOT PRIVATE"]
@@ -41,7 +45,8 @@ Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: N
 KEY = "tailguard_certificate"
 """The key that says what the record is; its value is the version of the format."""
 VERSION = 1
-"""A change of meaning takes a new number."""
+"""A change of meaning, of words or of how totals are worked out takes a new number, since what is
+read is compared with what is worked out."""
 
 # Totals are rounded by less than this share of them; a smaller difference is no unused budget.
 ROUNDING_MARGIN = 1e-9
@@ -81,7 +86,7 @@ class Certificate:
 
     *Edge cases.* In mode ``"simulation: NOT PRIVATE"`` the totals say what a private run would
     cost; the run itself promises nothing. Nor does one in mode ``"reproduction: NOT PRIVATE"``,
-    whose noise is a paper's and keeps no promise.
+    whose noise is a paper's and costs more than the guarantee.
 
     Attributes
     ----------
@@ -142,6 +147,7 @@ class Certificate:
         books: Books,
         n_rows: int,
         private: bool,
+        unprotected: bool = False,
         assumptions_for_accuracy: tuple[str, ...] = (),
         unused_stages: tuple[str, ...] = (),
         sampler_distance: Distance = EXACT,
@@ -156,7 +162,7 @@ class Certificate:
             releases=tuple(books.releases),
             assumptions_for_accuracy=tuple(assumptions_for_accuracy),
             unused_stages=tuple(unused_stages),
-            mode=_mode(guarantee, private=private),
+            mode=_mode(private=private, unprotected=unprotected),
             sampler_distance=sampler_distance,
             ledger_entries=ledger_entries,
             charged=charged,
@@ -199,7 +205,7 @@ class Certificate:
         return {
             KEY: VERSION,
             "mode": self.mode,
-            "promise": self.guarantee.describe(),
+            "promise": self._promise(),
             "guarantee": self.guarantee.to_dict(),
             "neighbours": NEIGHBOURS,
             "n_rows": self.n_rows,
@@ -222,9 +228,11 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
-        """Read the facts back; totals are recomputed, never read.
+        """Read the facts back, and refuse data that states what does not follow from them.
 
-        What cannot be written again is refused, and releases that books would have refused.
+        Totals are recomputed. Refused are totals, words and remarks that differ from what the parts
+        give, a plan that costs more than the promise, releases that the plan does not cover, and
+        what cannot be written again. What no file alone can prove ``unproven`` lists in words.
         """
         try:
             check_version("certificate", data.get(KEY), newest=VERSION)
@@ -254,6 +262,8 @@ class Certificate:
                     "certificate must plan for all that was released; its releases cost more than "
                     "was planned."
                 )
+            with np.errstate(all="ignore"):  # of numbers that no run has
+                check_agreement(data, found)
             found.to_json()
             found.to_text()
             return found
@@ -270,10 +280,19 @@ class Certificate:
     def from_json(cls, text: str) -> "Certificate":
         """Read what ``to_json`` returns."""
         try:
-            data = json.loads(text)
+            data = read_json(text)
+        except InputError:
+            raise
         except (TypeError, ValueError, RecursionError):
             raise InputError("certificate must be JSON, as to_json writes it.") from None
         return cls.from_dict(data)
+
+    def unproven(self, settled: bool | None = None) -> tuple[str, ...]:
+        """Say what it states and its file cannot prove; ``settled`` says what a ledger adds.
+
+        That is None where there is no ledger, else whether the ledger lists the run's releases.
+        """
+        return unproven(self, settled)
 
     def to_text(self) -> str:
         """Return it as a page of plain text."""
@@ -292,6 +311,17 @@ class Certificate:
             return {}
         return {"charged": self.charged.to_dict(), "counted": self.counted.to_dict()}
 
+    @property
+    def _unprotected(self) -> bool:
+        """Whether it is of printed noise that breaks its promise."""
+        return self.mode == "reproduction: NOT PRIVATE"
+
+    def _promise(self) -> str:
+        """Say what is promised: nothing, where printed noise does not keep the guarantee."""
+        asked = self.guarantee.describe()
+        reproduced = f"none: this reproduces noise that does not keep {asked}"
+        return reproduced if self._unprotected else asked
+
     def _composition(self) -> str:
         """Say by which rules the events were added up."""
         kinds, accountant = flatten(self.planned).kinds, self.total.accountant
@@ -304,7 +334,7 @@ class Certificate:
     def _sampler(self) -> str:
         """Say how far the noise is from the ideal, and where that is charged."""
         charged = "both are charged inside epsilon and delta"
-        if isinstance(self.guarantee, Unprotected):
+        if self._unprotected:
             charged = "nothing is promised"
         elif self.guarantee.delta is None:
             charged = "the promise holds up to these"
@@ -332,8 +362,26 @@ def _lessened(certificate: Certificate) -> bool:
     return within and covers(charged, certificate.releases)
 
 
-def _mode(guarantee: Guarantee, *, private: bool) -> Mode:
-    """Say whether anything is promised; noise that a reader can predict comes first."""
-    if not private:
-        return "simulation: NOT PRIVATE"
-    return "reproduction: NOT PRIVATE" if isinstance(guarantee, Unprotected) else "private"
+def _mode(*, private: bool, unprotected: bool) -> Mode:
+    """Say whether anything is promised; printed noise that breaks its promise comes first."""
+    if unprotected:
+        return "reproduction: NOT PRIVATE"
+    return "private" if private else "simulation: NOT PRIVATE"
+
+
+def read_json(text: str) -> Any:
+    """Read JSON in which no key comes twice: a person might see the other one.
+
+    Examples
+    --------
+    >>> read_json('{"epsilon": 1.0}')
+    {'epsilon': 1.0}
+    """
+    return json.loads(text, object_pairs_hook=_without_repeats)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise InputError("certificate must hold what to_dict wrote; a key comes twice.")
+    return content

@@ -7,6 +7,7 @@ from operator import itemgetter
 from textwrap import wrap
 from typing import Any
 
+from tailguard.names.printable import printable, printable_lines
 from tailguard.privacy.books.entries import LedgerEntry
 
 COMPOSITION = {
@@ -47,7 +48,7 @@ def certificate_text(data: Mapping[str, Any]) -> str:
     Privacy certificate
     """
     parts = (_head(data), _releases_lines(data["releases"]), _remarks(data["remarks"]))
-    return "\n".join([*chain(*parts), *_assumptions(data)])
+    return printable_lines("\n".join([*chain(*parts), *_assumptions(data)]))
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,8 @@ def printed_releases(releases: list[dict[str, Any]]) -> list[PrintedRelease]:
         PrintedRelease(
             _shown_or_hidden(r["sensitivity"]),
             _shown_or_hidden(r["noise_std"]),
-            _release_name(r),
-            _how(r),
+            printable(_release_name(r)),
+            printable(_how(r)),
         )
         for r in releases
     ]

@@ -13,8 +13,8 @@ S never is. Such a release is concentrated; it is neither pure nor Gaussian DP.
     ``2 rho = 0.75 shift**2 + 1.14 smoothness**2``, for both up to 2: evaluated on a grid of
     smoothnesses, shifts and Renyi orders, where no divergence exceeds 0.998 of it; not proved. The
     constants lie 0.4 and 0.3 % above the suprema for a pure shift and a pure change of scale.
-``"paper"``
-    Noise on a scale that is not smooth: no finite cost holds.
+``"printed"``
+    Marks noise as a paper prints it, on a scale that is not smooth: no finite cost holds.
 
 Proof. Roots of rho add up along a chain of laws, so a shift and a change of scale may be looked at
 apart. *Shift.* With ``z = sinh(y)`` the slope of the log-density in z is at most
@@ -54,9 +54,11 @@ ARSINH_BASIS: Mapping[str, str] = {
     "tight": "proved in real arithmetic",
     "published": "proved in real arithmetic",
     "numerical": "numerically certified in real arithmetic, not proved",
-    "paper": "infinite: the scale is not smooth and nothing is promised",
+    "printed": "infinite: the scale is not smooth and nothing is promised",
 }
 """What the stated cost rests on, for each calibration."""
+PROVED = ("tight", "numerical", "published")
+"""Those whose cost is known: which a query may have."""
 
 # The numerical statement was evaluated up to here.
 LARGEST_CERTIFIED = 2.0
@@ -157,7 +159,7 @@ def arsinh_event(parameters: Mapping[str, Any]) -> Event:
     """
     calibration = check_choice("calibration", str(parameters.get("calibration")), ARSINH_BASIS)
     n_numbers = check_integer("coordinates", parameters.get("coordinates"), minimum=1)
-    if calibration == "paper":
+    if calibration == "printed":
         return Unbounded()
     rho = arsinh_rho(
         check_positive("smoothness", parameters.get("smoothness")),

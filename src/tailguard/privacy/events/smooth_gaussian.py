@@ -14,7 +14,7 @@ the largest change is the worst one. ``"tight"`` and ``"published"`` rest on thi
 ``"numerical"`` rests on the exact delta of pairs of laws, which is smaller; that the worst pair is
 among those that are evaluated is not proved
 (:mod:`tailguard.privacy.events.smooth_gaussian_exact`).
-``"paper"`` is noise on a scale that is not smooth: no finite cost holds.
+``"printed"`` marks noise on a scale that is not smooth: no finite cost holds.
 
 Reference
 ---------
@@ -41,7 +41,7 @@ from tailguard.checks import (
     check_positive,
 )
 from tailguard.privacy.events import Approximate, Event, Unbounded
-from tailguard.privacy.events.arsinh import ARSINH_BASIS
+from tailguard.privacy.events.arsinh import ARSINH_BASIS, PROVED
 from tailguard.privacy.events.smooth_gaussian_exact import (
     LARGEST_EPSILON,
     LARGEST_SIZE,
@@ -108,12 +108,12 @@ def smooth_gaussian_constants(
 ) -> tuple[float, float]:
     """Smoothness and shift of a vector of ``size`` numbers that is (epsilon, delta)-DP.
 
-    ``"published"`` and ``"paper"`` are the printed constants, ``"tight"`` the same two times the
+    ``"published"`` are the printed constants, ``"tight"`` the same two times the
     largest factor that the bound allows, and ``"numerical"`` the largest that exact pairs do.
 
     *Guarantee.* ``delta_of_smooth_gaussian(*constants, size, epsilon) <= delta`` for ``"tight"``;
     the exact delta is certified, and not proved, for ``"numerical"``; what ``"published"`` costs is
-    recomputed, and is less than epsilon; ``"paper"`` promises nothing.
+    recomputed, and is less than epsilon.
 
     *Edge cases.* ``"numerical"`` is refused beyond the range in which it is certified.
 
@@ -129,11 +129,11 @@ def smooth_gaussian_constants(
     >>> round(smooth_gaussian_constants(1.0, 1e-5, 2, "numerical")[0] / printed[0], 3)
     2.421
     """
-    check_choice("calibration", calibration, (*ARSINH_BASIS,))
+    check_choice("calibration", calibration, PROVED)
     nats = math.log(2.0 / check_open_unit("delta", delta))
     smoothness = check_positive("epsilon", epsilon) / (4.0 * (size + nats))
     shift = epsilon / (5.0 * math.sqrt(2.0 * nats))
-    if calibration in {"published", "paper"}:
+    if calibration == "published":
         return smoothness, shift
     if calibration == "numerical" and not (epsilon <= LARGEST_EPSILON and size <= LARGEST_SIZE):
         raise InputError(
@@ -172,7 +172,7 @@ def smooth_gaussian_event(parameters: Mapping[str, Any]) -> Event:
     shift = check_positive("shift", parameters.get("shift"))
     size = check_integer("coordinates", parameters.get("coordinates"), minimum=1)
     delta = check_open_unit("delta", parameters.get("delta"))
-    if calibration == "paper":
+    if calibration == "printed":
         return Unbounded()
     bound = _bound(calibration)
     return Approximate(_smallest_epsilon(bound, smoothness, shift, size, delta), delta)

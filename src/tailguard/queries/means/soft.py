@@ -11,14 +11,10 @@ is used here. The noise printed in the latter takes psi to be at most ``1 / sqrt
 only for a smoothing of at most 1.3233.
 """
 
-import math
 from dataclasses import dataclass
 
-from tailguard.checks import check_open_unit, check_positive
 from tailguard.kernels.coordinates import CoordinateBound
-from tailguard.losses.base import Loss
 from tailguard.queries.means.coordinate_mean import CoordinateMean
-from tailguard.queries.units import Units
 
 
 @dataclass(frozen=True)
@@ -70,32 +66,6 @@ class SoftMean(CoordinateMean):
 
     def __post_init__(self) -> None:
         CoordinateBound("soft", self.scale, self.smoothing)
-
-    @classmethod
-    def wang2020(
-        cls,
-        loss: Loss | None,
-        units: Units,
-        *,
-        n_rows: int,
-        moment_bound: float,
-        failure_probability: float,
-    ) -> "SoftMean":
-        """Scale and smoothing of Wang and others, for second raw moments up to ``moment_bound``.
-
-        ``scale = sqrt(n moment_bound / (2 L))`` and ``smoothing = L``, where ``L`` is
-        ``log(1 / failure_probability)``: Lemma 3 and Algorithm 4, line 1.
-        """
-        nats = -math.log(check_open_unit("failure_probability", failure_probability))
-        scale = math.sqrt(n_rows * check_positive("moment_bound", moment_bound) / (2.0 * nats))
-        return cls(loss, units, scale, nats)
-
-    @classmethod
-    def kamath2022(
-        cls, loss: Loss | None, units: Units, *, threshold: float, noise_variance: float = 1.0
-    ) -> "SoftMean":
-        """Parameters of Kamath, Liu and Zhang: their tau, and the variance of their smoothing."""
-        return cls(loss, units, threshold, 1.0 / check_positive("noise_variance", noise_variance))
 
     @property
     def bound(self) -> CoordinateBound:

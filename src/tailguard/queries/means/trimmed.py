@@ -47,7 +47,7 @@ from tailguard.losses.base import Loss
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.events import Event, ZeroConcentrated
 from tailguard.privacy.events.arsinh import (
-    ARSINH_BASIS,
+    PROVED,
     arsinh_rho,
     arsinh_shift,
     arsinh_smoothness,
@@ -60,11 +60,20 @@ from tailguard.rows.base import Rows
 
 # Larger entries count as these, so that no difference or sum of them overflows.
 LARGEST_ENTRY = 1e150
-# One in so many values at either end: the 5 percent of the paper's experiments, which its printed
-# constants do not determine.
-PRINTED_TRIMMING = 20
 # Without a better word of the user, data are expected to spread over a thousandth of the range.
 USUAL_RESOLUTION = 1e-3
+
+
+def published_constants(rho: float) -> tuple[float, float]:
+    """Return smoothness and shift of one coordinate as the paper has them.
+
+    Examples
+    --------
+    >>> published_constants(0.5)
+    (0.0625, 0.25)
+    """
+    epsilon = math.sqrt(2.0 * rho)
+    return epsilon**2 / 16.0, epsilon / 4.0
 
 
 def trimmed_mean(ordered: FloatArray, n_trimmed: int, low: float, high: float) -> float:
@@ -129,7 +138,7 @@ class TrimmedMean(SmoothQuery):
         A public range in which the means lie, in these units.
     n_trimmed
         How many values are left out at either end. None takes the smoothness that
-        ``smoothness_share`` allows and as many as it needs; of ``"paper"``, one in 20.
+        ``smoothness_share`` allows and as many as it needs.
     smoothness_share
         The part of the budget for the smoothness; what is left goes to the noise. A larger part
         needs fewer trimmed records. Not used where ``n_trimmed`` is given.
@@ -142,15 +151,12 @@ class TrimmedMean(SmoothQuery):
         ``"tight"``: proved, and solved for the noise. ``"numerical"``: a smaller stated
         cost, certified numerically and not proved, which buys fewer trimmed records and less
         noise. ``"published"``: the constants of the paper,
-        ``t = epsilon**2 / 16`` and ``s = epsilon / 4`` with ``rho = epsilon**2 / 2``. ``"paper"``:
-        these, and the paper's scale, which gives no privacy.
-    unsafe_reproduction
-        Must be True for ``"paper"``.
+        ``t = epsilon**2 / 16`` and ``s = epsilon / 4`` with ``rho = epsilon**2 / 2``.
 
     Guarantee
     ---------
     ``calibrate_event(...).event`` under replace-one neighbours: zCDP, proved in real arithmetic,
-    with a numerical certificate for ``"numerical"`` and none at all for ``"paper"``.
+    with a numerical certificate for ``"numerical"``.
 
     Edge cases
     ----------
@@ -179,7 +185,6 @@ class TrimmedMean(SmoothQuery):
     resolution: float | None = None
     exact: bool = False
     calibration: str = "tight"
-    unsafe_reproduction: bool = False
 
     name = "trimmed mean"
 
@@ -189,12 +194,7 @@ class TrimmedMean(SmoothQuery):
         return {"low": -reach, "high": reach, "n_trimmed": 100}
 
     def __post_init__(self) -> None:
-        check_choice("calibration", self.calibration, (*ARSINH_BASIS,))
-        if self.calibration == "paper" and not self.unsafe_reproduction:
-            raise InputError(
-                "calibration='paper' gives no privacy for the trimmed mean, as its scale is not "
-                "smooth; pass unsafe_reproduction=True to reproduce it, or another calibration."
-            )
+        check_choice("calibration", self.calibration, PROVED)
         if not check_finite("low", self.low) < check_finite("high", self.high):
             raise InputError(f"high must be above low = {self.low!r}; got {self.high!r}.")
         if not 1e-100 <= max(abs(self.low), abs(self.high)) <= 1e100:
@@ -224,21 +224,15 @@ class TrimmedMean(SmoothQuery):
             shift=shift,
             calibration=self.calibration,
             value_limit=max(abs(self.low), abs(self.high)),
-            scale_ceiling=self._largest_scale * (1.0 + FLOAT_MARGIN),
+            scale_ceiling=self.width * (1.0 + FLOAT_MARGIN),  # no smooth scale is larger
             facts={"n_trimmed": self._trimming(n_rows, smoothness)},
         )
 
-    @property
-    def _largest_scale(self) -> float:
-        """The width, which no smooth scale exceeds; the paper's has no limit."""
-        return 2.0 * LARGEST_ENTRY if self.calibration == "paper" else self.width
-
     def _constants(self, n_rows: int, rho: float) -> tuple[float, float]:
         """Return smoothness and shift of one coordinate."""
-        if self.calibration in {"published", "paper"}:
-            epsilon = math.sqrt(2.0 * rho)
-            constants = epsilon**2 / 16.0, epsilon / 4.0
-            if self.calibration == "published" and arsinh_rho(*constants) > rho:
+        if self.calibration == "published":
+            constants = published_constants(rho)
+            if arsinh_rho(*constants) > rho:
                 raise InputError(
                     "calibration='published' must have a rho of at most 41 per coordinate, where "
                     f"its constants are proved; got {rho:.3g}."
@@ -255,12 +249,13 @@ class TrimmedMean(SmoothQuery):
         resolution = self.resolution or USUAL_RESOLUTION * self.width
         return max(1.0, math.log(n_rows * self.width / resolution))
 
+    def _trimming_needed(self, n_rows: int, smoothness: float) -> int:
+        """Return how many values the smoothness asks to leave out at either end."""
+        return math.ceil(self._decay_needed(n_rows) / smoothness)
+
     def _trimming(self, n_rows: int, smoothness: float) -> int:
         """Return how many values to leave out at either end; refuse if too few would be left."""
-        needed = math.ceil(self._decay_needed(n_rows) / smoothness)
-        if self.calibration == "paper":
-            needed = max(1, n_rows // PRINTED_TRIMMING)
-        n_trimmed = self.n_trimmed or needed
+        n_trimmed = self.n_trimmed or self._trimming_needed(n_rows, smoothness)
         if n_rows <= 2 * n_trimmed and self.n_trimmed:
             raise InputError(
                 f"n_trimmed must be below half of n_rows = {n_rows}; got {self.n_trimmed}."
@@ -292,15 +287,8 @@ class TrimmedMean(SmoothQuery):
     ) -> tuple[float, float]:
         """Return trimmed mean and scale of one coordinate's sorted values."""
         value = trimmed_mean(ordered, n_trimmed, self.low, self.high)
-        if self.calibration == "paper":
-            return value, self._printed_scale(ordered, n_trimmed, calibration.smoothness)
         scale = trimmed_scale(ordered, n_trimmed, self.width, calibration.decay, exact=self.exact)
         return value, scale
-
-    def _printed_scale(self, ordered: FloatArray, n_trimmed: int, smoothness: float) -> float:
-        """Return the scale that Algorithm 2 prints, which is not smooth."""
-        spread = float(ordered[-1] - ordered[0]) / (ordered.size - 2 * n_trimmed)
-        return max(spread, math.exp(-n_trimmed * smoothness) * self.width)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the scale, beside those of the calibration."""

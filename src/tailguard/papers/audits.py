@@ -1,0 +1,27 @@
+"""Audits of the papers' solvers, each on one record that says anything: rows of the quick audit.
+
+Reference
+---------
+Kairouz, Oh and Viswanath 2015 (what errors of an attack say of a guarantee).
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from tailguard.audit.cases import ThresholdCase
+from tailguard.audit.of_runs import lonely_case
+from tailguard.papers import solvers
+
+KINDS = (
+    solvers.DoublingAccelerated,
+    solvers.DoublingLocalised,
+    solvers.DpSgd,
+    solvers.Localised,
+    solvers.PermutedAccelerated,
+    solvers.ShrinkingLocalised,
+)
+CASES: dict[str, Callable[[], ThresholdCase]] = {
+    f"solver {kind.name}": partial(lonely_case, kind.name, kind(**kind.example.shown or {}))
+    for kind in KINDS
+}
+"""By the names of their rows."""

@@ -1,0 +1,251 @@
+"""Methods to compare with: NON-PRIVATE ones, and the papers' private competitor DP-SGD.
+
+What :func:`robust_mean` and :func:`robust_gradient_descent` return must not be published as
+private. :class:`DpSgd` is private, and runs through the gate as every solver does.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import (
+    InputError,
+    check_boolean,
+    check_integer,
+    check_methods,
+    check_open_unit,
+    check_positive,
+    shown,
+)
+from tailguard.kernels.soft_truncation import soft_truncation
+from tailguard.losses.base import Loss
+from tailguard.losses.registry import check_known
+from tailguard.noise.partition import random_partition
+from tailguard.noise.sources import make_source
+from tailguard.papers.solvers.dp_sgd import DpSgd, sampled_noise_over_sensitivity
+from tailguard.quiet import quietly
+from tailguard.sets.base import ConstraintSet, check_set
+from tailguard.sets.whole_space import WholeSpace
+from tailguard.tables import to_matrix, to_matrix_or_vector, to_vector
+
+__all__ = [
+    "DpSgd",
+    "NonPrivateFit",
+    "robust_gradient_descent",
+    "robust_mean",
+    "sampled_noise_over_sensitivity",
+]
+
+
+def robust_mean(
+    X: Any, *, moment_bound: float | None = None, failure_probability: float = 0.05
+) -> FloatArray | float:
+    """Mean of every column under smoothed soft truncation. NON-PRIVATE: for comparison only.
+
+    With ``L = log(1 / failure_probability)``, ``scale = sqrt(n moment_bound / (2 L))`` and
+    smoothing ``sqrt(2 L)``, which has the least error bound, it is ``scale`` times the mean of
+    ``psi(x / scale)``.
+
+    Parameters
+    ----------
+    X
+        Numeric columns, or one vector.
+    moment_bound
+        A bound on the second raw moment of every column; by default that of the data, column by
+        column.
+    failure_probability
+        With a chance of at least one minus twice this, the error is below
+        ``(1 + 1 / sqrt(2 L)) sqrt(2 L moment_bound / n)``.
+
+    Guarantee
+    ---------
+    None: it reads the records and adds no noise.
+
+    Edge cases
+    ----------
+    A record with a missing or infinite value counts as zero.
+
+    Reference
+    ---------
+    Catoni and Giulini 2017; Holland 2019; Wang, Xiao, Devadas and Xu 2020, equations (5) to (11).
+
+    Examples
+    --------
+    >>> x = np.concatenate([np.linspace(-1.0, 1.0, 999), [1e9]])
+    >>> bool(abs(robust_mean(x, moment_bound=1.0)) < 0.05)
+    True
+    """
+    if not 0.0 < check_open_unit("failure_probability", failure_probability) <= 0.5:
+        raise InputError(
+            "failure_probability must be a number above 0 and at most 0.5; "
+            f"got {shown(failure_probability)}."
+        )
+    values, single = to_matrix_or_vector(X)
+    values = values.astype(np.float64)
+    if not values.size:
+        raise InputError(f"X must have at least one row and one column; got {values.shape}.")
+    valid = np.isfinite(values).all(axis=1, keepdims=True)
+    values = np.where(valid, values, 0.0)
+    nats = -math.log(failure_probability)
+    if moment_bound is None:
+        bounds = np.maximum((values**2).mean(axis=0), np.finfo(np.float64).tiny)
+    else:
+        bounds = np.full(values.shape[1], check_positive("moment_bound", moment_bound))
+    scale = np.sqrt(len(values) * bounds / (2.0 * nats))
+    found: FloatArray = scale * soft_truncation(values / scale, math.sqrt(2.0 * nats)).mean(axis=0)
+    return float(found[0]) if single else found
+
+
+@dataclass(frozen=True, eq=False)
+class NonPrivateFit:
+    """Coefficients of a fit WITHOUT privacy, and the points on the way, one a row.
+
+    Examples
+    --------
+    >>> NonPrivateFit(np.zeros(2), 0.0, np.zeros((1, 2))).private
+    False
+    """
+
+    coef: FloatArray
+    intercept: float
+    trace: FloatArray
+    private: ClassVar[bool] = False
+
+
+def robust_gradient_descent(
+    loss: Loss,
+    X: Any,
+    y: Any,
+    *,
+    n_steps: int = 100,
+    step_size: float = 0.1,
+    batch_rows: int | None = None,
+    moment_bound: float | None = None,
+    failure_probability: float = 0.01,
+    constraint: ConstraintSet | None = None,
+    intercept: bool = False,
+    random_state: int | None = None,
+) -> NonPrivateFit:
+    """Descent on softly truncated means of gradients. NON-PRIVATE: for comparison only.
+
+    Parameters
+    ----------
+    loss
+        One of the losses of a score of ``tg.losses``.
+    X, y
+        Numeric columns and the target.
+    n_steps, step_size
+        How many steps, and how long.
+    batch_rows
+        With a number, the stochastic form: random batches of so many records, steps that shrink
+        with the root of their number, and the average of the points; else all records at every
+        step, and the last point.
+    moment_bound
+        On the second raw moment of every coordinate of the gradient; by default that of the data.
+    failure_probability
+        Sets smoothing ``L = log(1 / failure_probability)`` and the scale
+        ``sqrt(n moment_bound / (2 L))``.
+    constraint
+        A convex set; none by default.
+    intercept
+        Whether a constant coordinate is added.
+    random_state
+        A seed for the batches.
+
+    Guarantee
+    ---------
+    None: it reads the records and adds no noise.
+
+    Edge cases
+    ----------
+    A record with a missing or infinite value, or with a target that the loss does not take, has a
+    gradient of zero and stays counted.
+
+    Reference
+    ---------
+    Holland 2019; Wang, Xiao, Devadas and Xu 2020, Algorithm 4 without its noise.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.linspace(-1.0, 1.0, 999)[:, None]
+    >>> y = np.append(2.0 * X[1:, 0], 1e9)
+    >>> options = {"moment_bound": 1.0, "step_size": 1.0}
+    >>> robust_gradient_descent(tg.losses.Squared(), X, y, **options).coef.round(1)
+    array([2.])
+    """
+    check_known(loss)
+    check_methods("loss", loss, ("slope", "valid_target"), "a loss of a score of tg.losses")
+    check_integer("n_steps", n_steps, minimum=1)
+    check_positive("step_size", step_size)
+    check_open_unit("failure_probability", failure_probability)
+    if moment_bound is not None:
+        check_positive("moment_bound", moment_bound)
+    design, target = _records(loss, X, y, check_boolean("intercept", intercept))
+    batches = _batches(len(design), batch_rows, n_steps, random_state)
+    allowed = WholeSpace() if constraint is None else check_set("constraint", constraint)
+    point = allowed.project(np.zeros(design.shape[1]))
+    points = np.empty((n_steps, design.shape[1]))
+    for step, batch in enumerate(batches):
+        rows = slice(None) if batch is None else batch
+        gradient = _robust_gradient(
+            loss, design[rows], target[rows], point, moment_bound, -math.log(failure_probability)
+        )
+        length = step_size / (1.0 if batch is None else math.sqrt(step + 1.0))
+        point = allowed.project(point - length * gradient)
+        points[step] = point
+    weights = allowed.project(points.mean(axis=0)) if batch_rows else point
+    cut = len(weights) - int(intercept)
+    return NonPrivateFit(weights[:cut], float(weights[cut:].sum()), points)
+
+
+def _records(loss: Loss, X: Any, y: Any, intercept: bool) -> tuple[FloatArray, FloatArray]:
+    """Return rows and targets, those of void records all zero and marked by a NaN target."""
+    features, target = to_matrix(X).astype(np.float64), to_vector(y, "y").astype(np.float64)
+    if len(features) != len(target) or not features.size:
+        raise InputError(
+            f"X and y must have as many rows, and at least one; got {features.shape} and "
+            f"{target.shape}."
+        )
+    with quietly():
+        valid = np.isfinite(features).all(axis=1) & np.isfinite(target) & loss.valid_target(target)
+    design = np.column_stack([features, np.ones(len(features))]) if intercept else features
+    return np.where(valid[:, None], design, 0.0), np.where(valid, target, np.nan)
+
+
+def _batches(
+    n_rows: int, batch_rows: int | None, n_steps: int, random_state: int | None
+) -> list[NDArray[np.int64] | None]:
+    """Return the places of every step's records; None is all of them."""
+    if batch_rows is None:
+        return [None] * n_steps
+    size = check_integer("batch_rows", batch_rows, minimum=1, maximum=n_rows)
+    source = make_source(random_state)
+    found: list[NDArray[np.int64] | None] = []
+    while len(found) < n_steps:
+        found += random_partition(n_rows, (size,) * (n_rows // size), source)
+    return found[:n_steps]
+
+
+def _robust_gradient(
+    loss: Loss,
+    design: FloatArray,
+    target: FloatArray,
+    weights: FloatArray,
+    moment_bound: float | None,
+    nats: float,
+) -> FloatArray:
+    """Return the softly truncated mean of every coordinate of the gradients."""
+    with quietly():
+        slopes = np.asarray(loss.slope(design @ weights, np.nan_to_num(target)))
+        gradients = np.where(np.isnan(target), 0.0, slopes)[:, None] * design
+        bounds = (gradients**2).mean(axis=0) if moment_bound is None else np.float64(moment_bound)
+    limits = np.finfo(np.float64)
+    bounds = np.clip(bounds, limits.tiny, limits.max / len(design))
+    scale = np.sqrt(len(design) * bounds / (2.0 * nats))
+    mean: FloatArray = scale * soft_truncation(gradients / scale, nats).mean(axis=0)
+    return mean

@@ -1,0 +1,224 @@
+"""Laws that no private algorithm can tell apart: the hard instances behind the lower bounds.
+
+A function a theorem; each returns one law a word of a packing. An algorithm's error on the worst of
+them cannot fall below the lower bound by more than constants. Corrected where the papers' constants
+prove nothing or break their own assumptions.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
+from tailguard.datasets.dataset import check_rows
+from tailguard.papers.instances.hard_laws import GaussianLaw, SpikeLaw, check_moment_order, spike
+from tailguard.papers.instances.packings import constant_weight_words, sparse_words
+
+# At chances with this factor the private term of Fano's inequality is positive; with the papers' 1
+# it is negative.
+CHANCE_FACTOR = 0.25
+
+
+def zcdp_chance(n_rows: int, size: float, *, rho: float, factor: float = CHANCE_FACTOR) -> float:
+    """Chance at which rho-zCDP hides a spike: ``factor sqrt(size) / (n sqrt(rho))``, at most 1.
+
+    ``size`` is the dimension, or the logarithm of the number of laws.
+
+    *Reference.* Kamath, Liu and Zhang 2022, proof of Lemma 6.3, with a factor that the paper sets
+    to 1.
+
+    Examples
+    --------
+    >>> zcdp_chance(10_000, 16, rho=1.0)
+    0.0001
+    """
+    check_rows(n_rows)
+    root = math.sqrt(check_positive("size", size) / check_positive("rho", rho))
+    return min(1.0, check_positive("factor", factor) * root / n_rows)
+
+
+def pure_chance(
+    n_rows: int, size: float, *, epsilon: float, factor: float = CHANCE_FACTOR
+) -> float:
+    """Chance at which epsilon-DP hides a spike: ``factor size / (n epsilon)``, at most 1.
+
+    *Reference.* Kamath, Liu and Zhang 2022, proof of Lemma 6.3, with a factor that the paper sets
+    to 1; Tao and others 2022 need about 0.1 for the logarithm of the number of laws.
+
+    Examples
+    --------
+    >>> pure_chance(10_000, 16, epsilon=1.0)
+    0.0004
+    """
+    check_rows(n_rows)
+    share = check_positive("size", size) / check_positive("epsilon", epsilon)
+    return min(1.0, check_positive("factor", factor) * share / n_rows)
+
+
+def hard_means(
+    n_features: int,
+    n_laws: int,
+    *,
+    chance: float,
+    moment_order: float,
+    moment_bound: float = 1.0,
+    seed: int = 0,
+) -> tuple[SpikeLaw, ...]:
+    """Spikes along words of weight ``d // 2``: hard for means, and for convex losses.
+
+    Raw moments of the coordinates are at most ``moment_bound`` and so are the central ones for
+    orders of at least 2; the means have norm ``moment_bound^(1/k) chance^(1-1/k) sqrt(d // 2)`` and
+    lie ``sqrt(2 h / d)`` of it apart, where the words are ``h`` places apart.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Lemma 6.3 and Theorem 6.4; Tao and others 2022,
+    Theorems 8 and 9, whose separation is half the norm and not twice the norm.
+
+    Examples
+    --------
+    >>> chance = zcdp_chance(1000, 64, rho=0.5)
+    >>> laws = hard_means(64, 8, chance=chance, moment_order=2.0)
+    >>> len(laws), round(laws[0].raw_moment(2.0), 12), laws[0].central_moment(2.0) < 1.0
+    (8, 1.0, True)
+    """
+    _check_chance(chance)
+    words = constant_weight_words(n_features, n_laws, seed=seed)
+    return tuple(
+        spike(word, chance=chance, order=moment_order, bound=moment_bound) for word in words
+    )
+
+
+def hard_means_sampling(
+    n_features: int, n_laws: int, *, n_rows: int, factor: float = CHANCE_FACTOR, seed: int = 0
+) -> tuple[GaussianLaw, ...]:
+    """Gaussians whose means are ``min(1, factor sqrt(d/n)) / sqrt(d)`` times a word.
+
+    Hard for every algorithm, private or not.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Lemma 6.3, its first term.
+
+    Examples
+    --------
+    >>> laws = hard_means_sampling(16, 4, n_rows=1000)
+    >>> len(laws), laws[0].mean.max().round(5)
+    (4, np.float64(0.00791))
+    """
+    check_rows(n_rows)
+    words = constant_weight_words(n_features, n_laws, seed=seed)
+    shift = min(1.0, check_positive("factor", factor) * math.sqrt(n_features / n_rows))
+    return tuple(GaussianLaw(shift / math.sqrt(n_features) * word) for word in words)
+
+
+def hard_scalar_mean(
+    *, n_rows: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
+) -> SpikeLaw:
+    """One number: a spike against zero always, at the chance that is hardest to see.
+
+    ``v / (10 (1 + v) epsilon n)`` for moments of order 1 + v.
+
+    *Reference.* Tao and others 2022, Theorem 2 and Lemma 16.
+
+    Examples
+    --------
+    >>> law = hard_scalar_mean(n_rows=1000, moment_order=2.0, epsilon=1.0)
+    >>> law.chance, law.raw_moment(2.0)
+    (5e-05, 1.0)
+    """
+    check_rows(n_rows)
+    share = 1.0 - 1.0 / check_moment_order(moment_order)
+    chance = min(1.0, share / (10.0 * check_positive("epsilon", epsilon) * n_rows))
+    _check_chance(chance)
+    return spike(np.ones(1, dtype=np.int8), chance=chance, order=moment_order, bound=moment_bound)
+
+
+def hard_sparse_means(
+    n_features: int,
+    n_nonzero: int,
+    n_laws: int,
+    *,
+    chance: float,
+    moment_order: float,
+    moment_bound: float = 1.0,
+    seed: int = 0,
+) -> tuple[SpikeLaw, ...]:
+    """Spikes along sparse words: hard for sparse means.
+
+    Natural chances have ``size = n_nonzero / 2 * log(2 (d - n_nonzero) / n_nonzero)``, the
+    logarithm of how many words there are.
+
+    *Reference.* Tao and others 2022, Theorem 11; its words are divided by sqrt(2 n_nonzero), which
+    the moments do not ask for.
+
+    Examples
+    --------
+    >>> laws = hard_sparse_means(100, 4, 6, chance=0.001, moment_order=1.5)
+    >>> len(laws), round(laws[0].raw_moment(1.5), 12)
+    (6, 1.0)
+    """
+    _check_chance(chance)
+    words = sparse_words(n_features, n_nonzero, n_laws, seed=seed)
+    return tuple(
+        spike(word, chance=chance, order=moment_order, bound=moment_bound) for word in words
+    )
+
+
+def squared_excess(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> float:
+    """Excess risk of ``point`` for the loss ``||w - x||^2 / 2``: half the squared distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> squared_excess(GaussianLaw(np.array([3.0, 4.0])), [0.0, 0.0])
+    12.5
+    """
+    return float(np.sum((_as_point(law, point) - law.mean) ** 2) / 2.0)
+
+
+def linear_excess(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> float:
+    """Excess risk of ``point`` for the loss ``-<w, x>`` on the unit ball.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> linear_excess(GaussianLaw(np.array([3.0, 4.0])), [0.6, 0.8])
+    0.0
+    """
+    return float(np.linalg.norm(law.mean) - _as_point(law, point) @ law.mean)
+
+
+def one_column_each(
+    records: NDArray[np.float64], *, seed: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Show one column alone of each record x, drawn at random: ``sqrt(d) e_j``, ``sqrt(d) x_j``.
+
+    The mean squared loss of the two is that of ``||w - x||^2 / 2``, which is no loss of one score.
+    A column depends on its own record, so that whatever is private of them is private of the
+    records: lower bounds hold for both.
+
+    Examples
+    --------
+    >>> rows, target = one_column_each(np.array([[3.0, 4.0]]), seed=0)
+    >>> rows.round(3), target.round(3)
+    (array([[0.   , 1.414]]), array([5.657]))
+    """
+    n_rows, size = records.shape
+    rng = np.random.default_rng(check_integer("seed", seed, minimum=0))
+    shown, places = rng.integers(size, size=n_rows), np.arange(n_rows)
+    rows = np.zeros((n_rows, size))
+    rows[places, shown] = math.sqrt(size)
+    return rows, math.sqrt(size) * records[places, shown]
+
+
+def _as_point(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> NDArray[np.float64]:
+    """Check that a point has the coordinates of a record."""
+    coordinates = np.asarray(point, dtype=np.float64)
+    if coordinates.shape != law.mean.shape:
+        raise InputError(f"point must have shape {law.mean.shape}; got {coordinates.shape}.")
+    return coordinates
+
+
+def _check_chance(chance: float) -> None:
+    """Refuse what is not a chance above 0."""
+    if not 0.0 < check_finite("chance", chance) <= 1.0:
+        raise InputError(f"chance must be a number above 0 and at most 1; got {shown(chance)}.")

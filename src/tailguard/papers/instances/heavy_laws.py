@@ -1,0 +1,108 @@
+"""Records with power tails that meet a moment only just: Student's t, and Pareto.
+
+Coordinates are independent, have mean 0, and a central moment of the given order of exactly 1,
+although the moment of an order a little larger is infinite. Beside them a skewed law of two points.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import integrate, special
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import check_integer
+from tailguard.datasets.dataset import check_sizes
+from tailguard.papers.instances.hard_laws import check_moment_order
+
+# How far the index of the tail lies above the order of the moment.
+MARGIN = 0.05
+
+
+@dataclass(frozen=True)
+class StudentLaw:
+    """Student's t with ``order + MARGIN`` degrees of freedom: heavy tails, symmetric."""
+
+    order: float
+
+    name = "student-t"
+
+    @property
+    def index(self) -> float:
+        """Degrees of freedom."""
+        return check_moment_order(self.order) + MARGIN
+
+    @property
+    def scale(self) -> float:
+        """What t is multiplied by, so that ``E|x_j|^order = 1``."""
+        if self.order == 2.0:
+            return math.sqrt(MARGIN / self.index)
+        order, index = self.order, self.index
+        moment = index ** (order / 2.0) * special.gamma((order + 1.0) / 2.0)
+        moment *= special.gamma((index - order) / 2.0) / special.gamma(index / 2.0)
+        return float((moment / math.sqrt(math.pi)) ** (-1.0 / order))
+
+    def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
+        """Draw records."""
+        rows: FloatArray = _generator(n_rows, n_features, seed).standard_t(
+            self.index, (n_rows, n_features)
+        )
+        rows *= self.scale
+        return rows
+
+
+@dataclass(frozen=True)
+class ParetoLaw:
+    """Pareto with tail index ``order + MARGIN``, less its mean: heavy tails, all on one side."""
+
+    order: float
+
+    name = "pareto"
+
+    @property
+    def index(self) -> float:
+        """The power by which the tail falls."""
+        return check_moment_order(self.order) + MARGIN
+
+    @property
+    def scale(self) -> float:
+        """What is multiplied by, so that ``E|x_j|^order = 1``."""
+        order, index = self.order, self.index
+        mean = index / (index - 1.0)
+        # Above the mean in closed form: the tail is too heavy for quadrature.
+        above = index * mean ** (order - index) * special.beta(order + 1.0, index - order)
+        below, _ = integrate.quad(
+            lambda x: (mean - x) ** order * index * x ** (-index - 1.0), 1.0, mean, epsabs=1e-13
+        )
+        return float((above + below) ** (-1.0 / order))
+
+    def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
+        """Draw records."""
+        rows = _generator(n_rows, n_features, seed).standard_exponential((n_rows, n_features))
+        rows /= self.index
+        np.exp(rows, out=rows)
+        rows -= self.index / (self.index - 1.0)
+        rows *= self.scale
+        return rows
+
+
+@dataclass(frozen=True)
+class TwoPointLaw:
+    """2 with chance 1/5, else -1/2: mean 0 and variance 1, bounded, and as skewed as that.
+
+    Features of a regression whose gradients then have the tails of its errors, all on one side.
+    """
+
+    name = "two-point"
+
+    def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
+        """Draw records."""
+        drawn = _generator(n_rows, n_features, seed).random((n_rows, n_features))
+        rows: FloatArray = np.where(drawn < 0.2, 2.0, -0.5)
+        return rows
+
+
+def _generator(n_rows: int, n_features: int, seed: int) -> np.random.Generator:
+    """Check the size of a sample, and start the generator of its seed."""
+    check_sizes(n_rows=n_rows, n_features=n_features)
+    return np.random.default_rng(check_integer("seed", seed, minimum=0))

@@ -1,0 +1,119 @@
+"""The private means of Kamath, Liu and Zhang (2022), tight and as printed.
+
+*Needed for privacy.* Nothing of the data.
+
+*Needed for accuracy.* Central moments of an order of at least 2 for the clamped mean, raw second
+moments for the soft one.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tailguard.checks import InputError
+from tailguard.estimators.mean import MeanResult
+from tailguard.means.base import MeanFacts
+from tailguard.means.budget import amount_of
+from tailguard.means.clamped import Clamped
+from tailguard.papers.kamath2022 import parameters
+from tailguard.papers.printed.means import PrintedLevel, mean_of_paper
+from tailguard.papers.wang2020.means import PrintedSoft
+from tailguard.privacy.guarantees import GDP, ZCDP
+
+
+@dataclass(frozen=True)
+class PrintedClamped(PrintedLevel, Clamped):
+    """The clamped median of means with the noise of Theorem 4.1, less of which would do."""
+
+    def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
+        """Return what the noise of Theorem 4.1 really spends: less than it promises."""
+        query = self.raw_query(facts.n_features, level, groups)
+        told = {"threshold": level, "failure_probability": self.failure_probability}
+        if facts.pure:
+            epsilon = amount_of(facts.budget)
+            scale = facts.into(parameters.printed_noise_scale_pure, epsilon=epsilon, **told)
+            return query.pure_sensitivity(facts.n_rows, facts.n_features).ideal / scale
+        noise_std = facts.into(parameters.printed_noise_std, rho=_stated_rho(facts), **told)
+        return query.sensitivity(facts.n_rows, facts.n_features).ideal / noise_std
+
+
+@dataclass(frozen=True)
+class PrintedZcdpSoft(PrintedSoft):
+    """The soft mean with the noise of Algorithm 4, which takes psi to be smaller than it is."""
+
+    def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
+        """Return what it really spends: more than it promises for a smoothing above 1.3233."""
+        spent = parameters.printed_soft_noise_rho(rho=_stated_rho(facts), smoothing=self.strength)
+        return math.sqrt(2.0 * spent)
+
+
+def _stated_rho(facts: MeanFacts) -> float:
+    """Return the promise in the terms in which the paper prints its noise."""
+    if not isinstance(facts.guarantee, ZCDP | GDP):
+        raise InputError(
+            "calibration='printed' needs guarantee=ZCDP(rho) here, or PureDP(epsilon) of the "
+            f"clamped mean: the paper prints its noise in them; got {facts.guarantee!r}."
+        )
+    return facts.guarantee.gaussian_mu() ** 2 / 2.0
+
+
+def clamped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+    """Estimate the mean of every column by a median of means of clamped entries.
+
+    Parameters
+    ----------
+    X
+        Numeric columns, or one vector, as for ``tg.mean``.
+    calibration
+        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="clamped")``.
+        ``"printed"``: the noise of Theorem 4.1, which is four times too much.
+    told
+        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        ``threshold``, ``n_groups``, ``ledger``.
+
+    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
+    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Algorithm 3 and Theorem 4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> told = {"threshold": 3.0, "guarantee": tg.ZCDP(0.5), "random_state": 0}
+    >>> X = np.ones(10_000)
+    >>> noise = [clamped_mean(X, calibration=x, **told).noise_std for x in ("tight", "printed")]
+    >>> round(noise[1] / noise[0])
+    4
+    """
+    return mean_of_paper(X, "clamped", PrintedClamped, calibration=calibration, **told)
+
+
+def soft_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+    """Estimate the mean of every column under smoothed soft truncation.
+
+    Parameters
+    ----------
+    X
+        Numeric columns, or one vector, as for ``tg.mean``.
+    calibration
+        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="soft")``.
+        ``"printed"``: the noise of Algorithm 4, too little for a smoothing above 1.3233.
+    told
+        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        ``threshold``, ``smoothing``, ``ledger``.
+
+    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
+    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Algorithm 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> told = {"threshold": 3.0, "guarantee": tg.ZCDP(0.5), "random_state": 0}
+    >>> soft_mean(np.ones(10_000), calibration="printed", **told).certificate.mode
+    'reproduction: NOT PRIVATE'
+    """
+    return mean_of_paper(X, "soft", PrintedZcdpSoft, calibration=calibration, **told)

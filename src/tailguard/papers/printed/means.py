@@ -1,0 +1,61 @@
+"""Private means with the noise that their papers print.
+
+Reference
+---------
+Kamath, Liu and Zhang 2022; Tao, Wu, Cheng and Wang 2022; Wang, Xiao, Devadas and Xu 2020; Zhao et
+al. 2024: ``means.py`` of each says what is printed where.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tailguard.checks import InputError, check_choice
+from tailguard.estimators.mean import MeanResult, mean
+from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan
+from tailguard.means.levels import LevelMethod
+from tailguard.means.registry import make_method, own_options
+from tailguard.papers.printed.terms import CALIBRATIONS
+from tailguard.plans.budget import Share
+from tailguard.plans.problem import Problem
+from tailguard.privacy.events import Gaussian, Laplace
+from tailguard.privacy.guarantees import Guarantee
+
+
+@dataclass(frozen=True)
+class Printed(MeanMethod):
+    """What marks a mean's plan as printed; it comes before the method that it is mixed into."""
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
+        """Plan with the printed noise, whatever it costs."""
+        return replace(super().plan(problem, guarantee), printed=True)
+
+
+@dataclass(frozen=True)
+class PrintedLevel(Printed, LevelMethod):
+    """The same for a mean that bounds records at a level, which a paper has public."""
+
+    def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
+        """Return what the printed noise really spends: a mu, or an epsilon of Laplace noise."""
+        raise TypeError(f"{type(self).__name__} must say what its paper prints.")
+
+    def spent(self, facts: MeanFacts, level: float = 0.0, groups: int = 1) -> Share:
+        """Return what a release at a public level spends."""
+        amount = self.printed_spend(facts, level, groups)
+        return Laplace(amount) if facts.pure else Gaussian(amount)
+
+    def private_plan(self, facts: MeanFacts) -> MeanPlan:
+        """Refuse: the papers have no private scale."""
+        raise InputError(
+            f"calibration='printed' needs moment= or {self.option}= with the {self.name} mean: the "
+            "paper has no private scale."
+        )
+
+
+def mean_of_paper(
+    X: Any, name: str, printed: type[MeanMethod], *, calibration: str, **told: Any
+) -> MeanResult:
+    """Estimate means by a method of ``tg.mean``, or by the same with the printed noise."""
+    check_choice("calibration", calibration, CALIBRATIONS)
+    own = {each: told.pop(each) for each in own_options(name) if each in told}
+    method = printed(**own) if calibration == "printed" else make_method(name, **own)
+    return mean(X, method=method, **told)

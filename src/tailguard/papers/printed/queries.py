@@ -1,0 +1,104 @@
+"""The printed algorithms whose noise follows a scale that is not smooth: they protect nothing.
+
+Reference
+---------
+Wang, Xiao, Devadas and Xu 2020, Algorithms 1 and 2.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.privacy.events import Event
+from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
+from tailguard.queries.means.trimmed import (
+    LARGEST_ENTRY,
+    TrimmedMean,
+    published_constants,
+    trimmed_mean,
+)
+from tailguard.queries.sample_aggregate import (
+    SampleAggregate,
+    changes_until_all,
+    first_ball,
+    least_scale,
+)
+
+# One in so many values at either end: the 5 percent of the paper's experiments, which its printed
+# constants do not determine.
+PRINTED_TRIMMING = 20
+
+
+def as_printed(public: SmoothCalibration, largest_scale: float) -> SmoothCalibration:
+    """Return a calibration whose cost is unknown, with scales up to another limit."""
+    ceiling = largest_scale * (1.0 + FLOAT_MARGIN)
+    return replace(public, calibration="printed", scale_ceiling=ceiling)
+
+
+@dataclass(frozen=True)
+class PrintedTrimmedMean(TrimmedMean):
+    """The trimmed mean with the scale of Algorithm 2, and one value in 20 left out at either end.
+
+    Guarantee
+    ---------
+    None: the scale tells one record from another.
+    """
+
+    calibration: str = "published"
+
+    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
+        """Take the printed constants; scales have no limit."""
+        public = super().calibrate_event(n_rows, n_features, event)
+        return as_printed(public, 2.0 * LARGEST_ENTRY)
+
+    def _constants(self, n_rows: int, rho: float) -> tuple[float, float]:
+        return published_constants(rho)
+
+    def _trimming_needed(self, n_rows: int, smoothness: float) -> int:
+        return max(1, n_rows // PRINTED_TRIMMING)
+
+    def _of_one(
+        self, ordered: FloatArray, n_trimmed: int, calibration: SmoothCalibration
+    ) -> tuple[float, float]:
+        value = trimmed_mean(ordered, n_trimmed, self.low, self.high)
+        spread = float(ordered[-1] - ordered[0]) / (ordered.size - 2 * n_trimmed)
+        return value, max(spread, math.exp(-n_trimmed * calibration.smoothness) * self.width)
+
+
+def printed_smooth_scale(
+    radii: FloatArray, diameter: float, smoothness: float, overlap: int = 1
+) -> float:
+    """Return the scale that the paper prints, which is not smooth and gives no privacy.
+
+    It has the mean of the ``ceil(s / 2)`` largest ``r(i, t)`` where :func:`central_scale` has an
+    order statistic, and the diameter where there is none.
+    """
+    n_points, first, n_largest = len(radii), first_ball(len(radii), overlap), math.ceil(overlap / 2)
+    scale = least_scale(n_points, diameter, smoothness, overlap)
+    for k in range(changes_until_all(n_points, overlap)):
+        column = radii[:, first + (k + 1) * overlap - 1]
+        largest = float(np.partition(column, -n_largest)[-n_largest:].mean())
+        scale = max(scale, largest * math.exp(-smoothness * k))
+    return 2.0 * scale
+
+
+@dataclass(frozen=True)
+class PrintedSampleAggregate(SampleAggregate):
+    """Sample and aggregate with the scale of Algorithm 1.
+
+    Guarantee
+    ---------
+    None: the scale tells one record from another.
+    """
+
+    calibration: str = "published"
+
+    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
+        """Take the printed constants; scales go up to twice the diameter."""
+        public = super().calibrate_event(n_rows, n_features, event)
+        return as_printed(public, 2.0 * self.diameter)
+
+    def _scale(self, radii: FloatArray, calibration: SmoothCalibration, overlap: int) -> float:
+        return printed_smooth_scale(radii, self.diameter, calibration.smoothness, overlap)

@@ -1,0 +1,153 @@
+r"""Run the experiments of the papers, and decide what they claim.
+
+Each leaves a CSV, a figure and its verdicts; claims.md has all verdicts.
+What was run is not run again. Nobody's records are involved: they are
+simulated, or public sets that --data has. --quick is a glance.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard reproduce --list
+  tailguard reproduce rates --quick
+  tailguard reproduce xu2025 --data sets --out figures
+  tailguard reproduce all --quick
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from tailguard.checks import InputError
+from tailguard.cli.arguments import destination, write_text
+from tailguard.cli.options import flag, typed
+from tailguard.cli.printing import print_wrapped
+from tailguard.papers.reproduce.catalogue import all_experiments, find_experiments
+from tailguard.papers.reproduce.experiment import Experiment, Setup
+from tailguard.papers.reproduce.figure import draw_figure
+from tailguard.papers.reproduce.report import claims_page, refusals, write_curves
+from tailguard.papers.reproduce.results import Results
+from tailguard.papers.reproduce.runner import check_data, run_experiment
+from tailguard.papers.reproduce.verdicts import Verdict, judge_claims, keep_verdicts
+
+
+def reproduce(
+    experiment: Annotated[
+        str | None,
+        typer.Argument(metavar="EXPERIMENT", help="One of --list, a paper, or all."),
+    ] = None,
+    quick: Annotated[bool, flag("--quick", "Fewer seeds and smaller sizes.")] = False,
+    data: Annotated[Path | None, typed("DIR", "Folder with public sets as Parquet.")] = None,
+    out: Annotated[Path, typed("DIR", "Where figures and figures' numbers go.")] = Path(
+        "reproduced"
+    ),
+    table: Annotated[
+        Path | None, typed("FILE.md", "The table of claims; DIR/claims.md by default.")
+    ] = None,
+    seeds: Annotated[int | None, typed("N", "Seeds, where others are wanted.", min=1)] = None,
+    jobs: Annotated[int, typed("N", "How many processes.", min=1)] = 1,
+    listed: Annotated[bool, flag("--list", "Only list what there is.")] = False,
+) -> None:
+    """Run, judge and write down."""
+    console = Console(highlight=False)
+    if listed:
+        console.print(_list_of(all_experiments()))
+        return
+    if experiment is None:
+        raise InputError("EXPERIMENT must be all, or a name that --list shows; got none.")
+    chosen, setup = find_experiments(experiment), Setup(quick, _folder(data), seeds)
+    runnable = _runnable(chosen, setup, console)
+    out.mkdir(parents=True, exist_ok=True)
+    page = destination(table or out / "claims.md", out / "claims.csv")
+    for each in runnable:
+        verdicts = _run_one(each, setup, out, jobs, console)
+        known = all_experiments()
+        kept = keep_verdicts(out / "claims.csv", verdicts, [other.name for other in known])
+        write_text(page, claims_page(kept, known, folder=out, page=page))
+    print_wrapped(console, f"Figures are in {out}, all claims in {page}.")
+
+
+def verdict_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
+    """Return the verdicts of one experiment."""
+    title = f"{experiment.name} (NON-PRIVATE simulation): {experiment.source}"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("claim", "printed noise", "tight noise"):
+        table.add_column(heading)
+    for each in verdicts:
+        table.add_row(each.claim, *each.outcomes)
+    return table
+
+
+def _run_one(
+    experiment: Experiment, setup: Setup, out: Path, jobs: int, console: Console
+) -> list[Verdict]:
+    """Run one experiment, and write and print what it found."""
+    watched = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    hidden = not watched.is_terminal
+    with Progress(
+        *columns, TimeElapsedColumn(), console=watched, transient=True, disable=hidden
+    ) as progress:
+        task = progress.add_task(experiment.name, total=None)
+        lines = run_experiment(
+            experiment,
+            setup,
+            out,
+            n_jobs=jobs,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    results = Results(point for line in lines for point in line.points)
+    write_curves(out / f"{experiment.name}.csv", results)
+    if experiment.table is not None:
+        write_text(out / f"{experiment.name}.md", experiment.table(results))
+    for sentence in refusals(lines):
+        print_wrapped(console, f"Not run: {sentence}")
+    try:
+        draw_figure(out / f"{experiment.name}.png", experiment, results)
+    except InputError as missing:  # the numbers are written without it
+        print_wrapped(console, f"No figure: {missing}")
+    verdicts = judge_claims(experiment, results, setup)
+    console.print(verdict_table(experiment, verdicts))
+    print_wrapped(
+        console,
+        "NON-PRIVATE simulation: noise follows a seed, and records are simulated or public. "
+        f"{experiment.name}: {results.seeds_told}, figures in {out / experiment.name}.csv.",
+    )
+    return verdicts
+
+
+def _folder(data: Path | None) -> Path | None:
+    """Refuse a data folder that is not there."""
+    if data is not None and not data.is_dir():
+        raise InputError(f"--data must be a folder; got {str(data)!r}.")
+    return data
+
+
+def _runnable(chosen: Sequence[Experiment], setup: Setup, console: Console) -> Sequence[Experiment]:
+    """Leave out what has no data, with a sentence; refuse if that is all that was asked for."""
+    runnable = []
+    for each in chosen:
+        try:
+            check_data(each, setup)
+        except InputError as missing:
+            if len(chosen) == 1:
+                raise
+            print_wrapped(console, f"Not run: {missing}")
+        else:
+            runnable.append(each)
+    return runnable
+
+
+def _list_of(experiments: Sequence[Experiment]) -> Table:
+    """Return the names, with what they are of and what they need."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("experiment", "source", "needs"):
+        table.add_column(heading)
+    for each in experiments:
+        table.add_row(each.name, each.source, ", ".join(each.data) or "-")
+    return table

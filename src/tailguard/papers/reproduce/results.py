@@ -1,0 +1,152 @@
+"""Measured numbers by panel, curve and noise; their summaries, and paired comparisons."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+# The usual level of an interval; docs/reproduce.md states it.
+CONFIDENCE = 0.95
+
+
+Noise = Literal["printed", "tight", "-"]  # as the paper prints it, as it need be, none of a paper
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measured number: in which panel, of which curve, noise and seed, where on the axis."""
+
+    panel: str
+    curve: str
+    noise: Noise
+    x: float
+    value: float
+    seed: int = 0  # which the runner sets
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One place of a curve over all seeds: the median, its interval, and the extremes."""
+
+    x: float
+    n_seeds: int
+    median: float
+    low: float
+    high: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, x: float, values: Iterable[float]) -> "Summary":
+        """Summarise; the interval of the median is the exact one of order statistics.
+
+        With fewer than six seeds it is the range, which covers less often.
+        """
+        ordered = np.sort(np.array(list(values), dtype=np.float64))
+        n_seeds = len(ordered)
+        # The k-th least and the k-th greatest miss the median with chance 2 P(Binomial < k).
+        k = max(int(stats.binom.ppf((1.0 - CONFIDENCE) / 2.0, n_seeds, 0.5)), 1)
+        low, high = ordered[k - 1], ordered[n_seeds - k]
+        numbers = (np.median(ordered), low, high, ordered[0], ordered[-1])
+        return cls(x, n_seeds, *(float(number) for number in numbers))
+
+
+def student_interval(
+    values: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """Student's interval of the mean; without end where there is one value.
+
+    *Reference.* Student 1908.
+    """
+    if len(values) < 2:
+        return -math.inf, math.inf
+    mean = float(np.mean(values))
+    spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    half = float(stats.t.ppf((1.0 + confidence) / 2.0, len(values) - 1)) * spread
+    return mean - half, mean + half
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One curve against another at one place, on the same seeds: the ratio of their medians."""
+
+    ratio: float
+    gaps: tuple[float, ...]
+
+    def verdict(self, n_places: int = 1) -> Literal["less", "tied", "more"]:
+        """Say where the 95 % interval of the mean paired difference lies.
+
+        To be below at all of several places is no more likely than at any one of them. To be above
+        at one of them is, and is held against a 5 % chance at all of them (Bonferroni 1936).
+        """
+        if student_interval(self.gaps)[1] < 0.0:
+            return "less"
+        wide = 1.0 - (1.0 - CONFIDENCE) / n_places
+        return "more" if student_interval(self.gaps, wide)[0] > 0.0 else "tied"
+
+
+def compare(
+    own: Mapping[int, float], other: Mapping[int, float], *, factor: float = 1.0
+) -> Comparison:
+    """Compare ``own`` with ``factor`` times ``other``, seed by seed.
+
+    Logarithms are compared, as factors are what is claimed; numbers where some are not positive.
+    """
+    seeds = sorted(own.keys() & other.keys())
+    pairs = [(own[seed], factor * other[seed]) for seed in seeds]
+    if all(value > 0.0 for pair in pairs for value in pair):
+        pairs = [(math.log(value), math.log(bar)) for value, bar in pairs]
+    gaps = tuple(value - bar for value, bar in pairs)
+    if not seeds:
+        return Comparison(math.nan, ())
+    middle = [float(np.median([each[seed] for seed in seeds])) for each in (own, other)]
+    return Comparison(middle[0] / middle[1] if middle[1] else math.inf, gaps)
+
+
+class Results:
+    """All measured numbers of an experiment."""
+
+    def __init__(self, points: Iterable[Point]) -> None:
+        self._found: dict[tuple[str, str, str], dict[float, dict[int, float]]] = {}
+        for point in points:
+            key = point.panel, point.curve, point.noise
+            self._found.setdefault(key, defaultdict(dict))[point.x][point.seed] = point.value
+
+    @property
+    def panels(self) -> tuple[str, ...]:
+        """Panels in the order in which they were measured."""
+        return tuple(dict.fromkeys(panel for panel, _, _ in self._found))
+
+    @property
+    def keys(self) -> tuple[tuple[str, str, str], ...]:
+        """Panel, curve and noise of all that was measured."""
+        return tuple(self._found)
+
+    @property
+    def n_seeds(self) -> int:
+        """How many seeds there are at the most."""
+        counts = [len(seeds) for curve in self._found.values() for seeds in curve.values()]
+        return max(counts, default=0)
+
+    @property
+    def seeds_told(self) -> str:
+        """Say how many seeds there are."""
+        return f"{self.n_seeds} seed{'' if self.n_seeds == 1 else 's'}"
+
+    def curve(self, panel: str, curve: str, noise: str) -> dict[float, dict[int, float]]:
+        """Return place -> seed -> value; of a curve without noises, whatever the noise."""
+        found = self._found.get((panel, curve, noise)) or self._found.get((panel, curve, "-"), {})
+        return {x: found[x] for x in sorted(found)}
+
+    def places(self, panel: str, curve: str, noise: str) -> tuple[float, ...]:
+        """Return where a curve was measured."""
+        return tuple(self.curve(panel, curve, noise))
+
+    def summaries(self, panel: str, curve: str, noise: str) -> list[Summary]:
+        """Summarise a curve, place by place."""
+        found = self.curve(panel, curve, noise)
+        return [Summary.of(x, values.values()) for x, values in found.items()]

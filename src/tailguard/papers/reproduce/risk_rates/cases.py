@@ -1,0 +1,367 @@
+"""Each theorem on optimisation: how it is run, and the slopes that theorem and lower bound state.
+
+Private rates depend on records and budget by their product alone, and constants are large. So the
+budgets are those at which the range of a theorem begins within some thousands of records, in many
+rows far above what anybody promises; at less, as many times more records show the same.
+
+Moments are those of every coordinate and stay as they are while columns are added, so that norms
+grow with their root. Where the steps of a theorem grow beyond use their number is held; logarithms
+are left aside.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from tailguard.moments import Moment, MomentKind
+from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
+from tailguard.papers.common.theorem import Theorem
+from tailguard.papers.reproduce.risk_rates.tasks import DIAMETER, LinearTask, SquaredTask
+from tailguard.privacy.guarantees import ZCDP
+from tailguard.solvers.oracles import make_oracle
+
+Axis = Literal["n", "d", "mu"]
+AXES: tuple[Axis, ...] = ("n", "d", "mu")
+# Sizes of the mean gradient, in parts of the largest: the worst is where the noise matches it.
+PARTS = (1.0, 0.5, 0.25, 0.125)
+QUADRATIC = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
+GROWTH = {"growth_constant": 0.5}  # the same as a growth of 2
+MOST_TRIED, SEEN = 60, 0.25  # quarters of a decade from 1000 records; of a gradient of norm 1
+SPARSE_COLUMNS = (100.0, 1000.0)  # along d, where few of them matter
+COLUMN_NORM = 2.0  # largest norm of a row of the squared task, over the root of the columns
+
+
+class Slopes(NamedTuple):
+    """Slopes of log(excess risk) in log(n), log(d) and log(mu)."""
+
+    n: float
+    d: float
+    mu: float
+
+
+@dataclass(frozen=True)
+class RiskCase:
+    """One theorem: its call, its task, its grids and its slopes, as functions of ``1 - 1/k``."""
+
+    name: str
+    call: Callable[..., Any]
+    kind: MomentKind
+    task: LinearTask | SquaredTask
+    base: tuple[int, int, float]  # records, columns, and mu
+    spans: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
+    upper: Callable[[float], Slopes]
+    lower: Callable[[float], Slopes]
+    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    first_steps: float | None = None  # at the fewest records, where the theorem has too many
+    orders: tuple[float, ...] = (2.0,)
+    doubled: bool = False  # whether the moment is of twice the order of the rate
+    row_limit: float | None = None  # over the root of the columns
+    n_groups: int | None = None  # those of the most columns, at all points
+    reached: bool = True  # within records that can be simulated
+    reason: str = ""  # why a slope is another, where it is
+
+    def span(self, axis: Axis) -> tuple[float, float]:
+        """Return where an axis begins and ends."""
+        return self.spans[AXES.index(axis)]
+
+    def theorem(self, axis: Axis, size: float, *, order: float) -> Theorem:
+        """Return the theorem with one of records, columns and mu at a size, the others at base."""
+        n_rows, n_features, mu = self.base
+        if axis == "n":
+            n_rows = round(size)
+        elif axis == "d":
+            n_features = round(size)
+        else:
+            mu = size
+        facts = dict(self.facts)
+        if self.first_steps is not None:
+            facts["n_steps"] = self._n_steps(n_rows, n_features, mu, order)
+        if self.row_limit is not None:
+            facts["row_limit"] = self.row_limit * n_features**0.5
+        power = order * (2.0 if self.doubled else 1.0)
+        norm = n_features ** (power / 2.0) if self.kind == "norm" else 1.0
+        moment = Moment(power, norm, kind=self.kind)
+        guarantee = ZCDP(mu**2 / 2.0)
+        found: Theorem = self.call(
+            n_rows, n_features, guarantee, moment=moment, diameter=DIAMETER, **facts
+        )
+        return found if self.n_groups is None else _with_groups(found, self.n_groups)
+
+    def rows_needed(self) -> float:
+        """Return from how many records, at the mu of the base, noise is a quarter of the gradient.
+
+        The noise is that of all steps together, as planned, and the gradient the largest.
+        """
+        for place in range(MOST_TRIED):
+            n_rows = 10.0 ** (3.0 + place / 4.0)
+            theorem = self.theorem("n", n_rows, order=self.orders[0])
+            error = float(theorem.noise_std) * math.sqrt(theorem.n_features / theorem.n_passes)
+            if error <= SEEN:
+                return float(n_rows)
+        return math.inf
+
+    def _n_steps(self, n_rows: int, n_features: int, mu: float, order: float) -> int:
+        """Return a fixed part of the theorem's number of steps, which goes as its rate to -2."""
+        rate = self.upper(1.0 - 1.0 / order)
+        places = (n_rows / self.spans[0][0], n_features / self.base[1], mu / self.base[2])
+        assert self.first_steps is not None
+        count = self.first_steps
+        for place, slope in zip(places, rate, strict=True):
+            count *= place ** (-2.0 * slope)
+        return max(1, round(count))
+
+
+def _with_groups(theorem: Theorem, n_groups: int) -> Theorem:
+    """Return a theorem on medians of means with another number of groups, and noise for it."""
+    solver: Any = theorem.solver
+    known = {**solver.oracle.parameters, "n_groups": n_groups}
+    oracle = make_oracle(solver.oracle.name, **known)
+    noise = theorem.noise_std * n_groups / solver.oracle.parameters["n_groups"]
+    return replace(theorem, solver=replace(solver, oracle=oracle), noise_std=noise)
+
+
+def _linear(largest: float) -> LinearTask:
+    return LinearTask(tuple(largest * part for part in PARTS))
+
+
+def _clamped(e: float) -> Slopes:
+    return Slopes(-e, 0.5 + 1.5 * e, -e)
+
+
+def _hard(e: float) -> Slopes:
+    """Kamath 6.4 and Tao 9: the error of a mean."""
+    return Slopes(-e, 0.5 + 0.5 * e, -e)
+
+
+def _squares(e: float) -> Slopes:
+    """Kamath 5.7 and 6.1, Tao 7 and 8, Xu 2 to 4 at growth 2: the squared error of a mean."""
+    return Slopes(-2.0 * e, 1.0 + e, -2.0 * e)
+
+
+def _directional(e: float) -> Slopes:
+    """Zhao 1, corrected (E51)."""
+    return Slopes(-e, 0.5 * e, -e)
+
+
+def _sparse(e: float) -> Slopes:
+    """Tao 10 and 11: a power of the logarithm of the columns, as it rises along the grid."""
+    first, last = SPARSE_COLUMNS
+    rise = math.log(math.log(last) / math.log(first)) / math.log(last / first)
+    return Slopes(-2.0 * e, 2.0 * e * rise, -2.0 * e)
+
+
+def _accelerated(e: float) -> Slopes:
+    """Xu 6 with noise over batches (E47): the root of the number of steps is lost."""
+    return Slopes(-0.75 * e, 0.375 * (1.0 + e), -0.75 * e)
+
+
+# The slopes are those of `predicted_excess(1.0)`, by the plans alone.
+WIDE_BALLS = (
+    "Along n the number of rounds divides the records, a logarithm: -0.90 by the plans, and -0.93 "
+    "from 0.6 to 50 million. Along mu a round in a ball wider than the rate leaves the power 4/3 "
+    "of the rate and not 2, and five rounds leave such balls: -0.93 by the plans at 3 million "
+    "records for mu from 0.01 to 0.1."
+)
+FULL_STEPS = (
+    "No number of records will do: steps are for the whole diameter, and the proof puts the "
+    "distance to the minimiser in its place (E65). On a square the rate is to the power 4/3 and "
+    "not 2."
+)
+
+
+def _uniform(case: RiskCase) -> RiskCase:
+    """Return a theorem with groups enough for all points at once, which is out of reach."""
+    return replace(
+        case,
+        name=f"{case.name} uniform",
+        base=(6_000, 4, 2.0),
+        spans=((2_000, 20_000), (4, 16), (1.0, 10.0)),
+        facts={"groups": "uniform", "n_steps": 200},
+        first_steps=None,
+        n_groups=None,
+        reached=False,
+    )
+
+
+# Grids: the fewest records at which the noise is within the gradient, by the plans.
+KAMATH_CONVEX = RiskCase(
+    "kamath2022 5.2",
+    kamath2022.convex,
+    "central",
+    _linear(1.0),
+    (10_000, 4, 100.0),
+    ((1_000, 10_000), (4, 16), (10.0, 100.0)),
+    _clamped,
+    _hard,
+    first_steps=25,
+    n_groups=24,
+)
+KAMATH_STRONG = RiskCase(
+    "kamath2022 5.7",
+    kamath2022.strongly_convex,
+    "central",
+    SquaredTask(),
+    (100_000, 4, 40.0),
+    ((30_000, 600_000), (4, 32), (20.0, 200.0)),
+    _squares,
+    _squares,
+    {**QUADRATIC, "n_steps": 8},
+    orders=(2.0, 3.0),
+    n_groups=26,
+)
+TAO_CONVEX = replace(
+    KAMATH_CONVEX,
+    name="tao2022 6",
+    call=tao2022.convex,
+    kind="raw",
+    base=(20_000, 4, 25.0),
+    spans=((2_000, 20_000), (4, 16), (4.0, 40.0)),
+)
+ZHAO_CLIPPED = RiskCase(
+    "zhao2024 4",
+    zhao2024.convex,
+    "directional",
+    _linear(1.0),
+    (20_000, 4, 0.2),
+    ((8_000, 80_000), (4, 16), (0.06, 0.3)),
+    _hard,
+    _directional,
+    {"smoothness": 0.5},
+    first_steps=25,
+)
+XU_LOCALISED = RiskCase(
+    "xu2025 1",
+    xu2025.localised,
+    "norm",
+    _linear(4.0),
+    (10_000, 8, 1.0),
+    ((3_000, 60_000), (4, 32), (0.3, 3.0)),
+    _hard,
+    _hard,
+    doubled=True,
+    row_limit=5.0,
+)
+XU_SHRINKING = replace(
+    XU_LOCALISED,
+    name="xu2025 2",
+    call=xu2025.tsybakov,
+    task=SquaredTask(),
+    base=(60_000, 8, 3.0),
+    # Along n the fewest records of five, six, seven and eight rounds.
+    spans=((31_000, 2_900_000), (4, 32), (0.4, 2.0)),
+    upper=_squares,
+    lower=_squares,
+    facts=GROWTH,
+    row_limit=COLUMN_NORM,
+    reason=WIDE_BALLS,
+)
+XU_ACCELERATED = RiskCase(
+    "xu2025 6",
+    xu2025.accelerated,
+    "norm",
+    _linear(4.0),
+    (30_000, 8, 2.0),
+    ((3_000, 300_000), (4, 32), (0.5, 10.0)),
+    _accelerated,
+    _hard,
+    {"smoothness": 4.0},
+)
+ROWS = (
+    KAMATH_CONVEX,
+    _uniform(KAMATH_CONVEX),
+    RiskCase(
+        "kamath2022 5.5",
+        kamath2022.soft_convex,
+        "central",
+        _linear(0.2),
+        (30_000, 8, 0.25),
+        ((10_000, 100_000), (4, 32), (0.08, 0.6)),
+        lambda e: Slopes(-0.5, 1.0, -0.25),
+        _hard,
+        {"gradient_bound": 0.2},
+    ),
+    KAMATH_STRONG,
+    TAO_CONVEX,
+    _uniform(TAO_CONVEX),
+    replace(
+        KAMATH_STRONG,
+        name="tao2022 7",
+        call=tao2022.strongly_convex,
+        kind="raw",
+        base=(50_000, 4, 20.0),
+        spans=((30_000, 600_000), (4, 32), (10.0, 200.0)),
+        orders=(2.0,),
+    ),
+    RiskCase(
+        "tao2022 10",
+        tao2022.sparse,
+        "raw",
+        SquaredTask(2),
+        (8_000, 100, 0.7),
+        ((5_000, 60_000), SPARSE_COLUMNS, (0.3, 1.5)),
+        _sparse,
+        _sparse,
+        {**QUADRATIC, "n_nonzero": 2, "n_kept": 4, "n_steps": 10},
+        orders=(2.0, 1.5),
+    ),
+    RiskCase(
+        "wang2020 7",
+        wang2020.smoothed_strongly_convex,
+        "raw",
+        SquaredTask(),
+        (60_000, 8, 0.5),
+        ((20_000, 300_000), (4, 32), (0.15, 0.9)),
+        lambda e: Slopes(-1.0, 3.0, -2.0),
+        _squares,
+        {**QUADRATIC, "n_steps": 12},
+    ),
+    RiskCase(
+        "wang2020 8",
+        wang2020.smoothed_convex,
+        "raw",
+        _linear(1.0),
+        (60_000, 8, 0.5),
+        ((6_000, 100_000), (4, 32), (0.15, 1.0)),
+        lambda e: Slopes(-1.0 / 3.0, 1.0, -2.0 / 3.0),
+        _hard,
+        {"smoothness": 4.0},
+    ),
+    ZHAO_CLIPPED,
+    replace(
+        ZHAO_CLIPPED,
+        name="zhao2024 7",
+        call=zhao2024.iterative_convex,
+        base=(20_000, 4, 1.8),
+        spans=((10_000, 67_000), (4, 16), (0.9, 6.0)),
+        facts={"smoothness": 0.5, "centre": "median", "n_groups": 10},
+        first_steps=10,
+    ),
+    XU_LOCALISED,
+    XU_SHRINKING,
+    replace(
+        XU_SHRINKING,
+        name="xu2025 3",
+        call=xu2025.unknown_growth,
+        base=(100_000, 8, 10.0),
+        spans=((100_000, 1_000_000), (4, 32), (1.0, 10.0)),
+        reason=FULL_STEPS,
+    ),
+    XU_ACCELERATED,
+    replace(
+        XU_ACCELERATED,
+        name="xu2025 7",
+        call=xu2025.accelerated_growth,
+        task=SquaredTask(),
+        base=(60_000, 8, 30.0),
+        spans=((50_000, 1_000_000), (4, 32), (7.0, 70.0)),
+        upper=lambda e: Slopes(*(2.0 * slope for slope in _accelerated(e))),
+        lower=_squares,
+        facts={"smoothness": 1.0, **GROWTH},
+        reason=FULL_STEPS,
+    ),
+)
+
+CASES = {row.name: row for row in ROWS}
+"""Theorem -> how it is measured."""

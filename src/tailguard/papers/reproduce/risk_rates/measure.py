@@ -1,0 +1,145 @@
+"""How fast the excess risk of each theorem falls, measured beside what theorem and lower bound say.
+
+Reference
+---------
+Kamath, Liu and Zhang 2022; Tao and others 2022; Wang and others 2020; Zhao and others 2024; Xu and
+others 2025: the theorems of :data:`tailguard.papers.reproduce.risk_rates.cases.CASES`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.papers.instances.heavy_laws import ParetoLaw
+from tailguard.papers.reproduce.experiment import Cell
+from tailguard.papers.reproduce.judges import NOT_RUN, Decision, Judge, Outcome
+from tailguard.papers.reproduce.results import Point, Results
+from tailguard.papers.reproduce.risk_rates.cases import AXES, CASES, Axis, RiskCase
+from tailguard.papers.reproduce.slopes import FittedSlope, slope_of
+
+UPPER, LOWER = "slope of the theorem", "slope of the lower bound"
+
+
+# Verdict of a slope, the worst first, and what is said before it.
+SLOWER: tuple[Outcome, str] = ("does not hold", "")
+UNDECIDED: tuple[Outcome, str] = ("not reached at this size", "seeds do not tell: ")
+BETTER: tuple[Outcome, str] = ("not reached at this size", "better than the theorem: ")
+AGREES: tuple[Outcome, str] = ("holds", "")
+ORDERED = (SLOWER, UNDECIDED, BETTER, AGREES)
+
+
+@dataclass(frozen=True)
+class RiskSlope:
+    """One slope that is measured: a theorem along an axis, at an order of the moment."""
+
+    case: RiskCase
+    axis: Axis
+    order: float
+    n_points: int = 4  # of a grid: a decade is short
+
+    @property
+    def panel(self) -> str:
+        """The panel that shows it."""
+        return f"{self.case.name}, along {self.axis}"
+
+    @property
+    def curve(self) -> str:
+        """Its curve in the panel."""
+        return f"k = {self.order:g}"
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """Records, columns or mu along the grid."""
+        low, high = self.case.span(self.axis)
+        places = np.geomspace(low, high, self.n_points)
+        return tuple(float(f"{x:.3g}") if self.axis == "mu" else float(round(x)) for x in places)
+
+    def predicted(self, bound: str) -> float:
+        """Return the slope of the theorem or of the lower bound."""
+        slopes = self.case.upper if bound == UPPER else self.case.lower
+        return float(getattr(slopes(1.0 - 1.0 / self.order), self.axis))
+
+
+def list_slopes(paper: str, *, quick: bool) -> list[RiskSlope]:
+    """List what is measured of a paper: every theorem and axis, and along n every order."""
+    return [
+        RiskSlope(case, axis, order, n_points=3 if quick else 4)
+        for case in CASES.values()
+        if case.name.startswith(paper) and case.reached
+        for axis in AXES
+        for order in case.orders[: None if axis == "n" and not quick else 1]
+    ]
+
+
+def risk_cells(slopes: Iterable[RiskSlope]) -> list[Cell]:
+    """Return a cell for every slope."""
+    return [_cell(slope) for slope in slopes]
+
+
+def has_risk_rate(case: RiskCase, axis: Axis) -> Judge:
+    """Judge whether the excess risk goes along an axis as the theorem says.
+
+    It holds within the tolerance of the theorem's slope, and does not where the risk falls more
+    slowly, or grows faster. Where it does better, the theorem's worst case is not reached.
+    """
+
+    def judge(results: Results, noise: str) -> Decision:
+        if not case.reached:
+            needs = f"from {case.rows_needed():.0e} records on, at mu = {case.base[2]:g}"
+            return Decision("not reached at this size", f"needs {needs}")
+        shown, verdicts = [], set()
+        for order in case.orders:
+            slope = RiskSlope(case, axis, order)
+            measured = results.curve(slope.panel, slope.curve, noise)
+            if len(measured) < 2:
+                continue
+            found, wanted = slope_of(measured), slope.predicted(UPPER)
+            verdicts.add(_verdict(found, wanted))
+            shown.append(
+                f"{found.mean:.2f} ± {found.high - found.mean:.2f} of {wanted:.2f}, lower bound "
+                f"{slope.predicted(LOWER):.2f} (k = {order:g})"
+            )
+        worst = [each for each in ORDERED if each in verdicts]
+        if not worst:
+            return NOT_RUN
+        outcome, words = worst[0]
+        if axis == "n":
+            shown.append(f"at mu = 1 from n = {case.spans[0][0] * case.base[2]:.0e}")
+        return Decision(outcome, words + "; ".join(shown))
+
+    return judge
+
+
+def _verdict(found: FittedSlope, wanted: float) -> tuple[Outcome, str]:
+    """Compare a slope with that of the theorem; where the interval holds both, nothing is said."""
+    if found.near(wanted):
+        return AGREES
+    if found.low <= wanted <= found.high:
+        return UNDECIDED
+    return SLOWER if found.mean > wanted else BETTER
+
+
+def _cell(slope: RiskSlope) -> Cell:
+    """Return the cell of a slope; both bounds are drawn through the middle of what is measured."""
+
+    def measure(seed: int) -> list[Point]:
+        case, order = slope.case, slope.order
+        law = ParetoLaw(order * (2.0 if case.doubled else 1.0))
+        theorems = [case.theorem(slope.axis, size, order=order) for size in slope.sizes]
+        risks = [case.task.excess(theorem, law, seed) for theorem in theorems]
+        places = np.log(slope.sizes)
+        found = [
+            Point(slope.panel, slope.curve, "tight", size, risk)
+            for size, risk in zip(slope.sizes, risks, strict=True)
+        ]
+        for bound in (UPPER, LOWER) if order == case.orders[0] else ():
+            heights = slope.predicted(bound) * (places - places.mean())
+            line = np.exp(heights + np.mean(np.log(risks)))
+            found += [
+                Point(slope.panel, bound, "-", size, float(height))
+                for size, height in zip(slope.sizes, line, strict=True)
+            ]
+        return found
+
+    return Cell(f"{slope.panel}, {slope.curve}", measure)

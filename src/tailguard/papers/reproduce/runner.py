@@ -1,0 +1,103 @@
+"""Runs the cells of an experiment, seeds first, and keeps a line for each of them.
+
+Seeds are the outer loop, so that a run that is cut short has all cells at equally many seeds.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from warnings import catch_warnings, simplefilter
+
+from tailguard.checks import BudgetWarning, InputError
+from tailguard.papers.reproduce.catalogue import find_experiments
+from tailguard.papers.reproduce.experiment import Cell, Experiment, Setup
+from tailguard.papers.reproduce.store import CellLine, append_lines, read_lines
+
+Progress = Callable[[int, int], object]  # of so many cells, so many are done
+
+
+def check_data(experiment: Experiment, setup: Setup) -> None:
+    """Refuse where a file that the experiment needs is not in the data folder."""
+    missing = [name for name in experiment.data if not _has(setup.data, name)]
+    if missing:
+        files = " and ".join(f"{name}.parquet" for name in missing)
+        given = "none" if setup.data is None else repr(str(setup.data))
+        raise InputError(
+            f"--data must be a folder with {files} for {experiment.name}; got {given}."
+        )
+
+
+def lines_path(folder: Path, experiment: Experiment, setup: Setup) -> Path:
+    """Return where the lines of an experiment are kept."""
+    return folder / "lines" / f"{experiment.name}{'-quick' if setup.quick else ''}.jsonl"
+
+
+def run_experiment(
+    experiment: Experiment,
+    setup: Setup,
+    folder: Path,
+    *,
+    n_jobs: int = 1,
+    progress: Progress = lambda _done, _total: None,
+) -> list[CellLine]:
+    """Run what has no line yet; return the lines of all cells and seeds."""
+    path, cells = lines_path(folder, experiment, setup), experiment.cells(setup)
+    names = {cell.name for cell in cells}
+    kept = {(line.cell, line.seed) for line in read_lines(path)}
+    wanted = [(seed, place) for seed in experiment.seeds(setup) for place in range(len(cells))]
+    missing = [each for each in wanted if (cells[each[1]].name, each[0]) not in kept]
+    progress(len(wanted) - len(missing), len(wanted))
+    for count, line in enumerate(_measured(experiment, setup, cells, missing, n_jobs), 1):
+        append_lines(path, [line])
+        progress(len(wanted) - len(missing) + count, len(wanted))
+    seeds = experiment.seeds(setup)
+    return [line for line in read_lines(path) if line.cell in names and line.seed in seeds]
+
+
+def _measured(
+    experiment: Experiment,
+    setup: Setup,
+    cells: Sequence[Cell],
+    wanted: Sequence[tuple[int, int]],
+    n_jobs: int,
+) -> Iterator[CellLine]:
+    """Measure here, or in processes, each of which finds the experiment by its name."""
+    if n_jobs == 1 or len(wanted) < 2:
+        for seed, place in wanted:
+            yield _line(cells[place], seed)
+        return
+    facts = [(experiment.name, setup, place, seed) for seed, place in wanted]
+    with ProcessPoolExecutor(min(n_jobs, len(wanted)), mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_line_by_name, facts)
+
+
+def _line(cell: Cell, seed: int) -> CellLine:
+    """Measure one cell, or keep why it was refused."""
+    start = time.process_time()
+    with catch_warnings():
+        simplefilter("ignore", BudgetWarning)  # of a delta of 1 / n, which is a paper's choice
+        try:
+            points = tuple(replace(point, seed=seed) for point in cell.measure(seed))
+            refused = None
+        except InputError as error:
+            points, refused = (), str(error)
+    return CellLine(cell.name, seed, points, refused, time.process_time() - start)
+
+
+def _line_by_name(facts: tuple[str, Setup, int, int]) -> CellLine:
+    name, setup, place, seed = facts
+    return _line(_cells(name, setup)[place], seed)
+
+
+@lru_cache(maxsize=4)
+def _cells(name: str, setup: Setup) -> Sequence[Cell]:
+    (experiment,) = (each for each in find_experiments(name) if each.name == name)
+    return experiment.cells(setup)
+
+
+def _has(folder: Path | None, name: str) -> bool:
+    return folder is not None and (folder / f"{name}.parquet").is_file()

@@ -1,0 +1,63 @@
+"""A task, and a method on it that is planned once and run for many seeds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tailguard.array_types import FloatArray
+from tailguard.engine import Solver, run
+from tailguard.gate import Gate
+from tailguard.losses.base import Loss
+from tailguard.papers.common.theorem import Theorem
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.sets.base import ConstraintSet
+from tailguard.solvers.registry import plan_for
+
+
+@dataclass(frozen=True)
+class Task:
+    """A loss on a set; ``labels`` is what a gate must be told of the target."""
+
+    name: str
+    loss: Loss
+    constraint: ConstraintSet
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PlannedFit:
+    """A solver on a task of so many records: its plan is made once, at the first run."""
+
+    task: Task
+    solver: Solver
+    n_rows: int
+    n_features: int
+    guarantee: Guarantee
+
+    @classmethod
+    def of_theorem(cls, task: Task, theorem: Theorem) -> "PlannedFit":
+        """Return a theorem's fit, of its own sizes and at its own guarantee."""
+        return cls(task, theorem, theorem.n_rows, theorem.n_features, theorem.guarantee)
+
+    @cached_property
+    def plan(self) -> tuple[Solver, Plan]:
+        """The solver and its plan; refused where the guarantee leaves no budget for it."""
+        sizes = self.n_rows, self.n_features
+        problem = Problem(self.task.loss, *sizes, constraint=self.task.constraint)
+        return plan_for(self.solver, problem, self.guarantee)
+
+    def run(self, X: FloatArray, y: FloatArray, *, seed: int) -> Solution:
+        """Run on the records with the noise of a seed: NON-PRIVATE."""
+        solver, plan = self.plan
+        told: dict[str, Any] = {"loss": self.task.loss, **self.task.labels}
+        gate = Gate.over(X, y, guarantee=self.guarantee, random_state=seed, **told)
+        return run(solver, plan, gate).solution
+
+
+def nested_seed(seed: int, n_rows: int, n_features: int) -> int:
+    """Return a seed of its own for every size, so that no sample begins with a smaller one."""
+    return (seed << 48) + (n_rows << 16) + n_features

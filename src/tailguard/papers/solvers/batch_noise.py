@@ -1,0 +1,37 @@
+"""What each of many disjoint random batches may spend, and why.
+
+Reference
+---------
+:mod:`tailguard.privacy.amplification.grouped` (Feldman, McMillan and Talwar 2021; McSherry 2009);
+Xu et al. 2025, Algorithm 6 (the printed noise).
+"""
+
+import math
+
+from tailguard.papers.printed.terms import printed_in
+from tailguard.plans.budget import BUDGET_MARGIN
+from tailguard.privacy.amplification.grouped import grouped_shuffle
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
+
+
+def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
+    """Return the mu that each of so many batches of ``n_rows`` may spend, and whether as a shuffle.
+
+    The best of three proofs: disjoint batches, a shuffle of batches, a shuffle of records. The last
+    one has never been the best (it was checked on grids), and has no line in the books: where it
+    were, the first would be taken.
+    """
+    alone = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN)
+    if not isinstance(promise, ApproxDP) or n_batches == 1:
+        return alone, False
+    best = grouped_shuffle(promise, n_groups=n_batches, group_size=n_rows)
+    if best.proof != "groups":
+        return alone, False
+    return best.mu * (1.0 - BUDGET_MARGIN), True
+
+
+def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
+    """Return the same for the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``."""
+    asked = printed_in(promise)
+    spread = math.sqrt(-n_batches * math.log(asked.delta))
+    return 2.0 * n_batches * asked.epsilon / spread, n_batches > 1

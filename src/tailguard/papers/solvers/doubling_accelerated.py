@@ -1,0 +1,134 @@
+"""Accelerated descent in phases that double, for risks that grow away from their minimum.
+
+Reference
+---------
+Xu et al. 2025, Algorithm 7 and Theorem 7. That phases cost no more than the costliest of them:
+McSherry 2009, Theorem 4.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from tailguard.checks import InputError, check_count, check_positive, require, shown
+from tailguard.gate import Gate
+from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
+from tailguard.papers.solvers.phases import doubling_sizes
+from tailguard.plans.example import SolverExample
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.sets.l1_ball import L1Ball
+from tailguard.solvers.user_units import solved_at, start_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoublingAccelerated(PermutedAccelerated):
+    """Accelerated descent in phases that double, each from where the last one ended.
+
+    For risks that grow away from their minimum like a power, with an exponent above 1.
+
+    Parameters
+    ----------
+    growth_bound
+        A number above 1 and at most the exponent. The smaller it is, the more phases there are.
+    smallest_phase
+        No phase has fewer records unless it is the only one. The other parameters are those of
+        :class:`PermutedAccelerated`; ``n_steps`` and ``clip_norm`` hold for every phase.
+    phase_steps, phase_clip_norms
+        In their place one number for each phase, of which there must be as many.
+
+    Guarantee
+    ---------
+    As for :class:`PermutedAccelerated`: phases read records of their own, each cut into secret
+    batches of its own, and each phase keeps the whole promise.
+
+    Edge cases
+    ----------
+    There is at least one phase. Whether batches count as a shuffle is decided for each phase.
+
+    Reference
+    ---------
+    Xu et al. 2025, Algorithm 7 and Theorem 7, with the momentum of Algorithm 6: the one that is
+    printed does not start at 1.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(
+    ...     tg.losses.LpLoss(4), n_rows=10_000, n_features=3, constraint=tg.sets.L1Ball(1.0)
+    ... )
+    >>> DoublingAccelerated(n_steps=20).plan(problem, tg.GDP(0.5)).settings["batch_sizes"]
+    '20 of 71; 20 of 142; 20 of 285'
+    """
+
+    growth_bound: float = 2.0
+    smallest_phase: int = 32
+    phase_steps: tuple[int, ...] | None = None
+    phase_clip_norms: tuple[float, ...] | None = None
+
+    name: ClassVar[str] = "doubling-accelerated"
+    example: ClassVar[SolverExample] = SolverExample(
+        L1Ball(1.0),
+        shown={
+            "n_steps": 1, "clip_norm": 1.0, "diameter": 1e6, "smoothness": 1.0, "growth_bound": 4.0
+        },
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        """Check the public numbers."""
+        super().__post_init__()
+        for name, check in (("phase_steps", check_count), ("phase_clip_norms", check_positive)):
+            told = getattr(self, name)
+            if not isinstance(told, tuple | list | None):
+                raise InputError(
+                    f"{name} must be a tuple of one number for each phase, or None; got "
+                    f"{shown(told)}."
+                )
+            for number in told or ():
+                check(name, number)
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Cut the records into phases, and these into batches; numbers only."""
+        n_phases = len(self.pass_sizes(problem))
+        for name in ("phase_steps", "phase_clip_norms"):
+            told = getattr(self, name)
+            require(
+                told is None or len(told) == n_phases,
+                f"{name} must be as many as there are phases, {n_phases}; got {shown(told)}.",
+            )
+        plan = super().plan(problem, guarantee)
+        clips = "; ".join(f"{each:g}" for each in self.pass_clip_norms(problem, plan.stages))
+        return replace(plan, settings={**plan.settings, "clip_norm": clips})
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Go through the phases, each on batches of records that no other phase reads."""
+        problem = plan.problem
+        point = start_of(problem, self.start)
+        phases = gate.partition("phases", sizes=self.pass_sizes(problem))
+        points = [point[None, :]]
+        for index in range(len(plan.stages)):
+            points.append(self._pass(gate, plan, index, points[-1][-1], phases[index]))
+        return solved_at(plan, points[-1][-1], np.concatenate(points[1:]))
+
+    def pass_sizes(self, problem: Problem) -> tuple[int, ...]:
+        """Return how many records each phase reads."""
+        return doubling_sizes(problem.n_rows, self.growth_bound, self.smallest_phase)
+
+    def _step_count(self, problem: Problem, index: int, mu: float) -> int:
+        if self.phase_steps is None:
+            return super()._step_count(problem, index, mu)
+        return min(self.phase_steps[index], self.pass_sizes(problem)[index])
+
+    def _clip_norm(self, problem: Problem, index: int, stage: Stage) -> float:
+        if self.phase_clip_norms is None:
+            return super()._clip_norm(problem, index, stage)
+        return self.phase_clip_norms[index]
+
+    def _stage(self, problem: Problem, promise: Guarantee, index: int, n_steps: int) -> Stage:
+        name = f"batches {index + 1}"
+        alone = super()._stage(problem, promise, index, n_steps)
+        return replace(alone, name=name, block_map=name, within=("phases", index))

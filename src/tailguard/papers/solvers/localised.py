@@ -1,0 +1,310 @@
+"""Localised descent: minimise on half of the records, release, go on from there on a quarter.
+
+Each phase reads records of its own, minimises their clipped loss with a penalty on the distance
+from the last answer, and releases the minimiser with noise. Penalties grow by four and more from
+phase to phase, so the noise shrinks as fast. Every phase may spend the whole budget.
+
+Reference
+---------
+Xu et al. 2025, Algorithms 2 and 3; Feldman, Koren and Talwar 2020, Algorithm 2 (phases). That the
+phases cost no more than one: McSherry 2009, Theorem 4.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import (
+    InputError,
+    check_open_unit,
+    check_positive,
+    require,
+    shown,
+)
+from tailguard.gate import Gate
+from tailguard.losses.base import Loss
+from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
+from tailguard.papers.solvers.gradient_facts import GradientFacts
+from tailguard.papers.solvers.phases import (
+    Phase,
+    Round,
+    halving_sizes,
+    printed_halving_sizes,
+    strengths,
+)
+from tailguard.papers.solvers.printed_schedule import PrintedSchedule, printed_terms
+from tailguard.plans.budget import usable_mu
+from tailguard.plans.example import SolverExample
+from tailguard.plans.plan import Plan
+from tailguard.plans.problem import Problem
+from tailguard.plans.solution import Solution
+from tailguard.plans.stage import Stage
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.clipped_minimiser import ClippedMinimiser
+from tailguard.queries.units import Units
+from tailguard.sets.base import ConstraintSet
+from tailguard.sets.intersection_with_ball import IntersectionWithBall
+from tailguard.solvers.options import check_ranges
+from tailguard.solvers.user_units import check_constraint, set_of, solved_at, start_of
+
+SCHEDULES = ("practical", "printed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Localised:
+    """Localised noisy clipped descent, for losses of one score.
+
+    Parameters
+    ----------
+    row_limit
+        Rows are shrunk to this norm; None takes ``sqrt(3 * n_coefficients)``, for columns of unit
+        scale.
+    clip_norm
+        The bound on one record's gradient; None balances its bias with the noise.
+    gradient_scale, moment_order
+        The gradients' norm has the moment ``gradient_scale ** moment_order`` of that order; None
+        takes the norm of a row of unit-scale columns. Public numbers; only accuracy depends on it.
+    diameter
+        How far the optimum may be from the start; None takes the diameter of the set.
+    penalty
+        ``penalty / 2 * |w|^2`` is added to the mean loss.
+    start
+        A public start, one number for every coordinate.
+    schedule
+        ``"practical"``, or ``"printed"``: phases down to one record, and clip norms, eta and
+        penalties as printed, with ``exponent`` for the paper's p; ``clip_norm`` and
+        ``step_parameter`` come before them.
+    lipschitz_bound
+        Of a loss, for the printed eta; None takes the largest that the paper's theorem admits.
+    terms
+        Epsilon and delta in the printed clip norms and eta; None takes those of the guarantee.
+    smallest_phase
+        No phase of the practical schedule but the first has fewer records.
+    step_parameter
+        The paper's eta; None minimises the predicted risk.
+    calibration
+        ``"tight"``, or ``"printed"``: the noise as printed, which is several times too much.
+
+    Guarantee
+    ---------
+    The run spends exactly the plan's event, whose total is at most the guarantee, for every input.
+    That covers what the paper's proof does not: only losses of one score with bounded clipped
+    curvature are taken, rows are bounded, and penalties stay outside of the clip.
+
+    Edge cases
+    ----------
+    Fewer than twice ``smallest_phase`` records make one phase. Exposures are refused.
+
+    Reference
+    ---------
+    Xu et al. 2025, Algorithm 3 and Theorem 1. Deviations: answers are projected onto the set, which
+    later phases need; the ball around each start is left out, since a penalised minimiser never
+    reaches it; phases of a few records are left out by default; minimisers are certified and not
+    the end of a fixed number of steps.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> solver = Localised(row_limit=2.0)
+    >>> problem = Problem(
+    ...     tg.losses.Logistic(), n_rows=1000, n_features=3, constraint=tg.sets.L2Ball(1.0)
+    ... )
+    >>> solver.plan(problem, tg.GDP(0.5)).settings["phase_sizes"]
+    '563, 250, 125, 62'
+    """
+
+    row_limit: float | None = None
+    clip_norm: float | None = None
+    gradient_scale: float | None = None
+    moment_order: float = 2.0
+    diameter: float | None = None
+    penalty: float = 0.0
+    start: float = 0.0
+    schedule: str = "practical"
+    exponent: float = 1.0
+    lipschitz_bound: float | None = None
+    terms: tuple[float, float] | None = None
+    smallest_phase: int = 32
+    step_parameter: float | None = None
+    calibration: str = "tight"
+
+    name: ClassVar[str] = "localised"
+    example: ClassVar[SolverExample] = SolverExample(
+        shown={"clip_norm": 1.0, "row_limit": 1.0, "diameter": 50.0, "step_parameter": 1.0}
+    )
+
+    def __post_init__(self) -> None:
+        """Check the public numbers."""
+        check_ranges(self, schedule=SCHEDULES, calibration=CALIBRATIONS)
+        if self.terms is not None:
+            if not isinstance(self.terms, tuple | list) or len(self.terms) != 2:
+                raise InputError(
+                    f"terms must be a pair of epsilon and delta, or None; got {shown(self.terms)}."
+                )
+            check_positive("terms", self.terms[0])
+            check_open_unit("terms", self.terms[1])
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Cut the records into phases and set the noise; numbers only."""
+        self._check(problem)
+        mu = usable_mu(guarantee, len(self.phase_sizes(problem)) * problem.size)
+        if self.calibration == "printed":
+            mu = min(mu, printed_phase_mu(guarantee))
+        phases = self.phases(problem, mu, guarantee)
+        everywhere, start = set_of(problem), start_of(problem, self.start)
+        queries = [
+            self._query(problem, phase, _within(everywhere, start, phase.radius))
+            for phase in phases
+        ]
+        noise = [
+            query.calibrate(phase.n_rows, problem.n_features, mu).noise_std
+            for query, phase in zip(queries, phases, strict=True)
+        ]
+        return Plan(
+            solver=self.name,
+            problem=problem,
+            guarantee=guarantee,
+            stages=(
+                Stage(
+                    "phases",
+                    "minimisers of the clipped loss",
+                    mu,
+                    1,
+                    problem.size,
+                    block_map="phases",
+                    n_blocks=len(phases),
+                ),
+            ),
+            settings={
+                "rounds": len(self.rounds(problem)),
+                "phase_sizes": ", ".join(map(str, self._sizes(self.rounds(problem)[0].n_rows))),
+                "row_limit": queries[0].row_limit,
+                "clip_norm": phases[0].clip_norm,
+                "first_strength": phases[0].strength,
+                "first_noise_std": noise[0],
+                "schedule": self.schedule,
+                "calibration": self.calibration,
+            },
+            assumptions=(
+                "the loss is convex, with gradients whose norm has a moment of the stated order "
+                "and scale",
+                "few rows exceed the row limit",
+                "the start is within the diameter of the optimum",
+            ),
+        )
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Go from minimiser to minimiser, each released with noise and put back into the set."""
+        problem, stage = plan.problem, plan.stages[0]
+        everywhere = set_of(problem)
+        phases = self.phases(problem, stage.mu, plan.guarantee)
+        blocks = gate.partition("phases", sizes=tuple(phase.n_rows for phase in phases))
+        point = start_of(problem, self.start)
+        points = np.empty((len(phases), problem.size))
+        nearby = everywhere
+        for index, phase in enumerate(phases):
+            if phase.opens_round:
+                nearby = _within(everywhere, point, phase.radius)
+            query = self._query(problem, phase, nearby)
+            center = point * (phase.strength / query.strength)
+            block = blocks[index]
+            moved = gate.ask(query, center, stage, block=block)
+            point = nearby.project(query.center(center, phase.n_rows) + moved)
+            points[index] = point
+        return solved_at(plan, point, points)
+
+    def rounds(self, problem: Problem) -> tuple[Round, ...]:
+        """One round with all the records, anywhere in the set."""
+        return (Round(problem.n_rows, math.inf),)
+
+    def phase_sizes(self, problem: Problem) -> tuple[int, ...]:
+        """Return the number of records of each phase."""
+        return tuple(size for part in self.rounds(problem) for size in self._sizes(part.n_rows))
+
+    def phases(self, problem: Problem, mu: float, guarantee: Guarantee) -> tuple[Phase, ...]:
+        """Return what each phase does, when it spends ``mu`` of what the guarantee allows."""
+        printed = self.schedule == "printed"
+        first_power, power = (2.0 * self.exponent, self.exponent) if printed else (1.0, 1.0)
+        phases: list[Phase] = []
+        for part in self.rounds(problem):
+            sizes = self._sizes(part.n_rows)
+            if printed:
+                clips, eta = self._printed(problem, part, sizes, guarantee)
+            else:
+                clips, eta = self._balanced(problem, part, sizes, mu)
+            pulls = strengths(sizes, eta, first_power=first_power, power=power)
+            for index, (size, pull, clip) in enumerate(zip(sizes, pulls, clips, strict=True)):
+                phases.append(Phase(size, pull, clip, part.radius, index == 0))
+        return tuple(phases)
+
+    def _balanced(
+        self, problem: Problem, part: Round, sizes: tuple[int, ...], mu: float
+    ) -> tuple[tuple[float, ...], float]:
+        """Return one clip norm for all phases of a round, and the eta of least predicted risk."""
+        facts = self._facts(problem)
+        clip_norm = self.clip_norm or facts.clip_norm(part.n_rows, mu)
+        diameter = min(2.0 * part.radius, self._diameter(problem))
+        eta = self.step_parameter or facts.step_parameter(part.n_rows, mu, diameter, clip_norm)
+        return (clip_norm,) * len(sizes), eta
+
+    def _printed(
+        self, problem: Problem, part: Round, sizes: tuple[int, ...], guarantee: Guarantee
+    ) -> tuple[tuple[float, ...], float]:
+        """Return the clip norm of every phase of a round, and its eta, as printed."""
+        terms, more = self.terms or printed_terms(guarantee), (self.exponent, self.lipschitz_bound)
+        schedule = PrintedSchedule(problem.n_rows, self._facts(problem), *terms, *more)
+        clips = tuple(self.clip_norm or schedule.clip_norm(size) for size in sizes)
+        return clips, self.step_parameter or self._printed_eta(problem, schedule, part)
+
+    def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
+        """Return the eta of Algorithm 3, by the diameter over the root of n."""
+        return schedule.step_parameter(part.n_rows, self._diameter(problem))
+
+    def _sizes(self, n_rows: int) -> tuple[int, ...]:
+        if self.schedule == "printed":
+            return printed_halving_sizes(n_rows)
+        return halving_sizes(n_rows, self.smallest_phase)
+
+    def _facts(self, problem: Problem) -> GradientFacts:
+        return GradientFacts.of(
+            problem, row_limit=self.row_limit, scale=self.gradient_scale, order=self.moment_order
+        )
+
+    def _diameter(self, problem: Problem) -> float:
+        return self.diameter or set_of(problem).diameter()
+
+    def _query(self, problem: Problem, phase: Phase, nearby: ConstraintSet) -> ClippedMinimiser:
+        return ClippedMinimiser(
+            cast(Loss, problem.loss),  # the query refuses every other loss
+            Units.raw(problem.n_features, intercept=problem.intercept),
+            strength=phase.strength + self.penalty,
+            clip_norm=phase.clip_norm,
+            row_limit=self._facts(problem).row_limit,
+            constraint=nearby,
+        )
+
+    def _check(self, problem: Problem) -> None:
+        """Refuse what could only fail after the budget is reserved; all of it is public."""
+        require(
+            not problem.has_offset,
+            f"exposure must be None for solver {self.name!r}, whose minimiser it would make "
+            "inexact; use solver='noisy-gradient-descent'.",
+        )
+        check_constraint(problem, self._diameter(problem))
+
+
+def _within(base: ConstraintSet, center: FloatArray, radius: float) -> ConstraintSet:
+    """Return the part of a set within a ball; the set itself where the ball holds all of it."""
+    return base if radius >= base.diameter() else IntersectionWithBall(base, center, radius)
+
+
+def printed_phase_mu(guarantee: Guarantee) -> float:
+    """Return what a phase spends with the noise ``4 sensitivity sqrt(log(1/delta)) / epsilon``.
+
+    That is less than it may for epsilon up to 20.7 log(1/delta), and plans are refused far below.
+    """
+    asked = printed_in(guarantee)
+    return asked.epsilon / (4.0 * math.sqrt(-math.log(asked.delta)))

@@ -1,0 +1,111 @@
+"""The private means of Zhao et al. (2024), tight and as printed.
+
+*Needed for privacy.* Nothing of the data; the groups of the iterative mean are secret.
+
+*Needed for accuracy.* Moments along every direction.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tailguard.estimators.mean import MeanResult
+from tailguard.means.base import MeanFacts
+from tailguard.means.clipped import Clipped
+from tailguard.means.iterative import Iterative
+from tailguard.means.levels import Level, directional_level
+from tailguard.papers.printed.means import PrintedLevel, mean_of_paper
+from tailguard.papers.printed.terms import printed_in
+from tailguard.papers.zhao2024 import parameters
+from tailguard.plans.budget import Share
+from tailguard.privacy.events import Gaussian
+
+
+@dataclass(frozen=True)
+class PrintedClipped(PrintedLevel, Clipped):
+    """The l2-clipped mean with the budget that the paper's conversion leaves."""
+
+    def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
+        """Return what the noise of Theorem 2 spends: less than it promises."""
+        asked = printed_in(facts.guarantee)
+        rho = parameters.printed_rho(epsilon=asked.epsilon, delta=asked.delta)
+        return math.sqrt(2.0 * rho)
+
+
+@dataclass(frozen=True)
+class PrintedIterative(PrintedLevel, Iterative):
+    """The iterative mean with the noise of equation (24), for secret groups."""
+
+    def group_share(self, facts: MeanFacts) -> tuple[Share, bool]:
+        """Return what a group spends by equation (24)."""
+        asked, k = printed_in(facts.guarantee), self.groups(facts.problem)
+        terms = {"epsilon": asked.epsilon, "delta": asked.delta}
+        rho = parameters.printed_amplified_rho(n_groups=k, **terms)
+        return Gaussian(math.sqrt(2.0 * rho)), True
+
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
+        """Return the printed clip norm."""
+        epsilon = printed_in(facts.guarantee).epsilon
+        return directional_level(facts, parameters.iterative_clip_norm, epsilon=epsilon)
+
+
+def clipped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+    """Estimate the mean of every column by rows clipped at an l2 norm.
+
+    Parameters
+    ----------
+    X
+        Numeric columns, or one vector, as for ``tg.mean``.
+    calibration
+        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="clipped")``.
+        ``"printed"``: the noise of Theorem 2, which is too much.
+    told
+        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        ``clip_norm``, ``ledger``.
+
+    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
+    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+
+    *Reference.* Zhao and others 2024, Algorithm 2 and Theorem 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> told = {"clip_norm": 3.0, "epsilon": 1.0, "delta": 1e-5}
+    >>> clipped_mean(np.ones(10_000), calibration="printed", **told).certificate.mode
+    'private'
+    """
+    return mean_of_paper(X, "clipped", PrintedClipped, calibration=calibration, **told)
+
+
+def iterative_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+    """Estimate the mean of every column by the centre of noised group means.
+
+    Parameters
+    ----------
+    X
+        Numeric columns, or one vector, as for ``tg.mean``.
+    calibration
+        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="iterative")``.
+        ``"printed"``: the noise of equation (24). Its proof fails; by another it is mostly too
+        much.
+    told
+        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        ``clip_norm``, ``n_groups``.
+
+    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
+    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+
+    *Reference.* Zhao and others 2024, Algorithm 3 and Theorem 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> told = {"clip_norm": 3.0, "n_groups": 1000, "epsilon": 1.0, "delta": 1e-5}
+    >>> result = iterative_mean(np.ones(10_000), calibration="printed", **told)
+    >>> result.certificate.total.epsilon < 0.02
+    True
+    """
+    return mean_of_paper(X, "iterative", PrintedIterative, calibration=calibration, **told)

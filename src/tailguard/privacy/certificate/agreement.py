@@ -1,0 +1,181 @@
+"""Whether a stored certificate says what follows from its parts.
+
+A certificate states its parts (the promise, what was planned, every release) and what follows from
+them: totals, what was left unused, the rules and remarks in words. The latter is worked out anew
+and compared, so that a file of which one number was changed is refused, wherever that number
+enters. Whoever changes all of them alike writes another certificate, which no file alone can tell.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from functools import singledispatch
+from typing import Any
+
+from tailguard.checks import InputError, require, shown
+from tailguard.privacy.accounting.total_cost import TotalCost
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+
+ACCURACY = 1e-9
+"""Closed forms agree to less than this share from one machine to another: known values of the tests
+are compared as finely."""
+NUMERICAL, NUMERICAL_ACCURACY = ("pld", "renyi", "selection"), 1e-6
+"""Accountants that convolve and search over grids, whose sums processors order in their own ways.
+"""
+
+DIGEST = re.compile(r"[0-9a-f]{64}")
+FIRST_CHARGE = 2  # the first line of a ledger is its cap
+
+CURRENCIES = ("epsilon", "mu", "rho")
+NOTHING_PROMISED = "reproduction: NOT PRIVATE"
+
+
+def check_agreement(data: Mapping[str, Any], certificate: Any) -> None:
+    """Refuse data that states anything else than the certificate that is made of its parts.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.certificate import Certificate
+    >>> from tailguard.privacy.events import Gaussian
+    >>> certificate = Certificate(ApproxDP(5.0, 1e-6), n_rows=1000, planned=Gaussian(mu=1.0))
+    >>> data = certificate.to_dict()
+    >>> check_agreement(data, certificate)
+    >>> data["total"]["epsilon"] = 0.001
+    >>> check_agreement(data, certificate)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tailguard.checks.InputError: certificate must state what follows from its parts; ...
+    """
+    _check_parts(certificate)
+    recomputed = certificate.to_dict()
+    _compare("", dict(data), recomputed, _margins(recomputed))
+
+
+def _check_parts(certificate: Any) -> None:
+    """Refuse parts that no run of the library has together."""
+    require(
+        isinstance(certificate.version, str),
+        f"version must be a text; got {shown(certificate.version)}.",
+    )
+    require(
+        certificate.mode == NOTHING_PROMISED or kept_by(certificate.guarantee, certificate.total),
+        "certificate must plan for no more than it promises; what was reserved costs more.",
+    )
+    for release in certificate.releases:
+        of_rows = release.parameters.get("of_rows", certificate.n_rows)
+        require(
+            of_rows == certificate.n_rows,
+            f"certificate must sample from its n_rows = {certificate.n_rows} records; release "
+            f"{release.name!r} is of {shown(of_rows)}.",
+        )
+    _check_entries(certificate)
+
+
+def _check_entries(certificate: Any) -> None:
+    """Refuse entries that no ledger makes."""
+    entries = certificate.ledger_entries
+    places = {(entry.ledger, entry.position) for entry in entries}
+    require(
+        not (entries and certificate.mode.startswith("simulation")),
+        "certificate must name no ledger in a simulation, which no ledger takes.",
+    )
+    require(
+        len(places) == len(entries)
+        and all(DIGEST.fullmatch(each.digest) for each in entries)
+        and all(each.position >= FIRST_CHARGE and each.ledger and each.key for each in entries),
+        "certificate must name lines of a ledger, each once, by key and digest; it does not.",
+    )
+
+
+@singledispatch
+def kept_by(guarantee: Guarantee, total: TotalCost) -> bool:
+    """Whether a total keeps a promise, to the accuracy of what is worked out anew.
+
+    Examples
+    --------
+    >>> total = TotalCost(epsilon=None, delta=None, mu=1.0, rho=0.5, accountant="gdp")
+    >>> kept_by(GDP(1.0), total), kept_by(ZCDP(0.4), total)
+    (True, False)
+    """
+    raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}.")
+
+
+@kept_by.register
+def _(guarantee: ApproxDP | PureDP, total: TotalCost) -> bool:
+    return _is_within(total.epsilon, guarantee.epsilon, total.accountant)
+
+
+@kept_by.register
+def _(guarantee: ZCDP, total: TotalCost) -> bool:
+    return _is_within(total.rho, guarantee.rho, total.accountant)
+
+
+@kept_by.register
+def _(guarantee: GDP, total: TotalCost) -> bool:
+    return _is_within(total.mu, guarantee.mu, total.accountant)
+
+
+def _is_within(cost: float | None, promised: float, accountant: str) -> bool:
+    return cost is not None and cost <= promised * (1.0 + _accuracy(accountant))
+
+
+def _accuracy(accountant: str) -> float:
+    return NUMERICAL_ACCURACY if accountant in NUMERICAL else ACCURACY
+
+
+def _margins(recomputed: Mapping[str, Any]) -> dict[str, float]:
+    """Return by how much numbers may differ, by their place; all others must be equal."""
+    margins = {}
+    for name in {"total", "spent", "counted"} & {*recomputed}:
+        accuracy = _accuracy(recomputed[name]["accountant"])
+        for currency in CURRENCIES:
+            value = recomputed[name][currency]
+            if isinstance(value, float):
+                margins[f"{name}.{currency}"] = accuracy * value
+    for currency in CURRENCIES:  # a difference has the margins of both
+        both = [margins.get(f"{name}.{currency}", 0.0) for name in ("total", "spent")]
+        margins[f"unused.{currency}"] = sum(both)
+    return margins
+
+
+def _compare(place: str, stated: Any, recomputed: Any, margins: Mapping[str, float]) -> None:
+    """Refuse what is not as it was worked out, and tell the first place."""
+    if isinstance(recomputed, dict) and isinstance(stated, dict):
+        if place == "unused":  # what is within rounding is listed or not
+            names = {*stated, *recomputed} & {*CURRENCIES}
+            stated = dict.fromkeys(names, 0.0) | stated
+            recomputed = dict.fromkeys(names, 0.0) | recomputed
+        for name in [*recomputed, *stated]:
+            inner = f"{place}.{name}" if place else str(name)
+            if name not in recomputed or name not in stated:
+                raise InputError(
+                    "certificate must hold what to_dict wrote; it "
+                    f"{'lacks' if name in recomputed else 'has also'} {shown(inner)}."
+                )
+            _compare(inner, stated[name], recomputed[name], margins)
+    elif isinstance(recomputed, list) and isinstance(stated, list):
+        if len(stated) != len(recomputed):
+            raise _differing(place, stated, recomputed)
+        for number, pair in enumerate(zip(stated, recomputed, strict=True)):
+            _compare(f"{place}[{number}]", *pair, margins)
+    elif not _is_alike(stated, recomputed, margins.get(place, 0.0)):
+        raise _differing(place, stated, recomputed)
+
+
+def _is_alike(stated: Any, recomputed: Any, margin: float) -> bool:
+    """Whether two values are the same, numbers within a margin."""
+    if _is_number(stated) and _is_number(recomputed):
+        return bool(abs(stated - recomputed) <= margin)
+    return type(stated) is type(recomputed) and bool(stated == recomputed)
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return isinstance(value, int) or math.isfinite(value)
+
+
+def _differing(place: str, stated: Any, recomputed: Any) -> InputError:
+    return InputError(
+        f"certificate must state what follows from its parts; {place} is {shown(stated)}, and they "
+        f"give {shown(recomputed)}."
+    )

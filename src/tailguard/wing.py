@@ -1,0 +1,21 @@
+"""The door to :mod:`tailguard.papers`, the wing for researchers: the core names it nowhere else.
+
+The wing is loaded when a user asks for something of it. Without its folder the core works alike.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+
+def wing(module: str) -> ModuleType | None:
+    """Return a module of the wing by its name there; None where the wing is not installed.
+
+    Examples
+    --------
+    >>> rates = wing("rates")
+    >>> rates is None or rates.__name__ == "tailguard.papers.rates"
+    True
+    """
+    papers = "tailguard.papers"
+    return import_module(f"{papers}.{module}") if find_spec(papers) else None

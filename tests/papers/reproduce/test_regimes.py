@@ -1,0 +1,57 @@
+"""Regimes: privacy dominates at every point, and what cannot be simulated is said to be so."""
+
+import math
+
+import pytest
+
+from tailguard.means.trimmed import Trimmed
+from tailguard.papers.rates import MEAN_RATES
+from tailguard.papers.reproduce.mean_rates.cases import CASES
+from tailguard.papers.reproduce.mean_rates.regimes import DOMINANCE, find_regime
+from tailguard.papers.reproduce.slopes import fit_slope
+
+SHOWN = [
+    (name, order, axis)
+    for name, case in CASES.items()
+    for order in case.orders
+    for axis in ("n", "d")
+]
+
+
+def test_every_rate_has_a_case():
+    assert {case.rate.method for case in CASES.values()} == MEAN_RATES.keys()
+    assert all(name.startswith(case.rate.method) for name, case in CASES.items())
+
+
+@pytest.mark.parametrize(("name", "order", "axis"), SHOWN)
+def test_privacy_dominates_on_a_long_enough_grid(name, order, axis):
+    regime = find_regime(CASES[name], order, axis, n_points=4)
+    assert regime.reachable
+    decades = math.log10(regime.sizes[-1] / regime.sizes[0])
+    assert decades >= (2.49 if axis == "n" else 1.5)
+    for point in regime.points:
+        expected = regime.plan(point)[1].expected
+        private = math.hypot(expected.noise, regime.case.bias(regime.plan(point)[1], order))
+        assert private >= DOMINANCE * expected.sampling
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "axis"), [shown for shown in SHOWN if CASES[shown[0]].method is not Trimmed]
+)
+def test_the_plans_predict_the_rate_there(name, order, axis):
+    regime = find_regime(CASES[name], order, axis, n_points=4)
+    noise = [regime.plan(point)[1].expected.noise for point in regime.points]
+    assert fit_slope(regime.sizes, noise) == pytest.approx(regime.predicted, abs=0.05)
+
+
+def test_a_symmetric_law_has_no_bias_to_show_the_trimmed_rate_by():
+    regime = find_regime(CASES["trimmed"], 2.0, "n", n_points=3, symmetric=True)
+    assert not regime.reachable
+    assert regime.points[-1][0] > 10**7
+
+
+def test_a_larger_budget_is_not_in_the_regime():
+    regime = find_regime(CASES["clipped"], 2.0, "d", n_points=4)
+    assert regime.shows()
+    larger = type(regime)(regime.case, 2.0, "d", regime.points, 2.0 * regime.amount)
+    assert not larger.shows()

@@ -1,0 +1,244 @@
+"""Localised descent: its recursion, its schedules and what it refuses."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.recursions import consecutive, data, penalised, without_noise
+from support.spy import GENEROUS
+from tailguard.papers.solvers.gradient_facts import GradientFacts
+from tailguard.papers.solvers.localised import Localised
+from tailguard.papers.solvers.phases import halving_sizes, printed_halving_sizes
+from tailguard.plans.problem import Problem
+from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
+
+LIMITS = {"clip_norm": 0.7, "row_limit": 2.0}
+SETS = {
+    "inside": (tg.sets.L2Ball(5.0), lambda z: z),
+    "edge": (tg.sets.L2Ball(0.4), lambda z: z / max(1.0, np.linalg.norm(z) / 0.4)),
+}
+
+
+def recursion(X, y, sizes, first_strengths, project, penalty=0.0):
+    w = np.zeros(X.shape[1])
+    points = []
+    for (rows, targets), strength in zip(consecutive(X, y, sizes), first_strengths, strict=True):
+        w = penalised(w, rows, targets, strength, project, penalty=penalty, **LIMITS)
+        points.append(w)
+    return np.array(points)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("penalty", [0.0, 0.3])
+def test_without_noise_it_is_the_recursion_of_penalised_minimisers(name, penalty, monkeypatch):
+    constraint, project = SETS[name]
+    X, y = data(300)
+    solver = Localised(step_parameter=0.2, penalty=penalty, **LIMITS)
+    solution = without_noise(solver, X, y, constraint, monkeypatch=monkeypatch)
+    sizes = halving_sizes(300, 32)
+    pulls = [4.0**i / (0.2 * n) for i, n in enumerate(sizes, start=1)]
+    points = recursion(X, y, sizes, pulls, project, penalty)
+    assert len(points) == 3
+    np.testing.assert_allclose(solution.trace, points, atol=1e-9)
+    np.testing.assert_allclose(solution.coef, points[-1], atol=1e-9)
+
+
+def test_the_printed_schedule_goes_down_to_single_records(monkeypatch):
+    X, y = data(40)
+    solver = Localised(schedule="printed", step_parameter=0.05, exponent=1.5, **LIMITS)
+    solution = without_noise(solver, X, y, tg.sets.L2Ball(5.0), monkeypatch=monkeypatch)
+    sizes = printed_halving_sizes(40)
+    assert sizes == (20, 10, 5, 2, 1)
+    powers = (3.0, 1.5, 1.5, 1.5, 1.5)
+    pulls = [4.0 ** (i + 1) / (0.05 * n ** powers[i]) for i, n in enumerate(sizes)]
+    points = recursion(X, y, sizes, pulls, lambda z: z)
+    np.testing.assert_allclose(solution.trace, points, atol=1e-9)
+
+
+def test_it_is_not_plain_descent():
+    X, y = data(300)
+    ball = tg.sets.L2Ball(5.0)
+    found = without_noise(Localised(step_parameter=0.2, **LIMITS), X, y, ball).coef
+    plain = NoisyGradientDescent(n_steps=300, clip_norm=0.7, step_size=0.3, iterate="last")
+    assert np.linalg.norm(found - without_noise(plain, X, y, ball).coef) > 0.02
+
+
+def test_an_intercept_is_a_feature_of_ones(monkeypatch):
+    X, y = data(200)
+    y = y + 0.8
+    solver = Localised(step_parameter=0.2, **LIMITS)
+    ones = np.column_stack([X, np.ones(200)])
+    ball = tg.sets.L2Ball(5.0)
+    fitted = without_noise(solver, X, y, ball, intercept=True, monkeypatch=monkeypatch)
+    by_hand = without_noise(solver, ones, y, ball, monkeypatch=monkeypatch)
+    np.testing.assert_allclose([*fitted.coef, fitted.intercept], by_hand.coef, atol=1e-9)
+
+
+# The numbers of the card.
+
+
+def test_step_parameter_and_first_noise_of_the_card():
+    n_rows, guarantee = 10_000, tg.ApproxDP(1.0, 10_000**-1.1)
+    facts = GradientFacts(size=10, row_limit=1.0, scale=1.0, order=2.0, largest=math.inf)
+    mu = guarantee.gaussian_mu()
+    assert mu == pytest.approx(0.2932000118, abs=1e-9)
+    eta = facts.step_parameter(n_rows, mu, diameter=2.0, clip_norm=1.0)
+    assert eta == pytest.approx(0.0433152, abs=5e-8)
+    solver = Localised(
+        row_limit=1.0, clip_norm=1.0, gradient_scale=1.0, smallest_phase=n_rows // 2 + 1
+    )
+    problem = Problem(tg.losses.Squared(), n_rows, 10, constraint=tg.sets.L2Ball(1.0))
+    plan = solver.plan(problem, guarantee)
+    noise = float(plan.settings["first_noise_std"])
+    assert noise == pytest.approx(0.0738662, rel=3e-3)  # the tolerance costs 0.2 per cent
+
+
+def test_tight_and_printed_noise_of_the_card():
+    """Sensitivity 0.004 at 5000 records and strength 0.1: noise 0.0149225 and 0.0542891."""
+    problem = Problem(tg.losses.Squared(), 5000, 1, constraint=tg.sets.L2Ball(1.0))
+    options = {"row_limit": 1.0, "clip_norm": 1.0, "smallest_phase": 5000}
+    options["step_parameter"] = 4.0 / (5000 * 0.1)
+    for calibration, expected in (("tight", 0.0149225265), ("printed", 0.0542891234)):
+        solver = Localised(calibration=calibration, **options)
+        plan = solver.plan(problem, tg.ApproxDP(1.0, 1e-5))
+        assert float(plan.settings["first_noise_std"]) == pytest.approx(expected, rel=3e-3)
+
+
+def test_printed_noise_is_always_enough_and_means_nothing_without_delta():
+    problem = Problem(tg.losses.Squared(), 500, 1, constraint=tg.sets.L2Ball(1.0))
+    solver = Localised(calibration="printed")
+    for epsilon in (0.01, 1.0, 8.0, 30.0):
+        guarantee = tg.ApproxDP(epsilon, 1e-5)
+        assert solver.plan(problem, guarantee).total_mu < 0.5 * guarantee.gaussian_mu()
+    with pytest.raises(tg.InputError, match="calibration must be 'tight' unless"):
+        solver.plan(problem, tg.GDP(1.0))
+
+
+def test_few_records_make_one_phase():
+    problem = Problem(tg.losses.Squared(), 1, 1, constraint=tg.sets.L2Ball(1.0))
+    for schedule in ("practical", "printed"):
+        plan = Localised(schedule=schedule).plan(problem, tg.GDP(1.0))
+        assert plan.settings["phase_sizes"] == "1"
+
+
+def test_a_larger_budget_buys_a_larger_clip_level_up_to_the_largest_gradient():
+    problem = Problem(tg.losses.Squared(), 5000, 3, constraint=tg.sets.L2Ball(1.0))
+    levels = [
+        float(Localised().plan(problem, tg.GDP(mu)).settings["clip_norm"]) for mu in (0.01, 0.1, 1)
+    ]
+    assert levels == sorted(set(levels))
+    bounded = Problem(tg.losses.Logistic(), 5000, 3, constraint=tg.sets.L2Ball(1.0))
+    assert Localised().plan(bounded, tg.GDP(100.0)).settings["clip_norm"] == pytest.approx(3.0)
+
+
+# What is refused, before any budget is reserved.
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (Problem(tg.losses.Poisson(), 500, 2, constraint=tg.sets.L2Ball(1.0)), "single score"),
+        (
+            Problem(
+                tg.losses.RecordGradient(lambda w, x, y: w), 500, 2, constraint=tg.sets.L2Ball(1.0)
+            ),
+            "single score",
+        ),
+        (Problem(tg.losses.Squared(), 500, 2), "finite diameter"),
+        (
+            Problem(tg.losses.Squared(), 500, 2, constraint=tg.sets.Box([0.0], [1.0])),
+            "vectors of 2 weights",
+        ),
+        (
+            Problem(
+                tg.losses.Squared(),
+                500,
+                2,
+                constraint=tg.sets.Intersection(tg.sets.L1Ball(1.0), tg.sets.Box(-1, 1)),
+            ),
+            "projection is exact",
+        ),
+        (
+            Problem(tg.losses.Squared(), 500, 2, constraint=tg.sets.L2Ball(1.0), has_offset=True),
+            "exposure must be None",
+        ),
+    ],
+)
+def test_what_the_proof_does_not_cover_is_refused_by_the_plan(problem, message):
+    with pytest.raises(tg.InputError, match=message):
+        Localised().plan(problem, tg.GDP(1.0))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"row_limit": 0.0},
+        {"clip_norm": math.inf},
+        {"gradient_scale": -1.0},
+        {"moment_order": 1.0},
+        {"diameter": math.nan},
+        {"penalty": -0.1},
+        {"start": math.inf},
+        {"schedule": "paper"},
+        {"exponent": 0.5},
+        {"smallest_phase": 0},
+        {"step_parameter": 0.0},
+        {"calibration": "loose"},
+        {"terms": 1.0},
+        {"terms": (1.0,)},
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options):
+    with pytest.raises(tg.InputError, match=next(iter(options))):
+        Localised(**options)
+
+
+def test_no_constraint_is_needed_where_the_solver_knows_the_diameter():
+    X, y = data(300)
+    solver = Localised(diameter=2.0, **LIMITS)
+    solved = tg.minimize(
+        tg.losses.Squared(), X, y, guarantee=GENEROUS, solver=solver, random_state=0
+    )
+    assert np.linalg.norm(solved.coef - [0.6, -0.4, 0.2]) < 0.3
+
+
+def test_the_printed_schedule_has_a_clip_norm_for_every_phase_and_the_printed_eta():
+    """``r (eps n_i / sqrt(d log(1/delta) log n))^(1/q)``, and the least of three for eta."""
+    problem = Problem(tg.losses.Logistic(), 4_000, 3, constraint=tg.sets.L2Ball(1.0))
+    guarantee = tg.ApproxDP(0.5, 1e-6)
+    solver = Localised(
+        schedule="printed", gradient_scale=1.5, moment_order=3.0, exponent=2.0, lipschitz_bound=7.0
+    )
+    phases = solver.phases(problem, 0.1, guarantee)
+    assert [each.n_rows for each in phases] == [4_000 // 2**i for i in range(1, 12)]
+    root = math.sqrt(3 * math.log(1e6) * math.log(4_000))
+    clips = [1.5 * (0.5 * each.n_rows / root) ** (1 / 3) for each in phases]
+    assert [each.clip_norm for each in phases] == pytest.approx(clips)
+    least = min(
+        1 / 7,
+        (0.5 * 4_000 / root) ** (2 / 3) / (1.5 * 4_000**1.5),
+        1 / (math.sqrt(4_000) * 49 * math.sqrt(math.log(4_000) * math.log(1e6))),
+    )
+    eta = 2.0 / math.sqrt(4_000) * least
+    pulls = [4.0**i / (eta * (4_000 // 2**i) ** (4 if i == 1 else 2)) for i in range(1, 12)]
+    assert [each.strength for each in phases] == pytest.approx(pulls)
+
+
+def test_the_printed_schedule_without_a_lipschitz_bound_takes_the_largest_that_is_admitted():
+    problem = Problem(tg.losses.Logistic(), 4_000, 3, constraint=tg.sets.L2Ball(1.0))
+    known = {"schedule": "printed", "gradient_scale": 1.5, "moment_order": 2.0}
+    reach = 0.5 * 4_000 / math.sqrt(3 * math.log(1e6) * math.log(4_000))
+    steep = math.sqrt(4_000) * 1.5 * (1 / math.sqrt(4_000) + reach**-0.5)
+    found, told = (
+        Localised(**known, **more).phases(problem, 0.1, tg.ApproxDP(0.5, 1e-6))
+        for more in ({}, {"lipschitz_bound": steep})
+    )
+    assert [each.strength for each in found] == pytest.approx([each.strength for each in told])
+
+
+def test_terms_of_the_printed_schedule_are_checked():
+    for terms in ((0.0, 1e-6), (1.0, 0.0)):
+        with pytest.raises(tg.InputError, match="terms"):
+            Localised(schedule="printed", terms=terms)

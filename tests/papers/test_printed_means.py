@@ -1,0 +1,198 @@
+"""Means with printed noise: what it is worth, and what a run of too little noise may not do."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.papers.zhao2024.means import PrintedIterative
+from tailguard.papers.zhao2024.parameters import printed_amplified_rho
+from tailguard.plans.problem import Problem
+from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.events import Shuffled
+
+PRIVACY = {"epsilon": 1.0, "delta": 1e-6}
+PAIR = {"epsilon": 1.0, "delta": 1e-5}
+RAW = tg.Moment(2.0, 5.0, kind="raw")
+ALONG = tg.Moment(2.0, 4.0, kind="directional")
+PRINTED = {"calibration": "printed", "random_state": 0}
+kamath, tao, wang, zhao = (
+    getattr(tg.papers, name) for name in ("kamath2022", "tao2022", "wang2020", "zhao2024")
+)
+# Each with the method of tg.mean that it is where noise is tight, and options that both take.
+MEANS = {
+    "kamath2022.clamped_mean": ("clamped", {"threshold": 3.0, "guarantee": tg.ZCDP(0.5)}),
+    "kamath2022.soft_mean": ("soft", {"threshold": 3.0, "guarantee": tg.ZCDP(0.5)}),
+    "tao2022.truncated_mean": ("truncated", {"threshold": 3.0, **PAIR}),
+    "wang2020.soft_mean": ("soft", {"moment": RAW, **PAIR}),
+    "wang2020.trimmed_mean": ("trimmed", {"low": -9.0, "high": 9.0, **PAIR}),
+    "zhao2024.clipped_mean": ("clipped", {"clip_norm": 3.0, **PAIR}),
+    "zhao2024.iterative_mean": ("iterative", {"clip_norm": 3.0, **PAIR}),
+}
+
+
+def heavy(n_rows=20_000, n_features=3, seed=0):
+    return 5.0 + np.random.default_rng(seed).standard_t(3, (n_rows, n_features))
+
+
+def called(name):
+    paper, _, mean = name.partition(".")
+    return getattr(getattr(tg.papers, paper), mean)
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_tight_mean_is_that_of_the_core(name):
+    method, told = MEANS[name]
+    X = heavy(5_000)
+    ours = tg.mean(X, method=method, random_state=3, **told)
+    papers = called(name)(X, calibration="tight", random_state=3, **told)
+    np.testing.assert_array_equal(papers.value, ours.value)
+    assert papers.certificate.to_json() == ours.certificate.to_json()
+    printed = called(name)(X, **PRINTED, **told)
+    assert (printed.value != ours.value).any()
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_mean_has_one_switch_of_two_positions(name):
+    _, told = MEANS[name]
+    with pytest.raises(tg.InputError, match="calibration must be one of 'tight', 'printed'"):
+        called(name)(heavy(500), calibration="paper", **told)
+    with pytest.raises(tg.InputError, match="half must be an option of the method object itself"):
+        called(name)(heavy(500), half=1, **told)
+
+
+def test_the_printed_noise_of_wang_reports_what_it_is_worth():
+    """Card W6: 0.19755401, whatever n, d and the moment."""
+    for n_rows, bound in ((1_000, 5.0), (2_000, 7.0)):
+        moment = tg.Moment(2.0, bound, kind="raw")
+        result = wang.soft_mean(
+            heavy(n_rows), **PAIR, moment=moment, failure_probability=0.01, **PRINTED
+        )
+        assert result.certificate.total.mu == pytest.approx(0.19755401, abs=1e-8)
+        assert result.certificate.guarantee == tg.ApproxDP(1.0, 1e-5)
+        assert result.certificate.total.epsilon < 0.75
+    with pytest.raises(tg.InputError, match="calibration='printed' needs moment="):
+        wang.soft_mean(heavy(500), **PRIVACY, **PRINTED)
+
+
+def test_a_printed_noise_that_keeps_its_promise_is_private_and_charged_what_it_costs(tmp_path):
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", name="a", epsilon=4.0, delta=1e-3)
+    result = zhao.clipped_mean(
+        heavy(1_000), **PAIR, clip_norm=3.0, calibration="printed", ledger=ledger
+    )
+    assert result.certificate.mode == "private"
+    assert result.certificate.ledger_entries
+    assert result.certificate.total.epsilon < 0.7
+
+
+def test_the_printed_noise_of_kamath_reports_what_it_is_worth():
+    """Erratum E13: smoothing 10 spends 1.772 rho, and smoothing 1 spends 0.829 rho."""
+    told = {"guarantee": tg.ZCDP(1.0), "moment": RAW, **PRINTED}
+    broken = kamath.soft_mean(heavy(500), smoothing=10.0, **told).certificate
+    assert broken.total.rho == pytest.approx(1.772, abs=1e-3)
+    assert broken.mode == "reproduction: NOT PRIVATE"
+    assert broken.guarantee == tg.ZCDP(1.0)
+    assert "none: this reproduces noise that does not keep" in broken.to_text()
+    kept = kamath.soft_mean(heavy(500), smoothing=1.0, **told).certificate
+    assert kept.total.rho == pytest.approx(0.829, abs=1e-3)
+    assert kept.mode == "simulation: NOT PRIVATE"
+
+
+@pytest.mark.parametrize("state", [{}, {"random_state": 0}])
+def test_a_printed_noise_that_breaks_its_promise_runs_as_a_simulation_alone(state, tmp_path):
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", name="a", epsilon=400.0, delta=1e-3)
+    told = {"guarantee": tg.ZCDP(1.0), "moment": RAW, "smoothing": 10.0, "calibration": "printed"}
+    if state:
+        told |= {"ledger": ledger}
+    with pytest.raises(tg.BudgetError, match=r"random_state must be"):
+        kamath.soft_mean(heavy(500), **told, **state)
+    assert ledger.total(1e-3).epsilon == 0.0
+
+
+def test_the_printed_noise_of_tao_breaks_its_promise_with_odd_groups():
+    """Erratum E14, T3: m = 5.545 in the print, 7 groups, 20 rows, 1.80 times too little noise."""
+    told = {"threshold": 3.0, "n_groups": 7, "failure_probability": 0.5, **PAIR, **PRINTED}
+    broken = tao.truncated_mean(heavy(20, 1), **told).certificate
+    classic = math.sqrt(2 * math.log(1.25 / 1e-5))
+    assert broken.total.mu == pytest.approx(1.8034 / classic, rel=1e-3)
+    assert broken.total.epsilon > 1.0
+    assert broken.mode == "reproduction: NOT PRIVATE"
+    valid = tao.truncated_mean(heavy(20_000, 1), **told | {"n_groups": 1, "threshold": 10.0})
+    assert valid.certificate.total.epsilon < 1.0
+    assert valid.certificate.total.mu == pytest.approx(1 / classic, rel=1e-6)
+
+
+def test_the_printed_noise_of_kamaths_clamped_mean_is_four_times_too_large():
+    """Card K4, with the unrounded group count of the print: 21.193 in the place of 22 groups."""
+    shared = {"moment": tg.Moment(2.0, 1.0), "random_state": 0, "check_records": False}
+    for guarantee in (tg.ZCDP(0.5), tg.PureDP(1.0)):
+        printed, tight = (
+            kamath.clamped_mean(
+                heavy(10_000, 10), guarantee=guarantee, calibration=calibration, **shared
+            )
+            for calibration in ("printed", "tight")
+        )
+        ratio = printed.noise_std[0] / tight.noise_std[0]
+        assert ratio == pytest.approx(4.0 * 21.193269 / 22 * (10_000 // 22) * 22 / 10_000, rel=1e-3)
+        spent = printed.certificate.spent
+        assert spent.epsilon is None or spent.epsilon < 0.3
+    with pytest.raises(tg.InputError, match="needs guarantee=ZCDP"):
+        kamath.clamped_mean(heavy(500), **PRIVACY, calibration="printed", **shared)
+
+
+def test_the_printed_noise_of_zhao_is_worth_less_than_it_asks_for():
+    moment = tg.Moment(2.0, 5.0, kind="directional")
+    result = zhao.clipped_mean(heavy(1_000), moment=moment, **PAIR, **PRINTED)
+    assert result.certificate.total.mu == pytest.approx(math.sqrt(2 * 0.016495122), rel=1e-6)
+    with pytest.raises(tg.InputError, match="unless epsilon and delta are promised"):
+        zhao.clipped_mean(heavy(1_000), guarantee=tg.GDP(1.0), moment=moment, **PRINTED)
+    with pytest.raises(tg.InputError, match="the paper has no private scale"):
+        zhao.clipped_mean(heavy(1_000), **PAIR, **PRINTED)
+
+
+def test_the_printed_trimmed_mean_gives_no_privacy_and_says_so():
+    told = {"low": -9.0, "high": 9.0, "n_trimmed": 500, "calibration": "printed", **PRIVACY}
+    with pytest.raises(tg.BudgetError, match="random_state must be given"):
+        wang.trimmed_mean(heavy(), **told)
+    broken = wang.trimmed_mean(heavy(), random_state=0, **told).certificate
+    assert broken.total.epsilon == math.inf
+    assert broken.to_dict()["promise"].startswith("none")
+    assert "infinite: the scale is not smooth" in " ".join(broken.to_text().split())
+    json.loads(broken.to_json().replace("Infinity", "1e999"))
+    read = type(broken).from_json(broken.to_json())
+    assert read.to_text() == broken.to_text()
+
+
+def test_one_group_of_one_column_is_the_scalar_method():
+    moment = tg.Moment(2.0, 1.0, kind="raw")
+    x = np.random.default_rng(0).standard_normal(10_000)
+    result = tao.truncated_mean(x, moment=moment, **PAIR, **PRINTED)
+    assert result.choice.plan.settings["groups"] == 1
+    assert result.choice.plan.settings["threshold"] == pytest.approx(35.60504114)
+    assert result.noise_std == pytest.approx(0.03449989814, rel=1e-6)
+    told = {"threshold": 35.60504114, "check_records": False, "random_state": 0}
+    tight = tao.truncated_mean(x, **PAIR, **told)
+    assert tight.noise_std == pytest.approx(0.02656585857, rel=1e-6)
+
+
+def test_the_printed_noise_of_groups_is_worth_far_more_than_its_promise():
+    plan = PrintedIterative(n_groups=1000).plan(
+        Problem(None, 5_000, 3, moment=ALONG), tg.ApproxDP(1.0, 1e-6)
+    )
+    rho = printed_amplified_rho(n_groups=1000, epsilon=1.0, delta=1e-6)
+    assert plan.stages[0].cost == Shuffled(math.sqrt(2.0 * rho), 1000)
+    result = zhao.iterative_mean(heavy(5_000), n_groups=1000, moment=ALONG, **PRIVACY, **PRINTED)
+    assert result.certificate.spent.epsilon < 0.02
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 10.0])
+def test_the_printed_noise_of_many_groups_breaks_its_promise(epsilon):
+    """Far beyond the theorem's condition on epsilon, its formula goes on rising."""
+    problem = Problem(None, 2_000_000, 3, moment=ALONG)
+    promise = tg.ApproxDP(epsilon, 1e-6)
+    plan = PrintedIterative(n_groups=1_000_000).plan(problem, promise)
+    assert plan.printed
+    assert plan.guarantee == promise
+    assert not satisfies(plan.event, promise)

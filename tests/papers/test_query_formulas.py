@@ -1,0 +1,53 @@
+"""The papers' formulas for noise against the queries that add it."""
+
+import math
+
+import pytest
+
+from tailguard.papers.common.groups import median_sensitivity
+from tailguard.papers.kamath2022 import parameters as kamath2022
+from tailguard.papers.tao2022 import parameters as tao2022
+from tailguard.privacy.accounting.gaussian import mu_of
+from tailguard.queries.means.clamped import ClampedMean
+from tailguard.queries.means.soft import SoftMean
+from tailguard.queries.means.truncated import TruncatedMean
+from tailguard.queries.units import Units
+
+SIZES = {"n_rows": 10**5, "n_features": 10}
+
+
+def raw(n_features):
+    return Units.raw(n_features, intercept=False)
+
+
+@pytest.mark.parametrize("n_groups", [1, 22, 23])
+def test_noise_is_that_of_the_query(n_groups):
+    known = {**SIZES, "n_groups": n_groups, "threshold": 10.0}
+    clamped = ClampedMean(None, raw(10), 10.0, n_groups)
+    noise = clamped.calibrate(10**5, 10, 1.0).noise_std
+    assert noise == pytest.approx(kamath2022.noise_std(rho=0.5, **known), rel=1e-6)
+    noise = clamped.calibrate_pure(10**5, 10, 1.0).noise_std
+    scale = kamath2022.noise_scale_pure(epsilon=1.0, **known)
+    assert noise == pytest.approx(scale * math.sqrt(2.0), rel=1e-6)
+    truncated = TruncatedMean(None, raw(10), 10.0, n_groups)
+    noise = truncated.calibrate(10**5, 10, mu_of(1.0, 1e-5)).noise_std
+    stated = tao2022.noise_std(epsilon=1.0, delta=1e-5, **known)
+    assert noise == pytest.approx(stated, rel=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [0.5, 1.0, 4.6])
+def test_noise_of_the_soft_mean(smoothing):
+    calibration = SoftMean(None, raw(4), 10.0, smoothing).calibrate(10**4, 4, 1.0)
+    facts = {"n_rows": 10**4, "n_features": 4, "threshold": 10.0, "rho": 0.5}
+    std = kamath2022.soft_noise_std(smoothing=smoothing, **facts)
+    assert calibration.noise_std == pytest.approx(std, rel=1e-6)
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 3, 6, 7, 19, 20])
+def test_the_sensitivity_of_a_median(n_groups):
+    for query, value_range in (
+        (ClampedMean(None, raw(1), 2.0, n_groups), 12.0),
+        (TruncatedMean(None, raw(1), 2.0, n_groups), 4.0),
+    ):
+        move = median_sensitivity(value_range=value_range, n_rows=20, n_groups=n_groups)
+        assert query.sensitivity(20, 1).ideal == pytest.approx(move, rel=1e-12)

@@ -1,0 +1,25 @@
+"""Solvers by name: the registered ones, and those of the papers where these are installed."""
+
+from importlib.util import find_spec
+
+from support.registered import class_of
+from tailguard.solvers.registry import SOLVERS as REGISTERED
+
+
+def _of_papers():
+    if find_spec("tailguard.papers") is None:
+        return {}
+    from tailguard.papers import solvers
+
+    kinds = [vars(solvers)[name] for name in solvers.__all__]
+    shown = [kind for kind in kinds if hasattr(kind, "example")]
+    return {kind.name: f"{kind.__module__}:{kind.__name__}" for kind in shown}
+
+
+SOLVERS = REGISTERED | _of_papers()
+"""Name -> ``"module:Class"``."""
+
+
+def make_solver(name, **options):
+    """Build a solver by its name."""
+    return class_of(SOLVERS[name])(**options)
