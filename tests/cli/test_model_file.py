@@ -83,6 +83,7 @@ def test_a_model_without_intervals_goes_round(tmp_path):
         {"certificate": {}},
         {"certificate": {CERTIFICATE: 99}},
         {"coef_std": [0.1, 0.2]},
+        {"interval_center": [0.1]},
         {"coef_std": "0"},
         {"intercept_std": "0"},
         {"notes": "a note"},
@@ -97,7 +98,9 @@ def test_a_changed_file_is_refused(change, written, tmp_path):
         load_model(path)
 
 
-@pytest.mark.parametrize("name", ["coef_std", "feature_bounds", "notes", "score_bound", KEY])
+@pytest.mark.parametrize(
+    "name", ["coef_std", "interval_center", "feature_bounds", "notes", "score_bound", KEY]
+)
 def test_a_file_without_a_part_is_refused(name, written, tmp_path):
     content = written.to_dict()
     del content[name]

@@ -45,7 +45,7 @@ COUNTS = (
 WEIGHTED = ("curvature", "slopes")
 SUMS = (
     *("mean-clipped-gradient", "mean-record-gradient", "clipped-shells", "soft-mean"),
-    *("second-moments", "level-gradients", "loss-differences"),
+    *("second-moments", "level-gradients", "contribution-levels", "loss-differences"),
 )
 
 

@@ -29,7 +29,7 @@ def test_a_test_says_what_its_interval_says_at_any_level():
         outside = (low > 0.0) | (high < 0.0)
         np.testing.assert_array_equal(outside[known], (p < 1.0 - level)[known])
     np.testing.assert_allclose(p, 2.0 * norm.sf(np.abs(z)))
-    np.testing.assert_allclose(z[:5], model.coef_ / model.coef_std_)
+    np.testing.assert_allclose(z[:5], model.interval_center_[:5] / model.coef_std_)
 
 
 def test_the_test_of_a_true_zero_has_about_the_size_that_it_says():

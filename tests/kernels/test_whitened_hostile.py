@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from support.adversary import datasets, neighbours, records, replaced
+from tailguard.checks import InputError
 from tailguard.kernels.bins import Bins
 from tailguard.kernels.block import RecordBlock
 from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
@@ -16,6 +17,7 @@ from tailguard.kernels.whitened_sums import (
     SecondMomentSum,
     Weighting,
     WhitenedHistogramCount,
+    WhitenedShellSum,
 )
 from tailguard.losses import Logistic, Poisson, Squared
 from tailguard.rows.arrays import ArrayRows
@@ -25,11 +27,12 @@ WEIGHTINGS = (
     Weighting(),
     Weighting(kind="curvature", slope_limit=2.0, half_step=0.5, bound=1.0),
     Weighting(kind="squared-slope", slope_limit=0.7),
+    Weighting(kind="beyond", bound=0.4),
 )
 GRID = 2.0**-30
 
 
-def make_rows(rng, loss, n_features=3, *, intercept=True, target_in_row=False):
+def make_rows(rng, loss, n_features=3, *, intercept=True, target_in_row=False, times_slope=False):
     height = n_features + intercept + target_in_row
     return WhitenedRows(
         loss=loss,
@@ -42,15 +45,19 @@ def make_rows(rng, loss, n_features=3, *, intercept=True, target_in_row=False):
         target_scale=2.0,
         offset_center=-0.5,
         target_in_row=target_in_row,
+        times_slope=times_slope,
     )
 
 
 def make_kernels(model, grid=GRID):
     """One kernel of each kind and weighting, with the limit on what a record adds."""
-    ladder = LevelGradientSum(
-        rows=model, row_limit=2.0, levels=(0.5, 1.5), shares=(1.0, 0.4), grid=grid
-    )
-    kernels = [(ladder, ladder.norm_limit)]
+    shells = WhitenedShellSum(rows=model, radii=(0.5, 1.5), shares=(1.0, 0.4), grid=grid)
+    kernels = [(shells, shells.norm_limit)]
+    if not model.times_slope:
+        ladder = LevelGradientSum(
+            rows=model, row_limit=2.0, levels=(0.5, 1.5), shares=(1.0, 0.4), grid=grid
+        )
+        kernels.append((ladder, ladder.norm_limit))
     for weighting in WEIGHTINGS:
         moments = SecondMomentSum(
             rows=model, weighting=weighting, row_limit=2.0, row_cap=3.0, grid=grid
@@ -99,6 +106,14 @@ def plainly_summed(kernel, block):
         value = np.ones(at.size) if model.loss is None else model.loss.slope(at, target)
         return np.clip(np.where(np.isnan(value) | void, 0.0, value), -limit, limit)
 
+    if model.times_slope:
+        slopes = slope(score, np.inf)
+        length = np.nan_to_num(length * np.abs(slopes), nan=0.0, posinf=np.inf)
+        direction = direction * np.copysign(1.0, slopes)[:, None]
+    if isinstance(kernel, WhitenedShellSum):
+        reached = np.stack([np.minimum(length, radius) for radius in (0.0, *kernel.radii)])
+        steps = np.diff(reached, axis=0) / np.diff([0.0, *kernel.radii])[:, None]
+        return (np.array(kernel.shares)[:, None] * (steps @ direction)).ravel()
     if isinstance(kernel, LevelGradientSum):
         row = direction * np.minimum(length, kernel.row_limit)[:, None]
         cut = np.stack([slope(score, level) for level in (1e-300, *kernel.levels)])
@@ -112,6 +127,8 @@ def plainly_summed(kernel, block):
         weight = np.clip(rise / bound, 0.0, 1.0)
     elif kind == "squared-slope":
         weight = (slope(score, limit) / limit) ** 2
+    elif kind == "beyond":
+        weight = np.where(length > kernel.weighting.bound, 1.0, 0.0)
     if isinstance(kernel, SecondMomentSum):
         weight *= np.minimum(length, kernel.row_limit) * np.minimum(length, kernel.row_cap)
         moments = np.einsum("i,ij,ik->jk", weight, direction, direction)
@@ -123,13 +140,15 @@ def plainly_summed(kernel, block):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("intercept", "target_in_row"), [(True, False), (False, True)])
+@pytest.mark.parametrize("times_slope", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_sums_agree_with_plain_numpy(loss, intercept, target_in_row, dtype):
+def test_the_sums_agree_with_plain_numpy(loss, intercept, target_in_row, times_slope, dtype):
     rng = np.random.default_rng(1)
     for n_features in (1, 3, 11):
         model = make_rows(
-            rng, LOSSES[loss], n_features, intercept=intercept, target_in_row=target_in_row
-        )
+            rng, LOSSES[loss], n_features, intercept=intercept, target_in_row=target_in_row,
+            times_slope=times_slope,
+        )  # fmt: skip
         for data in (
             rng.standard_normal((1100, n_features + 2)),
             records(rng, 1100, n_features + 2),
@@ -143,9 +162,10 @@ def test_the_sums_agree_with_plain_numpy(loss, intercept, target_in_row, dtype):
 
 @pytest.mark.parametrize("loss", ["squared", "poisson"])
 @pytest.mark.parametrize("target_in_row", [False, True])
-def test_no_record_contributes_more_than_its_limit(loss, target_in_row):
+@pytest.mark.parametrize("times_slope", [False, True])
+def test_no_record_contributes_more_than_its_limit(loss, target_in_row, times_slope):
     rng = np.random.default_rng(2)
-    model = make_rows(rng, LOSSES[loss], target_in_row=target_in_row)
+    model = make_rows(rng, LOSSES[loss], target_in_row=target_in_row, times_slope=times_slope)
     grid = 2.0**-45
     kernels = make_kernels(model, grid)
     largest = dict.fromkeys(range(len(kernels)), 0.0)
@@ -193,9 +213,11 @@ def test_a_row_of_any_size_counts_in_its_direction(size, factor):
     np.testing.assert_allclose(units * 2.0**-40, u / np.linalg.norm(u), atol=1e-9)
 
 
-def test_replacing_a_record_moves_the_sum_by_twice_the_limit_at_most():
+@pytest.mark.parametrize("times_slope", [False, True])
+def test_replacing_a_record_moves_the_sum_by_twice_the_limit_at_most(times_slope):
     rng = np.random.default_rng(4)
-    for kernel, limit in make_kernels(make_rows(rng, Squared()), grid=1e-9):
+    model = make_rows(rng, Squared(), times_slope=times_slope)
+    for kernel, limit in make_kernels(model, grid=1e-9):
         allowed = (2 * limit + summation_slack(limit)) / kernel.grid + np.sqrt(kernel.size)
         for data in datasets(rng, 8, 70, 5):
             before = kernel.sum_block(make_block(data, 3))
@@ -243,3 +265,9 @@ def test_a_missing_target_and_offset_count_as_zero():
     for kernel, _ in make_kernels(model):
         zeros = kernel.sum_block(RecordBlock(X, np.zeros(50), np.zeros(50)))
         np.testing.assert_array_equal(kernel.sum_block(RecordBlock(X)), zeros)
+
+
+def test_slopes_are_not_counted_twice():
+    model = make_rows(np.random.default_rng(8), Squared(), times_slope=True)
+    with pytest.raises(InputError, match="must not be multiplied by their slopes"):
+        plain_ladder(model, 1.0)

@@ -27,6 +27,7 @@ from tailguard.kernels.whitened_sums import (
     SecondMomentSum,
     Weighting,
     WhitenedHistogramCount,
+    WhitenedShellSum,
 )
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.rows.arrays import make_rows
@@ -75,11 +76,12 @@ def of_score(rng):
     return {**of_line(rng), "weights": rng.standard_normal(N_COLUMNS), "intercept": False}
 
 
-def whitened(rng, loss):
+def whitened(rng, loss, **options):
     weights = rng.standard_normal(N_COLUMNS)
     return WhitenedRows(
-        loss=loss, **of_line(rng), intercept=False, whitening=np.eye(N_COLUMNS), weights=weights
-    )
+        loss=loss, **of_line(rng), intercept=False, whitening=np.eye(N_COLUMNS),
+        weights=weights, **options,
+    )  # fmt: skip
 
 
 def adding_kernels(rng):
@@ -115,9 +117,14 @@ def adding_kernels(rng):
             rows=whitened(rng, loss), row_limit=5.0, levels=(0.3, 1.5), shares=(1.0, 0.4), grid=GRID
         )
         yield f"ladder/{name}", ladder, np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])
+        cut = WhitenedShellSum(
+            rows=whitened(rng, loss, times_slope=True), radii=(0.3, 1.5), shares=(1.0, 0.4),
+            grid=GRID,
+        )  # fmt: skip
+        yield f"contributions/{name}", cut, np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])
     upper = np.triu_indices(N_COLUMNS)
     diagonal = np.flatnonzero((upper[0] == upper[1]) & (upper[0] >= N_SHARED))
-    for kind in ("one", "curvature", "squared-slope"):
+    for kind in ("one", "curvature", "squared-slope", "beyond"):
         weighting = Weighting(kind=kind, slope_limit=2.0, half_step=0.5, bound=0.25)
         moments = SecondMomentSum(
             rows=whitened(rng, losses["logistic"]), weighting=weighting, row_limit=5.0, row_cap=5.0,

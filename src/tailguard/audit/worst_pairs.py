@@ -20,6 +20,7 @@ from tailguard.losses.squared import Squared
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import ColumnHistograms
+from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loss_differences import LossDifferences
@@ -172,6 +173,11 @@ def _level_gradients() -> WorstPair:
     return WorstPair("level-gradients/one", query, ZERO, *OPPOSITE, SQUARED)
 
 
+def _contribution_levels() -> WorstPair:
+    query = ContributionLevels(SKEWED, (0.5, 2.0))
+    return WorstPair("contribution-levels/skewed", query, ZERO, *OPPOSITE, SQUARED)
+
+
 def _loss_differences() -> WorstPair:
     slopes = np.outer([0.0, 1.0, 9.0], [1.0, 0.0, 0.0])
     query, opposite = (
@@ -238,6 +244,7 @@ WORST_PAIRS: dict[str, Callable[[], WorstPair]] = {
     "whitened-histogram": _whitened_histogram,
     "second-moments": _second_moments,
     "level-gradients": _level_gradients,
+    "contribution-levels": _contribution_levels,
     "loss-differences": _loss_differences,
     "clamped-mean": _clamped,
     "truncated-mean": _truncated,

@@ -30,7 +30,7 @@ VERSION = 1
 # What a fit releases, as its attributes are called but for their last underscore.
 RELEASED = (
     *("coef", "intercept", "feature_bounds", "score_bound", "coef_noise_std"),
-    *("intercept_noise_std", "coef_std", "intercept_std"),
+    *("intercept_noise_std", "coef_std", "intercept_std", "interval_center"),
 )
 # Parameters that have their own place in the file, or none.
 NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schema")
@@ -93,6 +93,9 @@ class ModelFile:
         coefs = (estimator.coef_, estimator.coef_noise_std_, estimator.coef_std_)
         n_coefficients = len(content["feature_names"])
         _require(all(each is None or each.size == n_coefficients for each in coefs))
+        center = content["interval_center"]
+        estimator.interval_center_ = None if center is None else _numbers_or_nan(center)
+        _require(center is None or estimator.interval_center_.size == n_coefficients + 1)
         estimator.feature_bounds_ = _bounds_read(content["feature_bounds"], n_coefficients)
         notes = content["notes"]
         _require(isinstance(notes, list) and all(isinstance(note, str) for note in notes))

@@ -98,6 +98,9 @@ class PrivateLinearModel(BaseEstimator):
         histograms; NaN where none was estimated.
     coef_std_, intercept_std_
         The same through sampling and privacy noise together, as ``conf_int`` uses it.
+    interval_center_
+        What intervals lie about where that is not ``coef_``, the intercept last: coefficients as
+        the last correction told them, which ``coef_`` follows as far as it stands out of its noise.
     notes_
         What was assumed of columns and labels, how many records can be used, and what was decided.
     certificate_, plan_
@@ -260,6 +263,7 @@ class PrivateLinearModel(BaseEstimator):
         self.coef_noise_std_ = solved.solution.coef_noise_std
         self.intercept_noise_std_ = solved.solution.intercept_noise_std
         self.coef_std_ = solved.solution.coef_std
+        self.interval_center_ = solved.solution.center
         self.intercept_std_ = solved.solution.intercept_std
         self.notes_: tuple[str, ...] = solved.notes
 

@@ -55,8 +55,9 @@ def _estimates(model: Any) -> tuple[FloatArray, FloatArray]:
             f"solver must be 'auto' or 'whitened-newton' for confidence intervals and tests; "
             f"{model.plan_.solver!r} pays for no sampling variance."
         )
-    if not model.fit_intercept:
-        return model.coef_, model.coef_std_
-    return np.append(model.coef_, model.intercept_), np.append(
-        model.coef_std_, model.intercept_std_
-    )
+    center = np.append(model.coef_, model.intercept_)
+    if model.interval_center_ is not None:
+        center = model.interval_center_
+    std = np.append(model.coef_std_, model.intercept_std_)
+    kept = slice(None) if model.fit_intercept else slice(-1)
+    return center[kept], std[kept]

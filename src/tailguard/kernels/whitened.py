@@ -10,6 +10,7 @@ A chunk goes through a compiled loop, one matrix product, which depends on that 
 another loop; what one value per record is made of stays in NumPy.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -89,6 +90,8 @@ class WhitenedRows:
         Standardised features count as within this of zero, in rows and in scores.
     target_in_row
         Whether the standardised target is a coordinate of the row.
+    times_slope
+        Whether a record's row is multiplied by its slope: its gradient takes the place of its row.
 
     Guarantee
     ---------
@@ -118,6 +121,7 @@ class WhitenedRows:
     offset_center: float = 0.0
     bound: float = LARGEST_FEATURE
     target_in_row: bool = False
+    times_slope: bool = False
 
     def __post_init__(self) -> None:
         for name in ("center", "inverse_scale", "whitening", "weights"):
@@ -156,6 +160,7 @@ class WhitenedRows:
     ) -> Iterator[WhitenedChunk]:
         """Read a block chunk by chunk; without lengths, or scores, there are zeros for them."""
         block.check_features(self.center.size)
+        scores = scores or self.times_slope
         # Products with the transposed map leave one number of every record side by side.
         parts = [self.whitening.T] * lengths + [self.weights[None, :]] * scores
         released, width = np.concatenate(parts), self.width * lengths
@@ -176,16 +181,19 @@ class WhitenedRows:
         self, room: _Buffers, width: int, shrunk: float, *, scores: bool
     ) -> WhitenedChunk:
         """Measure mapped rows of ``width`` coordinates, and score them."""
-        from .whitened_loops import measure, score  # noqa: PLC0415 (Numba takes a while to load)
+        from .whitened_loops import measure, multiply, score  # noqa: PLC0415 (Numba is slow to load)
 
         if width:
             measure()(room.mapped[:width], room.units, shrunk, room.lengths, room.inverses)
         if scores:
             score()(room.mapped[width], room.units, room.known[1], room.scores)
         void = room.units == 0.0
-        return WhitenedChunk(
+        found = WhitenedChunk(
             room.mapped[:width], room.lengths, room.inverses, room.scores, room.known[0], void
         )
+        if self.times_slope and width:
+            multiply()(self.slope(found, math.inf), room.lengths, room.inverses)
+        return found
 
     def _standardise(self, chunk: RecordBlock, room: _Buffers) -> None:
         from .standardised_rows import standardise  # noqa: PLC0415 (see above)

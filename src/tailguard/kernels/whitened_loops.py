@@ -65,6 +65,17 @@ def _score(mapped: FloatArray, units: FloatArray, offsets: FloatArray, scores: F
         scores[i] = units[i] * mapped[i] + offsets[i]
 
 
+def _multiply(slopes: FloatArray, lengths: FloatArray, inverses: FloatArray) -> None:
+    """Multiply rows by slopes: lengths by their size, directions by their sign.
+
+    Zero times infinity counts as zero.
+    """
+    for i in range(slopes.size):
+        length = lengths[i] * abs(slopes[i])
+        lengths[i] = length if length > 0.0 else 0.0
+        inverses[i] = math.copysign(inverses[i], slopes[i])
+
+
 def _bound_slopes(slopes: FloatArray, void: Any, limit: float, bounded: FloatArray) -> None:
     for i in range(slopes.size):
         bounded[i] = 0.0 if void[i] else clip(slopes[i], limit)
@@ -199,6 +210,12 @@ def measure() -> Callable[..., None]:
 def score() -> Callable[..., None]:
     """Compile the loop that scores mapped rows."""
     return compiled(_score, types.void(VECTOR, VECTOR, VECTOR, VECTOR), **OPTIONS)
+
+
+@builds_loop
+def multiply() -> Callable[..., None]:
+    """Compile the loop that multiplies rows by slopes."""
+    return compiled(_multiply, types.void(VECTOR, VECTOR, VECTOR), **OPTIONS)
 
 
 @builds_loop

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
+from tailguard.checks import InputError, check_choice, check_integer, check_positive, require, shown
 
 from .base import Kernel, Together, round_to_lattice
 from .bins import Bins
@@ -21,7 +21,7 @@ class Weighting:
 
     ``"one"`` counts every record fully, ``"curvature"`` by the rise of its clipped slope over
     ``2 * half_step`` relative to ``bound``, ``"squared-slope"`` by its squared slope relative to
-    the squared limit.
+    the squared limit, ``"beyond"`` fully if its row is longer than ``bound``, else not at all.
 
     Guarantee
     ---------
@@ -39,7 +39,7 @@ class Weighting:
     bound: float = 1.0
 
     def __post_init__(self) -> None:
-        check_choice("kind", self.kind, ("one", "curvature", "squared-slope"))
+        check_choice("kind", self.kind, ("one", "curvature", "squared-slope", "beyond"))
         check_positive("slope_limit", self.slope_limit)
         check_positive("half_step", self.half_step)
         check_positive("bound", self.bound)
@@ -47,12 +47,19 @@ class Weighting:
     @property
     def needs_scores(self) -> bool:
         """Whether a weight depends on the score."""
-        return self.kind != "one"
+        return self.kind in ("curvature", "squared-slope")
+
+    @property
+    def needs_lengths(self) -> bool:
+        """Whether a weight depends on the length of the row."""
+        return self.kind == "beyond"
 
     def of(self, rows: WhitenedRows, chunk: WhitenedChunk) -> FloatArray:
         """Return the weights of one chunk's records."""
         if self.kind == "one":
             return np.where(chunk.void, 0.0, 1.0)
+        if self.kind == "beyond":
+            return np.where(chunk.length > self.bound, 1.0, 0.0)
         if self.kind == "curvature":
             rise = rows.curvature(chunk, self.slope_limit, self.half_step, self.bound)
             return np.minimum(rise / self.bound, 1.0)
@@ -95,14 +102,8 @@ class LevelGradientSum(Kernel):
     def __post_init__(self) -> None:
         check_positive("row_limit", self.row_limit)
         check_positive("grid", self.grid)
-        if len(self.levels) != len(self.shares) or not self.levels:
-            raise InputError("levels and shares must be as many, and at least one.")
-        for share in self.shares:
-            check_positive("shares", share)
-        if not (np.diff([0.0, *self.levels]) > 0).all() or not np.isfinite(self.levels).all():
-            raise InputError(
-                f"levels must be finite and increasing above 0; got {shown(self.levels)}."
-            )
+        _check_levels("levels", self.levels, self.shares)
+        require(not self.rows.times_slope, "rows must not be multiplied by their slopes already.")
 
     @property
     def size(self) -> int:
@@ -122,21 +123,70 @@ class LevelGradientSum(Kernel):
     @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up the increments of one block."""
-        from .whitened_loops import add_rounded, climb  # noqa: PLC0415 (Numba is slow to load)
-
         total = np.zeros((len(self.levels), self.rows.width), dtype=np.int64)
-        levels, shares = (np.array(part, dtype=np.float64) for part in (self.levels, self.shares))
         # A length errs by width / 2 + 2 roundoffs, a factor by five: the shrink covers both.
         for chunk in self.rows.read(block, shrunk=shrink(self.size)):
-            slope = self.rows.slope(chunk, self.levels[-1])
-            factors = np.empty((levels.size, slope.size))
-            climb()(slope, chunk.length, chunk.inverse, self.row_limit, levels, shares, factors)
-            if block.alone:
-                for level, factor in enumerate(factors):
-                    add_rounded()(chunk.mapped, factor / self.grid, total[level])
-                continue
-            for level, factor in enumerate(factors):
-                total[level] += round_to_lattice(chunk.mapped @ factor, self.grid)
+            slope, lengths = self.rows.slope(chunk, self.levels[-1]), chunk.length
+            factors = _factors(slope, lengths, chunk, self.row_limit, self.levels, self.shares)
+            _add(chunk, factors, self.grid, total, alone=block.alone)
+        return total.ravel()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WhitenedShellSum(Kernel):
+    """Lattice sums of every row's parts between the radii ``0 < radii[0] < radii[1] < ...``.
+
+    The part of a row of length ``l`` in shell ``k`` points along the row and has length
+    ``shares[k]`` times the share of ``(radii[k - 1], radii[k]]`` that lies below ``l``.
+
+    Guarantee
+    ---------
+    The parts of one record, as one vector, have norm at most ``norm_limit``, that of the shares.
+
+    Examples
+    --------
+    >>> rows = WhitenedRows(
+    ...     loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
+    ...     whitening=np.eye(1), weights=np.zeros(1),
+    ... )
+    >>> kernel = WhitenedShellSum(rows=rows, radii=(1.0, 3.0), shares=(1.0, 2.0), grid=2.0**-20)
+    >>> (kernel.sum_block(RecordBlock(np.array([[-2.0]]))) * kernel.grid).round(5)
+    array([-1., -1.])
+    """
+
+    rows: WhitenedRows
+    radii: tuple[float, ...]
+    shares: tuple[float, ...]
+    grid: float
+
+    def __post_init__(self) -> None:
+        _check_levels("radii", self.radii, self.shares)
+        check_positive("grid", self.grid)
+
+    @property
+    def size(self) -> int:
+        """Number of sums: one per shell and coordinate, shell by shell."""
+        return len(self.radii) * self.rows.width
+
+    @property
+    def norm_limit(self) -> float:
+        """The largest norm of one record's parts together."""
+        return float(np.linalg.norm(self.shares))
+
+    @property
+    def together(self) -> Together:
+        """Each record adds to the sum by itself."""
+        return "none"
+
+    @steady
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Add up the parts of the rows of one block."""
+        total = np.zeros((len(self.radii), self.rows.width), dtype=np.int64)
+        # As above; the length of a contribution errs by one roundoff more, that of its slope aside.
+        for chunk in self.rows.read(block, shrunk=shrink(self.size), scores=False):
+            reach, ones = np.copysign(chunk.length, chunk.inverse), np.ones(chunk.length.size)
+            factors = _factors(reach, ones, chunk, 1.0, self.radii, self.shares)
+            _add(chunk, factors, self.grid, total, alone=block.alone)
         return total.ravel()
 
 
@@ -266,8 +316,8 @@ class WhitenedHistogramCount(Kernel):
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Count the records of one block."""
         total = np.zeros(self.size, dtype=np.int64)
-        lengths = self.what == "length"
-        scores = not lengths or self.weighting.needs_scores
+        lengths = self.what == "length" or self.weighting.needs_lengths
+        scores = self.what != "length" or self.weighting.needs_scores
         for chunk in self.rows.read(block, lengths=lengths, scores=scores):
             value = chunk.length
             if self.what == "residual":
@@ -283,3 +333,43 @@ class WhitenedHistogramCount(Kernel):
             counts = np.bincount(self.bins.index(value), weights=weight, minlength=self.size)
             total += round_to_lattice(counts.astype(np.float64), self.grid)
         return total
+
+
+def _check_levels(name: str, levels: tuple[float, ...], shares: tuple[float, ...]) -> None:
+    """Refuse levels that do not increase from above 0, or that have no share each."""
+    if len(levels) != len(shares) or not levels:
+        raise InputError(f"{name} and shares must be as many, and at least one.")
+    for share in shares:
+        check_positive("shares", share)
+    if not (np.diff([0.0, *levels]) > 0).all() or not np.isfinite(levels).all():
+        raise InputError(f"{name} must be finite and increasing above 0; got {shown(levels)}.")
+
+
+def _factors(
+    reach: FloatArray,
+    lengths: FloatArray,
+    chunk: WhitenedChunk,
+    row_limit: float,
+    levels: tuple[float, ...],
+    shares: tuple[float, ...],
+) -> FloatArray:
+    """Return what the scaled rows are multiplied by at each level that they reach."""
+    from .whitened_loops import climb  # noqa: PLC0415 (Numba is slow to load)
+
+    limits, parts = np.array(levels, dtype=np.float64), np.array(shares, dtype=np.float64)
+    factors = np.empty((limits.size, reach.size))
+    climb()(reach, lengths, chunk.inverse, row_limit, limits, parts, factors)
+    return factors
+
+
+def _add(
+    chunk: WhitenedChunk, factors: FloatArray, grid: float, total: IntArray, *, alone: bool
+) -> None:
+    """Add the rows of a chunk times their factors, level by level, to sums on the lattice."""
+    from .whitened_loops import add_rounded  # noqa: PLC0415 (see above)
+
+    for level, factor in enumerate(factors):
+        if alone:
+            add_rounded()(chunk.mapped, factor / grid, total[level])
+        else:
+            total[level] += round_to_lattice(chunk.mapped @ factor, grid)

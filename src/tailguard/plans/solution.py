@@ -26,6 +26,8 @@ class Solution:
     coef_std, intercept_std
         Predicted standard deviation of each coefficient through sampling and privacy noise
         together, where the solver pays for it; None and NaN where it does not.
+    center
+        What intervals lie about where that is not the coefficients, the intercept last.
     notes
         What was decided on the way, from released numbers.
     found
@@ -56,6 +58,7 @@ class Solution:
     trace: FloatArray
     coef_std: FloatArray | None = None
     intercept_std: float = math.nan
+    center: FloatArray | None = None
     notes: tuple[str, ...] = ()
     feature_bounds: FloatArray | None = None
     score_bound: float = math.inf

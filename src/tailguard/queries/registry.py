@@ -15,6 +15,7 @@ QUERIES = {
     "whitened-histogram": "tailguard.queries.whitened_histogram:WhitenedHistogram",
     "second-moments": "tailguard.queries.second_moments:SecondMoments",
     "level-gradients": "tailguard.queries.level_gradients:LevelGradients",
+    "contribution-levels": "tailguard.queries.contribution_levels:ContributionLevels",
     "loss-differences": "tailguard.queries.loss_differences:LossDifferences",
     "clamped-mean": "tailguard.queries.means.clamped:ClampedMean",
     "truncated-mean": "tailguard.queries.means.truncated:TruncatedMean",

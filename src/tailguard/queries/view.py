@@ -36,6 +36,9 @@ class View:
         A matrix from standardised coordinates (features, constant, target) to whitened ones.
     target_in_row
         Whether the standardised target follows the features and the constant.
+    times_slope
+        Whether a record's row is multiplied by its slope: then its *contribution*, what it adds to
+        the gradient, takes the place of its row.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class View:
     whitening: FloatArray
     target_in_row: bool = False
     bound: float = LARGEST_FEATURE
+    times_slope: bool = False
 
     @classmethod
     def plain(cls, loss: Loss | None, units: Units, *, target_in_row: bool = False) -> "View":
@@ -68,6 +72,10 @@ class View:
         """Return the view with another whitening matrix."""
         return replace(self, whitening=matrix)
 
+    def contributions(self) -> "View":
+        """Return the view with contributions, slope times row, in place of rows."""
+        return replace(self, times_slope=True)
+
     def reads(self, weights: FloatArray | None = None) -> bool:
         """Whether matrix and weights are numbers through which every record can be read."""
         numbers = self.whitening.ravel() if weights is None else [*self.whitening.ravel(), *weights]
@@ -82,4 +90,5 @@ class View:
             weights=np.zeros(self.height) if weights is None else weights,
             bound=self.bound,
             target_in_row=self.target_in_row,
+            times_slope=self.times_slope,
         )

@@ -14,7 +14,7 @@ from tailguard.solvers.whitened.allocation import (
     REGIMES,
     shares_for,
 )
-from tailguard.solvers.whitened.schedule import stages_for
+from tailguard.solvers.whitened.schedule import CORRECTION, stages_for
 
 PLANNED = REGIMES["conditional mean"].shares["debiasing"]
 FEW, FEWER = (REGIMES[name].below["fixed"] for name in ("few records", "fewer records"))
@@ -46,10 +46,11 @@ def plan(name, budget, *, intercept=True, n_features=N_FEATURES):
 def test_stages_spend_exactly_the_budget_and_rounds_a_sixth_of_it(
     name, budget, intercept, n_features
 ):
-    _, spent = plan(name, budget, intercept=intercept, n_features=n_features)
+    """Or a tenth, where a correction follows them."""
+    shares, spent = plan(name, budget, intercept=intercept, n_features=n_features)
     assert sum(spent.values()) == pytest.approx(1.0)
     rounds = sum(share for stage, share in spent.items() if stage.startswith("rounds of"))
-    assert rounds >= 1 / 6
+    assert rounds >= (1 / 10 if shares.correction else 1 / 6)
     assert min(spent.values()) > 0.0
 
 
@@ -67,7 +68,7 @@ def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
     assert shares.curvature_phases == ()
     assert "second moments" in faint
     _, above = plan(name, 1.01 * border)
-    assert "variance" in above
+    assert ("variance" in above) == (name != "squared")
     assert ("curvature" in above) == bends
     assert ("debiasing" in above) == (name in ("squared", "poisson"))
 
@@ -101,13 +102,29 @@ def corrected(n_features, budget=1e5, *, loss=LOSSES["squared"], n_rows=10_000, 
 
 
 @pytest.mark.parametrize("n_features", [16, 19, 60, 100])
-@pytest.mark.parametrize("n_rows", [10_000, 1_000_000])
-def test_correcting_gets_a_share_over_the_number_of_columns(n_features, n_rows):
-    share, _ = corrected(n_features, n_rows=n_rows)
+def test_correcting_gets_a_share_over_the_number_of_columns(n_features):
+    from_on = REGIMES["correction"].above
+    budget = 0.99 * max(from_on["fixed"], from_on["size**1.5"] * (n_features + 1) ** 1.5)
+    share, _ = corrected(n_features, budget)
     assert share == pytest.approx(max(DEBIASING_FACTOR / (n_features + 1), PLANNED))
 
 
-@pytest.mark.parametrize("budget", [1e3, 1e4, 1e6])
+@pytest.mark.parametrize("n_features", [3, 16, 100])
+@pytest.mark.parametrize("budget", [2_100.0, 1e4, 1e6])
+def test_contributions_are_corrected_where_curvature_stands_out(n_features, budget):
+    shares, spent = plan("squared", budget, n_features=n_features)
+    assert (shares.correction > 0.0) == (budget >= 9.0 * (n_features + 1) ** 1.5)
+    assert sum(spent.get(stage, 0.0) for stage in CORRECTION) == pytest.approx(shares.correction)
+    assert not (shares.correction and shares.variance)
+
+
+def test_the_correction_of_contributions_spends_its_whole_share():
+    assert sum(CORRECTION.values()) == pytest.approx(1.0)
+    for name in ("huber", "logistic", "poisson"):
+        assert plan(name, 1e6)[0].correction == 0.0
+
+
+@pytest.mark.parametrize("budget", [1e3, 1.9e3])
 def test_correcting_few_columns_gets_the_more_the_fewer_there_are(budget):
     shares, left = np.transpose([corrected(n_features, budget) for n_features in range(1, 16)])
     assert (np.diff(shares) <= 0.0).all()

@@ -1,4 +1,4 @@
-"""Rows, rows weighted by slope and by curvature, and with the target in them."""
+"""Rows, rows weighted by slope and by curvature, with the target in them, and contributions."""
 
 import numpy as np
 
@@ -19,8 +19,11 @@ def examples():
     joint = View(squared, raw, np.vstack([skewed, [0.0, 1.0, 0.0]]), target_in_row=True)
     sloped = Weighting(kind="squared-slope", slope_limit=1.0)
     orthogonal = (1e5, 0.0, 0.0, 1e4), (0.0, 1e5, 0.0, 1e4)
+    far = Weighting(kind="beyond", bound=1.5)
     for name, view, weighting, at in (
         ("slopes", plain, sloped, pair),
+        ("contributions", plain.contributions(), Weighting(), pair),
+        ("far-contributions", plain.contributions(), far, pair),
         ("tiny", plain, Weighting(), pair),
     ):
         limit = 1e-60 if name == "tiny" else 1.5

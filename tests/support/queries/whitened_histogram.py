@@ -1,4 +1,4 @@
-"""Lengths, residuals, and weights by curvature and by slope."""
+"""Lengths, residuals, lengths of contributions, and weights by curvature and by slope."""
 
 import numpy as np
 
@@ -23,6 +23,7 @@ def examples():
         ("residuals", plain, "residual", signed, Weighting()),
         ("curvature", plain, "length", lengths, curved),
         ("slopes", plain, "length", lengths, sloped),
+        ("contributions", plain.contributions(), "length", lengths, Weighting()),
     ):
         query = WhitenedHistogram(view, what, bins, weighting)
         steep = (0.1, 0.0, 0.0, 2.0), (5.0, 0.0, 0.0, 9.0)

@@ -135,6 +135,12 @@ REGIMES = {
     # Else bounds of features are chosen anew, if there are any.
     "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03},
                                above={"fixed": MOSTLY_NOISE}),
+    # Intervals of the mean need the correction by contributions, which needs a budget by which
+    # curvature stands out: the noise of its second moments is then about as large as they are.
+    "squares": Regime("squares", {"variance": 0.0}),
+    "correction": Regime("squares", {
+        "correction": 0.55, "debiasing": 0.04,
+    }, above={"fixed": 2000.0, "size**1.5": 9.0}),
 }  # fmt: skip
 # The unit of n * mu and the most rounds, of residuals and of a likelihood; eighths of the phases. A
 # phase has its eighths times min((n * mu / (unit * size))**2, most / 8) rounds, and its eighths at
@@ -198,16 +204,21 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     if "likelihood" in facts:
         constant = max((CONSTANT_SIGNIFICANCE / budget) ** 2, shares.constant)
         shares = replace(shares, constant=min(constant, LARGEST_CONSTANT))
-    return _with_correction(_with_units(shares, problem, mu), problem, budget)
+    # Units get what they would without a correction, which takes its part from the rounds.
+    shares, taken = replace(shares, correction=0.0), shares.correction
+    shares = replace(_with_units(shares, problem, mu), correction=taken)
+    return _with_correction(shares, problem, budget)
 
 
 def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
     """Tell in the words of regimes what is true of the loss and of the plan."""
     link = problem.link
     bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
+    squares = fits_squares(problem, robust=robust)
     told = {
         "residual": link.residual,
         "bounded": bounded,
+        "squares": squares,
         "corrected": not robust and not bounded,
         "kept": robust or bounded,
         "likelihood": link.curved,
@@ -216,6 +227,22 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
         "sampled": sampled,
     }
     return {word for word, true in told.items() if true}
+
+
+def fits_squares(problem: Problem, *, robust: bool) -> bool:
+    """Whether squared residuals are fitted, for the conditional mean.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> losses = tg.losses.Squared(), tg.losses.Huber(1.0), tg.losses.LpLoss(4)
+    >>> [fits_squares(Problem(loss, 1000, 3), robust=False) for loss in losses]
+    [True, False, False]
+    """
+    loss = problem.scored
+    if robust or loss is None or not loss.link.residual:
+        return False
+    return math.isinf(loss.slope_bound()) and math.isfinite(loss.curvature_bound())
 
 
 def _rounds(problem: Problem, budget: float) -> tuple[int, ...]:
@@ -249,7 +276,7 @@ def sample_suffices(problem: Problem, n_rows: float, mu: float) -> bool:
 def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
     """Let the debiasing of few columns have more, where it is planned in full."""
     planned = REGIMES["conditional mean"].shares["debiasing"]
-    if shares.debiasing < planned or budget < FEW:
+    if shares.debiasing < planned or budget < FEW or shares.correction > 0.0:
         return shares
     wanted = min(DEBIASING_FACTOR / problem.size, LARGEST_DEBIASING)
     room = shares.debiasing + shares.rest(problem) - LARGEST_DEBIASING

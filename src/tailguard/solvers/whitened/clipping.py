@@ -55,8 +55,8 @@ class RowNormDistribution:
     @classmethod
     def of_ones(cls, significance: float) -> "RowNormDistribution":
         """Rows of length one, as those of a constant are."""
-        one = np.ones(1)
-        return cls(NoisyDistribution(one, one, 1.0, significance, np.array([0.0, 1.0])), 1.0)
+        points, edges = np.ones(POINTS), np.array([0.0, 1.0])
+        return cls(NoisyDistribution(points, points / POINTS, 1.0, significance, edges), 1.0)
 
     @property
     def seen(self) -> bool:

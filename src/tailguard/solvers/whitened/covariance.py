@@ -28,18 +28,14 @@ from tailguard.losses.link import Link
 from tailguard.plans.solution import Solution
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.session import BEYOND_FLOATS
-from tailguard.solvers.whitened.allocation import MOSTLY_NOISE
+from tailguard.solvers.whitened.allocation import MOSTLY_NOISE, fits_squares
 from tailguard.solvers.whitened.choices import FARTHER_STILL
-from tailguard.solvers.whitened.constant import HEADROOM
+from tailguard.solvers.whitened.constant import score_bound
 from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.schedule import FEATURE_BOUNDS
 from tailguard.solvers.whitened.state import Fit, Geometry
 from tailguard.solvers.whitened.whitening import shrunk
 
-# No mean is predicted beyond this many times the largest residual seen, or the mean target. On ten
-# real tables of counts at epsilon 0.1 to 1 four to 64 times cure the same fits; from eight times on
-# none is worse by it.
-LARGEST_MEAN = 32.0
 # A coefficient has no interval where more than this share of its column's second moment was told by
 # no release, but added by raising; where more of its variance lies along directions of which less
 # was told; or where it varies by more through such columns. By the first share 96 % of 95 %
@@ -59,6 +55,8 @@ LARGEST_HIDDEN = (0.02, 0.005)
 # noise grows has 1 to 1.7 on T5s and T08, where clipping moves its coefficient by 3 to 12 standard
 # errors, others .2.
 UNEVEN = 0.75
+UNTOLD_COLUMN = "noise hides what tells its column from others"
+UNSETTLED = "a few records reach so far that the corrected fit did not settle"
 
 
 def solution(session: FitSession, fit: Fit) -> Solution:
@@ -81,7 +79,8 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         jacobian = np.vstack([np.column_stack([jacobian, np.zeros(size)]), below])
     noise, whole, hidden = covariances(session, fit)
     noise_std, std = (np.sqrt(np.diag(jacobian @ part @ jacobian.T)) for part in (noise, whole))
-    std = np.maximum(std, noise_std)  # a correction may follow noise by more than all of it
+    if fit.estimate is None:
+        std = np.maximum(std, noise_std)  # a correction may follow noise by more than all of it
     noise_std[:size][geometry.left_out] = std[:size][geometry.left_out] = math.nan
     notes = list(fit.notes)
     if geometry.left_out.any():
@@ -89,7 +88,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
             f"not estimated: {geometry.left_out.sum()} of {size} columns, whose scale the budget "
             "did not show"
         )
-    if (why := no_intervals(session, geometry)) is not None:
+    if (why := no_intervals(session, fit)) is not None:
         notes.append(why)
     for columns, reason in hidden:
         # An intercept varies with the columns that it is moved through.
@@ -99,6 +98,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
             notes.append(f"no interval for {lost.sum()} of {std.size} coefficients: {reason}")
         std[lost] = math.nan
     return Solution(
+        center=None if fit.estimate is None else fit.estimate.center(units, problem.link),
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),
         intercept=float(np.nan_to_num(intercept)),
@@ -114,34 +114,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     )
 
 
-def score_bound(session: FitSession, fit: Fit) -> float:
-    """Return the largest score of a prediction, in the user's units: that of a log link has one.
-
-    Its means are exponentials, so that noise in a coefficient makes a far row's endless. No mean is
-    predicted beyond so many times the largest residual that was seen, or the mean target.
-
-    *Edge cases.* Rates by the unit of an exposure have none: where exposures are short rates may be
-    far larger than any target.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> [score_bound(*example_fit(loss)) for loss in (tg.losses.Squared(), tg.losses.Logistic())]
-    [inf, inf]
-    >>> 3.0 < score_bound(*example_fit(tg.losses.Poisson())) < 5.0
-    True
-    """
-    geometry, slopes = fit.geometry, fit.clipping.slopes
-    if session.problem.has_offset or not geometry.loss.link.log:
-        return math.inf
-    largest = geometry.largest_curvature / HEADROOM  # the mean target
-    if slopes.seen:
-        largest = max(largest, float(np.abs(slopes.distribution.points).max()))
-    return math.log(LARGEST_MEAN * largest) + math.log(geometry.units.target_scale)
-
-
-def no_intervals(session: FitSession, geometry: Geometry) -> str | None:
+def no_intervals(session: FitSession, fit: Fit) -> str | None:
     """Say why no coefficient has a known variance; None where some may have one.
 
     Where the plan predicts that noise moves predictions by a tenth of the residuals' scale, 85 % of
@@ -154,13 +127,18 @@ def no_intervals(session: FitSession, geometry: Geometry) -> str | None:
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> losses = tg.losses.Poisson(), tg.losses.Logistic()
-    >>> [no_intervals(session, fit.geometry) for session, fit in map(example_fit, losses)]
+    >>> [no_intervals(*example_fit(loss)) for loss in losses]
     ['no intervals: noise hides how the loss is curved', None]
     """
-    plan, n_rows = session.plan, session.problem.n_rows
+    if fit.estimate is not None:
+        return None if fit.estimate.settled else f"no intervals: {UNSETTLED}"
+    plan, n_rows, geometry = session.plan, session.problem.n_rows, fit.geometry
     little = n_rows * plan.guarantee.gaussian_mu() < MOSTLY_NOISE
     if little or float(plan.settings["predicted_privacy_error"]) > 0.1:
         return "no intervals: the budget is too small to tell how far off coefficients may be"
+    robust = plan.settings["target"] == "robust"
+    if fits_squares(session.problem, robust=robust):
+        return "no intervals: the budget is too small to see how far single records reach"
     if far_rows_still_matter(geometry):
         return "no intervals: columns are so heavy that far rows still move the fit"
     if geometry.loss.link.log and not geometry.curvature_released:
@@ -206,17 +184,21 @@ def covariances(
     >>> import tailguard as tg
     >>> from tailguard.solvers.whitened.example import example_fit
     >>> from tailguard.solvers.whitened.newton import averaged, step
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
+    >>> session, fit = example_fit(tg.losses.Huber(1.345), phase=0)
     >>> noise, whole, _ = covariances(session, averaged(step(session, fit)))
     >>> bool((np.diag(whole) > np.diag(noise)).all())
     True
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
+    if fit.estimate is not None:
+        noise, whole = noise_covariance(fit), fit.estimate.whole()
+        whole = whole if fit.estimate.settled else np.full_like(whole, np.nan)
+        return noise, whole, [(fit.estimate.untold, UNTOLD_COLUMN)]
     if fit.iterates:
         with suppress(*BEYOND_FLOATS):
             noise = noise_covariance(fit)
-            if no_intervals(session, fit.geometry) is None:
+            if no_intervals(session, fit) is None:
                 variance = gradient_variance(session, fit)
                 total = whole_covariance(session, fit, variance)
                 # Both or neither: what cannot be judged is not shown.
@@ -260,7 +242,7 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
         lost = first_share(fit, std) > UNTOLD
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
-        (untold, "noise hides what tells its column from others"),
+        (untold, UNTOLD_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
         (lost, "noise hides how far residuals reach, and whether they are skewed"),
     ]

@@ -29,6 +29,10 @@ from tailguard.solvers.session import SAMPLED
 
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
+CORRECTION_LENGTHS = Bins("octaves", -8.0, 3.0, 66)
+"""Of rows and contributions in a metric: thirds of octaves from 2**-8 to 2**14."""
+CORRECTION_PARTS = (0.25, 0.5, 1.0)
+"""Levels of contributions, as parts of the last; what lies between tells how they lean."""
 STEERING = {
     "target location", "target scale", "typical size", "location", "fine location", "scale",
     "row norms", "whitened row norms", "early slopes",
@@ -52,7 +56,17 @@ FEATURE_BOUNDS = {
     Link.LOGIT: (8.0, NEAREST_BOUND, 16.0),
     Link.LOG: (NEAREST_BOUND, 16.0, 64.0),
 }
-AFTER_ROUNDS = ("debiasing", "debiasing curvature", "choice of fit", "variance")
+CORRECTION = {
+    "curvature of rows": 0.06, "row lengths again": 0.03, "curvature of rows again": 0.09,
+    "contribution lengths": 0.04, "contribution moments": 0.09,
+    "contribution lengths again": 0.07, "contribution moments again": 0.10,
+    "early contribution rounds": 0.15 * 0.48, "contribution rounds": 0.85 * 0.48,
+    "far contributions": 0.04,
+}  # fmt: skip
+"""What the correction by contributions releases, and the shares of its part of ``mu**2``."""
+CORRECTION_ROUNDS = (6, 12)
+"""Early ones, which come near, and those that count."""
+AFTER_ROUNDS = (*("debiasing", "debiasing curvature", "choice of fit", "variance"), *CORRECTION)
 # What a round of the sample gets of what it would without one: it has to come near, no more.
 EARLY_ROUNDS_SHARE = 0.1
 
@@ -72,6 +86,8 @@ class Shares:
         The stages of these names.
     bound_choice, debiasing, fit_choice, variance
         The same.
+    correction
+        All stages of the correction by contributions.
     rounds
         How many rounds each phase has.
     diagnostic_phases, curvature_phases
@@ -106,6 +122,7 @@ class Shares:
     debiasing: float = 0.08
     fit_choice: float = 0.0
     variance: float = 0.03
+    correction: float = 0.0
     rounds: tuple[int, ...] = (1, 1, 2, 4)
     diagnostic_phases: tuple[int, ...] = (0, 1, 2, 3)
     curvature_phases: tuple[int, ...] = ()
@@ -306,4 +323,28 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
                         shares.fit_choice * problem.intercept, 1, 2),
         PlannedReleases("variance", "the sampling variance of the coefficients",
                         shares.variance, 1, square),
+        *_correction(problem, shares.correction),
     ]  # fmt: skip
+
+
+def _correction(problem: Problem, share: float) -> list[PlannedReleases]:
+    """List what the correction by contributions releases."""
+    square = problem.size * (problem.size + 1) // 2
+    bins, levels = CORRECTION_LENGTHS.count, len(CORRECTION_PARTS) * problem.size
+    early, late = CORRECTION_ROUNDS
+    told = {
+        "curvature of rows": ("second moments of whitened rows", 1, square),
+        "row lengths again": ("lengths of rows in the metric of these", 1, bins),
+        "curvature of rows again": ("second moments of rows in that metric", 1, square),
+        "contribution lengths": ("lengths of residuals times rows", 1, bins),
+        "contribution moments": ("their second moments", 1, square),
+        "contribution lengths again": ("their lengths in the metric of these", 1, bins),
+        "contribution moments again": ("their second moments in that metric", 1, square),
+        "early contribution rounds": ("cut contributions, for a step each", early, levels),
+        "contribution rounds": ("cut contributions, for a step each that counts", late, levels),
+        "far contributions": ("where the longest contributions point", 1, square),
+    }
+    return [
+        PlannedReleases(name, purpose, share * CORRECTION[name], times, size)
+        for name, (purpose, times, size) in told.items()
+    ]

@@ -38,6 +38,7 @@ from tailguard.solvers.whitened.constant import (
     keep_constant_only,
     run_constant_plan,
 )
+from tailguard.solvers.whitened.correction.correct import correct
 from tailguard.solvers.whitened.covariance import solution
 from tailguard.solvers.whitened.debiasing import debias
 from tailguard.solvers.whitened.fit_session import FitSession
@@ -188,4 +189,5 @@ def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit
             yield fit
     yield (fit := averaged(fit))
     yield (fit := debias(session, fit))
+    yield (fit := correct(session, fit))
     yield choose_fit(session, fit)

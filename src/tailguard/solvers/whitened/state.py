@@ -17,6 +17,7 @@ import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.losses.base import Loss
+from tailguard.losses.link import Link
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.solvers.session import BEYOND_FLOATS
@@ -192,6 +193,50 @@ class Correction:
         return np.asarray(outside @ others @ outside + self.directions @ along @ self.directions.T)
 
 
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Standardised weights that intervals lie about, and what they are known to within.
+
+    Attributes
+    ----------
+    weights
+        The corrected weights.
+    noise
+        A matrix whose rows are what independent noise of one moves each weight by.
+    covariance
+        What they vary by through sampling, and by what the rounds left undone.
+    bias
+        How far off each weight may be through what was cut.
+    untold
+        Weights that the released moments do not resolve.
+    settled
+        Whether the rounds arrived.
+
+    Examples
+    --------
+    >>> one, zero = np.eye(1), np.zeros(1)
+    >>> known = Estimate(zero, 3.0 * one, 4.0 * one, zero, zero > 0.0, settled=True)
+    >>> known.whole()
+    array([[13.]])
+    """
+
+    weights: FloatArray
+    noise: FloatArray
+    covariance: FloatArray
+    bias: FloatArray
+    untold: BoolArray
+    settled: bool
+
+    def center(self, units: Units, link: Link) -> FloatArray:
+        """Return the weights as coefficients in the user's units, the intercept last."""
+        coef, intercept = units.coefficients(self.weights, link)
+        return np.asarray(np.nan_to_num(np.append(coef, intercept)))
+
+    def whole(self) -> FloatArray:
+        """Second moments of all errors together."""
+        return np.asarray(self.noise @ self.noise.T + self.covariance + np.diag(self.bias**2))
+
+
 def unknown_noise(width: int) -> FloatArray:
     """Return noise of so many whitened coordinates of which nothing is known.
 
@@ -222,6 +267,8 @@ class Fit:
         Whether the constant was read off residuals before the rounds.
     correction
         The one that debiasing made, if it made any.
+    estimate
+        What the correction by contributions told, if it was made.
 
     Examples
     --------
@@ -241,6 +288,7 @@ class Fit:
     iterates: tuple[NewtonIterate, ...] = ()
     constant_moved: bool = False
     correction: Correction | None = None
+    estimate: Estimate | None = None
     notes: tuple[str, ...] = ()
 
     def through(self, whitening: Whitening, cap: float = math.inf) -> "Fit":

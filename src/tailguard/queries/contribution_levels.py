@@ -1,0 +1,112 @@
+"""The mean gradient of a generalised linear model, each record's contribution cut in length.
+
+A record's contribution is its slope times its row. Read through a matrix ``T`` such as ``V^(-1/2)``
+for contributions of covariance ``V``, a cut at length ``C`` bounds what a record adds in the metric
+of what records vary by: the noise is then as large, relative to the sampling error, in every
+direction, and one level serves where a level of slopes and one of rows did.
+
+The cut contribution is the sum of its parts in the shells between the levels. Each shell of width
+``w`` is released in units of ``sqrt(w)``. One record's parts, of lengths ``l_k <= w_k`` along one
+direction, then have the squared norm ``sum l_k**2 / w_k <= sum w_k = C``, so that the sum over the
+shells is exactly as noisy as one release at ``C``, and the lower levels come with it for nothing.
+
+Reference
+---------
+Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 4.2 (self-standardised influence: bounded in
+the metric of its own covariance); Zhao et al. 2024, Algorithm 2 (the clipped mean); Dong, Roth and
+Su 2022, Theorem 2.7. The decomposition is that of ``means/shells.py``.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.kernels.one_blas_thread import one_blas_thread
+from tailguard.kernels.whitened_sums import WhitenedShellSum
+from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
+from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
+from tailguard.queries.view import View
+from tailguard.rows.base import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class ContributionLevels(GaussianQuery):
+    """Means of the contributions' parts between ``levels``, one row of the answer a level.
+
+    The state is the vector of weights of the standardised coordinates.
+
+    Attributes
+    ----------
+    view
+        How records are read; its slopes are those of its loss.
+    levels
+        Lengths at which contributions are cut, increasing; the level before the first is 0.
+
+    Guarantee
+    ---------
+    In units of the roots of the shells' widths a record adds a vector of norm at most
+    ``sqrt(levels[-1])``, for every input. Replacing it moves the released vector by at most
+    ``2 * sqrt(levels[-1])``, attained by two opposite records beyond the last level, plus the
+    charged rounding.
+
+    Edge cases
+    ----------
+    A record with a non-finite value, and a slope that is not a number, contribute zero; an
+    overflowing contribution counts as the last level in its direction.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.queries.units import Units
+    >>> view = View.plain(tg.losses.Squared(), Units.raw(2, intercept=False))
+    >>> ContributionLevels(view, levels=(1.0, 4.0)).sensitivity(1000, 2).ideal
+    4.0
+    """
+
+    view: View
+    levels: tuple[float, ...]
+
+    name = "sum of cut contributions by level"
+    places = "none"
+
+    @property
+    def root_widths(self) -> FloatArray:
+        """Roots of the widths of the shells, the units of their release."""
+        return np.sqrt(np.diff(self.levels, prepend=0.0))
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of the sums of all shells together."""
+        size = len(self.levels) * self.view.width
+        return clipped_sum_sensitivity(float(np.sqrt(self.levels[-1])), size, n_rows)
+
+    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
+        """Sum the parts at the weights ``state`` on the lattice."""
+        kernel = WhitenedShellSum(
+            rows=self.view.contributions().rows(state),
+            radii=self.levels,
+            shares=tuple(float(width) for width in self.root_widths),
+            grid=calibration.grid,
+        )
+        with one_blas_thread():
+            return rows.reduce(kernel)
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Return the mean part of a contribution in each shell, one shell a row."""
+        means = np.reshape(noised, (len(self.levels), self.view.width))
+        return np.asarray(means * (self.root_widths / n_rows)[:, None])
+
+    def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:
+        """Return the standard deviation of the noise of each shell's mean; public numbers only."""
+        return np.asarray(
+            self.calibrate(n_rows, n_features, mu).noise_std * self.root_widths / n_rows
+        )
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {
+            "largest_level": self.levels[-1],
+            "levels": len(self.levels),
+            "coordinates": self.view.width,
+        }

@@ -1,0 +1,89 @@
+"""Cut contributions: their value, their histograms and moments, and the noise they carry."""
+
+import numpy as np
+
+import tailguard as tg
+from support.sources import QuietSource
+from support.stages import once
+from support.statistics import gaussian_scale_test
+from tailguard.gate import Gate
+from tailguard.kernels.whitened_sums import Weighting
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.events import Gaussian, Repeated
+from tailguard.queries.column_histograms import Bins
+from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.rows.arrays import make_rows
+
+N_ROWS, MU, N_RUNS = 300, 0.8, 2_000
+MAP = np.array([[1.0, 0.5], [0.0, 2.0], [0.3, 0.1]])
+WEIGHTS, LEVELS = np.array([0.3, -0.2, 0.1]), (0.5, 2.0)
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((N_ROWS, 3)), RNG.standard_normal(N_ROWS)
+VIEW = View(tg.losses.Squared(), Units.raw(3, intercept=False), MAP)
+CONTRIBUTIONS = (X @ WEIGHTS - Y)[:, None] * (X @ MAP)
+LENGTHS = np.linalg.norm(CONTRIBUTIONS, axis=1)
+
+
+def answers(query, source, n_runs):
+    """So many answers, one a row."""
+    rows = make_rows(X, Y, loss=tg.losses.Squared())
+    gate = Gate(rows, guarantee=tg.GDP(MU * np.sqrt(n_runs) * 1.001), source=source)
+    gate.reserve(Repeated(Gaussian(MU), n_runs), coordinates=10**6)
+    return np.array([gate.ask(query, WEIGHTS, once(MU)) for _ in range(n_runs)])
+
+
+def cut(level):
+    return CONTRIBUTIONS * np.minimum(1.0, level / LENGTHS)[:, None]
+
+
+def plainly():
+    """The increments by their definition."""
+    means = [np.zeros(2), *(cut(level).mean(axis=0) for level in LEVELS)]
+    return np.diff(means, axis=0)
+
+
+def test_without_noise_the_increments_add_up_to_the_mean_of_cut_contributions():
+    found = answers(ContributionLevels(VIEW, LEVELS), QuietSource(), 1)[0]
+    np.testing.assert_allclose(found, plainly(), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found.sum(axis=0), cut(LEVELS[-1]).mean(axis=0), atol=1e-7)
+
+
+def test_the_sum_of_all_levels_is_as_noisy_as_one_release_at_the_last():
+    ladder = ContributionLevels(VIEW, LEVELS).noise_std(N_ROWS, 3, MU)
+    (alone,) = ContributionLevels(VIEW, LEVELS[-1:]).noise_std(N_ROWS, 3, MU)
+    np.testing.assert_allclose(np.linalg.norm(ladder), alone, rtol=1e-6)
+    np.testing.assert_allclose(alone, 2.0 * LEVELS[-1] / (N_ROWS * MU), rtol=1e-3)
+
+
+def test_every_level_carries_the_noise_that_public_numbers_say():
+    query = ContributionLevels(VIEW, LEVELS)
+    drawn = answers(query, SimulationSource(1), N_RUNS) - plainly()
+    for level, std in enumerate(query.noise_std(N_ROWS, 3, MU)):
+        verdict = gaussian_scale_test(drawn[:, level], std, false_alarm=1e-6)
+        assert verdict.accepted
+        assert verdict.power >= 0.99
+        for wrong in (0.9, 1.1):
+            noise = drawn[:, level] * wrong
+            assert not gaussian_scale_test(noise, std, false_alarm=1e-6).accepted
+
+
+def test_moments_and_histograms_of_contributions_are_those_of_slopes_times_rows():
+    view, limit = VIEW.contributions(), 1.5
+    found = answers(SecondMoments(view, limit, limit), QuietSource(), 1)[0]
+    np.testing.assert_allclose(found, cut(limit).T @ cut(limit) / N_ROWS, atol=1e-6)
+    bins = Bins("octaves", -4.0, 1.0, 10)
+    counts = answers(WhitenedHistogram(view, "length", bins), QuietSource(), 1)[0]
+    np.testing.assert_array_equal(counts, np.bincount(bins.index(LENGTHS), minlength=10))
+
+
+def test_far_contributions_alone_count_in_moments_of_their_directions():
+    limit = 1.5
+    far = Weighting(kind="beyond", bound=limit)
+    query = SecondMoments(VIEW.contributions(), limit, limit, far)
+    directions = (CONTRIBUTIONS / LENGTHS[:, None])[limit < LENGTHS]
+    found = answers(query, QuietSource(), 1)[0] / limit**2
+    np.testing.assert_allclose(found, directions.T @ directions / N_ROWS, atol=1e-6)
