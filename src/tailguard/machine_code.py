@@ -70,7 +70,7 @@ def sources_of(modules: Iterable[str], package: Path) -> set[Path]:
     Examples
     --------
     >>> sorted(path.name for path in sources_of(["tailguard.noise.gaussian_table"], PACKAGE))
-    ['gaussian_table.py']
+    ['gaussian_table.py', 'sources.py']
     """
     waiting, found = list(modules), set()
     while waiting:

@@ -93,7 +93,8 @@ def test_words_are_taken_where_they_are_declared_and_missing_where_nothing_is(ki
             tg.LogisticRegression(**BUDGET).fit(X, words)
         return
     undeclared, void = (
-        tg.LogisticRegression(**BUDGET).fit(X, labels) for labels in (words, np.full(len(X), 7))
+        tg.LogisticRegression(on_unusable="fit", **BUDGET).fit(X, labels)
+        for labels in (words, np.full(len(X), 7))
     )
     assert undeclared.coef_.tobytes() == void.coef_.tobytes()
     assert ASSUMED in undeclared.notes_
@@ -182,7 +183,7 @@ def test_a_parquet_target_is_read_by_the_rule_of_tables(tmp_path, numbers):
     for classes in (("no", "yes"), (0, 1)):
         schema = tg.Schema(target="ill", classes=classes)
         fits = [
-            tg.LogisticRegression(schema=schema, **BUDGET).fit(each)
+            tg.LogisticRegression(schema=schema, on_unusable="fit", **BUDGET).fit(each)
             for each in (FileColumns(place), table)
         ]
         np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)

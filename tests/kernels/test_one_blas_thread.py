@@ -32,6 +32,7 @@ class Seen:
     """What a kernel sees of the threads of BLAS."""
 
     size = 1
+    reads_cells = False
 
     def sum_block(self, block):
         return np.array(sorted(n_threads()))

@@ -61,7 +61,7 @@ def heard(monkeypatch):
     def fit(make_gate, X, seed, **asked):
         gates = []
 
-        def over(matrix, y=None, *, guarantee, random_state, **undeclared):
+        def over(matrix, y=None, *, guarantee, random_state, cells, **undeclared):
             assert y is None
             assert not any(undeclared.values())
             gates.append(make_gate(guarantee, random_state))

@@ -97,7 +97,7 @@ def test_the_answer_lies_in_the_set(constraint):
 def test_the_clip_level_is_bought_where_none_is_stated():
     X, y = regression()
     names = [stage.name for stage in fit(tg.losses.Squared(), X, y).plan.stages]
-    assert names == ["clip level", "descent"]
+    assert names == ["usable records", "clip level", "descent"]
 
 
 def test_units_do_not_matter_to_the_bought_clip_level():

@@ -98,7 +98,7 @@ def test_the_certificate_names_stages_and_groups_rounds():
         "row norms",
         "slopes",
         "debiasing",
-        "variance",
+        "contribution rounds",
     } < named
     assert named - {""} <= {stage.name for stage in plan.stages}
     page = gate.certificate().to_text().splitlines()
@@ -232,10 +232,10 @@ def test_shares_leave_enough_of_the_budget_to_the_rounds(name, n_rows, mu):
         shares = shares_for(problem, mu)
         assert max(shares.size, shares.location, shares.pair_differences) <= 0.12
         assert max(shares.target / 0.8, shares.size_retry) <= 0.2
-        rounds = [s.total_mu**2 for s in plan.stages if s.name.startswith(("round", "debias"))]
+        rounds = [s.total_mu**2 for s in plan.stages if "round" in s.name or "debias" in s.name]
         least = 0.4 if n_rows * mu > 1_000 else 0.15
         assert sum(rounds) >= least * plan.total_mu**2
-        alone = [s.total_mu**2 for s in plan.stages if s.name.startswith("round")]
+        alone = [s.total_mu**2 for s in plan.stages if "round" in s.name]
         assert sum(alone) >= min(least, 0.29) * plan.total_mu**2
 
 

@@ -191,7 +191,8 @@ def test_a_solver_without_identifiers_runs_or_is_refused_before_anything_is_spen
 
     def work(options):
         source = cuts["row groups of 1024"]
-        told = {"target": "cost", "columns": COLUMNS, "constraint": constraint, "solver": solver}
+        told = {"target": "cost", "columns": COLUMNS, "constraint": constraint}
+        told["solver"] = make_solver(solver)
         tg.minimize(loss, source, order="any", **told, **options)
 
     # Without an intercept no columns are shifted, and so no differences of pairs are counted.

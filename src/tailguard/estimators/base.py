@@ -46,9 +46,8 @@ class PrivateLinearModel(BaseEstimator):
     """Base of the estimators of a linear score.
 
     A subclass says which loss it minimises; being a dataclass, its fields are its parameters, as
-    scikit-learn's ``get_params`` and ``clone`` expect them of a constructor. A record with a
-    missing or infinite value is void: it adds nothing to the fit, which says no more of it, and
-    stays counted, unless ``missing`` declares a constant for the cell.
+    scikit-learn expects them of a constructor. A record with a missing or infinite value is void:
+    it adds nothing to the fit and stays counted, unless ``missing`` declares a constant.
 
     Parameters
     ----------
@@ -60,7 +59,6 @@ class PrivateLinearModel(BaseEstimator):
         Whether to fit a constant.
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
-        None leaves such a row void: it contributes nothing and stays counted.
     schema
         What is declared of a table's columns, such as the levels of those that are categorical: a
         ``tg.Schema``, a dict of its declarations or the path of its JSON file.
@@ -72,13 +70,13 @@ class PrivateLinearModel(BaseEstimator):
     ledger
         A ``tg.Ledger`` to charge the fit to, before it reads a record; None keeps its books alone.
     checkpoint
-        Path of a file: each released answer is written there before the fit goes on, and the same
-        fit, started again after the process was stopped, goes on from there and pays nothing twice.
+        Path of a file to which each answer is written before the fit goes on: the same fit, started
+        again after the process was stopped, goes on from there and pays nothing twice.
     check_records
         Whether a fit begins with a count of usable records, at .5 % of its squared mu.
     on_unusable
-        Where these are surely fewer than half: ``"stop"`` raises ``tg.UnusableTableError``, which
-        names the column to blame, after 2 % of the squared mu; ``"fit"`` goes on and says so.
+        Where these are surely under half: ``"stop"`` raises ``tg.UnusableTableError``, which names
+        the column to blame, after 2 % of the squared mu; ``"fit"`` goes on and says so.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -99,8 +97,7 @@ class PrivateLinearModel(BaseEstimator):
     coef_std_, intercept_std_
         The same through sampling and privacy noise together, as ``conf_int`` uses it.
     interval_center_
-        What intervals lie about where that is not ``coef_``, the intercept last: coefficients as
-        the last correction told them, which ``coef_`` follows as far as it stands out of its noise.
+        What intervals lie about, the intercept last, where that is not ``coef_`` itself.
     notes_
         What was assumed of columns and labels, how many records can be used, and what was decided.
     certificate_, plan_

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.checks import InputError, check_finite, shown
+from tailguard.names.printable import printable
 from tailguard.schema.levels import check_levels
 
 # A sentence lists so many names and counts the rest: a table may have thousands.
@@ -23,7 +24,7 @@ def listing(columns: Sequence[str]) -> str:
     >>> listing(["age", "power"]), listing([f"x{j}" for j in range(99)])[-16:]
     ('age, power', ' x11 and 87 more')
     """
-    shown = ", ".join(columns[:MOST_LISTED])
+    shown = ", ".join(map(printable, columns[:MOST_LISTED]))
     left = len(columns) - MOST_LISTED
     return f"{shown} and {left} more" if left > 0 else shown or "none"
 
