@@ -31,8 +31,7 @@ def two_threads():
 class Seen:
     """What a kernel sees of the threads of BLAS."""
 
-    size = 1
-    reads_cells = False
+    size, reads_cells = 1, False
 
     def sum_block(self, block):
         return np.array(sorted(n_threads()))

@@ -72,11 +72,10 @@ class PrivateLinearModel(BaseEstimator):
     checkpoint
         Path of a file to which each answer is written before the fit goes on: the same fit, started
         again after the process was stopped, goes on from there and pays nothing twice.
-    check_records
-        Whether a fit begins with a count of usable records, at .5 % of its squared mu.
-    on_unusable
-        Where these are surely under half: ``"stop"`` raises ``tg.UnusableTableError``, which names
-        the column to blame, after 2 % of the squared mu; ``"fit"`` goes on and says so.
+    check_records, on_unusable
+        Whether a fit begins with a count of usable records, at .5 % of its squared mu. Where they
+        are surely under half, ``"stop"`` raises ``tg.UnusableTableError``, which names the column
+        to blame, after 2 % of the squared mu; ``"fit"`` goes on and says so.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
