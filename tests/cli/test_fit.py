@@ -44,9 +44,9 @@ def test_a_fit_reports_and_writes(csv_file, tmp_path, call):
 
 def test_intervals_are_shown_where_there_are_some(csv_file, columns, tmp_path, call):
     out = tmp_path / "model.json"
-    privacy = ["--epsilon", "40", "--delta", "1e-6", *SEEDED, "--out", out]
+    privacy = ["--epsilon", "25", "--delta", "1e-3", *SEEDED, "--out", out]
     answer = call("fit", csv_file, *FITS["linear"], *privacy)
-    model = tg.LinearRegression(epsilon=40.0, delta=1e-6, random_state=3)
+    model = tg.LinearRegression(epsilon=25.0, delta=1e-3, random_state=3)
     model.fit(np.column_stack([columns["age"], columns["power"]]), columns["cost"])
     assert "95 % interval" in answer.out
     known = model.conf_int()[~np.isnan(model.conf_int()).any(axis=1)]
