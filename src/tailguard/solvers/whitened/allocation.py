@@ -177,6 +177,7 @@ DETECTING = {
 }  # fmt: skip
 # A second release of sizes is worth this at least; what it and locations must leave to the rounds.
 LEAST_RETRY, LEAST_ROUNDS = 0.015, 0.2
+ROUNDING = 1e-9  # less is what rounding leaves of shares, which Pythons add up in their own ways
 
 
 def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
@@ -302,6 +303,7 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
         shared_size=asked("shared_size", shares.shared_size, alone),
     )
     room = shares.rest(problem) - LEAST_ROUNDS
+    room = room if room > ROUNDING else 0.0
     size_retry = max(min(asked("size_retry", LEAST_RETRY), room / 2.0), 0.0)
     location = asked("location" if residual else "location of likelihoods", shares.location)
     most = shares.location + max(room - size_retry, 0.0)
