@@ -25,13 +25,6 @@ def compile_all_loops() -> None:
     """Compile every loop that any run may ask for, or load its machine code.
 
     A user's own gradient is compiled where its loss is made, and kept nowhere.
-
-    Examples
-    --------
-    >>> compile_all_loops()
-    >>> from tailguard.kernels.fused import sum_chunks
-    >>> sum_chunks.cache_info().currsize
-    2
     """
     for room in (kernels, losses, noise):
         for module in iter_modules(room.__path__):

@@ -78,15 +78,6 @@ class RecordCheck:
         Whether the second one has a share of its own.
     coordinates
         How many numbers both releases have, at most.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> columns = [TableColumn("feature", "age"), TableColumn("target", "cost")]
-    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=1)
-    >>> check = RecordRule().check(tg.GDP(1.0), problem, columns)
-    >>> round(check.count.mu**2, 6), round(check.rest.mu**2, 6), round(check.kinds.mu**2, 6)
-    (0.005, 0.995, 0.015)
     """
 
     guarantee: Guarantee
@@ -167,15 +158,6 @@ class RecordRule:
         Whether they are counted, where budget and records are enough.
     on_unusable
         ``"stop"`` or ``"fit"``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(None, n_rows=100, n_features=1)
-    >>> RecordRule().check(tg.GDP(1.0), problem, [TableColumn("feature", "age")]) is None
-    True
-    >>> RecordRule().left_out(tg.GDP(1.0), problem)
-    'usable records are not counted: the number of records times mu is 100, below 222'
     """
 
     check_records: bool = True

@@ -20,18 +20,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 
 
 class RunBooks:
-    """Reserves and records for one gate: first for good, then in memory.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import make_source
-    >>> from tailguard.privacy.events import Gaussian
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> books = RunBooks(GDP(1.0), make_source(None))
-    >>> books.reserve(Gaussian(0.5), 10, facts={})
-    >>> books.own.reserved
-    Composed(events=(Gaussian(mu=0.5),))
-    """
+    """Reserves and records for one gate: first for good, then in memory."""
 
     def __init__(
         self,

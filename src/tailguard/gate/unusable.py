@@ -24,13 +24,7 @@ MOST_NAMED = 3
 
 
 class BlamedColumn(NamedTuple):
-    """A column of which many cells cannot be used, about how many, and why.
-
-    Examples
-    --------
-    >>> BlamedColumn(TableColumn("feature", "fuel"), "163,000", empty=False).empty
-    False
-    """
+    """A column of which many cells cannot be used, about how many, and why."""
 
     column: TableColumn
     n_cells: str
@@ -77,13 +71,6 @@ def blamed_columns(
     """Return the columns that surely hold cells that cannot be used, the worst one first.
 
     Each row of ``counts`` has the numbers, the empty cells and all others of a column, with noise.
-
-    Examples
-    --------
-    >>> columns = [TableColumn("feature", "age"), TableColumn("feature", "fuel")]
-    >>> counts = np.array([[990.0, 5.0, 12.0], [-7.0, 3.0, 1003.0]])
-    >>> blamed_columns(columns, counts, noise_std=9.0, n_rows=1000)
-    [BlamedColumn(column=TableColumn(role='feature', name='fuel'), n_cells='1,000', empty=False)]
     """
     # The three add up to the number of records, which is public: of noise a third goes.
     fitted = counts + (n_rows - counts.sum(axis=1, keepdims=True)) / 3.0
@@ -103,13 +90,7 @@ def blamed_columns(
 
 
 def about(value: float, noise_std: float, most: int) -> str:
-    """Return a noised count in as many digits as its noise leaves, from 0 to ``most``.
-
-    Examples
-    --------
-    >>> about(163_189.4, 60.0, 163_212), about(-41.0, 60.0, 163_212)
-    ('163,200', '0')
-    """
+    """Return a noised count in as many digits as its noise leaves, from 0 to ``most``."""
     unit = 10 ** math.ceil(math.log10(max(noise_std, 1.0)))
     return f"{min(max(round(value / unit) * unit, 0), most):,}"
 
@@ -117,16 +98,7 @@ def about(value: float, noise_std: float, most: int) -> str:
 def unusable_sentence(
     records: str, blamed: Sequence[BlamedColumn], remedies: Remedies = REMEDIES
 ) -> str:
-    """Say how many records can be used, which columns are to blame, and what to do.
-
-    Examples
-    --------
-    >>> fuel = BlamedColumn(TableColumn("feature", "fuel"), "163,000", empty=False)
-    >>> print(unusable_sentence("about 0 of 163,212 records", [fuel]))
-    About 0 of 163,212 records can be used. Column 'fuel' holds about 163,000 cells that are no \
-numbers: declare its levels (`schema={'categorical': {'fuel': [...]}}`), turn it into numbers, or \
-drop it.
-    """
+    """Say how many records can be used, which columns are to blame, and what to do."""
     parts = [f"{records[0].upper()}{records[1:]} can be used."]
     parts += [_blame(each, remedies) for each in blamed[:MOST_NAMED]]
     left = len(blamed) - MOST_NAMED

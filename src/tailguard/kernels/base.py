@@ -26,13 +26,6 @@ class Kernel(ABC):
     ``sum_block`` is total: no record makes it raise, warn or overflow. A kernel that does not say
     what it reads ``together`` cannot be made: where rows have no order, those that it reads would
     be whichever lie side by side.
-
-    Examples
-    --------
-    >>> from tailguard.kernels.counts import BelowCount
-    >>> kernel: Kernel = BelowCount(thresholds=[1.0], columns=(0,), paired=False, multiplier=1)
-    >>> kernel.size
-    1
     """
 
     reads_cells: ClassVar[bool] = False
@@ -54,16 +47,7 @@ class Kernel(ABC):
 
 
 def own_vectors(kernel: Any, *names: str) -> None:
-    """Keep what a frozen kernel has by these names as float64 vectors of finite numbers.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> kernel = SimpleNamespace(weights=[1, 2])
-    >>> own_vectors(kernel, "weights")
-    >>> kernel.weights
-    array([1., 2.])
-    """
+    """Keep what a frozen kernel has by these names as float64 vectors of finite numbers."""
     for name in names:
         values = np.ascontiguousarray(getattr(kernel, name), dtype=np.float64)
         if values.ndim != 1 or not np.isfinite(values).all():
@@ -72,13 +56,7 @@ def own_vectors(kernel: Any, *names: str) -> None:
 
 
 def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:
-    """Round the float sum of one chunk to whole steps of ``grid``.
-
-    Examples
-    --------
-    >>> round_to_lattice(np.array([0.26, -1.0]), grid=0.25)
-    array([ 1, -4])
-    """
+    """Round the float sum of one chunk to whole steps of ``grid``."""
     units = np.rint(chunk_sum / grid)
     return np.minimum(np.maximum(units, -LARGEST_UNITS), LARGEST_UNITS).astype(np.int64)
 
@@ -88,11 +66,6 @@ def rounded_alone(shares: FloatArray, grid: float) -> IntArray:
 
     There is a row a record, of one chunk at most: so few whole numbers, of at most ``2**44``
     together, stay below ``2**53``, and no float is rounded on the way.
-
-    Examples
-    --------
-    >>> rounded_alone(np.array([[0.26, -1.0], [0.26, 0.1]]), grid=0.25)
-    array([ 2, -4])
     """
     total: IntArray = np.rint(shares / grid).sum(axis=0).astype(np.int64)
     return total

@@ -26,12 +26,6 @@ class CellKindCount(Kernel):
     Edge cases
     ----------
     Cells of void records count: they are what is asked for.
-
-    Examples
-    --------
-    >>> kernel = CellKindCount(n_columns=2, multiplier=10)
-    >>> kernel.sum_block(RecordBlock(np.array([[0.0], [np.nan], [np.inf]]), np.zeros(3)))
-    array([10, 10, 10, 30,  0,  0])
     """
 
     n_columns: int

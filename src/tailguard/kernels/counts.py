@@ -34,12 +34,6 @@ class BelowCount(Kernel):
     ----------
     A void record is counted nowhere, nor is a pair with a void member or a last record without a
     partner. A difference that overflows is infinite: it counts below an infinite threshold only.
-
-    Examples
-    --------
-    >>> kernel = BelowCount(thresholds=[0.0, 5.0], columns=(0, 1), paired=False, multiplier=10)
-    >>> kernel.sum_block(RecordBlock(np.array([[0.0], [1.0], [-2.0]]), np.array([5.0, 6.0, 7.0])))
-    array([20, 10])
     """
 
     thresholds: ArrayLike

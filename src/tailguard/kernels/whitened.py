@@ -46,12 +46,6 @@ class WhitenedChunk:
         Scores and standardised targets; of void records they mean nothing.
     void
         Which records count as zero.
-
-    Examples
-    --------
-    >>> one = np.ones(1)
-    >>> WhitenedChunk(np.ones((1, 1)), 2.0 * one, one, 0.5 * one, one, one > 1.0).length
-    array([2.])
     """
 
     mapped: FloatArray
@@ -99,15 +93,6 @@ class WhitenedRows:
     what ``shrunk`` takes off. Void records have length zero. What is read of a record depends on
     that record and on public numbers only, up to the rounding of its chunk's matrix product; with
     none of records that are rounded alone.
-
-    Examples
-    --------
-    >>> rows = WhitenedRows(
-    ...     loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=True,
-    ...     whitening=np.eye(2), weights=np.zeros(2),
-    ... )
-    >>> [chunk.length for chunk in rows.read(RecordBlock(np.array([[0.0], [np.inf]])))]
-    [array([1., 0.])]
     """
 
     loss: Loss | None

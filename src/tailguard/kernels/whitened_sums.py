@@ -78,19 +78,6 @@ class LevelGradientSum(Kernel):
     ---------
     One record contributes a vector of norm at most ``norm_limit``, ``row_limit`` times the norm of
     the shares: every factor before a share lies in [-1, 1].
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> rows = WhitenedRows(
-    ...     loss=tg.losses.Squared(), center=np.zeros(1), inverse_scale=np.ones(1),
-    ...     intercept=False, whitening=np.eye(1), weights=np.zeros(1),
-    ... )
-    >>> kernel = LevelGradientSum(
-    ...     rows=rows, row_limit=1.0, levels=(1.0, 3.0), shares=(1.0, 0.5), grid=2.0**-20
-    ... )
-    >>> (kernel.sum_block(RecordBlock(np.ones((1, 1)), np.array([-2.0]))) * kernel.grid).round(6)
-    array([1.  , 0.25])
     """
 
     rows: WhitenedRows
@@ -142,16 +129,6 @@ class WhitenedShellSum(Kernel):
     Guarantee
     ---------
     The parts of one record, as one vector, have norm at most ``norm_limit``, that of the shares.
-
-    Examples
-    --------
-    >>> rows = WhitenedRows(
-    ...     loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    ...     whitening=np.eye(1), weights=np.zeros(1),
-    ... )
-    >>> kernel = WhitenedShellSum(rows=rows, radii=(1.0, 3.0), shares=(1.0, 2.0), grid=2.0**-20)
-    >>> (kernel.sum_block(RecordBlock(np.array([[-2.0]]))) * kernel.grid).round(5)
-    array([-1., -1.])
     """
 
     rows: WhitenedRows
@@ -201,18 +178,6 @@ class SecondMomentSum(Kernel):
     Guarantee
     ---------
     One record contributes a positive semidefinite matrix of Frobenius norm at most ``norm_limit``.
-
-    Examples
-    --------
-    >>> rows = WhitenedRows(
-    ...     loss=None, center=np.zeros(2), inverse_scale=np.ones(2), intercept=False,
-    ...     whitening=np.eye(2), weights=np.zeros(2),
-    ... )
-    >>> kernel = SecondMomentSum(
-    ...     rows=rows, weighting=Weighting(), row_limit=5.0, row_cap=5.0, grid=2.0**-20
-    ... )
-    >>> (kernel.sum_block(RecordBlock(np.array([[3.0, 4.0]]))) * kernel.grid).round(3)
-    array([ 9.   , 16.971, 16.   ])
     """
 
     rows: WhitenedRows
@@ -277,19 +242,6 @@ class WhitenedHistogramCount(Kernel):
     Guarantee
     ---------
     One record adds at most 1 to one bin, before the lattice.
-
-    Examples
-    --------
-    >>> rows = WhitenedRows(
-    ...     loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    ...     whitening=np.eye(1), weights=np.zeros(1),
-    ... )
-    >>> kernel = WhitenedHistogramCount(
-    ...     rows=rows, what="length", bins=Bins("linear", 0.0, 1.0, 3), weighting=Weighting(),
-    ...     grid=1.0,
-    ... )
-    >>> kernel.sum_block(RecordBlock(np.array([[0.5], [1.5], [-9.0], [np.nan]])))
-    array([1, 1, 1])
     """
 
     rows: WhitenedRows

@@ -41,10 +41,6 @@ def check_known(loss: object) -> None:
 
     A loss object sees many scores at once. Ours are tested to treat each alone; of others nothing
     is known, so they enter as a gradient of ONE record.
-
-    Examples
-    --------
-    >>> check_known(make_loss("squared"))
     """
     if not is_known(loss):
         raise InputError(
@@ -55,13 +51,7 @@ def check_known(loss: object) -> None:
 
 
 def is_known(loss: object) -> bool:
-    """Whether a loss is registered, by its very class, and holds its parameters alone.
-
-    Examples
-    --------
-    >>> is_known(make_loss("squared")), is_known("squared")
-    (True, False)
-    """
+    """Whether a loss is registered, by its very class, and holds its parameters alone."""
     if not is_registered(loss, LOSSES | RECORD_LOSSES | EXPECTED_SLOPES):
         return False
     names = {field.name for field in fields(loss)}  # type: ignore[arg-type]

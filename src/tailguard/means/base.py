@@ -31,14 +31,7 @@ RELEASES_PER_COLUMN, RELEASES_BESIDES = 1100, 100
 
 @dataclass(frozen=True)
 class MeanFacts:
-    """The public facts that a method plans from: problem and promise.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> MeanFacts(Problem(None, n_rows=1000, n_features=3), tg.PureDP(1.0)).pure
-    True
-    """
+    """The public facts that a method plans from: problem and promise."""
 
     problem: Problem
     guarantee: Guarantee
@@ -71,16 +64,7 @@ class MeanFacts:
     def into(
         self, formula: Callable[..., float], moment: Moment | None = None, /, **others: Any
     ) -> float:
-        """Put the sizes and a moment into a formula of a paper, and ``others`` that it names.
-
-        Examples
-        --------
-        >>> import tailguard as tg
-        >>> from tailguard.means.clamped import mean_threshold
-        >>> facts = MeanFacts(Problem(None, n_rows=10**5, n_features=10), tg.ZCDP(0.5))
-        >>> round(facts.into(mean_threshold, Moment(2.0, 1.0), rho=0.5), 4)
-        149.5349
-        """
+        """Put the sizes and a moment into a formula of a paper, and ``others`` that it names."""
         known: dict[str, float] = {"n_rows": self.n_rows, "n_features": self.n_features}
         if moment is not None:
             known |= {"moment_order": moment.order, "moment_bound": moment.bound}
@@ -103,13 +87,7 @@ class MeanFacts:
 
 @dataclass(frozen=True)
 class Expected:
-    """Predicted error in l2 norm: privacy noise, bias of the threshold, and sampling.
-
-    Examples
-    --------
-    >>> Expected(noise=3.0, bias=4.0, sampling=12.0).total
-    13.0
-    """
+    """Predicted error in l2 norm: privacy noise, bias of the threshold, and sampling."""
 
     noise: float
     bias: float
@@ -129,15 +107,6 @@ class MeanPlan(Plan):
     ----------
     expected
         The predicted error, in ``unit``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.means.registry import make_method
-    >>> problem = Problem(None, n_rows=1000, n_features=1)
-    >>> plan = make_method("clipped").plan(problem, tg.GDP(1.0))
-    >>> [stage.name for stage in plan.stages]
-    ['typical size', 'location', 'fine location', 'scale', 'tail', 'mean']
     """
 
     expected: Expected
@@ -175,11 +144,6 @@ class MeanExample:
         records than the audit's show more.
     far
         How far out a record is that this release shows the most.
-
-    Examples
-    --------
-    >>> MeanExample({"clip_norm": 50.0}).refuses
-    (<class 'tailguard.privacy.guarantees.PureDP'>,)
     """
 
     wide: Mapping[str, float] = field(default_factory=dict)
@@ -193,14 +157,7 @@ class MeanExample:
 
 @dataclass(frozen=True)
 class MeanMethod:
-    """Base of the methods for a mean: each a solver, which plans and runs on gate answers.
-
-    Examples
-    --------
-    >>> from tailguard.means.registry import make_method
-    >>> make_method("soft", threshold=2.0).name
-    'soft'
-    """
+    """Base of the methods for a mean: each a solver, which plans and runs on gate answers."""
 
     name: ClassVar[str] = ""
     example: ClassVar[MeanExample] = MeanExample()
@@ -219,24 +176,12 @@ class MeanMethod:
 
 
 def column_scale(moment: Moment, n_features: int) -> float:
-    """Return the scale of a column that a moment suggests: a norm is shared out over the columns.
-
-    Examples
-    --------
-    >>> [column_scale(Moment(2.0, 36.0, kind=kind), 4) for kind in ("raw", "norm")]
-    [6.0, 3.0]
-    """
+    """Return the scale of a column that a moment suggests; a norm is shared by the columns."""
     return moment.scale / (math.sqrt(n_features) if moment.kind == "norm" else 1.0)
 
 
 def most_coordinates(problem: Problem) -> int:
-    """Return more numbers than any method releases.
-
-    Examples
-    --------
-    >>> most_coordinates(Problem(None, n_rows=1000, n_features=3))
-    3400
-    """
+    """Return more numbers than any method releases."""
     return RELEASES_PER_COLUMN * problem.n_features + RELEASES_BESIDES
 
 
@@ -246,16 +191,7 @@ def found_mean(
     noise_std: FloatArray,
     found: Mapping[str, float | int | str] | None = None,
 ) -> Solution:
-    """Return the mean of each column, and what its noise is predicted to be.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tailguard as tg
-    >>> plan = Plan("example", Problem(None, n_rows=10, n_features=2), tg.GDP(1.0), ())
-    >>> found_mean(plan, np.zeros(2), np.ones(2)).coef
-    array([0., 0.])
-    """
+    """Return the mean of each column, and what its noise is predicted to be."""
     return Solution(
         value, 0.0, plan, noise_std, math.nan, trace=value[None, :], found=dict(found or {})
     )

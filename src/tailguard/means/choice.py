@@ -35,14 +35,7 @@ Planned: TypeAlias = tuple[MeanMethod, MeanPlan]
 
 @dataclass(frozen=True)
 class Choice:
-    """A chosen method and its plan, the other plans, and why some methods cannot be used.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> choose("auto", Problem(None, 100_000, 10), tg.ApproxDP(1.0, 1e-6)).plan.solver
-    'clipped'
-    """
+    """A chosen method and its plan, the other plans, and why some methods cannot be used."""
 
     method: MeanMethod
     plan: MeanPlan
@@ -75,15 +68,7 @@ def choose(
     guarantee: Guarantee,
     **options: Any,
 ) -> Choice:
-    """Plan the method, or the one of that name; with ``"auto"``, plan all and take the best.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> choice = choose("auto", Problem(None, 100_000, 10), tg.PureDP(1.0))
-    >>> [name for name, _ in choice.refusals]
-    ['clipped', 'trimmed', 'iterative']
-    """
+    """Plan the method, or the one of that name; with ``"auto"``, plan all and take the best."""
     if problem.moment is not None:
         check_level("moment.bound", problem.moment.bound)
     if not isinstance(name, str):

@@ -35,15 +35,7 @@ from tailguard.queries.units import Units
 
 @dataclass(frozen=True)
 class CoordinateWise(LevelMethod):
-    """Base of the methods that bound every entry by itself.
-
-    Examples
-    --------
-    >>> from tailguard.means.clamped import Clamped
-    >>> method: CoordinateWise = Clamped(threshold=3.0, n_groups=4)
-    >>> method.threshold, method.n_groups
-    (3.0, 4)
-    """
+    """Base of the methods that bound every entry by itself."""
 
     threshold: float | None = None
     failure_probability: float = 0.1
@@ -140,23 +132,11 @@ class CoordinateWise(LevelMethod):
 
 
 def theory_groups(problem: Problem, failure_probability: float) -> int:
-    """Return the papers' number of groups, made even, and at most half of the rows.
-
-    Examples
-    --------
-    >>> theory_groups(Problem(None, 10_000, 10), 0.1)
-    22
-    """
+    """Return the papers' number of groups, made even, and at most half of the rows."""
     count = group_count(n_features=problem.n_features, failure_probability=failure_probability)
     return whole_groups(count, n_rows=problem.n_rows)
 
 
 def chosen_groups(n_groups: int, problem: Problem) -> int:
-    """Return a number of groups that the user chose, if there are as many rows.
-
-    Examples
-    --------
-    >>> chosen_groups(4, Problem(None, 10_000, 10))
-    4
-    """
+    """Return a number of groups that the user chose, if there are as many rows."""
     return check_integer("n_groups", n_groups, minimum=1, maximum=problem.n_rows)

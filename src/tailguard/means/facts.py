@@ -33,14 +33,6 @@ def check_facts(**facts: float) -> None:
 
     Counts (``n_...``) are whole and at least 1, ``delta`` lies strictly between 0 and 1, a
     ``failure_probability`` is at most 1/2 besides, and everything else is finite and above 0.
-
-    Examples
-    --------
-    >>> check_facts(n_rows=100, delta=1e-6, epsilon=1.0)
-    >>> check_facts(n_rows=0)
-    Traceback (most recent call last):
-        ...
-    tailguard.checks.InputError: n_rows must be a whole number of at least 1; got 0.
     """
     for name, value in facts.items():
         if name.startswith("n_"):
@@ -62,14 +54,6 @@ def check_order(moment_order: float, *, minimum: float = 2.0, maximum: float | N
 
     Orders start at ``minimum``, or above it where ``minimum`` is 1: a first moment alone gives no
     rate.
-
-    Examples
-    --------
-    >>> check_order(3.0)
-    >>> check_order(1.5)
-    Traceback (most recent call last):
-        ...
-    tailguard.checks.InputError: moment_order must be a number of at least 2; got 1.5.
     """
     order = check_finite("moment_order", moment_order)
     low = order < minimum or order == minimum == 1.0
@@ -84,16 +68,6 @@ def checked(function: Callable[Told, Result], **orders: float) -> Callable[Told,
     """Check the facts that a function is told, each by its name, before it is called.
 
     ``orders`` are the limits of ``moment_order``, as ``check_order`` takes them.
-
-    Examples
-    --------
-    >>> @checked
-    ... def cost(*, n_rows, rho):
-    ...     return rho / n_rows
-    >>> cost(n_rows=0, rho=1.0)
-    Traceback (most recent call last):
-        ...
-    tailguard.checks.InputError: n_rows must be a whole number of at least 1; got 0.
     """
 
     @wraps(function)
@@ -118,13 +92,6 @@ def put_into(formula: Callable[..., Result], known: Callable[[str], Any], **othe
     """Call a formula with what is ``known`` of what it names, or with ``others`` in its place.
 
     What is not known, None, has the formula's default.
-
-    Examples
-    --------
-    >>> def cost(*, n_rows, rho=1.0):
-    ...     return rho / n_rows
-    >>> put_into(cost, {"n_rows": 10, "n_features": 3}.get), put_into(cost, {}.get, n_rows=4)
-    (0.1, 0.25)
     """
     asked = [name for name in signature(formula).parameters if name not in others]
     facts = {name: value for name in asked if (value := known(name)) is not None}
@@ -132,13 +99,7 @@ def put_into(formula: Callable[..., Result], known: Callable[[str], Any], **othe
 
 
 def moment_scale(moment_bound: float, moment_order: float) -> float:
-    """Root of a bound on a moment: a scale in the units of the data.
-
-    Examples
-    --------
-    >>> moment_scale(16.0, 4.0)
-    2.0
-    """
+    """Root of a bound on a moment: a scale in the units of the data."""
     return math.pow(moment_bound, 1.0 / moment_order)
 
 
@@ -146,21 +107,10 @@ def cut_factor(moment_order: float) -> float:
     """Return the largest ``(t - 1) / t^k``, which is ``(k-1)^(k-1) / k^k``.
 
     What lies beyond a cut at c is on average at most so many times ``E|x|^k / c^(k-1)``.
-
-    Examples
-    --------
-    >>> cut_factor(2.0)
-    0.25
     """
     return float((moment_order - 1.0) ** (moment_order - 1.0) / moment_order**moment_order)
 
 
 def tail_power(ratio: float, moment_order: float) -> float:
-    """Raise the cost of privacy to ``1 - 1 / moment_order``: what heavy tails make of it.
-
-    Examples
-    --------
-    >>> tail_power(0.01, 2.0)
-    0.1
-    """
+    """Raise the cost of privacy to ``1 - 1 / moment_order``: what heavy tails make of it."""
     return math.pow(ratio, 1.0 - 1.0 / moment_order)

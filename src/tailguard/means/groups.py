@@ -19,11 +19,6 @@ def group_count(*, n_features: int, failure_probability: float = FAILURE_PROBABI
     """How many groups the theory needs, ``4 log(2 d / failure_probability)``, before rounding.
 
     *Reference.* Kamath, Liu and Zhang 2022, Algorithm 3, line 2.
-
-    Examples
-    --------
-    >>> round(group_count(n_features=10, failure_probability=0.1), 6)
-    21.193269
     """
     return 4.0 * math.log(2.0 * n_features / failure_probability)
 
@@ -33,11 +28,6 @@ def whole_groups(count: float, *, n_rows: int) -> int:
 
     Even, because the median of an even number of means is half as sensitive
     (:func:`median_sensitivity`). Below four rows there is one group.
-
-    Examples
-    --------
-    >>> [whole_groups(21.19, n_rows=n_rows) for n_rows in (1000, 31, 3)]
-    [22, 14, 1]
     """
     check_facts(count=count, n_rows=n_rows)
     largest = n_rows // 2 - (n_rows // 2) % 2

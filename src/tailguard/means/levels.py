@@ -34,11 +34,6 @@ class Level:
     """A threshold or a clip norm in the user's units, with the bias and sampling error there.
 
     They are those of a coordinate where coordinates are bounded, else l2 norms.
-
-    Examples
-    --------
-    >>> Level(3.0, bias=0.1, sampling=0.01).value
-    3.0
     """
 
     value: float
@@ -48,14 +43,7 @@ class Level:
 
 @dataclass(frozen=True)
 class LevelMethod(MeanMethod):
-    """Base of the methods that bound records at a level.
-
-    Examples
-    --------
-    >>> from tailguard.means.clipped import Clipped
-    >>> Clipped(clip_norm=3.0).stated
-    3.0
-    """
+    """Base of the methods that bound records at a level."""
 
     option: ClassVar[str] = "threshold"  # which states a public level
     few: ClassVar[str] = "few entries exceed the threshold"  # what is assumed of it
@@ -130,29 +118,13 @@ class LevelMethod(MeanMethod):
 
 
 def check_level(name: str, value: object) -> float:
-    """Return a clip norm, a threshold or a bound that the arithmetic of noise can bear.
-
-    Examples
-    --------
-    >>> check_level("threshold", 3)
-    3.0
-    """
+    """Return a clip norm, a threshold or a bound that the arithmetic of noise can bear."""
     check_positive(name, value)
     return check_between(name, value, SMALLEST_LEVEL, LARGEST_LEVEL)
 
 
 def directional_level(facts: MeanFacts, formula: Callable[..., float], **told: float) -> Level:
-    """Return the clip norm of a formula for moments in every direction, and what it takes off.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> moment = tg.Moment(2.0, 1.0, kind="directional")
-    >>> facts = MeanFacts(Problem(None, n_rows=10_000, n_features=4, moment=moment), tg.GDP(1.0))
-    >>> level = directional_level(facts, mean_clip_norm, rho=0.5)
-    >>> round(level.value, 3), level.sampling
-    (100.0, 0.02)
-    """
+    """Return the clip norm of a formula for moments in every direction, and what it takes off."""
     moment = facts.known_moment("directional")
     clip_norm = facts.into(formula, moment, **told)
     bias = facts.into(clipping_bias, moment, clip_norm=clip_norm)
@@ -168,11 +140,6 @@ def clipping_bias(
     *Correction.* The paper has the constant ``1 / (q-1)``, four times as large for second moments.
 
     *Reference.* Zhao and others 2024, proof of Theorem 2, sharpened.
-
-    Examples
-    --------
-    >>> clipping_bias(n_features=4, moment_order=2.0, clip_norm=10.0)
-    0.1
     """
     reach = n_features ** (moment_order / 2.0) / clip_norm ** (moment_order - 1.0)
     return float(cut_factor(moment_order) * moment_bound * reach)
@@ -187,12 +154,6 @@ def mean_clip_norm(
     *Correction.* The paper prints no ``M``, the root of the moment.
 
     *Reference.* Zhao and others 2024, Theorem 4, equation (19).
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**4, "n_features": 10, "moment_order": 2.0}
-    >>> round(mean_clip_norm(rho=0.5, **args), 3)
-    100.0
     """
     reach = n_rows * min(math.sqrt(rho / n_features), 1.0 / n_features)
     return math.sqrt(n_features) * moment_scale(moment_bound * reach, moment_order)
@@ -207,11 +168,5 @@ def gradient_clip_norm(
     The paper has ``epsilon / sqrt(log(1/delta))`` (and more logarithms) in the place of mu.
 
     *Reference.* Xu and others 2025, Algorithms 3 and 6.
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**4, "n_features": 10, "moment_order": 2.0}
-    >>> round(gradient_clip_norm(mu=0.2932, **args), 4)
-    30.4496
     """
     return moment_scale(moment_bound * n_rows * mu / math.sqrt(n_features), moment_order)

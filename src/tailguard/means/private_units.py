@@ -59,13 +59,7 @@ SMALLEST_FRACTION = SMALLEST_SLOPE = 0.25  # that a mean is divided by
 
 @dataclass(frozen=True, eq=False)
 class ReleasedUnits:
-    """Units, the distribution of magnitudes in them, and which part of the records is not void.
-
-    Examples
-    --------
-    >>> ReleasedUnits(Units.raw(1, intercept=False), assumed_entries(), 1.0).fraction
-    1.0
-    """
+    """Units, the distribution of magnitudes in them, and which part of the records is not void."""
 
     units: Units
     distribution: MagnitudeDistribution
@@ -82,17 +76,7 @@ class ReleasedUnits:
 
 @dataclass(frozen=True)
 class PrivateUnits:
-    """The plan of these releases: histograms of columns and one of magnitudes, or this alone.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
-    >>> facts = MeanFacts(Problem(None, 10_000, 2), tg.GDP(1.0))
-    >>> units_plan, left = PrivateUnits.of(facts, "norm")
-    >>> [stage.name for stage in units_plan.stages], round(left.mu, 3)
-    (['typical size', 'location', 'fine location', 'scale', 'tail'], 0.938)
-    """
+    """The plan of these releases: histograms of columns and one of magnitudes, or this alone."""
 
     stages: tuple[Stage, ...]
     of_what: Magnitude
@@ -168,34 +152,12 @@ class PrivateUnits:
 
 
 def affords_units(plan: Plan) -> bool:
-    """Whether typical columns are nearly sure to be measured.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.means.registry import make_method
-    >>> problems = [Problem(None, n_rows, 4) for n_rows in (350, 450)]
-    >>> method = make_method("clipped")
-    >>> [affords_units(method.plan(problem, tg.GDP(0.5))) for problem in problems]
-    [False, True]
-    """
+    """Whether typical columns are nearly sure to be measured."""
     return plan.problem.n_rows > AFFORDED * _fewest_records(plan)
 
 
 def mean_scale_warnings(plan: Plan) -> tuple[str, ...]:
-    """Say from public numbers alone that no scale can be expected to be seen, or refuse.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.means.registry import make_method
-    >>> problems = [Problem(None, n_rows, 4) for n_rows in (100, 2_000)]
-    >>> method = make_method("clipped")
-    >>> [len(mean_scale_warnings(method.plan(problem, tg.GDP(0.5)))) for problem in problems]
-    [1, 0]
-    """
+    """Say from public numbers alone that no scale can be expected to be seen, or refuse."""
     if all(stage.name != "typical size" for stage in plan.stages):
         return ()
     problem, coordinates = plan.problem, most_coordinates(plan.problem)
@@ -212,18 +174,7 @@ def mean_scale_warnings(plan: Plan) -> tuple[str, ...]:
 
 
 def affords_tail(plan: Plan) -> bool:
-    """Whether the histogram of a plan is nearly sure to show a cell with an eighth of it.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
-    >>> from tailguard.means.registry import make_method
-    >>> problems = [Problem(None, n_rows, 100, unit=1.0) for n_rows in (2_000, 3_000)]
-    >>> method = make_method("soft")
-    >>> [affords_tail(method.plan(problem, tg.PureDP(1.0))) for problem in problems]
-    [False, True]
-    """
+    """Whether the histogram of a plan is nearly sure to show a cell with an eighth of it."""
     n_rows, n_features = plan.problem.n_rows, plan.problem.n_features
     cells = _magnitudes(Units.raw(n_features, intercept=False), "entries")
     noise = tail_noise(cells, n_rows, n_features, plan.stage("tail").asked)
@@ -234,16 +185,7 @@ _WORDS = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}
 
 
 def units_share(facts: MeanFacts, budget: Share) -> float:
-    """Return the part of the budget at which a bin's noise is as small as wanted.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
-    >>> many, few = (MeanFacts(Problem(None, n_rows, 1), tg.GDP(1.0)) for n_rows in (10**6, 100))
-    >>> units_share(many, many.budget), units_share(few, few.budget)
-    (0.02, 0.25)
-    """
+    """Return the part of the budget at which a bin's noise is as small as wanted."""
     sizes = _histograms(facts, budget, LARGEST_SHARE)[0]
     noise_std = noise_of(sizes, facts.n_features, facts.n_rows, facts.n_features)
     excess = noise_std / (BIN_NOISE * facts.n_rows)

@@ -25,29 +25,14 @@ MEANS = {
 
 
 def make_method(name: str, **options: Any) -> MeanMethod:
-    """Build a method by its name, with options of its own.
-
-    Examples
-    --------
-    >>> make_method("truncated", n_groups=1).n_groups
-    1
-    """
+    """Build a method by its name, with options of its own."""
     check_options(name, options)
     method: MeanMethod = _class_of(name)(**options)
     return method
 
 
 def check_options(name: str, options: Iterable[str]) -> None:
-    """Refuse options that a method does not have, by their names.
-
-    Examples
-    --------
-    >>> check_options("clipped", ["n_groups"])
-    Traceback (most recent call last):
-        ...
-    tailguard.checks.InputError: n_groups must not be given with method 'clipped'; it takes \
-clip_norm.
-    """
+    """Refuse options that a method does not have, by their names."""
     known = own_options(name)
     for option in options:
         if option not in known:
@@ -57,24 +42,12 @@ clip_norm.
 
 
 def own_options(name: str) -> tuple[str, ...]:
-    """Return the options of a method.
-
-    Examples
-    --------
-    >>> own_options("truncated")
-    ('threshold', 'failure_probability', 'n_groups')
-    """
+    """Return the options of a method."""
     return tuple(field.name for field in fields(_class_of(name)))
 
 
 def described() -> str:
-    """Say what every method is, a line each: what its docstring begins with.
-
-    Examples
-    --------
-    >>> described().splitlines()[0]
-    '``"clipped"``: mean of rows clipped at an l2 norm'
-    """
+    """Say what every method is, a line each: what its docstring begins with."""
     firsts = {name: cleandoc(_class_of(name).__doc__).partition("\n\n")[0] for name in MEANS}
     told = {name: " ".join(first.split()).rstrip(".") for name, first in firsts.items()}
     return "\n".join(f'``"{name}"``: {each[0].lower()}{each[1:]}' for name, each in told.items())

@@ -103,11 +103,6 @@ def psi_limit(*, smoothing: float) -> float:
     *Correction.* The paper uses ``2 sqrt(2) / 3``, which is valid and never attained.
 
     *Reference.* Wang and others 2020, equation (9), in the limit.
-
-    Examples
-    --------
-    >>> round(psi_limit(smoothing=1.0), 12)
-    0.64364582578
     """
     return TRUNCATION_LIMIT * math.erf(math.sqrt(smoothing / 2.0))
 
@@ -119,11 +114,6 @@ def printed_smoothing(*, failure_probability: float) -> float:
     Lemma 3 of the paper has twice this; either is private, and both errors are of one order.
 
     *Reference.* Wang and others 2020, Algorithm 4, line 1.
-
-    Examples
-    --------
-    >>> round(printed_smoothing(failure_probability=0.01), 6)
-    4.60517
     """
     return -math.log(failure_probability)
 
@@ -146,13 +136,6 @@ def noise_aware_scale(
     *Correction.* The paper's scale ignores the noise, which grows with it.
 
     *Reference.* Wang and others 2020, Lemma 3, with the noise of Algorithm 4 in the balance.
-
-    Examples
-    --------
-    >>> facts = {"n_rows": 10**5, "moment_bound": 5.0, "failure_probability": 0.01}
-    >>> aware = noise_aware_scale(n_features=10, n_steps=100, mu=0.2680511232, **facts)
-    >>> round(aware, 2)
-    37.0
     """
     smoothing = printed_smoothing(failure_probability=failure_probability)
     noise = 2.0 * psi_limit(smoothing=smoothing) * math.sqrt(n_features * n_steps) / mu

@@ -39,12 +39,6 @@ def discrete_laplace(size: int, log2_scale: int, source: Source) -> IntArray:
     Guarantee
     ---------
     The distribution is exact but for saturation at ``NOISE_LIMIT``.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import SimulationSource
-    >>> discrete_laplace(3, 26, SimulationSource(1)).dtype
-    dtype('int64')
     """
     noise = np.empty(size, dtype=np.int64)
     for start in range(0, size, _BATCH):

@@ -43,14 +43,6 @@ class KeyedHash:
     *Edge cases.* Text that writes a whole number of 64 bits is that number: an identifier is the
     same in a CSV and in a Parquet file. Different identifiers may have one value by chance, as two
     of 10^9 have in one of forty cases: ``order`` puts them in a random order.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import make_source
-    >>> hashed = KeyedHash(make_source(None))
-    >>> numbers, texts = hashed.of(np.array([41, -7])), hashed.of(["41", "-7", "x"])
-    >>> bool((numbers == texts[:2]).all()), len(set(texts.tolist()))
-    (True, 3)
     """
 
     def __init__(self, source: Source) -> None:

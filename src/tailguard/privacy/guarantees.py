@@ -193,13 +193,7 @@ KINDS: dict[str, type[ApproxDP | PureDP | ZCDP | GDP]] = {
 
 
 def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
-    """Read a guarantee back from its dictionary.
-
-    Examples
-    --------
-    >>> guarantee_from_dict({"kind": "gdp", "mu": 1.0})
-    GDP(mu=1.0)
-    """
+    """Read a guarantee back from its dictionary."""
     numbers = {name: value for name, value in data.items() if name != "kind"}
     return KINDS[check_choice("kind", str(data.get("kind")), KINDS)](**numbers)
 
@@ -247,11 +241,6 @@ def weak_promise(guarantee: Guarantee, n_rows: int) -> tuple[str, ...]:
 
     *Reference.* Dwork and Roth 2014, Section 2.3: with ``delta`` of ``1 / n`` a mechanism that
     publishes one record in full keeps the promise.
-
-    Examples
-    --------
-    >>> weak_promise(ApproxDP(1.0, 1e-6), 1000), len(weak_promise(ApproxDP(1.0, 0.01), 1000))
-    ((), 1)
     """
     delta = guarantee.delta or 0.0
     if delta * n_rows < 1.0:

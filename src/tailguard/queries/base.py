@@ -36,15 +36,7 @@ together and it does not matter which; random ones, where pairs or groups are ma
 
 
 class Query(Protocol):
-    """Records to a vector with a stated sensitivity.
-
-    Examples
-    --------
-    >>> from tailguard.queries.counts import CountBelow
-    >>> query: Query = CountBelow(columns=(0, 1))
-    >>> query.sensitivity(n_rows=100, n_features=2).ideal ** 2
-    2.0000000000000004
-    """
+    """Records to a vector with a stated sensitivity."""
 
     @property
     def name(self) -> str:
@@ -115,14 +107,7 @@ class _Placed(ABC):
 
 
 class GaussianQuery(_Placed):
-    """Base of queries that are released with Gaussian noise on the lattice.
-
-    Examples
-    --------
-    >>> from tailguard.queries.counts import CountBelow
-    >>> isinstance(CountBelow(columns=(0,)), GaussianQuery)
-    True
-    """
+    """Base of queries that are released with Gaussian noise on the lattice."""
 
     @abstractmethod
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -169,16 +154,6 @@ class SmoothQuery(_Placed):
     Reference
     ---------
     Nissim, Raskhodnikova and Smith 2007, Definition 2.1 (smooth upper bounds).
-
-    Examples
-    --------
-    >>> from tailguard.queries.means.trimmed import TrimmedMean
-    >>> from tailguard.queries.units import Units
-    >>> query: SmoothQuery = TrimmedMean(None, Units.raw(1, intercept=False), low=0.0, high=9.0)
-    >>> query.calibrate(1000, 1, mu=1.0)
-    Traceback (most recent call last):
-        ...
-    tailguard.checks.InputError: TrimmedMean has no cost in mu: ask with event.
     """
 
     name: ClassVar[str]
@@ -222,12 +197,6 @@ def calibration_for(
 
     Of the query's forms a ``Gaussian`` event takes the one in mu, a ``Laplace`` event the pure one,
     and any other the one whose noise follows the records.
-
-    Examples
-    --------
-    >>> from tailguard.queries.counts import CountBelow
-    >>> round(calibration_for(CountBelow(columns=(0,)), 100, 1, Gaussian(0.5)).noise_std, 6)
-    2.0
     """
     if isinstance(asked, Gaussian):
         return query.calibrate(n_rows, n_features, asked.mu)

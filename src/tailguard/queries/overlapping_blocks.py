@@ -22,13 +22,7 @@ HOPELESS = 1e-6
 
 
 def largest_overlap(n_blocks: int) -> int:
-    """Return in how many of so many blocks a record may be: the root of their number.
-
-    Examples
-    --------
-    >>> largest_overlap(400), largest_overlap(401)
-    (20, 21)
-    """
+    """Return in how many of so many blocks a record may be: the root of their number."""
     return math.isqrt(n_blocks - 1) + 1
 
 
@@ -44,14 +38,6 @@ def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray
     none; so it is for few blocks.
 
     *Reference.* Wang, Xiao, Devadas and Xu 2020, Algorithm 1, who go on drawing.
-
-    Examples
-    --------
-    >>> blocks = overlapping_blocks(1_000, 100, order=0)
-    >>> len(blocks), {len(block) for block in blocks}
-    (100, {10})
-    >>> overlapping_blocks(10_000, 16, order=0) is None
-    True
     """
     if MOST_DRAWS * _likely(n_rows, n_blocks) < HOPELESS:
         return None

@@ -70,40 +70,18 @@ DRAW = 0
 
 
 def ball_radii(points: FloatArray) -> FloatArray:
-    """Return for each point its distances to all points, itself included, in rising order.
-
-    Examples
-    --------
-    >>> ball_radii(np.array([[0.0], [3.0], [1.0]]))
-    array([[0., 1., 3.],
-           [0., 2., 3.],
-           [0., 1., 2.]])
-    """
+    """Return for each point its distances to all points, itself included, in rising order."""
     return np.sort(cdist(points, points), axis=1)
 
 
 def central_point(radii: FloatArray, overlap: int = 1) -> int:
-    """Return which point has the smallest ball around it that holds more than half of the points.
-
-    Examples
-    --------
-    >>> z = np.array([0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 5, -4])[:, None]
-    >>> central_point(ball_radii(z)), central_point(ball_radii(z), overlap=2)
-    (3, 2)
-    """
+    """Return the point whose ball around more than half of the points is the smallest."""
     place = min(first_ball(len(radii), overlap), len(radii))
     return int(np.argmin(radii[:, place - 1]))
 
 
 def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap: int = 1) -> float:
-    """Return a smooth bound on how far ``overlap`` changed points move the central one.
-
-    Examples
-    --------
-    >>> z = np.array([0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 5, -4])[:, None]
-    >>> round(central_scale(ball_radii(z), diameter=10.0, smoothness=0.5), 9)
-    5.094857542
-    """
+    """Return a smooth bound on how far ``overlap`` changed points move the central one."""
     n_points, scale, k = len(radii), 0.0, 0
     while True:
         place = first_ball(n_points, overlap) + (k + 1) * overlap
@@ -120,36 +98,17 @@ def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
 
 
 def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int = 1) -> float:
-    """Return the smooth scale of points that coincide: it never is less.
-
-    Examples
-    --------
-    >>> together = ball_radii(np.zeros((1_000, 1)))
-    >>> central_scale(together, 1.0, 0.5, overlap=32) == least_scale(1_000, 1.0, 0.5, overlap=32)
-    True
-    """
+    """Return the smooth scale of points that coincide: it never is less."""
     return diameter * math.exp(-smoothness * changes_until_all(n_points, overlap))
 
 
 def changes_until_all(n_points: int, overlap: int) -> int:
-    """Return how often so many points can change before balls have to hold more than all.
-
-    Examples
-    --------
-    >>> changes_until_all(1_000, overlap=32)
-    15
-    """
+    """Return how often so many points can change before balls have to hold more than all."""
     return max(n_points - first_ball(n_points, overlap), 0) // overlap
 
 
 def first_ball(n_points: int, overlap: int) -> int:
-    """Return how many points a ball must hold so that any two such balls share an unchanged one.
-
-    Examples
-    --------
-    >>> first_ball(9, overlap=1)
-    6
-    """
+    """Return how many points a ball must hold so that any two such balls share an unchanged one."""
     return math.ceil((n_points + overlap) / 2) + 1
 
 

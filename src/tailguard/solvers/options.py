@@ -57,15 +57,6 @@ def check_ranges(solver: Any, **choices: tuple[str, ...]) -> None:
     """Refuse options out of their range; ``choices`` are the words that some may be.
 
     An option whose default is None may be None.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> solver = tg.solvers.NoisyGradientDescent(n_steps=10, clip_norm=1.0)
-    >>> check_ranges(solver, iterate=("last", "average"))
-    Traceback (most recent call last):
-        ...
-    tailguard.checks.InputError: iterate must be one of 'last', 'average'; got 'tail'.
     """
     for each in fields(solver):
         value = getattr(solver, each.name)
@@ -81,13 +72,5 @@ def planned_guarantee(solver: object, asked: Guarantee, ledger: object) -> Guara
     """Return what a fit plans with and promises: of a ledger's whole cap, what is in its filter.
 
     A solver object is planned as it was asked: a theorem's noise follows from what it states.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from tailguard.privacy.guarantees import ApproxDP
-    >>> whole = ApproxDP(1.0, 1e-6)
-    >>> planned_guarantee("auto", whole, SimpleNamespace(cap=whole))
-    ApproxDP(epsilon=1.0, delta=9.9e-07)
     """
     return within_filter(asked, ledger) if isinstance(solver, str) else asked

@@ -35,12 +35,6 @@ def peeling_stage(
         Sensitivity of an entry over the scale of its noise.
     n_selected, n_free
         How many entries are chosen, and how many are released without being chosen.
-
-    Examples
-    --------
-    >>> stage = peeling_stage("peeled-gaussian", 0.1, n_selected=5, n_free=0, n_blocks=4, size=9)
-    >>> round(stage.total_mu, 6), stage.releases
-    (0.316228, '1 release of each of 4 blocks at rho = 0.05')
     """
     one = peeling_event(form, ratio, n_selected, n_free)
     share = ratio * share_factor(form, n_selected, n_free)
@@ -60,17 +54,7 @@ def peeling_stage(
 def best_form(
     guarantee: Guarantee, earlier: Iterable[Event], n_selected: int, n_free: int
 ) -> tuple[str, float]:
-    """Return the form of least noise that the guarantee allows beside ``earlier``, and its ratio.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.guarantees import ApproxDP
-    >>> for n_selected in (1, 5):
-    ...     form, ratio = best_form(ApproxDP(1.0, 1e-5), (), n_selected, n_free=0)
-    ...     print(form, round(1 / ratio, 2))
-    peeled-laplace 3.0
-    peeled-gaussian 12.23
-    """
+    """Return the form of least noise beside ``earlier`` within the guarantee, and its ratio."""
     beside = tuple(earlier)
 
     def largest_ratio(form: str) -> float:
@@ -90,11 +74,5 @@ def best_form(
 
 
 def std_of(form: str) -> float:
-    """Return the standard deviation of a value's noise, in scales.
-
-    Examples
-    --------
-    >>> std_of("peeled-gaussian")
-    1.0
-    """
+    """Return the standard deviation of a value's noise, in scales."""
     return 1.0 if form == "peeled-gaussian" else math.sqrt(2.0)

@@ -31,27 +31,13 @@ SOLVERS = {
 
 
 def make_solver(name: str, **options: Any) -> Solver:
-    """Build a solver by its name.
-
-    Examples
-    --------
-    >>> make_solver("noisy-gradient-descent", n_steps=10).n_steps
-    10
-    """
+    """Build a solver by its name."""
     solver: Solver = class_called(name, SOLVERS, "solver")(**options)
     return solver
 
 
 def solver_for(choice: str | Solver, problem: Problem) -> Solver:
-    """Return the solver that the user chose; ``"auto"`` picks by the public facts.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=100, n_features=2, intercept=True)
-    >>> type(solver_for("auto", problem)).__name__
-    'WhitenedNewton'
-    """
+    """Return the solver that the user chose; ``"auto"`` picks by the public facts."""
     if not isinstance(choice, str):
         wanted = f"'auto', one of {', '.join(map(repr, SOLVERS))}, or a solver object"
         return check_methods("solver", choice, ("plan", "run"), wanted)
@@ -65,16 +51,7 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
 
 
 def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tuple[Solver, Plan]:
-    """Choose a solver and let it plan, from public numbers alone.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
-    >>> solver, plan = plan_for("auto", problem, tg.GDP(1.0))
-    >>> plan.solver
-    'whitened-newton'
-    """
+    """Choose a solver and let it plan, from public numbers alone."""
     solver = solver_for(choice, problem)
     try:
         with np.errstate(all="ignore"):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.whitened import example_fit
 from tailguard.solvers.whitened.choices import choose_bound
-from tailguard.solvers.whitened.example import example_fit
 
 CHOICE = "choice of bounds"
 RNG = np.random.default_rng(0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.whitened import example_run
 from tailguard.plans.problem import Problem
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
@@ -15,7 +16,6 @@ from tailguard.solvers.whitened.allocation import shares_for
 from tailguard.solvers.whitened.correction.correct import correct
 from tailguard.solvers.whitened.correction.errors import Lean
 from tailguard.solvers.whitened.correction.released import Tail, curvature_floor
-from tailguard.solvers.whitened.example import example_run
 from tailguard.solvers.whitened.solver import WhitenedNewton, fits
 
 N_ROWS = 20_000

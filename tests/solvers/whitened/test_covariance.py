@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 import tailguard as tg
 from support.fits import plain_fit
+from support.whitened import example_fit
 from tailguard.plans.plan import Plan
 from tailguard.plans.problem import Problem
 from tailguard.queries.column_histograms import Bins
@@ -27,7 +28,6 @@ from tailguard.solvers.whitened.covariance import (
     whole_covariance,
 )
 from tailguard.solvers.whitened.debiasing import squared_bias
-from tailguard.solvers.whitened.example import example_fit
 from tailguard.solvers.whitened.fit_session import FitSession
 from tailguard.solvers.whitened.newton import averaged, step
 from tailguard.solvers.whitened.schedule import SLOPE_BINS, Shares

@@ -7,7 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.fits import plain_fit
-from tailguard.solvers.whitened.example import example_fit
+from support.whitened import example_fit
 from tailguard.solvers.whitened.newton import step
 from tailguard.solvers.whitened.phase_start import start_phase
 from tailguard.solvers.whitened.whitening import StepShortening, Whitening

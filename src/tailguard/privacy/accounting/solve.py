@@ -25,12 +25,6 @@ def spent_share(guarantee: Guarantee, event: Event) -> float:
     """Return what the event costs over what the guarantee allows; infinity where no bound is known.
 
     *Guarantee.* Never below the truth; at most 1 exactly if the event keeps the promise.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> spent_share(GDP(mu=2.0), Gaussian(mu=1.0))
-    0.5
     """
     raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}.")
 

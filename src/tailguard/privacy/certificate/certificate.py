@@ -370,13 +370,7 @@ def _mode(*, private: bool, unprotected: bool) -> Mode:
 
 
 def read_json(text: str) -> Any:
-    """Read JSON in which no key comes twice: a person might see the other one.
-
-    Examples
-    --------
-    >>> read_json('{"epsilon": 1.0}')
-    {'epsilon': 1.0}
-    """
+    """Read JSON in which no key comes twice: a person might see the other one."""
     return json.loads(text, object_pairs_hook=_without_repeats)
 
 

@@ -36,30 +36,14 @@ LABEL = 13
 
 
 def certificate_text(data: Mapping[str, Any]) -> str:
-    """Render a certificate's dictionary for a reader who is no statistician.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.certificate import Certificate
-    >>> from tailguard.privacy.events import Gaussian
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> page = certificate_text(Certificate(GDP(1.0), 1000, planned=Gaussian(1.0)).to_dict())
-    >>> print(page.splitlines()[0])
-    Privacy certificate
-    """
+    """Render a certificate's dictionary for a reader who is no statistician."""
     parts = (_head(data), _releases_lines(data["releases"]), _remarks(data["remarks"]))
     return printable_lines("\n".join([*chain(*parts), *_assumptions(data)]))
 
 
 @dataclass(frozen=True)
 class PrintedRelease:
-    """A release as a page shows it: numbers rounded, what and how in words.
-
-    Examples
-    --------
-    >>> PrintedRelease("2", "0.25", "place: histograms of values", "(gaussian, Mean)").times
-    1
-    """
+    """A release as a page shows it: numbers rounded, what and how in words."""
 
     sensitivity: str
     noise_std: str
@@ -72,16 +56,6 @@ def printed_releases(releases: list[dict[str, Any]]) -> list[PrintedRelease]:
     """Return what a page lists: releases in a row that look alike, once rounded, share a line.
 
     Only the page rounds: what they cost follows from their own numbers, which the JSON has.
-
-    Examples
-    --------
-    >>> mean = {"name": "mean", "kind": "Mean", "mechanism": "gaussian", "block_map": None}
-    >>> lines = [
-    ...     mean | {"stage": "", "sensitivity": 2.0, "noise_std": std, "times": 1}
-    ...     for std in (8.0, 8.0 + 1e-12, 9.0)
-    ... ]
-    >>> [(line.times, line.noise_std) for line in printed_releases(lines)]
-    [(2, '8'), (1, '9')]
     """
     shown = [
         PrintedRelease(
@@ -99,16 +73,7 @@ def printed_releases(releases: list[dict[str, Any]]) -> list[PrintedRelease]:
 
 
 def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return promise and totals, each in words.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.certificate import Certificate
-    >>> from tailguard.privacy.events import Gaussian
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> certificate_facts(Certificate(GDP(1.0), 1000, planned=Gaussian(1.0)).to_dict())["records"]
-    'n = 1000, public'
-    """
+    """Return promise and totals, each in words."""
     return {
         "mode": data["mode"],
         "promise": data["promise"],

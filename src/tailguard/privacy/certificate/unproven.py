@@ -8,15 +8,6 @@ def unproven(certificate: Any, settled: bool | None = None) -> tuple[str, ...]:
 
     ``settled`` says what a ledger adds: None where there is none, else whether it lists what the
     run released beside what the run was charged.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.certificate import Certificate
-    >>> from tailguard.privacy.events import Gaussian
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> certificate = Certificate(GDP(1.0), n_rows=1000, planned=Gaussian(mu=1.0))
-    >>> len(unproven(certificate)), len(unproven(certificate, settled=True))
-    (7, 4)
     """
     private, charged = certificate.mode == "private", settled is not None
     entries = "; ".join(entry.describe() for entry in certificate.ledger_entries)

@@ -73,14 +73,6 @@ def arsinh_rho(smoothness: float, shift: float, calibration: str = "tight") -> f
     *Guarantee.* ``"tight"`` is proved; ``"numerical"`` is certified on a grid, up to 2 each.
 
     *Reference.* The proof in the module's head; Bun and Steinke 2019.
-
-    Examples
-    --------
-    >>> epsilon = 0.5  # the published constants cost less than epsilon^2 / 2 = 0.125
-    >>> round(arsinh_rho(epsilon**2 / 16, epsilon / 4), 5)
-    0.0148
-    >>> round(arsinh_rho(epsilon**2 / 16, epsilon / 4, "numerical"), 5)
-    0.006
     """
     check_positive("smoothness", smoothness)
     check_positive("shift", shift)
@@ -101,13 +93,6 @@ def arsinh_smoothness(rho: float, share: float, calibration: str = "tight") -> f
     Shares are of what adds up: of ``sqrt(2 rho)`` if proved, of ``rho`` if numerical.
 
     *Reference.* That of :func:`arsinh_rho`, inverted.
-
-    Examples
-    --------
-    >>> round(arsinh_smoothness(rho=0.5, share=0.25), 4)
-    0.1262
-    >>> round(arsinh_smoothness(rho=0.5, share=0.25, calibration="numerical"), 4)
-    0.4683
     """
     check_positive("rho", rho)
     check_open_unit("smoothness_share", share)
@@ -127,11 +112,6 @@ def arsinh_shift(rho: float, smoothness: float, calibration: str = "tight") -> f
     *Edge cases.* 0 or less if the smoothness takes all of it.
 
     *Reference.* That of :func:`arsinh_rho`, inverted.
-
-    Examples
-    --------
-    >>> round(arsinh_shift(rho=0.5, smoothness=0.0207), 3)
-    0.841
     """
     rho = down(down(check_positive("rho", rho)))
     if calibration == "numerical":
@@ -150,12 +130,6 @@ def arsinh_event(parameters: Mapping[str, Any]) -> Event:
     """Recompute the cost of a release from its public parameters.
 
     Each coordinate has a scale of its own, and their costs add up.
-
-    Examples
-    --------
-    >>> public = {"smoothness": 0.01, "shift": 0.1, "calibration": "tight", "coordinates": 2}
-    >>> round(arsinh_event(public).rho, 5)
-    0.01767
     """
     calibration = check_choice("calibration", str(parameters.get("calibration")), ARSINH_BASIS)
     n_numbers = check_integer("coordinates", parameters.get("coordinates"), minimum=1)

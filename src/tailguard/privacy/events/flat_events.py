@@ -33,11 +33,6 @@ class FlatEvents:
         How often each leaf happens to all records.
     blocks
         For each block map, and each of its blocks: what happens to that block's records on top.
-
-    Examples
-    --------
-    >>> flatten(Repeated(Gaussian(mu=0.5), times=4)).leaves
-    {Gaussian(mu=0.5): 4}
     """
 
     leaves: Mapping[Event, int] = field(default_factory=dict)
@@ -157,13 +152,7 @@ class FlatEvents:
 
 @singledispatch
 def flatten(event: Event) -> FlatEvents:
-    """Lay an event out flat; an event that is no composition is a leaf.
-
-    Examples
-    --------
-    >>> flatten(Composed((Gaussian(mu=0.5), Nothing(), Gaussian(mu=0.5)))).leaves
-    {Gaussian(mu=0.5): 2}
-    """
+    """Lay an event out flat; an event that is no composition is a leaf."""
     return FlatEvents({check_event("event", event): 1})
 
 

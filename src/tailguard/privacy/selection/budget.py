@@ -30,12 +30,6 @@ def mu_of_a_try(
     *Guarantee.* Search and releases together keep the promise, by an accountant.
 
     *Reference.* The module's head.
-
-    Examples
-    --------
-    >>> one_fit = ApproxDP(1.0, 1e-6).gaussian_mu()
-    >>> round(mu_of_a_try(ApproxDP(1.0, 1e-6), NumberOfTries(10.0)) / one_fit, 3)
-    0.661
     """
 
     @cache

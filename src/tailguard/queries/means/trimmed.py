@@ -65,25 +65,13 @@ USUAL_RESOLUTION = 1e-3
 
 
 def published_constants(rho: float) -> tuple[float, float]:
-    """Return smoothness and shift of one coordinate as the paper has them.
-
-    Examples
-    --------
-    >>> published_constants(0.5)
-    (0.0625, 0.25)
-    """
+    """Return smoothness and shift of one coordinate as the paper has them."""
     epsilon = math.sqrt(2.0 * rho)
     return epsilon**2 / 16.0, epsilon / 4.0
 
 
 def trimmed_mean(ordered: FloatArray, n_trimmed: int, low: float, high: float) -> float:
-    """Return the mean of what trimming leaves of sorted values, cut to ``[low, high]``.
-
-    Examples
-    --------
-    >>> trimmed_mean(np.arange(1.0, 12.0) ** 2, 2, 0.0, 100.0)
-    40.0
-    """
+    """Return the mean of what trimming leaves of sorted values, cut to ``[low, high]``."""
     kept = ordered[n_trimmed : ordered.size - n_trimmed]
     # One rounding for the whole sum, so that the error does not grow with n.
     return min(max(math.fsum(kept.tolist()) / kept.size, low), high)
@@ -92,13 +80,7 @@ def trimmed_mean(ordered: FloatArray, n_trimmed: int, low: float, high: float) -
 def trimmed_scale(
     ordered: FloatArray, n_trimmed: int, width: float, smoothness: float, *, exact: bool = False
 ) -> float:
-    """Return a smooth upper bound on how far one record moves the trimmed mean of sorted values.
-
-    Examples
-    --------
-    >>> round(trimmed_scale(np.arange(1.0, 12.0) ** 2, 2, 100.0, 0.3), 10)
-    54.8811636094
-    """
+    """Return a smooth upper bound on how far one record moves the trimmed mean of sorted values."""
     bounds = _exact_bounds(ordered, n_trimmed) if exact else _fast_bounds(ordered, n_trimmed)
     bounds = np.minimum(width, bounds / (ordered.size - 2 * n_trimmed))
     weights = np.exp(-smoothness * np.arange(n_trimmed + 1))

@@ -35,14 +35,6 @@ class Regime:
         What is chosen for them.
     below, above
         Limits of ``n * mu``: numbers, times what ``_counts`` has by that name. All must hold.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> regime = Regime("likelihood", {"curvature": 0.0}, below={"fixed": 350.0})
-    >>> problem = Problem(tg.losses.Logistic(), n_rows=1000, n_features=3)
-    >>> [regime.holds(problem, {"likelihood"}, mu) for mu in (0.34, 0.36)]
-    [True, False]
     """
 
     losses: str
@@ -181,15 +173,7 @@ ROUNDING = 1e-9  # less is what rounding leaves of shares, which Pythons add up 
 
 
 def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
-    """Choose shares by what the loss does with targets and by how far the budget reaches.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Logistic(), 1000, 3)
-    >>> shares_for(problem, mu=0.1).curvature_phases, shares_for(problem, mu=0.35).curvature_phases
-    ((), (2, 3))
-    """
+    """Choose shares by what the loss does with targets and by how far the budget reaches."""
     budget, sample = problem.n_rows * mu, _sample_for(problem, mu)
     few = budget < MOSTLY_NOISE
     shares = Shares(
@@ -231,15 +215,7 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
 
 
 def fits_squares(problem: Problem, *, robust: bool) -> bool:
-    """Whether squared residuals are fitted, for the conditional mean.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> losses = tg.losses.Squared(), tg.losses.Huber(1.0), tg.losses.LpLoss(4)
-    >>> [fits_squares(Problem(loss, 1000, 3), robust=False) for loss in losses]
-    [True, False, False]
-    """
+    """Whether squared residuals are fitted, for the conditional mean."""
     loss = problem.scored
     if robust or loss is None or not loss.link.residual:
         return False
@@ -261,15 +237,7 @@ def _sample_for(problem: Problem, mu: float) -> int:
 
 
 def sample_suffices(problem: Problem, n_rows: float, mu: float) -> bool:
-    """Whether so many records, with that budget for them alone, would do for whatever steers.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Logistic(), 1_000_000, 50)
-    >>> sample_suffices(problem, 100_000, mu=0.2), sample_suffices(problem, 100_000, mu=0.02)
-    (True, False)
-    """
+    """Whether so many records, with that budget for them alone, would do for whatever steers."""
     counts = _counts(problem)
     return all(n_rows * mu > limit * counts[name] for name, limit in SAMPLE_SUFFICES.items())
 

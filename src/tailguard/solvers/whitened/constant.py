@@ -185,15 +185,6 @@ def score_bound(session: FitSession, fit: Fit) -> float:
 
     *Edge cases.* Rates by the unit of an exposure have none: where exposures are short rates may be
     far larger than any target.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> [score_bound(*example_fit(loss)) for loss in (tg.losses.Squared(), tg.losses.Logistic())]
-    [inf, inf]
-    >>> 3.0 < score_bound(*example_fit(tg.losses.Poisson())) < 5.0
-    True
     """
     geometry, slopes = fit.geometry, fit.clipping.slopes
     if session.problem.has_offset or not geometry.loss.link.log:

@@ -60,15 +60,7 @@ UNSETTLED = "a few records reach so far that the corrected fit did not settle"
 
 
 def solution(session: FitSession, fit: Fit) -> Solution:
-    """Map weights, their noise and their variance back to the user's units.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> solution(*example_fit(tg.losses.Squared(), phase=0)).coef.shape
-    (2,)
-    """
+    """Map weights, their noise and their variance back to the user's units."""
     geometry, problem = fit.geometry, session.problem
     units, own, size = geometry.units, problem.intercept, problem.n_features
     coef, intercept = units.coefficients(fit.weights, problem.link)
@@ -121,14 +113,6 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
     1,677 intervals held the truth (T00 to T55, n * mu below 30 a coefficient), and 96 % above. Of
     log-rates whose curvature was not released 90 % of 195 intervals that one could compute held
     the truth on two training tasks (T37, T77), 80 % of 148 on a third (T21).
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> losses = tg.losses.Poisson(), tg.losses.Logistic()
-    >>> [no_intervals(*example_fit(loss)) for loss in losses]
-    ['no intervals: noise hides how the loss is curved', None]
     """
     if fit.estimate is not None:
         return None if fit.estimate.settled else f"no intervals: {UNSETTLED}"
@@ -152,17 +136,6 @@ def far_rows_still_matter(geometry: Geometry) -> bool:
     Rounds have not settled then: of 95 % intervals of lognormal columns a third to three quarters
     held the coefficients (T4, L4 of the accuracy benchmark, where a bound of 16 cuts a fifth of the
     columns or more; of other tasks at most one in 57, and 95 % of 1,600 hold).
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from dataclasses import replace
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> _, fit = example_fit(tg.losses.Logistic())
-    >>> geometry = replace(fit.geometry, bound=16.0)
-    >>> heavy = replace(geometry, far_size=100.0 * geometry.units.scale)
-    >>> [far_rows_still_matter(some) for some in (geometry, heavy, replace(geometry, bound=64.0))]
-    [False, True, True]
     """
     if geometry.loss.link.scaled:  # those of others settle
         return False
@@ -178,16 +151,6 @@ def covariances(
     """Covariance of standardised weights by the noise alone, and in all; NaN where unknown.
 
     And which of the weights have no known variance in spite of that, each time with the reason.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> from tailguard.solvers.whitened.newton import averaged, step
-    >>> session, fit = example_fit(tg.losses.Huber(1.345), phase=0)
-    >>> noise, whole, _ = covariances(session, averaged(step(session, fit)))
-    >>> bool((np.diag(whole) > np.diag(noise)).all())
-    True
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
@@ -212,15 +175,6 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
     A bound moves the slope of a column by a share of itself, as the values beyond are not followed:
     that shows in a slope that stands out of its standard error. Other weights follow a slope that
     is moved, as the inverse of the curvature tells.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> found = hiding(fit, gradient_variance(session, fit), np.ones(3))
-    >>> [columns.any() for columns, _ in found]
-    [np.False_, np.False_, np.False_, np.False_]
     """
     geometry = fit.geometry
     whitening, n_features = geometry.whitening, geometry.units.center.size
@@ -252,14 +206,6 @@ def first_share(fit: Fit, std: FloatArray) -> FloatArray:
     """Return which share of each variance lies along the first corrected direction: the constant.
 
     Without an intercept that is the mean row.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> _, fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> first_share(fit, np.ones(3))  # where nothing was corrected
-    array([0., 0., 0.])
     """
     if (made := fit.correction) is None:
         return np.zeros(std.size)
@@ -272,13 +218,6 @@ def noise_covariance(fit: Fit) -> FloatArray:
     """Covariance of the privacy noise in standardised weights: of the rounds, and of debiasing.
 
     What chose clip levels and bounds is no part of it.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> noise_covariance(example_fit(tg.losses.Squared())[1]).shape
-    (3, 3)
     """
     moved = fit.geometry.matrix @ fit.noise
     return np.asarray(moved @ moved.T)
@@ -289,17 +228,6 @@ def whole_covariance(session: FitSession, fit: Fit, variance: "GradientVariance"
 
     Along what debiasing corrected it is that of the correction, unshrunk: how much of it is
     believed follows the noise, too, so that a shrunk one would vary by more than its share.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> from tailguard.solvers.whitened.newton import averaged, step
-    >>> session, fit = example_fit(tg.losses.Squared(), phase=0)
-    >>> fit = averaged(step(session, fit))
-    >>> covariance = whole_covariance(session, fit, gradient_variance(session, fit))
-    >>> bool((np.diag(covariance) > np.diag(noise_covariance(fit))).all())
-    True
     """
     geometry, clipping, slopes = fit.geometry, fit.clipping, fit.clipping.slopes
     covariance = variance.matrix / (session.problem.n_rows * clipping.curvature**2)
@@ -324,12 +252,6 @@ class GradientVariance:
         What is believed.
     excess, noise_std
         What was released beyond what histograms tell, as a share of that, and its noise.
-
-    Examples
-    --------
-    >>> told = GradientVariance(np.eye(2), np.diag([1.0, 0.0]), 0.1)
-    >>> told.excess_along(np.array([[3.0, 0.0], [1.0, 1.0]]))
-    array([1. , 0.5])
     """
 
     matrix: FloatArray
@@ -347,13 +269,6 @@ def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
 
     Histograms tell it as well, if residuals do not depend on the row: what was released moves that
     as far as it stands out of its noise.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> gradient_variance(*example_fit(tg.losses.Squared(), phase=0)).matrix.shape
-    (3, 3)
     """
     problem, view = session.problem, fit.geometry.view
     rows, slopes = fit.clipping.rows, fit.clipping.slopes

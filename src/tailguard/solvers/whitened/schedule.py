@@ -99,11 +99,6 @@ class Shares:
         Whether a logistic loss takes the slopes of ``BalancedLogistic``.
     bound
         Within how many scales of their location features are read, at first.
-
-    Examples
-    --------
-    >>> sum(Shares().rounds)
-    8
     """
 
     target: float = 0.02
@@ -163,26 +158,12 @@ class Shares:
         )
 
     def rest(self, problem: Problem) -> float:
-        """Return the share that is left to the rounds.
-
-        Examples
-        --------
-        >>> import tailguard as tg
-        >>> problem = Problem(tg.losses.Squared(), 1000, 3, intercept=True)
-        >>> round(Shares(size=0.12).rest(problem), 9)
-        0.48
-        """
+        """Return the share that is left to the rounds."""
         stages = stages_before(problem, self, 1.0)
         return 1.0 - sum(stage.total_mu**2 for stage in stages)
 
     def settings(self) -> dict[str, float]:
-        """Return what a plan says of bounds and of the sample.
-
-        Examples
-        --------
-        >>> Shares(bound=16.0).settings(), Shares(bound=16.0, sample=100_000).settings()
-        ({'feature_bound': 16.0}, {'feature_bound': 16.0, 'sampled_records': 100000})
-        """
+        """Return what a plan says of bounds and of the sample."""
         sampled = {SAMPLED: self.sample} if self.sample else {}
         return {"feature_bound": self.bound, **sampled}
 
@@ -192,13 +173,6 @@ def feature_bound(problem: Problem, *, few: bool = False) -> float:
 
     ``few`` says that records are too few to choose another one. A power of the residual above two
     follows its few largest residuals, which bounds would make.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), 1000, 3)
-    >>> feature_bound(problem), feature_bound(problem, few=True)
-    (16.0, 4.0)
     """
     loss = problem.scored
     if loss is not None and loss.link.residual and math.isinf(loss.curvature_bound()):
@@ -207,16 +181,7 @@ def feature_bound(problem: Problem, *, few: bool = False) -> float:
 
 
 def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:
-    """Lay out every release of the method; the mu**2 of a round grows from phase to phase.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), 1000, 3, intercept=True)
-    >>> stages = stages_for(problem, Shares(), total_mu=1.0)
-    >>> round(sum(stage.total_mu**2 for stage in stages), 9)
-    1.0
-    """
+    """Lay out every release of the method; the mu**2 of a round grows from phase to phase."""
     stages = stages_before(problem, shares, total_mu)
     rest = 1.0 - sum(stage.total_mu**2 for stage in stages) / total_mu**2
     require(
@@ -258,14 +223,7 @@ def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
 
 
 def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
-    """Lay out all but the rounds.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> stages_before(Problem(tg.losses.Squared(), 1000, 3), Shares(), total_mu=1.0)[0].name
-    'target typical size'
-    """
+    """Lay out all but the rounds."""
     stages = units_stages(
         problem,
         total_mu,

@@ -159,17 +159,7 @@ class WhitenedNewton:
 
 
 def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit]:
-    """Yield the fit after each part of the method: whatever stops it, the last one counts.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_run
-    >>> session = example_run(tg.losses.Squared())
-    >>> steps = list(fits(session, *find_units(session, columns_of(session.problem))))
-    >>> [len(fit.iterates) for fit in steps[:4]], len(steps[-1].iterates)
-    ([0, 0, 0, 1], 64)
-    """
+    """Yield the fit after each part of the method: whatever stops it, the last one counts."""
     fit = start(session, units, found)
     yield fit
     if session.problem.link.residual:

@@ -50,16 +50,6 @@ class Geometry:
         Bound at which a record's curvature is cut where curvature varies.
     cap
         Length at which rows were cut when curvature was released; infinite before that.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> units, told = Units.raw(1, intercept=True), np.ones(2)
-    >>> exact = Whitening(np.eye(2), 2.0, 0.0 * told, told, told)
-    >>> mean_row, far_size = np.array([0.5, 1.0]), np.array([2.0])
-    >>> geometry = Geometry(tg.losses.Squared(), units, exact, mean_row, far_size)
-    >>> geometry.constant[:, 0], geometry.curvature_released
-    (array([0., 1.]), False)
     """
 
     loss: Loss
@@ -141,11 +131,6 @@ class NewtonIterate:
     """Where a Newton step started and arrived, in standardised weights, and the noise it carries.
 
     ``n_rows`` says how many records were read for it.
-
-    Examples
-    --------
-    >>> NewtonIterate(np.zeros(2), np.ones(2), 0.1, 1000).noise_std
-    0.1
     """
 
     start: FloatArray
@@ -168,14 +153,6 @@ class Correction:
     std, bias
         How far off the correction is along each of them apart from ``noise``: by sampling, and by
         what clipping may take away still, or was found wrong and not believed.
-
-    Examples
-    --------
-    >>> one = np.ones(1)
-    >>> correction = Correction(np.eye(2)[:, :1], 0.4 * np.eye(1), 0.3 * one, 0.0 * one)
-    >>> correction.covariance(np.eye(2))  # 0.4**2 + 0.3**2 along the first direction
-    array([[0.25, 0.  ],
-           [0.  , 1.  ]])
     """
 
     directions: FloatArray
@@ -211,13 +188,6 @@ class Estimate:
         Weights that the released moments do not resolve.
     settled
         Whether the rounds arrived.
-
-    Examples
-    --------
-    >>> one, zero = np.eye(1), np.zeros(1)
-    >>> known = Estimate(zero, 3.0 * one, 4.0 * one, zero, zero > 0.0, settled=True)
-    >>> known.whole()
-    array([[13.]])
     """
 
     weights: FloatArray
@@ -238,13 +208,7 @@ class Estimate:
 
 
 def unknown_noise(width: int) -> FloatArray:
-    """Return noise of so many whitened coordinates of which nothing is known.
-
-    Examples
-    --------
-    >>> unknown_noise(1)
-    array([[nan]])
-    """
+    """Return noise of so many whitened coordinates of which nothing is known."""
     return np.full((width, width), math.nan)
 
 
@@ -269,14 +233,6 @@ class Fit:
         The one that debiasing made, if it made any.
     estimate
         What the correction by contributions told, if it was made.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.solvers.whitened.example import example_fit
-    >>> _, fit = example_fit(tg.losses.Squared())
-    >>> fit.noted("seen").notes, fit.notes
-    (('seen',), ())
     """
 
     geometry: Geometry
@@ -312,13 +268,7 @@ class Fit:
 
 
 def last_fit(reached: Iterable[Fit]) -> Fit | None:
-    """Return the last fit before released numbers overflow, if any came before that.
-
-    Examples
-    --------
-    >>> last_fit([]) is None  # and the run falls back to a constant
-    True
-    """
+    """Return the last fit before released numbers overflow, if any came before that."""
     last = None
     try:
         for fit in reached:

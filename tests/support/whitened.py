@@ -1,4 +1,4 @@
-"""A small fit of simulated records, for the examples of this package."""
+"""A small fit of simulated records by the default method."""
 
 import numpy as np
 
