@@ -14,12 +14,12 @@ from itertools import pairwise
 import numpy as np
 
 import tailguard as tg
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.clipped_gradient import ClippedGradientSum
-from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
-from tailguard.kernels.one_blas_thread import one_blas_thread
-from tailguard.kernels.whitened import WhitenedRows
-from tailguard.kernels.whitened_sums import (
+from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.one_blas_thread import one_blas_thread
+from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.queries.kernels.whitened import WhitenedRows
+from tailguard.queries.kernels.whitened_sums import (
     Bins,
     LevelGradientSum,
     SecondMomentSum,

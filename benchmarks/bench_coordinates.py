@@ -14,8 +14,8 @@ import time
 import numpy as np
 from numba import njit
 
-from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
-from tailguard.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import ArrayRows
+from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 
 REPEATS, QUICK_REPEATS = 9, 3
 N_ROWS, QUICK_N_ROWS = 1_000_000, 50_000

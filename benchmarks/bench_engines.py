@@ -29,10 +29,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import tailguard as tg
-from tailguard.kernels.clipped_gradient import ClippedGradientSum
-from tailguard.rows.reader import RecordReader
-from tailguard.rows.streams import StreamRows
-from tailguard.sources.opening import opened
+from tailguard.data.rows.reader import RecordReader
+from tailguard.data.rows.streams import StreamRows
+from tailguard.data.sources.opening import opened
+from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 
 N_FEATURES = 20
 SIZES, QUICK_SIZES = (1_000_000, 5_000_000, 20_000_000), (20_000, 100_000)

@@ -18,10 +18,10 @@ import numpy as np
 from numba import njit
 from threadpoolctl import threadpool_limits
 
-from tailguard.kernels.clipped_gradient import ClippedGradientSum
-from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.data.rows.arrays import ArrayRows
 from tailguard.losses import Logistic, Squared
-from tailguard.rows.arrays import ArrayRows
+from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 
 REPEATS, QUICK_REPEATS = 15, 3
 N_ROWS, QUICK_N_ROWS = 1_000_000, 50_000

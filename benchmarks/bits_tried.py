@@ -12,10 +12,10 @@ import numpy as np
 import tailguard as tg
 from tailguard.checks import class_called
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
+from tailguard.gate.example import SolverExample
 from tailguard.means.registry import MEANS as METHODS
 from tailguard.means.registry import make_method
 from tailguard.papers.audits import KINDS
-from tailguard.plans.example import SolverExample
 from tailguard.sets.registry import SETS
 from tailguard.solvers.registry import SOLVERS
 

@@ -91,9 +91,11 @@ def test_a_source_depends_on_itself_and_on_what_its_imports_depend_on(source):
 
 
 def test_an_edit_of_a_loss_leaves_the_code_that_serves_all_losses():
-    kernels = sources_of(["tailguard.kernels.fused", "tailguard.kernels.grouped"], PACKAGE)
+    kernels = sources_of(
+        ["tailguard.queries.kernels.fused", "tailguard.queries.kernels.grouped"], PACKAGE
+    )
     assert PACKAGE / "losses/base.py" in kernels
-    assert PACKAGE / "kernels/tile_bounds.py" in kernels
+    assert PACKAGE / "queries/kernels/tile_bounds.py" in kernels
     assert PACKAGE / "losses/squared.py" not in kernels
 
 

@@ -3,18 +3,18 @@
 import numpy as np
 
 import tailguard as tg
-from tailguard.kernels.bins import Bins
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.clipped_gradient import ClippedGradientSum
-from tailguard.kernels.column_histograms import ColumnHistogramCount
-from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
-from tailguard.kernels.counts import BelowCount
-from tailguard.kernels.gather import GatheredGradients, GatheredRecords
-from tailguard.kernels.loss_differences import LossDifferenceSum
-from tailguard.kernels.norms import MagnitudeCount, ShellSum
-from tailguard.kernels.record_gradient import GradientNormCount, RecordGradientSum
-from tailguard.kernels.whitened import WhitenedRows
-from tailguard.kernels.whitened_sums import (
+from tailguard.data.rows.block import RecordBlock
+from tailguard.queries.kernels.bins import Bins
+from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.queries.kernels.column_histograms import ColumnHistogramCount
+from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.queries.kernels.counts import BelowCount
+from tailguard.queries.kernels.gather import GatheredGradients, GatheredRecords
+from tailguard.queries.kernels.loss_differences import LossDifferenceSum
+from tailguard.queries.kernels.norms import MagnitudeCount, ShellSum
+from tailguard.queries.kernels.record_gradient import GradientNormCount, RecordGradientSum
+from tailguard.queries.kernels.whitened import WhitenedRows
+from tailguard.queries.kernels.whitened_sums import (
     LevelGradientSum,
     SecondMomentSum,
     Weighting,

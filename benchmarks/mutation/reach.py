@@ -26,9 +26,7 @@ ROOMS = ("privacy", "noise", "queries", "gate", "ledger")
 CONTRACTS = ("accountant", "mechanism", "order", "peeling_mechanism", "query", "smooth_query")
 TESTS = (
     "tests/docs/test_doctests.py",
-    *(f"tests/{room}" for room in ("privacy_core", "noise", "ledger", "queries", "checkpoint")),
-    *(f"tests/test_gate{part}.py" for part in ("", "_admission", "_blocks", "_hostile")),
-    *("tests/test_gate_samples.py", "tests/test_release_errors.py"),
+    *(f"tests/{room}" for room in ("privacy_core", "noise", "ledger", "queries", "gate")),
     *(f"tests/contracts/test_{name}.py" for name in (*CONTRACTS, "total", "replacement")),
 )
 """The tests of these rooms. Others, that run whole fits, would see more faults at greater cost."""

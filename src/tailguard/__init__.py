@@ -9,7 +9,7 @@ Examples
 'private'
 """
 
-from tailguard.names.lazy import found_when_asked, places_of_stub
+from tailguard.lazy_names import found_when_asked, places_of_stub
 from tailguard.version import __version__ as __version__
 
 __places__ = places_of_stub(__name__)

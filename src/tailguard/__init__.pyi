@@ -12,6 +12,7 @@ from tailguard.checks import QueryError as QueryError
 from tailguard.checks import ReleaseError as ReleaseError
 from tailguard.checks import TailguardError as TailguardError
 from tailguard.checks import UnusableTableError as UnusableTableError
+from tailguard.data.schema.schema import Schema as Schema
 from tailguard.estimators.huber import HuberRegression as HuberRegression
 from tailguard.estimators.linear import LinearRegression as LinearRegression
 from tailguard.estimators.logistic import LogisticRegression as LogisticRegression
@@ -20,6 +21,7 @@ from tailguard.estimators.mean import MeanResult as MeanResult
 from tailguard.estimators.mean import mean as mean
 from tailguard.estimators.poisson import PoissonRegression as PoissonRegression
 from tailguard.estimators.quantile import QuantileRegression as QuantileRegression
+from tailguard.estimators.search import PrivateSearch as PrivateSearch
 from tailguard.estimators.sparse import SparseLinearRegression as SparseLinearRegression
 from tailguard.estimators.sparse import SparseLogisticRegression as SparseLogisticRegression
 from tailguard.ledger import Ledger as Ledger
@@ -30,7 +32,5 @@ from tailguard.privacy.guarantees import GDP as GDP
 from tailguard.privacy.guarantees import ZCDP as ZCDP
 from tailguard.privacy.guarantees import ApproxDP as ApproxDP
 from tailguard.privacy.guarantees import PureDP as PureDP
-from tailguard.schema.schema import Schema as Schema
-from tailguard.search import PrivateSearch as PrivateSearch
 from tailguard.solvers.minimize import minimize as minimize
 from tailguard.version import __version__ as __version__

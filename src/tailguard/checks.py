@@ -13,7 +13,7 @@ from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from tailguard.names.printable import printable
+from tailguard.printable import printable
 
 T = TypeVar("T")
 

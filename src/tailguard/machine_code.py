@@ -33,7 +33,7 @@ from tailguard.version import __version__
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
-ROOMS = ("kernels", "losses", "noise")
+ROOMS = ("data", "losses", "noise", "queries")
 FOLDERS_KEPT = 300
 """Functions whose code is kept: about eight states of all sources, 75 KB each (measured)."""
 IMPORTS = re.compile(r"^[ ]*(?:import ([\w.]+)|from ([\w.]+) import (\([^)]*\)|.*))", re.MULTILINE)
@@ -65,7 +65,7 @@ def _state(sources: Iterable[Path], package: Path) -> str:
 
 
 def sources_of(modules: Iterable[str], package: Path) -> set[Path]:
-    """Return the files of some modules and of all that they import, within the three rooms.
+    """Return the files of some modules and of all that they import, within these rooms.
 
     Examples
     --------

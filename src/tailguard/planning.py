@@ -17,12 +17,12 @@ from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, require
 from tailguard.estimators.registry import ESTIMATORS
+from tailguard.gate.problem import Problem
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
 from tailguard.moments import Moment, check_moment
-from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.solvers.limits import typical_curvature
 from tailguard.solvers.registry import make_solver, solver_for

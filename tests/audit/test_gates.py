@@ -10,12 +10,12 @@ from support.stages import once, pure
 from tailguard.audit.gates import MUTANTS, AttackedGate
 from tailguard.audit.of_runs import points
 from tailguard.checks import BudgetError
+from tailguard.data.rows.arrays import make_rows
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
 from tailguard.means.registry import make_method
-from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Laplace
 from tailguard.queries.counts import CountBelow
-from tailguard.rows.arrays import make_rows
 
 QUERY, ROWS = CountBelow(tuple(range(400))), make_rows(np.zeros((20, 400)))
 

@@ -42,7 +42,7 @@ def coefficients(folder, table, *more):
 def test_workers_that_read_the_files_change_no_bit(folder, monkeypatch):
     local = coefficients(folder, "claims")
     read = []
-    from tailguard.sources import parquet_files
+    from tailguard.data.sources import parquet_files
 
     row_group = parquet_files._row_group
     monkeypatch.setattr(
@@ -90,7 +90,7 @@ def test_what_cannot_be_is_one_sentence(folder, capsys, table, engine, sentence)
 
 
 def test_an_engine_that_is_not_installed_is_one_sentence(folder, capsys, monkeypatch):
-    monkeypatch.setattr("tailguard.sources.opening.find_spec", lambda _: None)
+    monkeypatch.setattr("tailguard.data.sources.opening.find_spec", lambda _: None)
     code = run(["fit", "claims", "--target", "cost", *BUDGET, "--out", "m", "--engine", "dask"])
     assert code == 2
     assert "pip install 'tailguard[dask]'" in capsys.readouterr().err

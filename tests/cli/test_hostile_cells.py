@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.hostile_files import LINES, NO_NUMBERS, NUMBERS, csv_bytes, write_parquet
-from tailguard.sources.files import FileColumns
+from tailguard.data.sources.files import FileColumns
 
 HEADER = ("age", "region", "years", "claims", "cost", "ill")
 N_ROWS = 200

@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import tailguard as tg
 from support.registered import ESTIMATORS
 from support.targets import FREE, takes_labels
-from tailguard.solvers.whitened.schedule import Shares
-from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.newton.schedule import Shares
+from tailguard.solvers.newton.solver import WhitenedNewton
 
 VOID = "records' values never raise: a record with a missing or infinite value is void"
 ONE_CELL = "one complex cell makes a whole array complex: its record is void, others are read"

@@ -7,12 +7,12 @@ import tailguard as tg
 from support.means import planned, task_of
 from support.registered import class_of
 from support.sources import QuietSource
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.means.registry import MEANS, make_method
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.solve import spent_share
 from tailguard.privacy.events import event_from_dict
-from tailguard.rows.arrays import make_rows
 
 N_ROWS = 20_000
 EXAMPLES = {name: class_of(place).example for name, place in MEANS.items()}

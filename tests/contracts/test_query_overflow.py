@@ -11,10 +11,10 @@ import pytest
 from support.attack import MU
 from support.examples import query_examples
 from support.query_example import N_FEATURES
-from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.summing import added
 from tailguard.noise.lattice import LARGEST_TOTAL
-from tailguard.rows.arrays import make_rows
-from tailguard.rows.summing import added
 
 EXAMPLES = {example.name: example for example in query_examples()}
 # Groups of records are told by their places, and those of a crowd have none. Nor is a minimiser a

@@ -19,9 +19,9 @@ from pyarrow import parquet
 import tailguard as tg
 from support.batched import small_memory
 from support.hostile_files import NO_NUMBERS, text_array
+from tailguard.data.sources.lazy import LazyTable
+from tailguard.data.tables.cells import cell_numbers
 from tailguard.privacy.books import MemoryBooks
-from tailguard.sources.lazy import LazyTable
-from tailguard.tables.cells import cell_numbers
 
 __all__ = ["small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")

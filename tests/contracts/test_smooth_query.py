@@ -15,13 +15,13 @@ from support.adversary import replaced
 from support.smooth import N_FEATURES, answer, breach, smooth_attack, smooth_examples
 from support.stages import once, pure, smooth
 from tailguard.checks import BudgetError, InputError
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Approximate, Gaussian, Parallel, ZeroConcentrated
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.registry import SMOOTH_QUERIES
-from tailguard.rows.arrays import make_rows
 
 EXAMPLES = {example.name: example for example in smooth_examples()}
 every_example = pytest.mark.parametrize("name", EXAMPLES)

@@ -8,11 +8,11 @@ import pytest
 
 from support.kernels import all_kernels, examples
 from tailguard.checks import InputError
-from tailguard.kernels.base import Kernel
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.kernels.steady import steady
+from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.kernel import Kernel
 from tailguard.queries.base import GaussianQuery, SmoothQuery
+from tailguard.queries.kernels.steady import steady
 
 EXAMPLES = examples()
 N_ROWS = 300

@@ -14,9 +14,9 @@ from support.extremes import KINDS, UNITS, in_units, records, survive
 from support.problems import example_of, promises
 from support.registered import examples_of
 from support.solvers import SOLVERS, make_solver
+from tailguard.gate.problem import Problem
 from tailguard.losses.registry import LOSSES
 from tailguard.means.registry import MEANS
-from tailguard.plans.problem import Problem
 
 ENDS = (1e-100, 1e100)
 EXTREMES = {

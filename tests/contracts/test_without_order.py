@@ -13,11 +13,11 @@ from support.attack import MU, N_ROWS, allowed, calibrated, lattice, move, norm_
 from support.examples import query_examples
 from support.query_example import N_FEATURES
 from tailguard.checks import InputError
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.unordered import UnorderedRows
 from tailguard.noise.sources import make_source
 from tailguard.queries.base import GaussianQuery
-from tailguard.rows.unordered import UnorderedRows
 
 EXAMPLES = {example.name: example for example in query_examples()}
 PLAIN = [name for name in EXAMPLES if not EXAMPLES[name].query.by_place]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.plans.problem import Problem
+from tailguard.gate.problem import Problem
 from tailguard.scaling.noisy_distribution import detection_threshold
-from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.newton.solver import WhitenedNewton
 
 SMALLEST = 110  # the page's, times the root of all columns over mu
 WINDOW, BULK_LEVEL = 4, 0.75  # octaves that hold most values of a typical column, and their share

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from support.targets import FREE, target_for
-from tailguard.solvers.whitened import solver
+from tailguard.solvers.newton import solver
 
 N_ROWS, N_FEATURES, N_SEEDS = 3_000, 4, 6
 # Six fits of five directions: chi-square with 30 degrees passes three once in ten million times;

@@ -10,9 +10,9 @@ import pytest
 from sklearn.base import clone
 
 import tailguard as tg
+from tailguard.data.sources.files import FileColumns
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.certificate import Certificate
-from tailguard.sources.files import FileColumns
 
 MODELS = [tg.LogisticRegression, tg.SparseLogisticRegression]
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "random_state": 0}

@@ -11,10 +11,10 @@ import tailguard as tg
 from support.attack import MU, move
 from support.registered import ESTIMATORS
 from support.targets import target_for
+from tailguard.data.rows.arrays import make_rows
 from tailguard.privacy.books import MemoryBooks
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "random_state": 0}
 MISSING = {"age": 40.0, "income": 0.0}

@@ -9,11 +9,11 @@ import pytest
 
 import tailguard as tg
 from support.targets import FREE, takes_labels, target_for
-from tailguard.plans.problem import Problem
+from tailguard.gate.problem import Problem
 from tailguard.privacy.books import MemoryBooks
-from tailguard.solvers.whitened.constant import CONSTANT_ONLY
-from tailguard.solvers.whitened.outlook import constant_hides, planned_mu, scales_hide
-from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.newton.constant import CONSTANT_ONLY
+from tailguard.solvers.newton.outlook import constant_hides, planned_mu, scales_hide
+from tailguard.solvers.newton.solver import WhitenedNewton
 
 LOW = {"epsilon": 0.1, "delta": 1e-7}
 every_model = pytest.mark.parametrize("kind", FREE.values())

@@ -13,7 +13,7 @@ WING = ("src/tailguard/papers", "tests/papers")
 # Of every room that reaches for the wing, or that the wing reaches into.
 REPRESENTATIVE = (
     *("tests/means/test_facts.py", "tests/solvers/test_smooth_stage.py"),
-    *("tests/docs/test_public_names.py", "tests/test_gate_admission.py"),
+    *("tests/docs/test_public_names.py", "tests/gate/test_admission.py"),
 )
 # What cannot be run here anew: this test, and what asks for hours or another environment.
 LEFT_OUT = ("tests/house/test_wing.py",)

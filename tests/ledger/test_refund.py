@@ -11,14 +11,15 @@ from scipy.stats import norm
 import tailguard as tg
 from ledger.test_lines import written_anew
 from tailguard.checks import BudgetError, InputError, ReleaseError
+from tailguard.data.rows.arrays import ArrayRows
 from tailguard.gate import Gate
+from tailguard.gate.stage import Stage
 from tailguard.ledger.cap import Cap, within_filter
 from tailguard.ledger.contents import charges_of
 from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.report import history_text, summary_text
 from tailguard.ledger.settling import left_charged
 from tailguard.noise.sources import CryptographicSource
-from tailguard.plans.stage import Stage
 from tailguard.privacy.books import Release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import (
@@ -30,7 +31,6 @@ from tailguard.privacy.events import (
     Shuffled,
 )
 from tailguard.queries.counts import CountBelow
-from tailguard.rows.arrays import ArrayRows
 
 CAP = {"epsilon": 1.0, "delta": 1e-6}  # its filter in mu ends at .2354
 USABLE = Release("usable", "Count", "gaussian", "l2", sensitivity=1.0, noise_std=64.0)

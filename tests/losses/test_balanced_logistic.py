@@ -8,12 +8,12 @@ import tailguard as tg
 from support.compiled_slopes import compiled_slopes
 from support.spy import spent_mu
 from tailguard.gate import Gate
+from tailguard.gate.problem import Problem
 from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
-from tailguard.plans.problem import Problem
 from tailguard.queries.level_gradients import LevelGradients
+from tailguard.solvers.newton.allocation import BALANCED_BELOW, shares_for
+from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.whitened.allocation import BALANCED_BELOW, shares_for
-from tailguard.solvers.whitened.solver import WhitenedNewton
 
 EXTREME = np.array([0.0, -0.0, 5e-324, 1e-300, 1e-9, 36.0, 710.0, 746.0, 1e9, 1e308, np.inf])
 EXTREME = np.concatenate([EXTREME, -EXTREME])

@@ -5,12 +5,12 @@ import pytest
 
 import tailguard as tg
 from support.means import planned, task_of
+from tailguard.gate.problem import Problem
 from tailguard.means.choice import choose
 from tailguard.means.clipped import Clipped
 from tailguard.means.groups import CENTRE_LOSS
 from tailguard.means.levels import LevelMethod
 from tailguard.means.registry import MEANS, make_method
-from tailguard.plans.problem import Problem
 
 RAW = tg.Moment(2.0, 6.0, kind="raw")
 

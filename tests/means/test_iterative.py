@@ -9,13 +9,13 @@ import tailguard as tg
 from support.means import planned, task_of
 from support.sources import QuietSource
 from tailguard.checks import InputError
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.means.iterative import Iterative
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Shuffled
-from tailguard.rows.arrays import make_rows
 
 MOMENT = tg.Moment(2.0, 4.0, kind="directional")
 X = np.random.default_rng(0).standard_t(3.0, (5_000, 3)) + np.arange(3.0)

@@ -5,13 +5,13 @@ import pytest
 
 import tailguard as tg
 from support.spy import GENEROUS, gate_over
+from tailguard.gate.problem import Problem
 from tailguard.papers.baselines import (
     DpSgd,
     NonPrivateFit,
     robust_gradient_descent,
     sampled_noise_over_sensitivity,
 )
-from tailguard.plans.problem import Problem
 
 N_ROWS = 1_200
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 import tailguard as tg
+from tailguard.gate.problem import Problem
 from tailguard.papers.tao2022.parameters import sparse_threshold
-from tailguard.plans.problem import Problem
 from tailguard.solvers.sparse_limits import choose_sparse_limits
 
 RATIO = 1.0 / 14.0

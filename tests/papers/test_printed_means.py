@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.gate.problem import Problem
 from tailguard.papers.zhao2024.means import PrintedIterative
 from tailguard.papers.zhao2024.parameters import printed_amplified_rho
-from tailguard.plans.problem import Problem
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.events import Shuffled
 

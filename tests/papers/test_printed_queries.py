@@ -7,6 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.stages import smooth
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.papers.printed.queries import (
@@ -18,7 +19,6 @@ from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.events import Approximate, Gaussian, Unbounded, ZeroConcentrated
 from tailguard.queries.sample_aggregate import ball_radii, central_scale
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 ONE = Units.raw(1, intercept=False)
 FAR = np.zeros((100, 1))

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.gate.problem import Problem
 from tailguard.papers.printed.solvers import (
     PrintedHardThresholding,
     PrintedSampleAndAggregate,
     printed_form,
 )
-from tailguard.plans.problem import Problem
 from tailguard.privacy.accounting.solve import spent_share
 from tailguard.privacy.events import Unbounded
 from tailguard.solvers.hard_thresholding import HardThresholding

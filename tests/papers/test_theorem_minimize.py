@@ -16,7 +16,7 @@ from papers.support.theorems import (
     RAW,
     heavy_records,
 )
-from tailguard.engine import Solved
+from tailguard.gate.engine import Solved
 from tailguard.papers.common.theorem import Theorem, UnsizedTheorem
 from tailguard.privacy.accounting.solve import satisfies
 from tailguard.privacy.books import MemoryBooks

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 import tailguard as tg
+from tailguard.data.rows.arrays import make_rows
+from tailguard.estimators.search.score import LossScore
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.selection import PlannedSolver, SelectionGate, selection_coordinates
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.noise.sources import SimulationSource
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Composed, Selected
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
-from tailguard.search.score import LossScore
-from tailguard.selection import PlannedSolver, SelectionGate, selection_coordinates
 
 N_ROWS, SCORE_SHARE = 16, 0.5
 LOSS = tg.losses.Squared()

@@ -21,6 +21,7 @@ from support.audits import (
     runs_for_mu,
 )
 from support.stages import once
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import delta_of
@@ -29,7 +30,6 @@ from tailguard.privacy.events import Gaussian, Parallel, Repeated, Shuffled
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import IterativeMean
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 FALSE_ALARM = 1e-6
 RAW, ZERO = Units.raw(1, intercept=False), np.zeros(1)

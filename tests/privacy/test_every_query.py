@@ -19,10 +19,10 @@ from support.examples import query_examples
 from support.query_example import N_FEATURES, Example
 from support.stages import once, pure
 from tailguard.audit.gates import AttackedGate
+from tailguard.data.rows.arrays import make_rows
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.registry import QUERIES
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 N_ROWS, FALSE_ALARM = 40, 1e-6
 CLAIMED = 2.0  # in mu, or in epsilon of each number

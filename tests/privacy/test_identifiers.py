@@ -14,16 +14,16 @@ import pytest
 
 import tailguard as tg
 from support.stages import once, smooth
+from tailguard.data.rows import keyed
+from tailguard.data.sources.given import given
+from tailguard.data.sources.lazy import of_polars
+from tailguard.data.tables import identifiers
 from tailguard.gate import Gate
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.privacy.events import Approximate, Gaussian
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
-from tailguard.rows import keyed
-from tailguard.sources.given import given
-from tailguard.sources.lazy import of_polars
-from tailguard.tables import identifiers
 
 CLAIM, EVENT = tg.ApproxDP(1.0, 1e-2), Approximate(0.99, 9e-3)
 N_BLOCKS = 200

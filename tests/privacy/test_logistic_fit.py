@@ -15,9 +15,9 @@ import pytest
 import tailguard as tg
 from support import transcripts
 from support.transcripts import check_claim, check_noises, overhear
-from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened.allocation import shares_for
-from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.gate.problem import Problem
+from tailguard.solvers.newton.allocation import shares_for
+from tailguard.solvers.newton.solver import WhitenedNewton
 
 N_ROWS = 200
 CLAIMED_MU = 1.5

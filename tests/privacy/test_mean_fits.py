@@ -28,10 +28,10 @@ from support.audits import (
 from support.statistics import gaussian_scale_test, laplace_scale_test
 from tailguard.audit.gates import AttackedGate, Relayed
 from tailguard.audit.overheard import OverheardGate
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import delta_of
-from tailguard.rows.arrays import make_rows
 
 FALSE_ALARM, TOO_MUCH = 1e-6, 1.3
 N_ROWS, CLAIMED = 200, 2.5

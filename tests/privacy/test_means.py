@@ -15,6 +15,7 @@ from support.query_example import N_FEATURES
 from support.sources import QuietSource
 from support.stages import once, pure
 from support.statistics import gaussian_scale_test, laplace_scale_test
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Laplace, Repeated
@@ -22,7 +23,6 @@ from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 N_ROWS = 40
 FALSE_ALARM = 1e-6

@@ -22,14 +22,14 @@ from support.examples import query_examples
 from support.spy import spent_mu
 from support.statistics import gaussian_scale_test
 from tailguard.checks import BudgetError
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate, record_check
+from tailguard.gate.problem import Problem
 from tailguard.noise.mechanisms import GaussianMechanism
 from tailguard.noise.sources import SimulationSource
-from tailguard.plans.problem import Problem
 from tailguard.privacy.events.calibration import Sensitivity
-from tailguard.rows.arrays import make_rows
-from tailguard.solvers.whitened.allocation import shares_for
-from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.newton.allocation import shares_for
+from tailguard.solvers.newton.solver import WhitenedNewton
 
 EXAMPLES = {example.name: example for example in query_examples()}
 SQUARED = EXAMPLES["mean-clipped-gradient/squared"]

@@ -23,6 +23,7 @@ from privacy.mutants.loose_peeling import (
 from support.audits import POWER, event_audit, gdp_audit, mu_lower_bound, runs_for_event
 from support.stages import once
 from tailguard.audit.bounds import clopper_pearson_upper
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace
 from tailguard.noise.sources import SimulationSource
@@ -33,7 +34,6 @@ from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.events.peeling import peeling_event
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 from tailguard.solvers.hard_thresholding import HardThresholding
 
 N_ROWS, N_RUNS, FALSE_ALARM = 20, 4_000, 1e-6

@@ -14,13 +14,13 @@ import tailguard as tg
 from privacy.mutants.public_sample import PublicSample
 from support.stages import of_sample
 from tailguard.audit.bounds import clopper_pearson_upper
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.amplification.sampled import fixed_size_profile, poisson_profile
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 FALSE_ALARM = 1e-3
 UNDER_NOISED = 1.3

@@ -24,13 +24,13 @@ from support.sources import QuietSource
 from support.spy import in_known_order
 from support.stages import smooth
 from tailguard.audit.gates import understated
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Approximate, Repeated, ZeroConcentrated
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 pytestmark = pytest.mark.usefixtures("any_query")
 

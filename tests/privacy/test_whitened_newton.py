@@ -22,11 +22,11 @@ from support import transcripts
 from support.spy import spent_mu
 from support.transcripts import audit_fits, check_claim, check_noises, overhear
 from tailguard.audit.overheard import OverheardGate
-from tailguard.plans.problem import Problem
+from tailguard.gate.problem import Problem
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.solvers.whitened.allocation import shares_for
-from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.newton.allocation import shares_for
+from tailguard.solvers.newton.solver import WhitenedNewton
 
 N_ROWS = 200
 CLAIMED_MU = 1.5

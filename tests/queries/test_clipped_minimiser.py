@@ -7,11 +7,11 @@ from scipy.special import expit
 
 import tailguard as tg
 from support.adversary import replaced
+from tailguard.data.rows.arrays import make_rows
 from tailguard.queries import certified
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.float_error import gradient_error
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 MU = 0.7
 SQUARED, LOGISTIC, LP = tg.losses.Squared(), tg.losses.Logistic(), tg.losses.LpLoss(4)

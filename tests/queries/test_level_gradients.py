@@ -6,13 +6,13 @@ import tailguard as tg
 from support.sources import QuietSource
 from support.stages import once
 from support.statistics import gaussian_scale_test
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Repeated
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.rows.arrays import make_rows
 
 N_ROWS, MU, N_RUNS = 300, 0.8, 2_000
 MAP = np.array([[1.0, 0.5], [0.0, 2.0], [0.3, 0.1]])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.data.rows.block import RecordBlock
 from tailguard.gate import Gate
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.norms import MagnitudeCount
-from tailguard.plans.stage import Stage
+from tailguard.gate.stage import Stage
 from tailguard.privacy.events import Gaussian, Laplace
+from tailguard.queries.kernels.norms import MagnitudeCount
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.data.rows.arrays import make_rows
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 SQUARED, LOGISTIC, HUBER = tg.losses.Squared(), tg.losses.Logistic(), tg.losses.Huber(1.0)
 DIGITS, HALVINGS = Context(prec=50), 160

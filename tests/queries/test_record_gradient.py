@@ -5,10 +5,10 @@ import numpy as np
 import tailguard as tg
 from support.sources import QuietSource
 from support.stages import once
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.record_gradient import MeanRecordGradient
-from tailguard.rows.arrays import make_rows
 
 
 def test_an_answer_is_the_mean_of_what_is_clipped_by_hand():

@@ -11,6 +11,7 @@ from support.smooth import block_means
 from support.sources import QuietSource
 from support.stages import smooth
 from tailguard.checks import InputError, QueryError
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.privacy.events import Approximate, Gaussian, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN
@@ -21,7 +22,6 @@ from tailguard.queries.sample_aggregate import (
     central_point,
     central_scale,
 )
-from tailguard.rows.arrays import make_rows
 
 LINE = np.array([0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 5, -4])[:, None]
 LIMITS = {"center": (0.0,), "diameter": 4.0}

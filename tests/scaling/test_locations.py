@@ -7,9 +7,9 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
 from tailguard.scaling.column_queries import ColumnQueries
 from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.location_scale_fit import fit_location_scale

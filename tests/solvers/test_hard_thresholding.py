@@ -8,9 +8,8 @@ from scipy.special import expit
 
 import tailguard as tg
 from support.spy import GENEROUS, gate_over
-from tailguard import engine
-from tailguard.gate import Gate
-from tailguard.plans.problem import Problem
+from tailguard.gate import Gate, engine
+from tailguard.gate.problem import Problem
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import BoundedRange, Composed, Parallel, Pure, Repeated
 from tailguard.privacy.events.flat_events import flatten

@@ -6,15 +6,15 @@ import pytest
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
+from tailguard.solvers.newton import allocation
+from tailguard.solvers.newton.allocation import shares_for
+from tailguard.solvers.newton.schedule import STEERING, stages_for
+from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.session import SAMPLE, SAMPLED, BudgetSession
-from tailguard.solvers.whitened import allocation
-from tailguard.solvers.whitened.allocation import shares_for
-from tailguard.solvers.whitened.schedule import STEERING, stages_for
-from tailguard.solvers.whitened.solver import WhitenedNewton
 
 LOSSES = {
     "squared": tg.losses.Squared(),

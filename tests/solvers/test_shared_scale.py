@@ -5,8 +5,8 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
 from tailguard.queries.units import Units
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import FEATURES, SharedScale

@@ -5,9 +5,9 @@ import math
 import pytest
 
 import tailguard as tg
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
 from tailguard.privacy.accounting.smallest import total_mu
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Sampled, Shuffled
 

@@ -8,11 +8,11 @@ import pytest
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
-from tailguard.plans.problem import Problem
-from tailguard.solvers.whitened import phase_start, solver
-from tailguard.solvers.whitened.allocation import shares_for
-from tailguard.solvers.whitened.schedule import Shares
-from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.gate.problem import Problem
+from tailguard.solvers.newton import phase_start, solver
+from tailguard.solvers.newton.allocation import shares_for
+from tailguard.solvers.newton.schedule import Shares
+from tailguard.solvers.newton.solver import WhitenedNewton
 
 LOSSES = {
     "squared": tg.losses.Squared(),
@@ -205,7 +205,7 @@ def test_numbers_beyond_floats_end_in_the_last_fit_before_them(where, monkeypatc
     def overflow(*_, **__):
         raise FloatingPointError
 
-    monkeypatch.setattr(f"tailguard.solvers.whitened.solver.{where}", overflow)
+    monkeypatch.setattr(f"tailguard.solvers.newton.solver.{where}", overflow)
     X = np.random.default_rng(0).standard_normal((2_000, 2))
     model = tg.LinearRegression(guarantee=tg.GDP(2.0), random_state=0).fit(X, X[:, 0])
     assert any("overflowed" in note for note in model.notes_)

@@ -4,7 +4,7 @@ import numpy as np
 
 from support.adversary import datasets, neighbours, replaced
 from support.query_example import N_FEATURES
-from tailguard.rows.arrays import make_rows
+from tailguard.data.rows.arrays import make_rows
 
 N_ROWS = 40
 MU = 0.7

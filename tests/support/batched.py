@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from tailguard.rows import streams
+from tailguard.data.rows import streams
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import numpy as np
 
 import tailguard as tg
 from tailguard.checks import UnusableTableError
-from tailguard.design.cells import TableColumn
+from tailguard.data.design.cells import TableColumn
 from tailguard.gate import Gate
+from tailguard.gate.problem import Problem
 from tailguard.gate.record_check import FEWEST, RecordRule
-from tailguard.plans.problem import Problem
 
 MOST_VOID = 0.45
 COLUMNS = (TableColumn("feature", "x"), TableColumn("target", "y"))

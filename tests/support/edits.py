@@ -28,15 +28,15 @@ print(Multinomial(2).record_gradient(np.arange(4.0), np.array([1.0, 2.0]), 1.0))
 """,
     "ladder": """
 import numpy as np
-from tailguard.kernels.whitened_loops import climb
+from tailguard.queries.kernels.whitened_loops import climb
 factors, ones = np.zeros((1, 2)), np.ones(2)
 climb()(np.array([3.0, -3.0]), ones, ones, 1.0, np.array([2.0]), np.array([1.0]), factors)
 print(factors)
 """,
     "whitened": """
 import numpy as np
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.whitened import WhitenedRows
+from tailguard.data.rows.block import RecordBlock
+from tailguard.queries.kernels.whitened import WhitenedRows
 rows = WhitenedRows(
     loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
     whitening=np.eye(1), weights=np.ones(1),
@@ -46,24 +46,24 @@ for chunk in rows.read(RecordBlock(np.array([[3.0], [1e-3], [1e200], [np.nan]]))
 """,
     "counts": """
 import numpy as np
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.counts import BelowCount
+from tailguard.data.rows.block import RecordBlock
+from tailguard.queries.kernels.counts import BelowCount
 kernel = BelowCount(thresholds=[1.0], columns=[0], paired=False, multiplier=1)
 print(kernel.sum_block(RecordBlock(np.array([[1.0], [2.0], [np.inf]]))))
 """,
     "bins": """
-from tailguard.kernels.bins import Bins
+from tailguard.queries.kernels.bins import Bins
 print(Bins("signed", -4.0, 2.0, 16).index([-1e9, -1.0, 0.3, 1e9, float("nan")]))
 """,
     "clip": """
 import numpy as np
-from tailguard.kernels.safe_clip import safe_clip
+from tailguard.queries.kernels.safe_clip import safe_clip
 print(safe_clip(np.array([3.0, 4.0]), 1.0).tolist())
 """,
     "sums": """
 import numpy as np
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.data.rows.block import RecordBlock
+from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.losses import Squared
 X = np.random.default_rng(0).standard_normal((1500, 3)) * 10.0 ** np.arange(-1, 2)
 X[7], X[8] = 1e200, 1e-144
@@ -76,8 +76,8 @@ for clip_norm, grid in ((1.0, 2.0**-40), (1.0, 0.7), (2.0**30, 2.0**-30)):
 """,
     "entries": """
 import numpy as np
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.data.rows.block import RecordBlock
+from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 X = np.random.default_rng(0).standard_normal((40, 3))
 for kind in ("clamped", "soft"):
     kernel = BoundedCoordinateSum(
@@ -101,7 +101,7 @@ PROBES |= {f"slope of {name}": SLOPES.format(name) for name in LOSSES}
 EDITS = [
     ("noise/gaussian_table.py", "\nLARGEST = 704\n", "\nLARGEST = 640\n", "gaussian"),
     ("losses/canonical.py", "= 500.0", "= 400.0", "slope of poisson"),
-    ("kernels/tile.py", "limit if value > limit else value", "value", "ladder"),
+    ("queries/kernels/tile.py", "limit if value > limit else value", "value", "ladder"),
 ]
 AUDITED_EDITS = [
     ("noise/gaussian_table.py", "BUCKET_BITS = 12", "BUCKET_BITS = 11", "gaussian"),
@@ -116,19 +116,29 @@ AUDITED_EDITS = [
     ("losses/pseudo_huber.py", "math.sqrt(threshold *", "math.sqrt(", "slope of pseudo_huber"),
     ("losses/quantile.py", "+ 0.5 - level\n", "+ 0.75 - level\n", "slope of quantile"),
     ("losses/squared.py", "return score - target", "return target - score", "slope of squared"),
-    ("kernels/base.py", "= 2.0**51", "= 2.0**41", "sums"),
-    ("kernels/bin_loops.py", "at if at > 0.0 else 0.0", "at if at > 0.0 else 1.0", "bins"),
-    ("kernels/bounded_rows.py", "lanes.cut(value, number(LIMIT))", "value", "entries"),
-    ("kernels/chunks.py", "\nCHUNK_ROWS = 1024", "\nCHUNK_ROWS = 512", "sums"),
-    ("kernels/chunks.py", "\nROUNDOFF = 2.0**-53", "\nROUNDOFF = 2.0**-30", "sums"),
-    ("kernels/counts.py", "<= thresholds[c]", "< thresholds[c]", "counts"),
-    ("kernels/fused.py", "np.rint(space", "np.floor(space", "sums"),
-    ("kernels/grouped.py", "np.rint(space", "np.floor(space", "entries"),
-    ("kernels/lanes.py", "low, limit), limit, low)", "low, limit), low, low)", "entries"),
-    ("kernels/safe_clip.py", "* 2.0**-53)", "* 2.0**-30)", "clip"),
-    ("kernels/standardised_rows.py", "(BIAS - 64)", "(BIAS - 2)", "whitened"),
-    ("kernels/tile.py", "\nLEAST_SQUARE = 1e-290", "\nLEAST_SQUARE = 1e-280", "sums"),
-    ("kernels/tile_bounds.py", "norm, limit), norm, limit)", "norm, limit), one, limit)", "sums"),
-    ("kernels/vectors.py", "\nLARGEST_FEATURE = 1e150", "\nLARGEST_FEATURE = 1e-5", "sums"),
-    ("kernels/whitened_loops.py", "SMALLEST_LENGTH = 1e-140", "SMALLEST_LENGTH = 1.0", "whitened"),
+    ("data/rows/kernel.py", "= 2.0**51", "= 2.0**41", "sums"),
+    ("queries/kernels/bin_loops.py", "at if at > 0.0 else 0.0", "at if at > 0.0 else 1.0", "bins"),
+    ("queries/kernels/bounded_rows.py", "lanes.cut(value, number(LIMIT))", "value", "entries"),
+    ("data/rows/chunks.py", "\nCHUNK_ROWS = 1024", "\nCHUNK_ROWS = 512", "sums"),
+    ("data/rows/chunks.py", "\nROUNDOFF = 2.0**-53", "\nROUNDOFF = 2.0**-30", "sums"),
+    ("queries/kernels/counts.py", "<= thresholds[c]", "< thresholds[c]", "counts"),
+    ("queries/kernels/fused.py", "np.rint(space", "np.floor(space", "sums"),
+    ("queries/kernels/grouped.py", "np.rint(space", "np.floor(space", "entries"),
+    ("queries/kernels/lanes.py", "low, limit), limit, low)", "low, limit), low, low)", "entries"),
+    ("queries/kernels/safe_clip.py", "* 2.0**-53)", "* 2.0**-30)", "clip"),
+    ("queries/kernels/standardised_rows.py", "(BIAS - 64)", "(BIAS - 2)", "whitened"),
+    ("queries/kernels/tile.py", "\nLEAST_SQUARE = 1e-290", "\nLEAST_SQUARE = 1e-280", "sums"),
+    (
+        "queries/kernels/tile_bounds.py",
+        "norm, limit), norm, limit)",
+        "norm, limit), one, limit)",
+        "sums",
+    ),
+    ("queries/kernels/vectors.py", "\nLARGEST_FEATURE = 1e150", "\nLARGEST_FEATURE = 1e-5", "sums"),
+    (
+        "queries/kernels/whitened_loops.py",
+        "SMALLEST_LENGTH = 1e-140",
+        "SMALLEST_LENGTH = 1.0",
+        "whitened",
+    ),
 ]

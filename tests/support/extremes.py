@@ -3,8 +3,8 @@
 import numpy as np
 
 from tailguard.checks import InputError
-from tailguard.engine import run
 from tailguard.gate import Gate
+from tailguard.gate.engine import run
 from tailguard.privacy.events import Composed
 from tailguard.solvers.registry import plan_for
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from tailguard.queries.units import Units
-from tailguard.solvers.whitened.fit_session import FitSession
-from tailguard.solvers.whitened.state import Clipping, Fit, Geometry, unknown_noise
-from tailguard.solvers.whitened.whitening import StepShortening, Whitening
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.state import Clipping, Fit, Geometry, unknown_noise
+from tailguard.solvers.newton.whitening import StepShortening, Whitening
 
 
 def plain_fit(loss, n_features, *, intercept=True, weights=None, mean_row=None, **geometry):

@@ -9,9 +9,9 @@ import numpy as np
 from support.attack import calibrated, rows_of
 from support.examples import query_examples
 from support.smooth import smooth_examples
-from tailguard import kernels
-from tailguard.kernels.base import Kernel
-from tailguard.rows.arrays import ArrayRows, make_rows
+from tailguard.data.rows.arrays import ArrayRows, make_rows
+from tailguard.data.rows.kernel import Kernel
+from tailguard.queries import kernels
 
 
 def all_kernels():

@@ -1,7 +1,7 @@
 """Means as tests ask for them: sizes, promise and moment in one line."""
 
+from tailguard.gate.problem import Problem
 from tailguard.means.base import MeanFacts
-from tailguard.plans.problem import Problem
 
 
 def task_of(n_rows, n_features, guarantee, moment=None, unit=None):

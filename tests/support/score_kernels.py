@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from support.adversary import records
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.data.rows.block import RecordBlock
 from tailguard.losses.registry import LOSSES, make_loss
+from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 
 LOSS_NAMES = [*LOSSES, None]
 

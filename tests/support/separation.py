@@ -11,26 +11,26 @@ import numpy as np
 
 import tailguard as tg
 from support.score_kernels import InNumPyOnly
-from tailguard.kernels.bins import Bins
-from tailguard.kernels.block import RecordBlock
-from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.kernels.clipped_gradient import ClippedGradientSum
-from tailguard.kernels.column_histograms import ColumnHistogramCount
-from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
-from tailguard.kernels.counts import BelowCount
-from tailguard.kernels.gather import GatheredGradients, GatheredRecords
-from tailguard.kernels.norms import MagnitudeCount, ShellSum
-from tailguard.kernels.record_gradient import GradientNormCount, RecordGradientSum
-from tailguard.kernels.whitened import WhitenedRows
-from tailguard.kernels.whitened_sums import (
+from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.losses.registry import LOSSES, make_loss
+from tailguard.queries.kernels.bins import Bins
+from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.queries.kernels.column_histograms import ColumnHistogramCount
+from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.queries.kernels.counts import BelowCount
+from tailguard.queries.kernels.gather import GatheredGradients, GatheredRecords
+from tailguard.queries.kernels.norms import MagnitudeCount, ShellSum
+from tailguard.queries.kernels.record_gradient import GradientNormCount, RecordGradientSum
+from tailguard.queries.kernels.whitened import WhitenedRows
+from tailguard.queries.kernels.whitened_sums import (
     LevelGradientSum,
     SecondMomentSum,
     Weighting,
     WhitenedHistogramCount,
     WhitenedShellSum,
 )
-from tailguard.losses.registry import LOSSES, make_loss
-from tailguard.rows.arrays import make_rows
 
 HOSTILE = (
     *(np.nan, np.inf, -np.inf, 1.7e308, -1e300, 1e155, -1e140, 1e80),

@@ -8,12 +8,12 @@ from scipy.special import logsumexp
 
 import tailguard as tg
 from support.adversary import datasets, neighbours, replaced
+from tailguard.data.rows.arrays import make_rows
 from tailguard.noise.registry import make_mechanism
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 N_FEATURES = 3
 RAW = Units.raw(N_FEATURES, intercept=False)

@@ -5,9 +5,9 @@ import math
 import tailguard as tg
 from support.sources import QuietSource
 from tailguard.audit.gates import KnownOrder
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
-from tailguard.rows.arrays import make_rows
 
 
 def gate_over(problem, X, y, guarantee, *, seed=None):

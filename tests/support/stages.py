@@ -1,6 +1,6 @@
 """Stages of one release, for tests that ask a gate without a plan."""
 
-from tailguard.plans.stage import Stage
+from tailguard.gate.stage import Stage
 from tailguard.privacy.events import Laplace
 
 

@@ -3,16 +3,16 @@
 import numpy as np
 
 from tailguard.gate import Gate
+from tailguard.gate.problem import Problem
 from tailguard.losses.base import Loss
-from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import GDP
 from tailguard.scaling.units import find_units
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
+from tailguard.solvers.newton.solver import WhitenedNewton
+from tailguard.solvers.newton.start import start
+from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.problem_columns import columns_of
-from tailguard.solvers.whitened.fit_session import FitSession
-from tailguard.solvers.whitened.phase_start import release_row_norms, start_phase
-from tailguard.solvers.whitened.solver import WhitenedNewton
-from tailguard.solvers.whitened.start import start
-from tailguard.solvers.whitened.state import Fit
 
 
 def example_run(loss: Loss) -> FitSession:

@@ -14,16 +14,16 @@ from dataclasses import replace
 from typing import Any, Self
 
 from tailguard.array_types import FloatArray, IntArray
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.partitions import Partitions
 from tailguard.gate import Gate
+from tailguard.gate.stage import Stage
 from tailguard.noise.registry import SMOOTH_MECHANISMS
 from tailguard.noise.sources import SimulationSource
-from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.books import Release
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.rows.base import Rows
-from tailguard.rows.partitions import Partitions
 
 NOISE = 0.8
 """How large a mutant's noise is, over what it should be: less than that an audit must catch."""
@@ -35,7 +35,7 @@ class KnownOrder(Partitions):
     Examples
     --------
     >>> import numpy as np
-    >>> from tailguard.rows.arrays import make_rows
+    >>> from tailguard.data.rows.arrays import make_rows
     >>> rows = make_rows(np.zeros((3, 1)))
     >>> KnownOrder(rows, SimulationSource(0)).all_rows(random_order=True) is rows
     True
@@ -55,10 +55,10 @@ class AttackedGate(Gate):
     Examples
     --------
     >>> import numpy as np
-    >>> from tailguard.plans.stage import Stage
+    >>> from tailguard.gate.stage import Stage
     >>> from tailguard.privacy.guarantees import GDP
     >>> from tailguard.queries.counts import CountBelow
-    >>> from tailguard.rows.arrays import make_rows
+    >>> from tailguard.data.rows.arrays import make_rows
     >>> gate = AttackedGate.of(make_rows(np.zeros((9, 1))), guarantee=GDP(1.0), seed=0)
     >>> gate.reserve(Stage("count", "", 1.0, 1, 1).event)
     >>> _ = gate.ask(CountBelow((0,)), np.ones(1), Stage("count", "", 1.0, 1, 1))
@@ -86,10 +86,10 @@ class AttackedGate(Gate):
         Examples
         --------
         >>> import numpy as np
-        >>> from tailguard.plans.stage import Stage
+        >>> from tailguard.gate.stage import Stage
         >>> from tailguard.privacy.guarantees import GDP
         >>> from tailguard.queries.counts import CountBelow
-        >>> from tailguard.rows.arrays import make_rows
+        >>> from tailguard.data.rows.arrays import make_rows
         >>> gate = AttackedGate.of(make_rows(np.zeros((9, 1))), guarantee=GDP(1.0), seed=0)
         >>> gate.reserve(Stage("count", "", 1.0, 1, 1).event)
         >>> gate.ask_often(CountBelow((0,)), np.ones(1), Stage("count", "", 1.0, 1, 1), 5)

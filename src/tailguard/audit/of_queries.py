@@ -30,8 +30,10 @@ from tailguard.audit.worst_pairs import (
     moved_medians,
     worst_pair,
 )
+from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.base import Rows
+from tailguard.gate.stage import Stage
 from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
-from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, ZeroConcentrated
 from tailguard.privacy.guarantees import GDP
 from tailguard.queries.base import calibration_for
@@ -40,8 +42,6 @@ from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
-from tailguard.rows.base import Rows
 
 N_ROWS = 40  # the tests of every query's contract have as many
 MU = 2.5

@@ -30,15 +30,15 @@ from tailguard.audit.overheard import OverheardGate, Transcript
 from tailguard.audit.testers import discriminant
 from tailguard.audit.worst_pairs import moved_end, moved_medians
 from tailguard.checks import class_called
-from tailguard.engine import Solver
+from tailguard.data.rows.arrays import make_rows
+from tailguard.gate.engine import Solver
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
 from tailguard.losses.squared import Squared
 from tailguard.means.registry import MEANS, make_method
 from tailguard.means.trimmed import Trimmed
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 from tailguard.solvers.registry import SOLVERS, make_solver
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 

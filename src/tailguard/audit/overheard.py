@@ -14,9 +14,9 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.audit.gates import MUTANTS, AttackedGate, Relayed
+from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.base import Rows
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.rows.arrays import make_rows
-from tailguard.rows.base import Rows
 
 
 @dataclass
@@ -58,7 +58,7 @@ class OverheardGate(AttackedGate):
 
     Examples
     --------
-    >>> from tailguard.plans.stage import Stage
+    >>> from tailguard.gate.stage import Stage
     >>> from tailguard.privacy.guarantees import GDP
     >>> from tailguard.queries.counts import CountBelow
     >>> pair = [(np.array([[0.0], [1.0]]), None), (np.array([[2.0], [1.0]]), None)]

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.kernels.bins import Bins
+from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.base import Rows
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
 from tailguard.queries.clipped_gradient import MeanClippedGradient
@@ -22,6 +23,7 @@ from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.queries.counts import CountBelow
+from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes
@@ -38,8 +40,6 @@ from tailguard.queries.units import Units
 from tailguard.queries.usable_records import CellKinds, UsableRecords
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.rows.arrays import make_rows
-from tailguard.rows.base import Rows
 
 N_FEATURES = 3  # more shows no more
 CHANGED = 4  # the place of the record that differs, within the first chunk

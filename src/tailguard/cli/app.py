@@ -42,7 +42,7 @@ from tailguard.cli.commands import (
 from tailguard.cli.declarations import REMEDIES
 from tailguard.cli.options import page
 from tailguard.gate.unusable import unusable_sentence
-from tailguard.names.printable import printable
+from tailguard.printable import printable
 from tailguard.version import __version__
 from tailguard.wing import wing
 

@@ -12,10 +12,10 @@ from typing import TypeVar
 import typer
 
 from tailguard.checks import InputError
+from tailguard.data.sources.parquet_files import parquet_files_in
 from tailguard.ledger import Ledger
 from tailguard.ledger.storage import SIDE_FILES, check_no_side_file, check_regular_file
 from tailguard.privacy.guarantees import ApproxDP, PureDP
-from tailguard.sources.parquet_files import parquet_files_in
 
 Value = TypeVar("Value")
 

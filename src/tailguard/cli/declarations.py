@@ -9,10 +9,10 @@ from rich.console import Console
 from tailguard.checks import InputError
 from tailguard.cli.arguments import constants_of, labels_of, levels_of, names_of
 from tailguard.cli.printing import print_wrapped
+from tailguard.data.schema.declared import check_columns, undeclared_words
+from tailguard.data.schema.schema import Schema
+from tailguard.data.sources.opening import TableFiles
 from tailguard.gate.unusable import Remedies
-from tailguard.schema.declared import check_columns, undeclared_words
-from tailguard.schema.schema import Schema
-from tailguard.sources.opening import TableFiles
 
 # An example names so many columns.
 SHOWN = 2
@@ -76,7 +76,7 @@ def settled_for(schema: Schema, columns: TableFiles) -> Schema:
     Examples
     --------
     >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
-    >>> from tailguard.sources.opening import opened_path
+    >>> from tailguard.data.sources.opening import opened_path
     >>> settled_for(Schema(target="cost"), opened_path("ages.csv")).features
     ('age',)
     """
@@ -97,7 +97,7 @@ def tell_undeclared(
     Examples
     --------
     >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
-    >>> from tailguard.sources.opening import opened_path
+    >>> from tailguard.data.sources.opening import opened_path
     >>> tell_undeclared(Console(), Schema(target="cost", drop=["age"]), opened_path("ages.csv"))
     """
     if undeclared := schema.undeclared(columns.names):

@@ -16,11 +16,11 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_version
 from tailguard.cli.arguments import write_text
 from tailguard.cli.models import MODELS
+from tailguard.data.schema.declared import labels
+from tailguard.data.schema.schema import Schema
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.certificate import read_json
 from tailguard.privacy.guarantees import ApproxDP
-from tailguard.schema.declared import labels
-from tailguard.schema.schema import Schema
 from tailguard.version import __version__
 
 KEY = "tailguard_model"

@@ -17,7 +17,7 @@ from tailguard.estimators.summary import (
     shown_rows,
     summary_notes,
 )
-from tailguard.names.printable import printable, printable_lines
+from tailguard.printable import printable, printable_lines
 from tailguard.privacy.certificate.text import WIDTH
 
 

@@ -4,7 +4,7 @@ The package shows what its registry lists, and loads it when it is asked for.
 """
 
 from tailguard.estimators.registry import ESTIMATORS
-from tailguard.names.lazy import found_when_asked
+from tailguard.lazy_names import found_when_asked
 
 __places__ = dict(place.split(":")[::-1] for place in ESTIMATORS.values())
 __all__ = list(__places__)

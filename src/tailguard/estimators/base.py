@@ -12,30 +12,30 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, shown
-from tailguard.design.matrix import design_matrix
-from tailguard.engine import GivenProblem, Solved, Solver, run
+from tailguard.data.design.matrix import design_matrix
+from tailguard.data.missing import Fill
+from tailguard.data.schema.schema import Declared, Schema
+from tailguard.data.sources.given import Given, given
+from tailguard.data.tables import dense_pieces, to_features
+from tailguard.data.tables.targets import check_target
 from tailguard.estimators.scored import scored_rows
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
 from tailguard.estimators.unpaid import fits_with, warn_of_score
 from tailguard.estimators.wald import intervals, wald_test
 from tailguard.gate import Gate
+from tailguard.gate.engine import GivenProblem, Solved, Solver, run
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
-from tailguard.missing import Fill
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
-from tailguard.schema.schema import Declared, Schema
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.options import planned_guarantee
 from tailguard.solvers.registry import plan_for
-from tailguard.sources.given import Given, given
-from tailguard.tables import dense_pieces, to_features
-from tailguard.tables.targets import check_target
 
 EXTRAPOLATIONS = ("bounded", "linear")
 """What a prediction makes of a feature beyond the bounds of the fit."""

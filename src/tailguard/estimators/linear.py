@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from tailguard.checks import InputError, check_choice, shown
-from tailguard.engine import Solver
 from tailguard.estimators.base import PrivateRegression
+from tailguard.gate.engine import Solver
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
-from tailguard.solvers.whitened.solver import WhitenedNewton
+from tailguard.solvers.newton.solver import WhitenedNewton
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -10,19 +10,19 @@ from sklearn.utils import Tags
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
-from tailguard.engine import Solved
-from tailguard.estimators.base import PrivateLinearModel
-from tailguard.estimators.scored import row_weights
-from tailguard.estimators.unpaid import warn_of_score
-from tailguard.losses.base import Loss
-from tailguard.losses.logistic import Logistic
-from tailguard.tables import (
+from tailguard.data.tables import (
     check_plain_labels,
     classes_assumed,
     encode_labels,
     label_list,
     to_vector,
 )
+from tailguard.estimators.base import PrivateLinearModel
+from tailguard.estimators.scored import row_weights
+from tailguard.estimators.unpaid import warn_of_score
+from tailguard.gate.engine import Solved
+from tailguard.losses.base import Loss
+from tailguard.losses.logistic import Logistic
 
 ASSUMED = (0, 1)  # what classes_assumed(2) says
 

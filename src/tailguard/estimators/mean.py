@@ -10,10 +10,15 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice, four_digits, shown
-from tailguard.design.cells import Cells
-from tailguard.engine import GivenProblem, run
+from tailguard.data.design.cells import Cells
+from tailguard.data.schema.schema import Declared, Schema
+from tailguard.data.sources.given import ORDERS, Given, given
+from tailguard.data.sources.opening import has_columns, opened
+from tailguard.data.tables import column_names, is_sparse, to_features, to_matrix_or_vector
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
+from tailguard.gate.engine import GivenProblem, run
+from tailguard.gate.problem import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
 from tailguard.means.base import MeanMethod, MeanPlan
@@ -21,15 +26,10 @@ from tailguard.means.choice import Choice, choose
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.means.registry import described
 from tailguard.moments import Moment
-from tailguard.names.printable import printable
-from tailguard.plans.problem import Problem
+from tailguard.printable import printable
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
-from tailguard.schema.schema import Declared, Schema
-from tailguard.sources.given import ORDERS, Given, given
-from tailguard.sources.opening import has_columns, opened
-from tailguard.tables import column_names, is_sparse, to_features, to_matrix_or_vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,13 @@ from sklearn.utils import Tags
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import require
-from tailguard.engine import GivenProblem
+from tailguard.data.tables import to_vector
 from tailguard.estimators.base import PrivateRegression
 from tailguard.estimators.scored import scored_rows
 from tailguard.estimators.unpaid import warn_of_score
+from tailguard.gate.engine import GivenProblem
 from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson
-from tailguard.tables import to_vector
 
 SMALLEST_MEAN = 1e-300  # the deviance needs a mean above zero
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import require
-from tailguard.tables import to_vector
+from tailguard.data.tables import to_vector
 
 
 def scored_rows(

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tailguard.data.schema.declared import UNDECLARED
+from tailguard.data.tables import CLASSES_ASSUMED
 from tailguard.gate.record_check import RESTS_ON
-from tailguard.names.printable import printable
-from tailguard.schema.declared import UNDECLARED
-from tailguard.tables import CLASSES_ASSUMED
+from tailguard.printable import printable
 
 PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON)
 """How notes begin that a summary shows, and that say themselves where they come from."""

@@ -19,15 +19,23 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_finite, check_integer, shown
-from tailguard.design.cells import Cells
-from tailguard.design.columns import BatchedTable
+from tailguard.data.design.cells import Cells
+from tailguard.data.design.columns import BatchedTable
+from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.partitions import Partitions
+from tailguard.data.rows.reader import RecordReader
+from tailguard.data.rows.streams import StreamRows
+from tailguard.data.rows.unordered import UnorderedRows
+from tailguard.data.schema.schema import Schema
+from tailguard.data.tables import label_list
 from tailguard.gate.noised import noised_answer
 from tailguard.gate.run_books import RunBooks
+from tailguard.gate.stage import Stage
 from tailguard.losses.registry import check_known
 from tailguard.noise.partition import random_sample
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source, make_source
-from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.books import AnyLedger, ReadOnlyBooks, Release
 from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
@@ -38,14 +46,6 @@ from tailguard.progress import tell_answered
 from tailguard.queries.admission import check_question, check_state
 from tailguard.queries.base import AnyQuery, Query, calibration_for
 from tailguard.queries.told import release_of
-from tailguard.rows.arrays import make_rows
-from tailguard.rows.base import Rows
-from tailguard.rows.partitions import Partitions
-from tailguard.rows.reader import RecordReader
-from tailguard.rows.streams import StreamRows
-from tailguard.rows.unordered import UnorderedRows
-from tailguard.schema.schema import Schema
-from tailguard.tables import label_list
 
 
 class Gate:
@@ -60,7 +60,7 @@ class Gate:
     --------
     >>> import numpy as np
     >>> from tailguard.privacy.guarantees import GDP
-    >>> from tailguard.plans.stage import Stage
+    >>> from tailguard.gate.stage import Stage
     >>> from tailguard.queries.counts import CountBelow
     >>> gate = Gate.over(np.zeros((100, 1)), guarantee=GDP(1.0))
     >>> stage = Stage("counts", "how many are small", mu=1.0, times=1, size=1)

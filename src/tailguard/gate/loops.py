@@ -11,11 +11,12 @@ from pkgutil import iter_modules
 
 import numpy as np
 
-from tailguard import kernels, losses, noise
+from tailguard import losses, noise
 from tailguard.checks import class_called
 from tailguard.losses.compiled import compile_slopes
 from tailguard.losses.registry import EXPECTED_SLOPES, LOSSES
 from tailguard.machine_code import BUILDERS
+from tailguard.queries import kernels
 
 STORED = np.dtype(np.float64), np.dtype(np.float32)
 """The types that features are stored as."""

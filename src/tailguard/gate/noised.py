@@ -6,11 +6,11 @@ from typing import Any
 
 from tailguard.array_types import IntArray
 from tailguard.checks import ReleaseError, RoomError
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.watched import WatchedRows
 from tailguard.noise.registry import make_mechanism
 from tailguard.noise.sources import Source
 from tailguard.quiet import quietly
-from tailguard.rows.base import Rows
-from tailguard.rows.watched import WatchedRows
 
 
 def noised_answer(

@@ -24,13 +24,13 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tailguard.checks import InputError, UnusableTableError, check_boolean, check_choice
-from tailguard.design.cells import TableColumn
+from tailguard.data.design.cells import TableColumn
+from tailguard.gate.budget import BUDGET_MARGIN, usable_guarantee
 from tailguard.gate.gate import Gate
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
 from tailguard.gate.unusable import about, blamed_columns, unusable_sentence
-from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.solve import satisfies, spent_share

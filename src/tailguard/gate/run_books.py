@@ -6,9 +6,9 @@ from threading import Lock
 from typing import Any
 
 from tailguard.array_types import IntArray
-from tailguard.checkpoint.checkpoint import Checkpoint
-from tailguard.checkpoint.described import described
 from tailguard.checks import BudgetError, check_integer, check_methods
+from tailguard.gate.checkpoint.checkpoint import Checkpoint
+from tailguard.gate.checkpoint.described import described
 from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
 from tailguard.privacy.accounting.solve import satisfies

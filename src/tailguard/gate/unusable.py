@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.design.cells import Role, TableColumn
+from tailguard.data.design.cells import Role, TableColumn
 
 # A column is named where its cells that cannot be used are so many deviations of their noise. At
 # 68 times the root of the columns, over mu, all cells of a column are 7.2 of them: it is missed

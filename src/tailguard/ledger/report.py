@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from tailguard.ledger.contents import charges_of, settled_of, standing
 from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.lines import RESERVED, SETTLED, Line
-from tailguard.names.printable import printable
+from tailguard.printable import printable
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.events import Selected
 from tailguard.privacy.events.flat_events import flatten

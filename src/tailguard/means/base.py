@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
+from tailguard.gate.budget import Share
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
 from tailguard.means.budget import usable_share
 from tailguard.means.facts import put_into
 from tailguard.moments import Moment, MomentKind
-from tailguard.plans.budget import Share
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee, PureDP
 
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"

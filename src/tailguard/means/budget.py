@@ -5,7 +5,7 @@ Reference
 Dong, Roth and Su 2022, Corollary 3.3; Dwork and Roth 2014, Theorem 3.16 (basic composition).
 """
 
-from tailguard.plans.budget import BUDGET_MARGIN, Share, usable_mu
+from tailguard.gate.budget import BUDGET_MARGIN, Share, usable_mu
 from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.queries.base import Query, calibration_for

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from tailguard.checks import InputError, check_choice, check_methods
+from tailguard.gate.problem import Problem
 from tailguard.means.base import (
     IN_USER_UNITS,
     Expected,
@@ -27,7 +28,6 @@ from tailguard.means.levels import check_level
 from tailguard.means.private_units import affords_tail, affords_units
 from tailguard.means.registry import MEANS, make_method
 from tailguard.moments import Moment
-from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import Guarantee
 
 Planned: TypeAlias = tuple[MeanMethod, MeanPlan]

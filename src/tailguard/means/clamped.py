@@ -9,13 +9,13 @@ import math
 from dataclasses import dataclass
 
 from tailguard.checks import InputError, shown
+from tailguard.gate.budget import Share
+from tailguard.gate.problem import Problem
 from tailguard.means.base import MeanExample, MeanFacts
 from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
 from tailguard.means.facts import checked, cut_factor, moment_scale
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
-from tailguard.plans.budget import Share
-from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Laplace
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.units import Units

@@ -22,6 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.gate import Gate
+from tailguard.gate.budget import Share
+from tailguard.gate.plan import Plan
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.means.base import (
     Expected,
     MeanExample,
@@ -41,10 +45,6 @@ from tailguard.means.levels import (
 from tailguard.means.mixtures import least_error_weights
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
 from tailguard.moments import Moment
-from tailguard.plans.budget import Share
-from tailguard.plans.plan import Plan
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
 from tailguard.queries.means.shells import ClippedShells
 from tailguard.queries.units import Units
 
@@ -74,7 +74,7 @@ class Clipped(LevelMethod):
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.gate.problem import Problem
     >>> plan = Clipped(clip_norm=3.0).plan(Problem(None, 1000, 2), tg.GDP(1.0))
     >>> plan.settings
     {'clip norm': 3.0}

@@ -17,17 +17,17 @@ import numpy as np
 
 from tailguard.checks import check_integer, check_open_unit
 from tailguard.gate import Gate
+from tailguard.gate.budget import Share
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.means.base import Expected, MeanFacts, MeanPlan, found_mean
 from tailguard.means.budget import noise_std_of
 from tailguard.means.groups import CENTRE_LOSS, group_count, whole_groups
 from tailguard.means.levels import Level, LevelMethod
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.private_units import PrivateUnits
-from tailguard.plans.budget import Share
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Event
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 from tailguard.queries.units import Units

@@ -13,8 +13,8 @@ from typing import Any
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
+from tailguard.gate.stage import Stage
 from tailguard.means.budget import tail_noise
-from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Laplace
 from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms

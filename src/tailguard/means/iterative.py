@@ -24,6 +24,11 @@ import numpy as np
 
 from tailguard.checks import InputError, check_choice, check_count, check_given, check_open_unit
 from tailguard.gate import Gate
+from tailguard.gate.budget import BUDGET_MARGIN, Share, usable_guarantee
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.means.base import (
     Expected,
     MeanExample,
@@ -37,11 +42,6 @@ from tailguard.means.groups import CENTRE_LOSS
 from tailguard.means.levels import Level, LevelMethod, directional_level, mean_clip_norm
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
-from tailguard.plans.budget import BUDGET_MARGIN, Share, usable_guarantee
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.solve import calibrate, satisfies
 from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
@@ -95,7 +95,7 @@ class Iterative(LevelMethod):
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.gate.problem import Problem
     >>> problem = Problem(None, 100_000, 10, moment=tg.Moment(2.0, 1.0, kind="directional"))
     >>> methods = Iterative(), Iterative(n_groups=1000)
     >>> few, many = (method.plan(problem, tg.ApproxDP(0.1, 1e-6)) for method in methods)

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tailguard.checks import InputError, check_between, check_positive
+from tailguard.gate.budget import Share
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
 from tailguard.means.base import (
     ANY_TAIL,
     IN_PRIVATE_UNITS,
@@ -21,9 +24,6 @@ from tailguard.means.base import (
     MeanPlan,
 )
 from tailguard.means.facts import checked, cut_factor, moment_scale
-from tailguard.plans.budget import Share
-from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
 
 # Products with sizes and budgets must stay far from the ends of the floats.
 SMALLEST_LEVEL, LARGEST_LEVEL = 1e-200, 1e200

@@ -17,6 +17,9 @@ from typing import Literal
 import numpy as np
 
 from tailguard.gate import Gate
+from tailguard.gate.budget import Share, part_of
+from tailguard.gate.plan import Plan
+from tailguard.gate.stage import Stage
 from tailguard.means.base import Expected, MeanFacts, most_coordinates
 from tailguard.means.budget import amount_of, noise_std_of, tail_noise, usable_share
 from tailguard.means.histograms import MeanHistograms, noise_of
@@ -29,9 +32,6 @@ from tailguard.means.magnitude_distribution import (
     released_distribution,
 )
 from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
-from tailguard.plans.budget import Share, part_of
-from tailguard.plans.plan import Plan
-from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.events.calibration import Calibration
 from tailguard.queries.base import calibration_for

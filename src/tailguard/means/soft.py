@@ -10,13 +10,13 @@ import math
 from dataclasses import dataclass
 
 from tailguard.checks import check_positive
+from tailguard.gate.budget import Share
 from tailguard.means.base import MeanExample, MeanFacts
 from tailguard.means.budget import amount_of
 from tailguard.means.coordinate_wise import CoordinateWise
 from tailguard.means.facts import checked
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
-from tailguard.plans.budget import Share
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.units import Units
 
@@ -51,7 +51,7 @@ class Soft(CoordinateWise):
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.gate.problem import Problem
     >>> problem = Problem(None, 100_000, 10, moment=tg.Moment(2.0, 5.0, kind="raw"))
     >>> plan = Soft(failure_probability=0.01).plan(problem, tg.ApproxDP(1.0, 1e-5))
     >>> round(plan.settings["threshold"], 2)

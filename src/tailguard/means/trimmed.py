@@ -22,6 +22,10 @@ from tailguard.checks import (
     require,
 )
 from tailguard.gate import Gate
+from tailguard.gate.budget import concentrated_budget, usable_guarantee
+from tailguard.gate.plan import Plan
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.means.base import (
     ANY_TAIL,
     IN_PRIVATE_UNITS,
@@ -41,10 +45,6 @@ from tailguard.means.magnitude_distribution import (
     assumed_entries,
 )
 from tailguard.means.private_units import PrivateUnits
-from tailguard.plans.budget import concentrated_budget, usable_guarantee
-from tailguard.plans.plan import Plan
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
 from tailguard.privacy.events import Gaussian, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
@@ -85,7 +85,7 @@ class Trimmed(MeanMethod):
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.plans.problem import Problem
+    >>> from tailguard.gate.problem import Problem
     >>> plan = Trimmed(low=0.0, high=100.0).plan(Problem(None, 100_000, 1), tg.ZCDP(0.1))
     >>> plan.settings["trimmed at either end"] < 10_000
     True

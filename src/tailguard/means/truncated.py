@@ -8,12 +8,12 @@ Tao, Wu, Cheng and Wang 2022, Algorithm 1 and Theorem 1 (one column), Algorithm 
 import math
 from dataclasses import dataclass
 
+from tailguard.gate.budget import Share
+from tailguard.gate.problem import Problem
 from tailguard.means.base import MeanExample, MeanFacts
 from tailguard.means.coordinate_wise import CoordinateWise, chosen_groups, theory_groups
 from tailguard.means.levels import Level
 from tailguard.moments import Moment
-from tailguard.plans.budget import Share
-from tailguard.plans.problem import Problem
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
 

@@ -10,7 +10,7 @@ nothing. The order is drawn from the number of records alone, so it has the same
 Given any one order, a replaced record is replaced in its place, for which the sensitivity is
 stated. So order and answer together cost what the answer does given the order, and to forget the
 order is post-processing. Where records lie the order serves accuracy alone: in a sorted file
-neighbours are alike. Where they have no order of their own, it is theirs (``rows/keyed.py``).
+neighbours are alike. Where they have no order of their own, it is theirs (``data/rows/keyed.py``).
 
 Reference
 ---------
@@ -23,12 +23,12 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
+from tailguard.data.rows.base import Rows
 from tailguard.noise.lattice import gaussian_calibration
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration
-from tailguard.rows.base import Rows
 
 Places: TypeAlias = Literal["none", "any", "random"]
 """Which places records must have: none, where each adds to sums by itself; any, where some are read

@@ -15,13 +15,13 @@ import math
 from dataclasses import dataclass
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
-from tailguard.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.chunks import CHUNK_ROWS, summation_slack
 from tailguard.losses.base import Loss
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
+from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.queries.units import Units
-from tailguard.rows.base import Rows
 
 
 def clipped_sum_sensitivity(norm_limit: float, size: int, n_rows: int) -> Sensitivity:

@@ -37,8 +37,8 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer, check_positive
-from tailguard.kernels.base import round_to_lattice
-from tailguard.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.kernel import round_to_lattice
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
@@ -46,8 +46,8 @@ from tailguard.queries.accuracy import Accuracy, accuracy_of
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.certified import StepFacts, certified_point, descended
 from tailguard.queries.float_error import gradient_error, is_cut_by_ball
+from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.queries.units import Units
-from tailguard.rows.base import Rows
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.points import length
 from tailguard.sets.whole_space import WholeSpace

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.kernels.bins import Bins
-from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.kernels.column_histograms import ColumnHistogramCount
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.chunks import CHUNK_ROWS
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
-from tailguard.rows.base import Rows
+from tailguard.queries.kernels.bins import Bins
+from tailguard.queries.kernels.column_histograms import ColumnHistogramCount
 
 __all__ = ["Bins", "ColumnHistograms"]
 

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.kernels.one_blas_thread import one_blas_thread
-from tailguard.kernels.whitened_sums import WhitenedShellSum
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.one_blas_thread import one_blas_thread
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
+from tailguard.queries.kernels.whitened_sums import WhitenedShellSum
 from tailguard.queries.view import View
-from tailguard.rows.base import Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,12 +16,12 @@ import math
 from dataclasses import dataclass
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.kernels import counts as count_kernels
-from tailguard.kernels.chunks import CHUNK_ROWS
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.chunks import CHUNK_ROWS
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
-from tailguard.rows.base import Rows
+from tailguard.queries.kernels import counts as count_kernels
 
 
 @dataclass(frozen=True)

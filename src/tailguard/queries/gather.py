@@ -9,8 +9,8 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
-from tailguard.kernels.gather import GatheredGradients, GatheredRecords
-from tailguard.rows.base import Rows
+from tailguard.data.rows.base import Rows
+from tailguard.queries.kernels.gather import GatheredGradients, GatheredRecords
 
 MOST_NUMBERS = 2**30  # eight gibibytes of floats, of which sorting takes a few copies
 

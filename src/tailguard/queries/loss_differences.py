@@ -16,14 +16,14 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_positive
-from tailguard.kernels.loss_differences import LossDifferenceSum
-from tailguard.kernels.one_blas_thread import one_blas_thread
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.one_blas_thread import one_blas_thread
 from tailguard.losses.base import Loss
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
+from tailguard.queries.kernels.loss_differences import LossDifferenceSum
 from tailguard.queries.view import View
-from tailguard.rows.base import Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,13 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, require, shown
-from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.kernels.norms import MagnitudeCount
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.chunks import CHUNK_ROWS
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
+from tailguard.queries.kernels.norms import MagnitudeCount
 from tailguard.queries.units import Units
-from tailguard.rows.base import Rows
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ gradient norms).
 from dataclasses import dataclass
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.kernels.record_gradient import GradientNormCount
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.chunks import CHUNK_ROWS
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
-from tailguard.rows.base import Rows
+from tailguard.queries.kernels.record_gradient import GradientNormCount
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,14 +19,14 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_integer, check_positive
-from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
-from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.chunks import CHUNK_ROWS, summation_slack
 from tailguard.losses.base import Loss
 from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace, PeelingCalibration
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
+from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.queries.units import Units
-from tailguard.rows.base import Rows
 
 LARGEST_STATE = 2.0**60  # lattice steps; weights beyond are cut there
 

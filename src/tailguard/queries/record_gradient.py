@@ -12,12 +12,12 @@ Abadi et al. 2016, Algorithm 1 (clipping per record); Zhao et al. 2024, Algorith
 from dataclasses import dataclass
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.kernels.record_gradient import RecordGradientSum
+from tailguard.data.rows.base import Rows
 from tailguard.losses.base import RecordLoss
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
-from tailguard.rows.base import Rows
+from tailguard.queries.kernels.record_gradient import RecordGradientSum
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,7 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
-from tailguard.kernels.gather import GatheredRecords
-from tailguard.kernels.safe_clip import safe_clip
+from tailguard.data.rows.base import Rows
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.events import Approximate, Event
 from tailguard.privacy.events.arsinh import PROVED
@@ -57,9 +56,10 @@ from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_constants
 from tailguard.queries.base import SmoothQuery
 from tailguard.queries.block_minimiser import BlockEstimator
 from tailguard.queries.gather import check_gathered, gather
+from tailguard.queries.kernels.gather import GatheredRecords
+from tailguard.queries.kernels.safe_clip import safe_clip
 from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
 from tailguard.quiet import quietly
-from tailguard.rows.base import Rows
 from tailguard.sets.points import as_vector
 
 # All pairs of points are compared.

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.kernels.cell_kinds import CellKindCount
-from tailguard.kernels.chunks import CHUNK_ROWS
-from tailguard.kernels.counts import BelowCount
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.chunks import CHUNK_ROWS
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
-from tailguard.rows.base import Rows
+from tailguard.queries.kernels.cell_kinds import CellKindCount
+from tailguard.queries.kernels.counts import BelowCount
 
 KINDS = 3  # numbers, empty cells, anything else
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.kernels.whitened import LARGEST_ENTRY, LARGEST_FEATURE, WhitenedRows
 from tailguard.losses.base import Loss
+from tailguard.queries.kernels.whitened import LARGEST_ENTRY, LARGEST_FEATURE, WhitenedRows
 from tailguard.queries.units import Units
 
 __all__ = ["LARGEST_ENTRY", "LARGEST_FEATURE", "View"]

@@ -10,15 +10,17 @@ import math
 from dataclasses import dataclass, field
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.kernels.bins import Bins
-from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
-from tailguard.kernels.one_blas_thread import one_blas_thread
-from tailguard.kernels.whitened_sums import Weighting
-from tailguard.kernels.whitened_sums import WhitenedHistogramCount as WhitenedHistogramKernel
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.chunks import CHUNK_ROWS, summation_slack
+from tailguard.data.rows.one_blas_thread import one_blas_thread
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
+from tailguard.queries.kernels.bins import Bins
+from tailguard.queries.kernels.whitened_sums import Weighting
+from tailguard.queries.kernels.whitened_sums import (
+    WhitenedHistogramCount as WhitenedHistogramKernel,
+)
 from tailguard.queries.view import View
-from tailguard.rows.base import Rows
 
 __all__ = ["Bins", "WhitenedHistogram"]
 

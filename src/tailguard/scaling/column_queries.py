@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tailguard.array_types import FloatArray, IndexArray
-from tailguard.plans.stage import Stage
+from tailguard.gate.stage import Stage
 from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 

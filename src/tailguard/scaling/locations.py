@@ -12,7 +12,7 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms).
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray, IndexArray
-from tailguard.plans.stage import Stage
+from tailguard.gate.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.column_queries import ColumnQueries
 from tailguard.scaling.columns import ColumnScales

@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.plans.stage import Stage
+from tailguard.gate.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.queries.units import Units
 from tailguard.queries.view import View

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tailguard.plans.stage import Stage
+from tailguard.gate.stage import Stage
 from tailguard.queries.units import Units
 from tailguard.scaling.column_queries import ColumnQueries, HistogramSession
 from tailguard.scaling.columns import Columns, ColumnScales

@@ -1,6 +1,6 @@
 """Solvers: algorithms that see nothing but gate answers."""
 
-from tailguard.names.lazy import found_when_asked, places_of_stub
+from tailguard.lazy_names import found_when_asked, places_of_stub
 
 __places__ = places_of_stub(__name__)
 __all__ = list(__places__)

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 from tailguard.checks import InputError, check_integer, require
 from tailguard.gate import Gate
-from tailguard.plans.budget import BUDGET_MARGIN
-from tailguard.plans.stage import Stage
+from tailguard.gate.budget import BUDGET_MARGIN
+from tailguard.gate.stage import Stage
 from tailguard.privacy.accounting.solve import calibrate, satisfies
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.books.blocks import Block

@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 
 from tailguard.gate import Gate
-from tailguard.plans.budget import BUDGET_MARGIN
-from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
+from tailguard.gate.budget import BUDGET_MARGIN
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.sets.whole_space import WholeSpace

@@ -13,7 +13,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.plans.stage import Stage
+from tailguard.gate.stage import Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import AnyQuery
 from tailguard.sets.base import ConstraintSet

@@ -28,12 +28,12 @@ from tailguard.checks import (
     shown,
 )
 from tailguard.gate import Gate
-from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
-from tailguard.plans.example import SolverExample
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
+from tailguard.gate.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.gate.example import SolverExample
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units

@@ -4,20 +4,20 @@ from os import PathLike
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods
-from tailguard.engine import GivenProblem, Solved, Solver, run
+from tailguard.data.sources.given import Given, given
+from tailguard.data.tables import check_plain_labels, classes_assumed, n_labels
 from tailguard.gate import Gate
+from tailguard.gate.engine import GivenProblem, Solved, Solver, run
+from tailguard.gate.problem import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Gradient, Loss, RecordLoss
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.registry import check_known
-from tailguard.plans.problem import Problem
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.solvers.options import planned_guarantee
 from tailguard.solvers.registry import plan_for
-from tailguard.sources.given import Given, given
-from tailguard.tables import check_plain_labels, classes_assumed, n_labels
 
 
 def minimize(

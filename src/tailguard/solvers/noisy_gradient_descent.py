@@ -25,12 +25,12 @@ from tailguard.checks import (
     require,
 )
 from tailguard.gate import Gate
-from tailguard.plans.budget import concentrated_budget, usable_guarantee
-from tailguard.plans.example import SolverExample
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
+from tailguard.gate.budget import concentrated_budget, usable_guarantee
+from tailguard.gate.example import SolverExample
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.privacy.events import ZeroConcentrated
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query

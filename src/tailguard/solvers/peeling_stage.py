@@ -9,7 +9,7 @@ Algorithm 5.
 import math
 from collections.abc import Iterable
 
-from tailguard.plans.stage import Stage
+from tailguard.gate.stage import Stage
 from tailguard.privacy.accounting.solve import calibrate
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Composed, Event, Gaussian, Laplace, Parallel

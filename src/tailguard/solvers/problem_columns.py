@@ -7,9 +7,9 @@ McCullagh and Nelder 1989, Section 6.2 (scaling a Poisson target shifts the inte
 
 from collections.abc import Iterable
 
-from tailguard.plans.budget import Share, part_of
-from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
+from tailguard.gate.budget import Share, part_of
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
 from tailguard.privacy.events import Gaussian
 from tailguard.scaling.columns import Columns
 from tailguard.scaling.units import PAIRED, PlannedReleases, planned_histograms

@@ -16,14 +16,14 @@ from tailguard.checks import (
     check_methods,
     class_called,
 )
-from tailguard.engine import Solver
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
+from tailguard.gate.engine import Solver
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
 from tailguard.privacy.guarantees import Guarantee
 
 SOLVERS = {
     "hard-thresholding": "tailguard.solvers.hard_thresholding:HardThresholding",
-    "whitened-newton": "tailguard.solvers.whitened.solver:WhitenedNewton",
+    "whitened-newton": "tailguard.solvers.newton.solver:WhitenedNewton",
     "noisy-gradient-descent": "tailguard.solvers.noisy_gradient_descent:NoisyGradientDescent",
     "sample-and-aggregate": "tailguard.solvers.sample_and_aggregate:SampleAndAggregate",
 }

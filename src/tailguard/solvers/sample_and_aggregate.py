@@ -16,11 +16,11 @@ from tailguard.checks import (
     require,
 )
 from tailguard.gate import Gate
-from tailguard.plans.budget import BUDGET_MARGIN, usable_guarantee
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
+from tailguard.gate.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.privacy.events import Approximate
 from tailguard.privacy.events.arsinh import PROVED
 from tailguard.privacy.guarantees import ApproxDP, Guarantee

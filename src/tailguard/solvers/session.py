@@ -20,8 +20,8 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.plans.plan import Plan
-from tailguard.plans.stage import SAMPLE, Stage
+from tailguard.gate.plan import Plan
+from tailguard.gate.stage import SAMPLE, Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import Query
 from tailguard.queries.view import LARGEST_ENTRY, View

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.checks import require
+from tailguard.gate.problem import Problem
 from tailguard.losses.base import Loss
-from tailguard.plans.problem import Problem
 from tailguard.solvers.limits import typical_curvature, typical_scores
 
 STEP_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # the plan picks one

@@ -9,11 +9,11 @@ from scipy.stats import binom, norm
 import tailguard as tg
 from privacy.mutants.public_sample import PublicSample
 from privacy.test_samples import UNDER_NOISED, power, shown_delta
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
+from tailguard.gate.problem import Problem
 from tailguard.noise.sources import SimulationSource
 from tailguard.papers.solvers import DpSgd
-from tailguard.plans.problem import Problem
-from tailguard.rows.arrays import make_rows
 
 # DP-SGD of two steps, each on four of eight records.
 

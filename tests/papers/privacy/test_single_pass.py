@@ -10,15 +10,15 @@ import pytest
 import tailguard as tg
 from privacy.mutants.single_pass import MUTANTS
 from support.audits import gdp_audit
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
+from tailguard.gate.problem import Problem
 from tailguard.noise.sources import SimulationSource
 from tailguard.papers.solvers import localised
 from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.papers.solvers.phased_growth import DoublingLocalised, ShrinkingLocalised
-from tailguard.plans.problem import Problem
-from tailguard.rows.arrays import make_rows
 from tailguard.solvers import user_units
 
 pytestmark = pytest.mark.usefixtures("any_query")

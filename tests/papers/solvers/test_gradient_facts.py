@@ -5,9 +5,9 @@ import math
 import pytest
 
 import tailguard as tg
+from tailguard.gate.problem import Problem
 from tailguard.papers.solvers.gradient_facts import GradientFacts
 from tailguard.papers.xu2025 import parameters as xu2025
-from tailguard.plans.problem import Problem
 
 
 def facts_of(loss, **options):

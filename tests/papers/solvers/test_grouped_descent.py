@@ -7,8 +7,8 @@ import pytest
 
 import tailguard as tg
 from support.recursions import without_noise
+from tailguard.gate.problem import Problem
 from tailguard.papers.solvers.grouped_descent import GroupedDescent
-from tailguard.plans.problem import Problem
 
 ALONG = tg.Moment(2.0, 1.0, kind="directional")
 KNOWN = {"moment": ALONG, "diameter": 2.0, "smoothness": 0.2}

@@ -5,10 +5,10 @@ import pytest
 
 import tailguard as tg
 from support.recursions import consecutive, data, penalised, without_noise
+from tailguard.gate.problem import Problem
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.phased_growth import DoublingLocalised, ShrinkingLocalised
 from tailguard.papers.solvers.phases import doubling_sizes, equal_sizes, halving_sizes
-from tailguard.plans.problem import Problem
 
 LIMITS = {"clip_norm": 0.7, "row_limit": 2.0}
 BOX = tg.sets.Box([-3.0] * 3, [3.0] * 3)

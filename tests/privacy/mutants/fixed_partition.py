@@ -1,8 +1,8 @@
 """A gate that claims the shuffle of a secret partition and cuts the records in their own order."""
 
 from support.sources import QuietSource
+from tailguard.data.rows.partitions import Partitions
 from tailguard.gate import Gate
-from tailguard.rows.partitions import Partitions
 
 
 class FixedPartition(Gate):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tailguard.selection import SelectionGate
+from tailguard.gate.selection import SelectionGate
 
 
 class CountedAsOneTry(SelectionGate):

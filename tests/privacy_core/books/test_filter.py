@@ -14,6 +14,7 @@ from scipy.special import ndtr
 import tailguard as tg
 from support.stages import once
 from tailguard.checks import BudgetError
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import delta_of
@@ -21,7 +22,6 @@ from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Gaussian, Laplace
 from tailguard.queries.counts import CountBelow
-from tailguard.rows.arrays import make_rows
 
 MU, SHARE = 1.2, 0.7  # what is reserved in mu; what the first question costs
 REST = math.sqrt(MU**2 - SHARE**2)

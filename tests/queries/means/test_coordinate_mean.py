@@ -11,17 +11,17 @@ from support.sources import QuietSource
 from support.stages import once
 from support.stages import pure as pure_once
 from tailguard.checks import InputError
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
-from tailguard.kernels.soft_truncation import soft_limit, soft_truncation
 from tailguard.means.soft import psi_limit
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.events import Gaussian, Laplace
+from tailguard.queries.kernels.soft_truncation import soft_limit, soft_truncation
 from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.means.coordinate_mean import CoordinateMean, median_of_groups
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 TOY = np.array([1.0, 2.0, 100.0, 4.0, -50.0, 6.0, 7.0, 8.0])[:, None]
 

@@ -9,6 +9,7 @@ import tailguard as tg
 from support.sources import QuietSource
 from support.stages import once
 from tailguard.checks import InputError
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.clipped_gradient import MeanClippedGradient
@@ -21,7 +22,6 @@ from tailguard.queries.means.iterative import (
     updated_centre,
 )
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 RAW = Units.raw(3, intercept=False)
 

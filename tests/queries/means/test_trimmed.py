@@ -10,13 +10,13 @@ from support.smooth import answer, breach, trimmed
 from support.sources import QuietSource
 from support.stages import smooth
 from tailguard.checks import InputError
+from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.losses import Squared
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Approximate, Gaussian, ZeroConcentrated
 from tailguard.queries.means.trimmed import TrimmedMean, trimmed_mean, trimmed_scale
 from tailguard.queries.units import Units
-from tailguard.rows.arrays import make_rows
 
 ONE = Units.raw(1, intercept=False)
 SQUARES = np.arange(1.0, 12.0) ** 2

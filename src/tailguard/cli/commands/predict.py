@@ -35,8 +35,8 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.model_file import ModelFile, load_model
 from tailguard.cli.printing import print_plain
+from tailguard.data.sources.files import FileColumns
 from tailguard.estimators.base import EXTRAPOLATIONS
-from tailguard.sources.files import FileColumns
 
 
 def predict(

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tailguard.gate.budget import usable_mu
 from tailguard.papers.common.descent import (
     descent_bound,
     smooth_descent_bound,
@@ -37,7 +38,6 @@ from tailguard.papers.common.steps import (
     worthwhile_steps,
 )
 from tailguard.papers.common.theorem import Theorem
-from tailguard.plans.budget import usable_mu
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle

@@ -12,12 +12,12 @@ from functools import partial
 
 import numpy as np
 
-from tailguard.engine import Solver
+from tailguard.gate.engine import Solver
+from tailguard.gate.stage import Stage
 from tailguard.means.groups import CENTRE_LOSS
 from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.theorem import Theorem
-from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent

@@ -17,14 +17,14 @@ from functools import wraps
 from typing import Any
 
 from tailguard.checks import InputError, beyond_floats
-from tailguard.engine import Solved, Solver
 from tailguard.gate import Gate
+from tailguard.gate.engine import Solved, Solver
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
 from tailguard.means.facts import check_facts
 from tailguard.moments import MomentKind, check_moment
 from tailguard.papers.common.setting import Facts
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.sets.l2_ball import L2Ball

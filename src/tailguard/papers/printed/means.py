@@ -11,12 +11,12 @@ from typing import Any
 
 from tailguard.checks import InputError, check_choice
 from tailguard.estimators.mean import MeanResult, mean
+from tailguard.gate.budget import Share
+from tailguard.gate.problem import Problem
 from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan
 from tailguard.means.levels import LevelMethod
 from tailguard.means.registry import make_method, own_options
 from tailguard.papers.printed.terms import CALIBRATIONS
-from tailguard.plans.budget import Share
-from tailguard.plans.problem import Problem
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
 from tailguard.losses.base import Loss
 from tailguard.papers.printed.queries import PrintedSampleAggregate, PrintedTrimmedMean
 from tailguard.papers.printed.terms import printed_in
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.block_minimiser import BlockEstimator, no_estimate
 from tailguard.queries.units import Units

@@ -13,13 +13,13 @@ import numpy as np
 
 from tailguard.checks import InputError, check_count, check_positive, require, shown
 from tailguard.gate import Gate
+from tailguard.gate.example import SolverExample
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.papers.solvers.phases import doubling_sizes
-from tailguard.plans.example import SolverExample
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.l1_ball import L1Ball
 from tailguard.solvers.user_units import solved_at, start_of

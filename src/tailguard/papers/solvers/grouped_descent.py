@@ -17,11 +17,11 @@ import numpy as np
 
 from tailguard.checks import require
 from tailguard.gate import Gate
-from tailguard.plans.budget import usable_guarantee
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
+from tailguard.gate.budget import usable_guarantee
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of
 from tailguard.solvers.batches import Batches

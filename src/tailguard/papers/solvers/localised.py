@@ -25,6 +25,12 @@ from tailguard.checks import (
     shown,
 )
 from tailguard.gate import Gate
+from tailguard.gate.budget import usable_mu
+from tailguard.gate.example import SolverExample
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.losses.base import Loss
 from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
 from tailguard.papers.solvers.gradient_facts import GradientFacts
@@ -36,12 +42,6 @@ from tailguard.papers.solvers.phases import (
     strengths,
 )
 from tailguard.papers.solvers.printed_schedule import PrintedSchedule, printed_terms
-from tailguard.plans.budget import usable_mu
-from tailguard.plans.example import SolverExample
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units

@@ -18,6 +18,12 @@ from tailguard.checks import (
     require,
 )
 from tailguard.gate import Gate
+from tailguard.gate.budget import usable_guarantee
+from tailguard.gate.example import SolverExample
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
 from tailguard.papers.printed.terms import CALIBRATIONS
 from tailguard.papers.solvers.acceleration import (
     accelerate,
@@ -27,12 +33,6 @@ from tailguard.papers.solvers.acceleration import (
 )
 from tailguard.papers.solvers.batch_noise import batch_noise, printed_batch_noise
 from tailguard.papers.solvers.gradient_facts import GradientFacts
-from tailguard.plans.budget import usable_guarantee
-from tailguard.plans.example import SolverExample
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
-from tailguard.plans.stage import Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.limits import step_curvature, typical_curvature

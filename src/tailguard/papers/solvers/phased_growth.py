@@ -12,11 +12,11 @@ Xu et al. 2025, Algorithms 4 and 5 and Theorems 2 and 3.
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from tailguard.gate.example import SolverExample
+from tailguard.gate.problem import Problem
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.phases import Round, doubling_sizes, equal_sizes
 from tailguard.papers.solvers.printed_schedule import PrintedSchedule
-from tailguard.plans.example import SolverExample
-from tailguard.plans.problem import Problem
 from tailguard.sets.l1_ball import L1Ball
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailguard.estimators.mean import MeanResult
+from tailguard.gate.budget import Share
 from tailguard.means.base import MeanFacts
 from tailguard.means.levels import Level
 from tailguard.means.truncated import Truncated
@@ -16,7 +17,6 @@ from tailguard.papers.printed.means import PrintedLevel, mean_of_paper
 from tailguard.papers.printed.terms import printed_in
 from tailguard.papers.tao2022 import parameters
 from tailguard.papers.tao2022.printed import printed_mean_threshold
-from tailguard.plans.budget import Share
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from tailguard.checks import check_integer
+from tailguard.gate.problem import Problem
 from tailguard.losses.squared import Squared
 from tailguard.means.groups import FAILURE_PROBABILITY, group_count, whole_groups
 from tailguard.papers.common.convex import (
@@ -32,7 +33,6 @@ from tailguard.papers.common.statement import EVERYWHERE, Statement, noise_of, t
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.printed.solvers import PrintedHardThresholding
 from tailguard.papers.tao2022 import bounds, lower, parameters, printed
-from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import PureDP
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.oracles import make_oracle

@@ -12,6 +12,7 @@ from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.estimators.mean import MeanResult
+from tailguard.gate.budget import Share
 from tailguard.means.base import MeanFacts
 from tailguard.means.soft import Soft
 from tailguard.means.trimmed import FIRST_SHARE, Trimmed
@@ -19,7 +20,6 @@ from tailguard.papers.printed.means import Printed, PrintedLevel, mean_of_paper
 from tailguard.papers.printed.queries import PrintedTrimmedMean
 from tailguard.papers.printed.terms import printed_in
 from tailguard.papers.wang2020 import parameters
-from tailguard.plans.budget import Share
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.queries.units import Units

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
+from tailguard.gate.budget import concentrated_budget, usable_guarantee
 from tailguard.papers.common.convex import Step, strongly_convex_theorem
 from tailguard.papers.common.prediction import released_excess
 from tailguard.papers.common.setting import Facts
@@ -26,7 +27,6 @@ from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.printed.solvers import PrintedSampleAndAggregate, PrintedTrimmedOracle
 from tailguard.papers.wang2020 import parameters
 from tailguard.papers.wang2020.theorems import PAPER, SECOND, least_of
-from tailguard.plans.budget import concentrated_budget, usable_guarantee
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.privacy.events.smooth_calibration import SmoothCalibration

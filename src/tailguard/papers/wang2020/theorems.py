@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass, replace
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
+from tailguard.gate.budget import usable_guarantee
 from tailguard.means.facts import check_facts
 from tailguard.papers.common.convex import Step, convex_theorem, strongly_convex_theorem
 from tailguard.papers.common.setting import Facts
@@ -30,7 +31,6 @@ from tailguard.papers.common.statement import (
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.kamath2022 import bounds as kamath2022
 from tailguard.papers.wang2020 import bounds, parameters
-from tailguard.plans.budget import usable_guarantee
 from tailguard.privacy.accounting.concentrated import rho_of_simple
 from tailguard.solvers.batches import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent

@@ -19,6 +19,7 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
+from tailguard.gate.problem import Problem
 from tailguard.losses.squared import Squared
 from tailguard.means.facts import check_facts, check_order, tail_power
 from tailguard.papers.common.prediction import accelerated_excess, localised_excess
@@ -28,7 +29,6 @@ from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.solvers.localised import SCHEDULES, Localised, printed_phase_mu
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.papers.xu2025 import bounds, parameters
-from tailguard.plans.problem import Problem
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.sets.l2_ball import L2Ball

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean
+from tailguard.gate.problem import Problem
 from tailguard.losses.squared import Squared
 from tailguard.papers.common.convex import Step, convex_theorem
 from tailguard.papers.common.setting import Facts
@@ -24,7 +25,6 @@ from tailguard.papers.common.steps import composed_shares
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.solvers.grouped_descent import GroupedDescent
 from tailguard.papers.zhao2024 import bounds, parameters
-from tailguard.plans.problem import Problem
 from tailguard.queries.means.iterative import check_group_count
 from tailguard.solvers.oracles import Oracle, make_oracle
 

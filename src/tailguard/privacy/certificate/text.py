@@ -7,7 +7,7 @@ from operator import itemgetter
 from textwrap import wrap
 from typing import Any
 
-from tailguard.names.printable import printable, printable_lines
+from tailguard.printable import printable, printable_lines
 from tailguard.privacy.books.entries import LedgerEntry
 
 COMPOSITION = {

@@ -13,7 +13,7 @@ for an even number of groups, twice for an odd one.
 from dataclasses import dataclass
 
 from tailguard.checks import check_integer, check_positive
-from tailguard.kernels.coordinates import CoordinateBound
+from tailguard.queries.kernels.coordinates import CoordinateBound
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 
 

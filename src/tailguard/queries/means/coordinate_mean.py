@@ -32,14 +32,14 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
-from tailguard.kernels.chunks import CHUNK_ROWS, summation_slack
-from tailguard.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.chunks import CHUNK_ROWS, summation_slack
 from tailguard.losses.base import Loss
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
+from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.queries.units import Units
-from tailguard.rows.base import Rows
 
 
 def median_of_groups(means: IntArray) -> IntArray:

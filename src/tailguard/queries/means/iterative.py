@@ -33,13 +33,13 @@ from tailguard.checks import (
     check_open_unit,
     check_positive,
 )
+from tailguard.data.rows.base import Rows
 from tailguard.losses.base import Loss
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
 from tailguard.queries.clipped_gradient import MeanClippedGradient, clipped_sum_sensitivity
 from tailguard.queries.means.directions import furthest_direction
 from tailguard.queries.units import Units
-from tailguard.rows.base import Rows
 
 PART = 0.25  # of the way that a step goes
 LEVEL = 0.9  # part of the points that must lie ahead

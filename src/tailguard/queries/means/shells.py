@@ -21,12 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.kernels.norms import ShellSum
+from tailguard.data.rows.base import Rows
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
+from tailguard.queries.kernels.norms import ShellSum
 from tailguard.queries.units import Units
-from tailguard.rows.base import Rows
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ only for a smoothing of at most 1.3233.
 
 from dataclasses import dataclass
 
-from tailguard.kernels.coordinates import CoordinateBound
+from tailguard.queries.kernels.coordinates import CoordinateBound
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 
 
@@ -33,10 +33,10 @@ class SoftMean(CoordinateMean):
     Guarantee
     ---------
     Replacing any record by any other moves each coordinate by at most ``2 * scale * K / n``, with
-    ``K`` of :func:`tailguard.kernels.soft_truncation.soft_limit`; the vector by ``sqrt(d)`` times
-    that in l2 norm and ``d`` times in l1 norm; plus the charged rounding. The compiled evaluation
-    of psi is cut at ``K`` exactly, so that its error, of 2e-9 for a smoothing from 1 to 100, costs
-    accuracy alone. Under replace-one neighbours.
+    ``K`` of :func:`tailguard.queries.kernels.soft_truncation.soft_limit`; the
+    vector by ``sqrt(d)`` times that in l2 norm and ``d`` times in l1 norm; plus the charged
+    rounding. The compiled evaluation of psi is cut at ``K`` exactly, so that its error, of 2e-9 for
+    a smoothing from 1 to 100, costs accuracy alone. Under replace-one neighbours.
 
     Edge cases
     ----------

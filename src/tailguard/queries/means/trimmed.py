@@ -42,7 +42,7 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
-from tailguard.kernels.gather import GatheredGradients
+from tailguard.data.rows.base import Rows
 from tailguard.losses.base import Loss
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.events import Event, ZeroConcentrated
@@ -55,8 +55,8 @@ from tailguard.privacy.events.arsinh import (
 from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.queries.base import SmoothQuery
 from tailguard.queries.gather import check_gathered, gather
+from tailguard.queries.kernels.gather import GatheredGradients
 from tailguard.queries.units import Units
-from tailguard.rows.base import Rows
 
 # Larger entries count as these, so that no difference or sum of them overflows.
 LARGEST_ENTRY = 1e150

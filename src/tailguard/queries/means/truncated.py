@@ -13,7 +13,7 @@ records is a slip.
 from dataclasses import dataclass
 
 from tailguard.checks import check_integer, check_positive
-from tailguard.kernels.coordinates import CoordinateBound
+from tailguard.queries.kernels.coordinates import CoordinateBound
 from tailguard.queries.means.coordinate_mean import CoordinateMean
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import require
-from tailguard.engine import Solver
+from tailguard.gate.engine import Solver
 from tailguard.moments import Moment
 from tailguard.papers.baselines import DpSgd, robust_gradient_descent
 from tailguard.papers.common.theorem import Theorem

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
+from tailguard.gate.problem import Problem
 from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan, most_coordinates
 from tailguard.means.budget import amount_of, usable_share
 from tailguard.means.clamped import FEWEST_MOMENT_UNITS, Clamped
@@ -23,7 +24,6 @@ from tailguard.means.truncated import Truncated
 from tailguard.moments import Moment, MomentKind
 from tailguard.papers.rates import MEAN_RATES, MeanRate
 from tailguard.papers.wang2020.means import PrintedSoft
-from tailguard.plans.problem import Problem
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 
 FAILURE_PROBABILITY = 0.1

@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import Any
 
 from tailguard.array_types import FloatArray
-from tailguard.engine import Solver, run
 from tailguard.gate import Gate
+from tailguard.gate.engine import Solver, run
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
 from tailguard.losses.base import Loss
 from tailguard.papers.common.theorem import Theorem
-from tailguard.plans.plan import Plan
-from tailguard.plans.problem import Problem
-from tailguard.plans.solution import Solution
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.registry import plan_for

@@ -1,0 +1,1 @@
+"""Tables of every kind, their schema, and where their records live."""

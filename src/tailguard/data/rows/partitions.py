@@ -1,0 +1,183 @@
+"""Partitions and a random order of the records: drawn, remembered here, and shown to nobody.
+
+Reference
+---------
+McSherry 2009, Theorem 4 (disjoint blocks); Feldman, McMillan and Talwar 2021 (shuffles).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.checks import BudgetError, InputError, shown
+from tailguard.data.rows.base import Rows
+from tailguard.data.rows.unordered import UnorderedRows
+from tailguard.noise.keyed_hash import KeyedHash
+from tailguard.noise.orders import Order, order_of_places, sample_of_places
+from tailguard.noise.partition import random_permutation
+from tailguard.noise.sources import Source
+from tailguard.privacy.books.blocks import Block, Blocks
+
+
+@dataclass(eq=False, repr=False)
+class _Cut:
+    """Places in random order, of which each block takes the next so many.
+
+    Of a sample, one block of at most half of the places, the copied rows are kept: whoever cuts one
+    asks it again and again. Of records without an order it is chosen by ``hashed`` values, and has
+    no places of theirs.
+    """
+
+    blocks: Blocks
+    order: Order
+    ends: IntArray
+    used: set[int] = field(default_factory=set)
+    sample: bool = False
+    hashed: KeyedHash | None = None
+    rows: Rows | None = None
+
+    def places(self, index: int) -> IntArray:
+        """Return the places of a block as they were drawn, in random order.
+
+        The proof for a shuffle compares a block with the one that has another record in the *same
+        place* of it. To sort would move records between the chunks that sums are rounded by, and
+        make pairs and groups of neighbours in the data.
+        """
+        end = self.ends[index]
+        return self.order[end - self.blocks.sizes[index] : end]
+
+
+class Partitions:
+    """The partitions of one gate's records, and one random order of them all.
+
+    *Guarantee.* Uniform over all partitions into labelled blocks of these sizes, and over all
+    orders within each; what the sizes leave over is a uniform sample as well. The random order of
+    all records is drawn apart, and is uniform, or pseudo-random where they are many. So is a sample
+    of very many for which no amplification is claimed. Places leave as rows only, for a query to
+    read; those of a block of an amplified partition do so once.
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import make_source
+    >>> from tailguard.data.rows.arrays import ArrayRows
+    >>> partitions = Partitions(ArrayRows(np.zeros((9, 1))), make_source(None))
+    >>> blocks = partitions.cut("halves", sizes=(4, 5))
+    >>> [partitions.rows_of(block).n_rows for block in blocks]
+    [4, 5]
+    """
+
+    def __init__(self, rows: Rows, source: Source) -> None:
+        self._rows = rows
+        self._source = source
+        self._cuts: dict[str, _Cut] = {}
+        self._order: Order | None = None
+        self._shuffled: Rows | None = None
+        self._lock = Lock()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._cuts
+
+    def cut(
+        self,
+        name: str,
+        sizes: Sequence[int],
+        *,
+        amplified: bool = False,
+        within: Block | None = None,
+    ) -> Blocks:
+        """Draw a partition of all records, or of one block."""
+        if type(name) is not str or not name:
+            raise InputError(f"name must be a non-empty text; got {shown(name)}.")
+        within = None if within is None else self.check(within)
+        blocks = Blocks(name, tuple(sizes), bool(amplified), within)
+        outer = None
+        if within is not None:
+            if within.blocks.amplified or within.blocks.within:
+                raise InputError(
+                    "within must be a block of a partition of all records that is not amplified."
+                )
+            outer = self._cuts[within.block_map].places(within.index)
+            if len(outer) < within.n_rows:
+                raise InputError("within must not be a sample of records without an order.")
+        with self._lock:
+            if name in self._cuts:
+                raise InputError(
+                    f"name must be new for each partition; there is one called {shown(name)}."
+                )
+            n_places = self._rows.n_rows if outer is None else len(outer)
+            # Of one block of few places no order of the others is needed.
+            sample = len(blocks) == 1 and not amplified and 2 * blocks.sizes[0] <= n_places
+            hashed: KeyedHash | None = None
+            if sample and outer is None and isinstance(self._rows, UnorderedRows):
+                order: Order = np.zeros(0, dtype=np.int64)
+                hashed = KeyedHash(self._source)
+            elif sample:
+                order = sample_of_places(n_places, blocks.sizes[0], self._source)
+            else:
+                order = random_permutation(n_places, self._source)
+            order = order if outer is None else outer[order[:]]
+            ends = np.cumsum(blocks.sizes)
+            self._cuts[name] = _Cut(blocks, order, ends, sample=sample, hashed=hashed)
+        return replace(blocks)
+
+    def check(self, block: Block) -> Block:
+        """Return the block of these that is meant, if it is one and may still be asked.
+
+        Nobody outside holds what is returned; what a caller holds may have been changed.
+        """
+        ours = type(block) is Block and type(block.blocks) is Blocks and type(block.index) is int
+        cut = self._cuts.get(block.block_map) if ours else None
+        if cut is None or cut.blocks != block.blocks or not 0 <= block.index < len(cut.ends):
+            raise InputError("block must come from a partition of this gate.")
+        block = cut.blocks[block.index]
+        if block.index in cut.used:
+            raise BudgetError(
+                f"block {block.index} of {block.block_map!r} must be asked at most once: its "
+                "answers are hidden by a secret partition, which must be fresh."
+            )
+        return block
+
+    def all_rows(self, *, random_order: bool) -> Rows:
+        """Return all records: as they lie, or in the one random order of this gate.
+
+        The order is drawn when it is first asked for, from the number of records alone.
+        """
+        if not random_order:
+            return self._rows
+        with self._lock:
+            if self._shuffled is None:
+                self._shuffled = self._rows.in_order(self._drawn_order())
+            return self._shuffled
+
+    def draw_order(self) -> None:
+        """Draw the random order of all records, if that is to be done; no record is read."""
+        with self._lock:
+            self._drawn_order()
+
+    def _drawn_order(self) -> Order:
+        if self._order is None:
+            self._order = order_of_places(self._rows.n_rows, self._source)
+        return self._order
+
+    def rows_of(self, block: Block) -> Rows:
+        """Return the records of a block; of an amplified partition, for the only time."""
+        with self._lock:
+            cut = self._cuts[self.check(block).block_map]
+            if cut.sample:
+                if cut.rows is None:
+                    cut.rows = self._sampled(cut)
+                return cut.rows
+            places = cut.places(block.index)
+            if block.blocks.amplified:
+                cut.used.add(block.index)
+                if len(cut.used) == len(block.blocks):
+                    cut.order = np.zeros(0, dtype=np.int64)  # never needed again
+        return self._rows.restricted(places)
+
+    def _sampled(self, cut: _Cut) -> Rows:
+        if cut.hashed is not None and isinstance(self._rows, UnorderedRows):
+            return self._rows.sample(cut.hashed, cut.blocks.sizes[0])
+        return self._rows.restricted(cut.order)

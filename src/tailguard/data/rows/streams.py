@@ -1,0 +1,383 @@
+"""Records of a table that is read in batches: a pass over it for every sum.
+
+Only so many numbers are in memory at a time, however long the table is, and each sum has the bits
+of the same records in an array. Records in another order, or some of them, are gathered by windows
+of that order: one pass for each window, of which the last one is kept.
+
+A table that changes between two passes is no one table, and is told by its length alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from threading import Lock
+from typing import Any, Protocol
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError
+from tailguard.data.design.columns import BatchedTable
+from tailguard.data.design.runs import Run, Work, runs_of
+from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.base import Rows, resolve_threads
+from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.kernel import Kernel
+from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
+from tailguard.data.rows.record_file import RecordFile, Width, free_room, record_type
+from tailguard.data.rows.summing import added, in_turn
+from tailguard.noise.keyed_hash import KeyedHash
+from tailguard.noise.orders import KeyedOrder, Order
+from tailguard.noise.sources import Words
+from tailguard.progress import tell_read
+
+Found = Callable[[int, int], tuple[IntArray, IntArray]]
+
+# Numbers of one run: 16 MB of floats, of which each thread has a few at a time. Half of it takes a
+# tenth more of the processor: what is done for each column and run counts.
+NUMBERS_AT_ONCE = 2_000_000
+# A table of at most so many numbers, 128 MB of floats, is kept once it was read, as an array is.
+NUMBERS_KEPT = 2**24
+# Numbers of one window: 256 MB of floats.
+NUMBERS_GATHERED = 2**25
+# The share of the free room of a disk that a file of records may take: others write there, too.
+ROOM_USED = 0.5
+
+
+def whole_chunks(n_numbers: int, width: int) -> int:
+    """Return how many records, in whole chunks, come to about so many numbers.
+
+    Examples
+    --------
+    >>> whole_chunks(1_000_000, width=20)
+    49152
+    """
+    return max(1, n_numbers // (width * CHUNK_ROWS)) * CHUNK_ROWS
+
+
+class OrderedRows(Width, Protocol):
+    """Records of which blocks can be read in order.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tailguard.data.schema.schema import Schema
+    >>> from tailguard.data.sources.lazy import of_polars
+    >>> ages = of_polars(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
+    >>> rows: OrderedRows = StreamRows(ages, RecordReader(Schema(features=["age"])))
+    >>> [block.n_rows for block in rows.blocks()]
+    [3]
+    """
+
+    @property
+    def width(self) -> int:
+        """How many numbers there are of each record."""
+        ...
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the feature columns, where they have names."""
+        ...
+
+    def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
+        """Yield all records in order, or at least those at the sorted ``places``."""
+        ...
+
+
+class StreamRows:
+    """Records of a table in batches.
+
+    Parameters
+    ----------
+    table
+        What is read in batches.
+    reader
+        How a record is read: names and declarations.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from tailguard.queries.kernels.counts import BelowCount
+    >>> from tailguard.data.schema.schema import Schema
+    >>> from tailguard.data.sources.opening import opened
+    >>> pq.write_table(pa.table({"age": [41.0, 50.0, None]}), "ages.parquet")
+    >>> rows = StreamRows(opened("ages.parquet"), RecordReader(Schema(features=["age"])))
+    >>> rows.reduce(BelowCount(thresholds=[45.0], columns=(0,), paired=False, multiplier=1))
+    array([1])
+    """
+
+    def __init__(self, table: BatchedTable, reader: RecordReader) -> None:
+        resolve_threads()  # refuses a wrong setting before anything is spent
+        self._table = table
+        self._reader = reader
+        self._kept: ArrayRows | None = None
+        self.ids_differ: bool | None = None  # nobody has looked
+        self.n_rows = table.n_rows
+        self.feature_names = reader.schema.coefficient_names
+        self.n_features = len(self.feature_names)
+        reader.check(table, whole_chunks(NUMBERS_AT_ONCE, self.width))
+
+    @property
+    def has_target(self) -> bool:
+        """Whether there is a target column."""
+        return self._reader.schema.target is not None
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether there is an offset column."""
+        return self._reader.schema.exposure is not None
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether there is a column of identifiers."""
+        return bool(self._reader.ids)
+
+    @property
+    def width(self) -> int:
+        """How many numbers there are of each record."""
+        return self.n_features + self.has_target + self.has_offset
+
+    def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
+        """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
+        if self._is_short and not kernel.reads_cells:
+            return self._as_array().reduce(kernel, n_threads)
+        if kernel.together == "all":
+            return kernel.sum_block(joined(list(self.blocks())))
+        work = partial(self._reader.sum_of, kernel)
+        return self._summed(self._reader.numbers, work, kernel.size, n_threads)
+
+    def counted(self, hashed: KeyedHash) -> IntArray:
+        """Count the values of all identifiers by their first digits, where the records are."""
+        names = self._reader.ids or self._reader.numbers[:1]  # of places any column will do
+        return self._summed(names, partial(self._reader.counted, hashed), 2**DIGITS)
+
+    def values(self, hashed: KeyedHash) -> Iterator[Words]:
+        """Yield the values of all identifiers, run by run: their column comes here."""
+        work = partial(self._reader.hashes, hashed=hashed)
+        return in_turn(work, self.runs(self._reader.ids), resolve_threads())
+
+    def numbered(self) -> "StreamRows":
+        """Return the same records, with their places in the table in place of identifiers."""
+        rows = copy(self)
+        rows._reader = replace(self._reader, numbered=True)
+        return rows
+
+    def _summed(
+        self, names: list[str], work: Work, size: int, n_threads: int | None = None
+    ) -> IntArray:
+        # Whole numbers of records without an order need no chunks: no row leaves its worker.
+        chunk_rows = 1 if self._reader.alone else CHUNK_ROWS
+        elsewhere = self._table.added(names, work, chunk_rows)
+        if elsewhere is not None:
+            return elsewhere
+        return added(size, work, self.runs(names), resolve_threads(n_threads))
+
+    def identified(
+        self, hashed: KeyedHash, most: int = LARGEST_WORD
+    ) -> Iterator[tuple[RecordBlock, Words]]:
+        """Yield records whose identifiers have a value of at most ``most``, and these values.
+
+        They are chosen where the records are, and no others come here: but for those that are known
+        by their places, since who holds a part need not know where it begins.
+        """
+        work = partial(self._reader.identified, hashed=hashed, most=most)
+        choose = partial(self._reader.chosen, hashed, most)
+        tables = self._table.chosen(self._reader.names, choose) if most < LARGEST_WORD else None
+        runs: Iterable[Run] = self.runs(told=tables is None)
+        if tables is not None and not self._reader.numbered:
+            runs = (([table], 0) for table in tables)
+        return (found for found in in_turn(work, runs, resolve_threads()) if found is not None)
+
+    def restricted(self, places: Order) -> Rows:
+        """Return the records at these places alone, gathered in this order as they are read."""
+        if self._is_short:
+            return self._as_array().restricted(places)
+        return GatheredRows(self, places)
+
+    def in_order(self, order: Order) -> Rows:
+        """Return all records in this order, gathered window by window as they are read."""
+        if self._is_short:
+            return self._as_array().in_order(order)
+        return GatheredRows(self, order)
+
+    def runs(self, names: list[str] | None = None, *, told: bool = True) -> Iterator[Run]:
+        """Yield all records in runs of whole chunks, not read yet; or some columns of them.
+
+        Whoever listens is ``told`` how far it has come, unless records decide that they come here.
+        """
+        length = whole_chunks(NUMBERS_AT_ONCE, self.width)
+        n_rows = 0
+        batches = self._table.batches(names or self._reader.names, length)
+        for tables, first in runs_of(batches, length):
+            n_rows = first + sum(map(len, tables))
+            yield tables, first
+            if told:
+                tell_read(n_rows, self.n_rows)
+        if n_rows != self.n_rows:
+            raise InputError(
+                f"{self._table.where} must have the same rows whenever it is read; it had "
+                f"{self.n_rows} rows before, and {n_rows} now."
+            )
+
+    def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
+        """Yield all records in order; runs that hold none of the sorted ``places`` are left out."""
+        runs = (run for run in self.runs() if places is None or _holds(run, places))
+        return in_turn(self._reader.block, runs, resolve_threads())
+
+    @property
+    def _is_short(self) -> bool:
+        return self.n_rows * self.width <= NUMBERS_KEPT
+
+    def _as_array(self) -> ArrayRows:
+        """Return a short table as rows in memory, read for the first time in the first sum."""
+        if self._kept is None:
+            kept = ArrayRows.of_block(joined(list(self.blocks())), self.feature_names)
+            self._kept = kept.without_order() if self._reader.alone else kept
+        return self._kept
+
+
+class GatheredRows:
+    """Records at places of a table in batches, in the order of the places.
+
+    Those of one window are gathered into memory in one pass over the table. More are brought to
+    their places in a file, in one pass too; where there is no room for it, each window is gathered
+    whenever it is read.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tailguard.queries.kernels.gather import GatheredRecords
+    >>> from tailguard.data.schema.schema import Schema
+    >>> from tailguard.data.sources.lazy import of_polars
+    >>> ages = of_polars(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
+    >>> rows = StreamRows(ages, RecordReader(Schema(features=["age"])))
+    >>> some = GatheredRows(rows, np.array([2, 1]))
+    >>> some.reduce(GatheredRecords(n_rows=2, n_columns=2)).view(np.float64)
+    array([30.,  0., 50.,  0.])
+    """
+
+    def __init__(self, rows: OrderedRows, places: Order) -> None:
+        self._rows = rows
+        self._places = places
+        self._window: RecordBlock | None = None
+        self._file: RecordFile | None = None
+        self._lock = Lock()
+        self.n_rows = len(places)
+        self.n_features = rows.n_features
+        self.feature_names = rows.feature_names
+        self.has_target = rows.has_target
+        self.has_offset = rows.has_offset
+
+    def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
+        """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
+        if kernel.together == "all":
+            return kernel.sum_block(self._gathered(0, self.n_rows))
+        n_threads = resolve_threads(n_threads)
+        piece = whole_chunks(NUMBERS_AT_ONCE, self._rows.width)
+        if (file := self._filed()) is not None:
+            starts = range(0, self.n_rows, piece)
+            return added(
+                kernel.size, lambda a: kernel.sum_block(file.block(a, piece)), starts, n_threads
+            )
+        total = np.zeros(kernel.size, dtype=np.int64)
+        for start in range(0, self.n_rows, self._length):
+            window = self._window_at(start)
+            pieces = (window.rows(a, a + piece) for a in range(0, window.n_rows, piece))
+            total += added(kernel.size, kernel.sum_block, pieces, n_threads)
+        return total
+
+    def restricted(self, places: Order) -> Rows:
+        """Return the records at these places alone, in this order; of one window, copied."""
+        places = places[:]
+        start = int(places.min()) // self._length * self._length
+        if places.max() >= start + self._length:
+            return GatheredRows(self._rows, self._places[places])
+        found = self._window_at(start).at(places - start)
+        return ArrayRows.of_block(found, self.feature_names)
+
+    def in_order(self, order: Order) -> Rows:
+        """Return all records in this order, gathered window by window as they are read."""
+        return GatheredRows(self._rows, self._places[order[:]])
+
+    @property
+    def _length(self) -> int:
+        """Records of a window."""
+        return whole_chunks(NUMBERS_GATHERED, self._rows.width)
+
+    def _window_at(self, start: int) -> RecordBlock:
+        """Return the window that begins there; the last one is kept."""
+        with self._lock:  # there is room for one window, and whoever asked has the one it asked for
+            window = self._window
+            if window is None or window.first != start:
+                window = self._window = None
+                window = self._gathered(start, min(self.n_rows, start + self._length))
+                self._window = window
+        return window
+
+    def _filed(self) -> RecordFile | None:
+        """Return the file of all records in order; None if they are one window, or lack room."""
+        with self._lock:
+            if self._file is None and self.n_rows > self._length:
+                stored = record_type(self._rows)
+                if self.n_rows * stored.itemsize <= ROOM_USED * free_room()[1]:
+                    self._file = self._filled(stored)
+            return self._file
+
+    def _filled(self, stored: np.dtype[Any]) -> RecordFile:
+        """Bring all records to their places, window by window, in one pass over the table."""
+        edges = np.append(np.arange(0, self.n_rows, self._length), self.n_rows)
+        file = RecordFile(stored, np.diff(edges))
+        places, positions = _by_place(self._places)
+
+        def shared(block: RecordBlock) -> tuple[Any, IntArray]:
+            found, at = positions(block.place, block.place + block.n_rows)
+            chosen = block.at(found - block.place)
+            return file.shared(chosen, at.astype(np.uint64), at // self._length)
+
+        file.fill(in_turn(shared, self._rows.blocks(places), resolve_threads()))
+        return file
+
+    def _gathered(self, start: int, stop: int) -> RecordBlock:
+        """Gather the records of a window in one pass over the table."""
+        places = self._places[start:stop]
+        by_place = np.argsort(places)
+        places = places[by_place]
+        features = np.empty((len(places), self.n_features))
+        target, offset = (
+            np.empty(len(places)) if present else None
+            for present in (self.has_target, self.has_offset)
+        )
+        for block in self._rows.blocks(places):
+            low, high = np.searchsorted(places, [block.place, block.place + block.n_rows])
+            found = block.at(places[low:high] - block.place)
+            features[by_place[low:high]] = found.features
+            for column, values in ((target, found.target), (offset, found.offset)):
+                if column is not None:
+                    column[by_place[low:high]] = values
+        return RecordBlock(features, target, offset, start)
+
+
+def _by_place(order: Order) -> tuple[IntArray | None, Found]:
+    """Return the sorted places, None for all; and what finds those of a block, and their positions.
+
+    A keyed order is turned back, and of no other are there more places than can be kept.
+    """
+    if isinstance(order, KeyedOrder):
+        return None, lambda start, stop: order.found(np.arange(start, stop))
+    positions = np.argsort(order, kind="stable")
+    places = order[positions]
+
+    def kept(start: int, stop: int) -> tuple[IntArray, IntArray]:
+        low, high = np.searchsorted(places, [start, stop])
+        return places[low:high], positions[low:high]
+
+    return places, kept
+
+
+def _holds(run: Run, places: IntArray) -> bool:
+    """Whether a run holds any of the sorted places."""
+    tables, first = run
+    low, high = np.searchsorted(places, [first, first + sum(map(len, tables))])
+    return bool(low < high)

@@ -1,0 +1,253 @@
+"""What a search will do, in public numbers: how private a try is, and how often it is made.
+
+Reference
+---------
+Papernot and Steinke 2022 (what the best of many tries costs).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tailguard.checks import InputError, four_digits, shown
+from tailguard.data.design.cells import TableColumn
+from tailguard.estimators.search.score import score_units_plan
+from tailguard.gate.budget import BUDGET_MARGIN, usable_guarantee
+from tailguard.gate.plan import Plan, last_lines
+from tailguard.gate.problem import Problem
+from tailguard.gate.record_check import RecordCheck, RecordRule
+from tailguard.gate.selection import PlannedSolver, selection_coordinates
+from tailguard.gate.stage import Stage
+from tailguard.privacy.accounting.smallest import smallest_epsilon
+from tailguard.privacy.events import Composed, Event, Gaussian, Selected
+from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee
+from tailguard.privacy.selection.budget import mu_of_a_try
+from tailguard.privacy.selection.tries import NumberOfTries
+from tailguard.solvers.registry import plan_for
+
+# Shares of mu squared of a try: of its score, and, beside the search, of the units of scores;
+# measured in ``docs/search.md``.
+SCORE_SHARE, UNITS_SHARE = 0.1, 0.05
+
+# How often the released numbers are counted, and what they leave is planned with.
+REPEATS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTask:
+    """What one candidate asks for: its solver, its problem and its parameters.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3)
+    >>> SearchTask("auto", problem, {"target": "robust"}).parameters
+    {'target': 'robust'}
+    """
+
+    solver: Any
+    problem: Problem
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchPlan:
+    """Everything that a search will do, worked out before any record is read.
+
+    Attributes
+    ----------
+    guarantee
+        The promise of the whole search.
+    tries
+        The law of the number of tries.
+    candidates
+        What a try may run.
+    units
+        The plan of the release that comes before all tries.
+    selection
+        What the search itself costs.
+    stage
+        What the score of a try costs it.
+    check
+        The count of usable records that comes before all of it, or None.
+    remarks
+        What ``explain`` says beside that.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True)
+    >>> tasks = [SearchTask("auto", problem, {})]
+    >>> plan = plan_search(tasks, problem, tg.ApproxDP(1.0, 1e-6), NumberOfTries(10.0))
+    >>> round(plan.selection.mu, 3)
+    0.154
+    """
+
+    guarantee: Guarantee
+    tries: NumberOfTries
+    candidates: tuple[PlannedSolver, ...]
+    units: Plan
+    selection: Selected
+    stage: Stage
+    check: RecordCheck | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def event(self) -> Event:
+        """The whole search as a privacy event."""
+        before = () if self.check is None else (self.check.event,)
+        return Composed((*before, self.units.event, self.selection))
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers are noised, at most."""
+        counted = 0 if self.check is None else self.check.coordinates
+        tries = selection_coordinates(self.candidates, self.selection)
+        return counted + self.units.coordinates + tries
+
+    @property
+    def stages_by_place(self) -> tuple[Stage, ...]:
+        """The stages for which rows without an order need identifiers."""
+        plans = (self.units, *(candidate.plan for candidate in self.candidates))
+        return tuple(stage for plan in plans for stage in plan.stages_by_place)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user is warned of before anything is spent."""
+        never = self.tries.never(1.0 / len(self.candidates))
+        few = f"a candidate is never tried with a chance of {never:.0%}: take more n_tries"
+        own = dict.fromkeys(each for c in self.candidates for each in c.plan.warnings)
+        return (*((few,) if never > 0.5 else ()), *own)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the accuracy of the candidates rests on."""
+        return tuple(dict.fromkeys(each for c in self.candidates for each in c.plan.assumptions))
+
+    def explain(self) -> str:
+        """Say in plain words what the budget is spent on.
+
+        Examples
+        --------
+        >>> import tailguard as tg
+        >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True)
+        >>> tasks = [SearchTask("auto", problem, {})]
+        >>> plan = plan_search(tasks, problem, tg.ApproxDP(1.0, 1e-6), NumberOfTries(10.0))
+        >>> print(plan.explain().splitlines()[1])
+          10 tries of 1 candidates are expected; their number is secret (geometric, at least 1)
+        """
+        mu, count = self.selection.mu, len(self.candidates)
+        never = self.tries.never(1.0 / count)
+        assert self.guarantee.delta is not None
+        alone = smallest_epsilon(Gaussian(mu), self.guarantee.delta).epsilon
+        lines = [
+            f"private search: {self.guarantee.describe()}",
+            f"  {self.tries.mean:g} tries of {count} candidates are expected; their number is "
+            f"secret ({self.tries.law}, at least 1)",
+            f"  a given candidate is never tried with a chance of {never:.0%}",
+            f"  a try is worth mu = {mu:.4g}, released alone epsilon = {alone:.4g}: "
+            f"{1.0 - SCORE_SHARE:.0%} for the fit, {SCORE_SHARE:.0%} for its score",
+            f"  beside them units of scores are released at mu = {self.units.total_mu:.4g}",
+        ]
+        if self.check is not None:
+            lines.append(f"  usable records are counted first, at mu = {self.check.mu:.4g}")
+        lines += [f"  {remark}" for remark in self.remarks]
+        lines += last_lines(self.stages_by_place, self.warnings, self.assumptions)
+        return "\n".join(lines)
+
+
+def plan_search(
+    tasks: Sequence[SearchTask],
+    problem: Problem,
+    guarantee: Guarantee,
+    tries: NumberOfTries,
+    rule: RecordRule | None = None,
+    columns: Sequence[TableColumn] = (),
+) -> SearchPlan:
+    """Solve for the budget of a try and let every candidate plan with it.
+
+    ``problem`` is that of the loss which scores tries. By a ``rule`` usable records are counted
+    before all tries, and where they are few, cells of these ``columns``.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True)
+    >>> tasks = [SearchTask("auto", problem, {})]
+    >>> plan_search(tasks, problem, tg.GDP(1.0), NumberOfTries(10.0))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tailguard.checks.InputError: guarantee must be ApproxDP for a search: ...
+    """
+    if not isinstance(guarantee, ApproxDP):
+        raise InputError(
+            "guarantee must be ApproxDP for a search: what the best of many tries costs is no "
+            f"mu, rho or pure epsilon; got {shown(guarantee)}."
+        )
+    if rule is None:
+        return _solved(tasks, problem, guarantee, tries)
+    try:
+        for apart in (False, True):
+            check = rule.check(guarantee, problem, columns, apart=apart)
+            if check is None:
+                break
+            plan = _solved(tasks, problem, guarantee, tries, check)
+            if check.is_covered(plan.event):
+                return plan
+    except InputError:
+        pass  # what is refused is said of the whole guarantee below
+    plan = _solved(tasks, problem, guarantee, tries)
+    return replace(plan, remarks=(rule.left_out(guarantee, problem),))
+
+
+def _solved(
+    tasks: Sequence[SearchTask],
+    problem: Problem,
+    guarantee: ApproxDP,
+    tries: NumberOfTries,
+    check: RecordCheck | None = None,
+) -> SearchPlan:
+    """Solve for the budget of a try, after a check if there is one."""
+    left, before = guarantee, 0.0 if check is None else check.mu
+    for _ in range(REPEATS):
+        mu = mu_of_a_try(left, tries, math.sqrt(UNITS_SHARE), before) * (1.0 - BUDGET_MARGIN)
+        plan = replace(_plan_at(mu, tasks, problem, guarantee, tries), check=check)
+        usable = usable_guarantee(guarantee, plan.coordinates)
+        assert isinstance(usable, ApproxDP)
+        if usable.epsilon >= left.epsilon and usable.delta >= left.delta and left != guarantee:
+            break
+        left = usable
+    return plan
+
+
+def _plan_at(
+    mu: float,
+    tasks: Sequence[SearchTask],
+    problem: Problem,
+    guarantee: ApproxDP,
+    tries: NumberOfTries,
+) -> SearchPlan:
+    """Lay everything out for tries at ``mu``."""
+    fit = GDP(mu * math.sqrt(1.0 - SCORE_SHARE))
+    score_mu = mu * math.sqrt(SCORE_SHARE) * (1.0 - BUDGET_MARGIN)
+    return SearchPlan(
+        guarantee=guarantee,
+        tries=tries,
+        candidates=tuple(_planned(task, fit) for task in tasks),
+        units=score_units_plan(problem, mu * math.sqrt(UNITS_SHARE)),
+        selection=Selected(mu, tries.mean, tries.law),
+        stage=Stage("score", "the mean loss less that of a constant", score_mu, 1, 1),
+    )
+
+
+def _planned(task: SearchTask, guarantee: GDP) -> PlannedSolver:
+    """Plan a candidate, naming it in what is refused."""
+    try:
+        return PlannedSolver(*plan_for(task.solver, task.problem, guarantee))
+    except InputError as error:
+        told = ", ".join(f"{name}={four_digits(v)}" for name, v in task.parameters.items())
+        raise InputError(
+            f"candidate {{{told}}} must be a fit that can be planned at mu = {guarantee.mu:.4g}: "
+            f"{error}"
+        ) from None

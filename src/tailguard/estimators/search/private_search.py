@@ -1,0 +1,300 @@
+"""Counted search: which settings of a model suit the records, and the model, for one budget."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, require, shown, warn_before_spending
+from tailguard.estimators.base import PrivateLinearModel
+from tailguard.estimators.search.plan import SearchPlan, SearchTask, plan_search
+from tailguard.estimators.search.score import find_score
+from tailguard.estimators.unpaid import fits_with
+from tailguard.gate.engine import GivenProblem, Solved
+from tailguard.gate.record_check import RecordRule
+from tailguard.gate.selection import SelectionGate
+from tailguard.losses.base import Loss
+from tailguard.losses.registry import check_known
+from tailguard.privacy.books import AnyLedger
+from tailguard.privacy.events import Event
+from tailguard.privacy.guarantees import Guarantee, resolve_guarantee, weak_promise
+from tailguard.privacy.selection.tries import NumberOfTries
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+# The search states these once, for all tries.
+PRIVACY = ("epsilon", "delta", "guarantee", "ledger", "random_state")
+CHECKS = ("check_records", "on_unusable")
+# How a table is read does not depend on the try.
+READING = ("schema", "missing", "classes", "extrapolate")
+
+
+def _if_estimator_has(method: str) -> Callable[[Method], Method]:
+    """Show a method of the search only where the estimator has it, too."""
+    shown_if: Callable[[Method], Method] = available_if(
+        lambda search: hasattr(search.estimator, method)
+    )
+    return shown_if
+
+
+@dataclass(eq=False, repr=False)
+class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
+    """Choose among settings of an estimator and fit it, under one stated budget.
+
+    A random, secret number of tries is made. Each takes a candidate at random, fits it and scores
+    it, with noise; the try with the best score is released, and nothing of any other.
+
+    Parameters
+    ----------
+    estimator
+        An estimator of the library, without privacy parameters of its own.
+    candidates
+        A list of dicts of parameters, or a dict of lists, of which all combinations are taken.
+    n_tries
+        How many tries are expected. More find the best candidate more surely; each has less.
+    law
+        Of the number of tries: ``"geometric"``, ``"logarithmic"`` or ``"poisson"``.
+    scoring
+        A loss of ``tg.losses`` by which models are compared; None takes the estimator's own.
+    epsilon, delta, guarantee
+        What the whole search may cost; ``guarantee`` must be a ``tg.ApproxDP``. No default.
+    ledger
+        A ``tg.Ledger``, which is charged once, for the whole search.
+    check_records, on_unusable
+        As for the estimator, whose own are not asked: usable records are counted once, before the
+        tries.
+    random_state
+        None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
+        PRIVATE and says so everywhere.
+
+    Attributes
+    ----------
+    best_estimator_
+        The model of the try that was chosen; ``predict`` is its own.
+    best_params_, best_index_
+        Its candidate, and where that stands among the candidates.
+    best_score_
+        Its noised mean loss less that of a constant, in units of the scoring loss for a target in
+        private units. It was chosen for being low, so it is no estimate of the loss to come.
+    candidates_
+        All candidates, in order.
+    certificate_, plan_
+        What was promised, spent, released and assumed; what was planned.
+
+    Notes
+    -----
+    *Guarantee.* Everything the fitted object holds is (epsilon, delta)-differentially private for
+    replace-one neighbours with public ``n``, for every input. How long ``fit`` takes depends on
+    the secret number of tries, so it must not be told to whom the budget protects against.
+
+    *Edge cases.* A try that fails counts as the worst; if all do, ``ReleaseError`` is raised and
+    the search stays charged. A solver object of your own must keep nothing between runs.
+
+    References
+    ----------
+    Liu and Talwar 2019; Papernot and Steinke 2022; Koskela, Redberg and Wang 2024.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> claims = tg.datasets.insurance_claims(n_rows=5000, seed=0)
+    >>> search = tg.PrivateSearch(
+    ...     tg.LinearRegression(), {"target": ["mean", "robust"]},
+    ...     n_tries=3, epsilon=2.0, delta=1e-6,
+    ... )
+    >>> search = search.fit(claims.features, claims.target)
+    >>> search.best_params_["target"] in ("mean", "robust")
+    True
+    >>> search.certificate_.total.epsilon <= 2.0
+    True
+    """
+
+    estimator: PrivateLinearModel
+    candidates: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
+    n_tries: float = 10.0
+    law: str = "geometric"
+    scoring: Loss | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    guarantee: Guarantee | None = None
+    ledger: AnyLedger | None = None
+    check_records: bool = True
+    on_unusable: str = "stop"
+    random_state: int | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        columns: Any = None,
+        row_id: str | None = None,
+        order: str = "file",
+        exposure: Any = None,
+    ) -> Self:
+        """Search privately; see the class for the guarantee.
+
+        Parameters
+        ----------
+        X, y, target, columns, row_id, order, exposure
+            As for the estimator.
+        """
+        guarantee = resolve_guarantee(
+            epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee
+        )
+        tries = NumberOfTries(self.n_tries, self.law)
+        model = self._checked_estimator()
+        candidates = _candidates_of(self.candidates, model)
+        if exposure is not None and not model.takes_exposure:
+            raise InputError(f"exposure must be None for a {type(model).__name__}.")
+        told = {"target": target, "columns": columns, "row_id": row_id, "order": order}
+        task = model._task(X, y, exposure=exposure, **told)
+        models = [clone(model).set_params(**each) for each in candidates]
+        problem = replace(task.problem, loss=self._scoring(model))
+        has_offset = task.problem.has_offset
+        tasks = [
+            SearchTask(each._solver(), each._problem(task.table, has_offset=has_offset), parameters)
+            for each, parameters in zip(models, candidates, strict=True)
+        ]
+        rule = RecordRule(self.check_records, self.on_unusable)
+        plan = plan_search(tasks, problem, guarantee, tries, rule, task.columns)
+        if self.ledger is None and self.random_state is None:
+            earlier: tuple[Event, ...] = getattr(self, "_fits", ())
+            self._fits = fits_with(earlier, plan.event, plan.guarantee)
+        self.candidates_ = candidates
+        return self._search(plan, task, models, X)
+
+    def _search(
+        self, plan: SearchPlan, task: GivenProblem, models: list[PrivateLinearModel], X: Any
+    ) -> Self:
+        """Reserve, search, certify and keep the best try."""
+        loss = plan.units.problem.scored
+        assert loss is not None
+        gate = task.gate(
+            SelectionGate,
+            guarantee=plan.guarantee,
+            ledger=self.ledger,
+            random_state=self.random_state,
+        )
+        with np.errstate(all="ignore"):
+            warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, gate.n_rows))
+            gate.check_places(plan.stages_by_place)
+            gate.reserve(plan.event, coordinates=plan.coordinates)
+            records = () if plan.check is None else (plan.check.ask(gate),)
+            score, note = find_score(plan.units, gate, loss, plan.stage)
+            best = gate.best(plan.candidates, score, plan.selection)
+            gate.settle()
+        chosen = models[best.candidate]
+        assumed = (*chosen._assumptions(), *task.table.assumed)
+        certificate = gate.certificate(assumptions=(*assumed, *records, *plan.assumptions))
+        chosen._keep_columns(X, task.table.schema)
+        chosen._keep(Solved(best.solution, certificate, assumed, records))
+        self.best_estimator_ = chosen
+        self.best_index_ = best.candidate
+        self.best_params_ = self.candidates_[best.candidate]
+        self.best_score_ = best.score
+        self.certificate_ = certificate
+        self.plan_ = plan
+        self.notes_: tuple[str, ...] = (*records, *(() if note is None else (note,)))
+        return self
+
+    def _checked_estimator(self) -> PrivateLinearModel:
+        """Refuse what cannot be searched over, or states a budget of its own."""
+        if not isinstance(self.estimator, PrivateLinearModel):
+            raise InputError(
+                "estimator must be one of tailguard's, such as tg.LinearRegression(); "
+                f"got {shown(self.estimator)}."
+            )
+        own = [name for name in PRIVACY if getattr(self.estimator, name) is not None]
+        if own:
+            raise InputError(
+                f"estimator must state no {' or '.join(own)}; they belong to the search, for all "
+                "tries together."
+            )
+        return self.estimator
+
+    def _scoring(self, model: PrivateLinearModel) -> Loss:
+        """Return the loss by which models are compared."""
+        if self.scoring is None:
+            return model._loss()
+        check_known(self.scoring)
+        own = model._loss().link
+        if getattr(self.scoring, "link", None) is not own:
+            raise InputError(
+                f"scoring must be a loss whose scores mean what those of a {type(model).__name__} "
+                f"do (link {own.value!r}); got {shown(self.scoring)}."
+            )
+        require(
+            own.residual or self.scoring.canonical,
+            "scoring must be a loss whose slope is the expected target less the target, which the "
+            f"constant of a {type(model).__name__} is found by; got {shown(self.scoring)}.",
+        )
+        return self.scoring
+
+    def predict(self, X: Any, **more: Any) -> NDArray[Any]:
+        """Predict with the best estimator."""
+        check_is_fitted(self)
+        predicted: NDArray[Any] = self.best_estimator_.predict(X, **more)
+        return predicted
+
+    @_if_estimator_has("predict_proba")
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class, by the best estimator."""
+        check_is_fitted(self)
+        chances: FloatArray = self.best_estimator_.predict_proba(X)
+        return chances
+
+    @_if_estimator_has("decision_function")
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of each row, by the best estimator."""
+        check_is_fitted(self)
+        score: FloatArray = self.best_estimator_.decision_function(X)
+        return score
+
+    def score(self, X: Any, y: Any) -> float:
+        """Score the best estimator; not private: it reads ``y`` without noise."""
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y))
+
+    def explain(self) -> str:
+        """Say what was planned, and which candidate was chosen."""
+        check_is_fitted(self)
+        chosen = ", ".join(f"{name}={value!r}" for name, value in self.best_params_.items())
+        lines = [self.plan_.explain(), *(f"  {note}" for note in self.notes_)]
+        return "\n".join([*lines, f"  chosen: {chosen or 'the estimator as it is'}"])
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say what the estimator says."""
+        tags: Tags = self.estimator.__sklearn_tags__()
+        return tags
+
+
+def _candidates_of(given: Any, model: PrivateLinearModel) -> list[dict[str, Any]]:
+    """Return the candidates one by one, refusing what no try may change."""
+    wanted = "candidates must be a list of dicts of parameters, or a dict of lists of values"
+    try:
+        if isinstance(given, Mapping):
+            found = list(ParameterGrid({name: list(values) for name, values in given.items()}))
+        else:
+            found = [dict(each) for each in given]
+    except (TypeError, ValueError):
+        raise InputError(f"{wanted}; got {shown(given)}.") from None
+    if not found:
+        raise InputError(f"{wanted}, and not empty; got {shown(given)}.")
+    allowed = sorted(set(model.get_params(deep=False)) - {*PRIVACY, *CHECKS, *READING})
+    for name in (name for each in found for name in each):
+        if name not in allowed:
+            raise InputError(
+                f"candidates must name parameters among {', '.join(map(repr, allowed))}; "
+                f"got {shown(name)}."
+            )
+    return found

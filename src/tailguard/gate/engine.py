@@ -1,0 +1,216 @@
+"""One run of a task: a plan is reserved, carried out on a gate's answers, and certified.
+
+Reference
+---------
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: the reserved event bounds whatever the
+run asks adaptively (``privacy/books/books.py`` has the proof). Dwork and Roth 2014, Proposition 2.1
+(post-processing): whatever a solver does with gate answers costs nothing beyond the answers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import require, warn_before_spending
+from tailguard.data.design.cells import TableColumn
+from tailguard.data.sources.given import Given
+from tailguard.gate import Gate
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.record_check import RecordCheck, RecordRule
+from tailguard.gate.solution import Solution
+from tailguard.privacy.books import AnyLedger
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.guarantees import Guarantee, weak_promise
+from tailguard.progress import tell_planned
+
+AnyGate = TypeVar("AnyGate", bound=Gate)
+AnyPlan = TypeVar("AnyPlan", bound=Plan)
+Made = TypeVar("Made")
+
+
+class Solver(Protocol):
+    """An algorithm: first a plan from public numbers, then a run on gate answers.
+
+    Examples
+    --------
+    >>> from tailguard.solvers.registry import make_solver
+    >>> solver: Solver = make_solver("whitened-newton")
+    """
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Work out stages, shares and step sizes, or refuse; numbers only, never a record."""
+        ...
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Carry the plan out on gate answers."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class GivenProblem:
+    """A table, the two labels of its target if these are labels, and the problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> task = tg.LinearRegression()._task(np.zeros((5, 2)), np.zeros(5))
+    >>> task.problem.size
+    3
+    """
+
+    table: Given
+    labels: tuple[Any, Any] | None
+    problem: Problem
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns that a record is made of, by what they are read as."""
+        has_target = self.problem.loss is not None and bool(self.table.targets)
+        return self.table.columns(has_target=has_target, has_exposure=self.problem.has_offset)
+
+    def planned(
+        self,
+        make: Callable[[Guarantee], tuple[Made, AnyPlan]],
+        guarantee: Guarantee,
+        rule: RecordRule,
+    ) -> tuple[Made, AnyPlan, RecordCheck | None]:
+        """Plan with what a count of usable records leaves of a guarantee."""
+        return rule.plan(make, guarantee, self.problem, self.columns)
+
+    def gate(
+        self,
+        kind: type[AnyGate],
+        *,
+        guarantee: Guarantee,
+        ledger: AnyLedger | None,
+        random_state: int | None,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> AnyGate:
+        """Wrap the records."""
+        return kind.over(
+            self.table.records,
+            self.table.y,
+            guarantee=guarantee,
+            exposure=self.table.exposure,
+            loss=self.problem.loss,
+            classes=self.labels,
+            missing=self.table.missing,
+            schema=self.table.schema,
+            row_ids=self.table.row_ids,
+            unordered=self.table.order == "any",
+            cells=self.table.cells,
+            ledger=ledger,
+            checkpoint=checkpoint,
+            random_state=random_state,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A solution and its certificate.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> solved = tg.minimize(
+    ...     tg.losses.Squared(), np.eye(100)[:, :1], np.ones(100), guarantee=tg.GDP(1.0),
+    ...     constraint=tg.sets.L2Ball(2.0), random_state=0,
+    ... )
+    >>> solved.certificate.mode
+    'simulation: NOT PRIVATE'
+    """
+
+    solution: Solution
+    certificate: Certificate
+    assumptions: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
+
+    @property
+    def coef(self) -> FloatArray:
+        """The released coefficients."""
+        return self.solution.coef
+
+    @property
+    def intercept(self) -> float:
+        """The released intercept."""
+        return self.solution.intercept
+
+    @property
+    def feature_bounds(self) -> FloatArray | None:
+        """Bounds within which each feature was read; None where features were read as they are."""
+        return self.solution.feature_bounds
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that was run."""
+        return self.solution.plan
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed of the records, how many can be used, and what else was decided."""
+        return (*self.assumptions, *self.records, *self.solution.notes)
+
+
+def run(
+    solver: Solver,
+    plan: Plan,
+    gate: Gate,
+    *,
+    assumptions: tuple[str, ...] = (),
+    check: RecordCheck | None = None,
+) -> Solved:
+    """Warn, reserve the whole planned spend, run, certify.
+
+    ``assumptions`` are the caller's own, for accuracy; the certificate lists them with the plan's.
+    A ``check`` comes before the solver, whose plan was made with what that leaves.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.solvers.registry import make_solver
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
+    >>> solver = make_solver("whitened-newton")
+    >>> plan = solver.plan(problem, tg.GDP(1.0))
+    >>> X, y = np.tile(np.eye(4), (100, 1)), np.ones(400)
+    >>> gate = Gate.over(X, y, guarantee=tg.GDP(1.0), loss=problem.loss, random_state=0)
+    >>> run(solver, plan, gate).coef.shape
+    (4,)
+    """
+    planned = plan.problem.n_rows, plan.problem.n_features
+    require(
+        planned == (gate.n_rows, gate.n_features),
+        f"plan must be for the gate's {gate.n_rows} records of {gate.n_features} features; got one "
+        f"for {planned[0]} of {planned[1]}.",
+    )
+    whole = plan if check is None else check.whole(plan)
+    coordinates = plan.coordinates + (0 if check is None else check.coordinates)
+    try:
+        require(
+            not (gate.has_checkpoint and plan.cuts_blocks),
+            f"checkpoint must be None for {plan.solver!r} as planned, which cuts the records into "
+            "secret blocks: blocks that are cut anew after a stop would cost more than planned.",
+        )
+        gate.check_places(plan.stages_by_place)
+        with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
+            weak = weak_promise(whole.guarantee, plan.problem.n_rows)
+            warn_before_spending(*plan.warnings, *weak)
+            gate.reserve(
+                whole.event,
+                coordinates=coordinates,
+                run=(solver, whole),
+                unprotected=whole.printed,
+            )
+            tell_planned(sum(stage.times * stage.n_blocks for stage in whole.stages))
+            records = () if check is None else (check.ask(gate),)
+            solution = replace(solver.run(plan, gate), plan=whole)
+            gate.settle()
+    finally:
+        gate.close()
+    certificate = gate.certificate(assumptions=(*assumptions, *records, *plan.assumptions))
+    return Solved(solution, certificate, assumptions, records)

@@ -1,0 +1,145 @@
+"""A plan: every release that a run will ask for, worked out before any record is read.
+
+Reference
+---------
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (a run may share the reserved total out
+anew, on what was released).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tailguard.checks import check_choice, four_digits
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
+from tailguard.privacy.events import Composed, Event
+from tailguard.privacy.guarantees import Guarantee
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a run will do, worked out before any record is read.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3)
+    >>> plan = Plan("example", problem, tg.GDP(1.0), (Stage("descent", "gradients", 0.5, 4, 3),))
+    >>> plan.total_mu
+    1.0
+    """
+
+    solver: str
+    problem: Problem
+    guarantee: Guarantee
+    stages: tuple[Stage, ...]
+    settings: Mapping[str, float | int | str] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # what ``explain`` says of the settings beside their values
+    warnings: tuple[str, ...] = ()  # what a user is warned of before anything is spent
+    admits_check: bool = field(default=True, kw_only=True)  # whether a count may come before it
+    # Whether noise is as a paper prints it, so that the plan may cost more than the guarantee.
+    printed: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse shares that no lattice carries, before any budget is reserved."""
+        if self.printed:
+            object.__setattr__(self, "admits_check", False)
+        for stage in self.stages:
+            stage.check(self.problem.n_rows, self.guarantee)
+
+    @property
+    def total_mu(self) -> float:
+        """What all stages spend together, where no shuffle and no sample makes it less."""
+        return math.sqrt(self._total)
+
+    @property
+    def _total(self) -> float:
+        """What the costs of stages add up to; of blocks of one map the costliest counts."""
+        totals: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        for stage in self.stages:
+            block_map, block = stage.within or ("", 0)
+            totals[block_map][block] += stage.additive
+        return sum(max(blocks.values()) for blocks in totals.values())
+
+    @property
+    def event(self) -> Event:
+        """The whole plan as a privacy event."""
+        return Composed(tuple(stage.event for stage in self.stages))
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers the plan releases in all."""
+        return sum(stage.coordinates for stage in self.stages)
+
+    @property
+    def cuts_blocks(self) -> bool:
+        """Whether records are cut into several blocks, of which the costliest counts."""
+        return any(
+            stage.n_blocks > 1 or stage.shuffled or stage.within is not None
+            for stage in self.stages
+        )
+
+    @property
+    def stages_by_place(self) -> tuple[Stage, ...]:
+        """The stages for which rows without an order need identifiers."""
+        return tuple(stage for stage in self.stages if stage.needs_places)
+
+    def _total_cost(self, unhidden: str) -> str:
+        """Say what all stages cost together, in the unit in which their costs add up."""
+        currencies = {stage.currency for stage in self.stages}
+        if currencies == {"mu"}:
+            return f"mu{unhidden} = {self.total_mu:.6g}"
+        if currencies <= {"mu", "rho"}:
+            return f"rho = {self.total_mu**2 / 2.0:.6g}"
+        if currencies == {"epsilon"}:
+            return f"epsilon = {self._total:.6g}"
+        return f"cost {', '.join(sorted(currencies - {'mu', 'rho'}))}"
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What ``explain`` says of the settings beside their values."""
+        return self.remarks
+
+    def stage(self, name: str) -> Stage:
+        """Return the stage of that name, or refuse the name."""
+        stages = {stage.name: stage for stage in self.stages}
+        return stages[check_choice("name", name, stages)]
+
+    def explain(self) -> str:
+        """Say in plain words what the budget is spent on."""
+        sampled = any(stage.sampled is not None for stage in self.stages)
+        shuffled = any(stage.shuffled for stage in self.stages)
+        unhidden = " before samples" if sampled else " before shuffles" if shuffled else ""
+        lines = [
+            f"{self.solver}: {self.guarantee.describe()}, {self.problem.describe()}",
+            f"total {self._total_cost(unhidden)}, shared out as",
+        ]
+        for stage in self.stages:
+            # What samples make cheaper is no share of the squared total.
+            share = "" if sampled else f"{stage.additive / self._total:6.1%}  "
+            lines.append(f"  {share}{stage.name}: {stage.purpose} ({stage.releases})")
+        lines += [
+            f"  {name.replace('_', ' ')} = {four_digits(v)}" for name, v in self.settings.items()
+        ]
+        lines += [f"  {remark}" for remark in self.said]
+        lines += last_lines(self.stages_by_place, self.warnings, self.assumptions)
+        return "\n".join(lines)
+
+
+def last_lines(
+    by_place: Iterable[Stage], warnings: Iterable[str], assumptions: Iterable[str]
+) -> list[str]:
+    """Return what every plan says at its end.
+
+    Examples
+    --------
+    >>> last_lines((), ("few rows",), ("the loss is convex",))
+    ['  warning: few rows', '  assumed for accuracy: the loss is convex']
+    """
+    names = ", ".join(dict.fromkeys(stage.name for stage in by_place))
+    lines = [f"  rows without an order need a row_id, for {names}"] if names else []
+    lines += [f"  warning: {warning}" for warning in warnings]
+    return lines + [f"  assumed for accuracy: {assumption}" for assumption in assumptions]

@@ -1,0 +1,214 @@
+"""The best of a secret, random number of tries: one release, of which nothing else leaves.
+
+A try draws one of the candidates, lets its solver run on a gate of its own, and asks that gate for
+a score. What a try finds, together with its score, is one mechanism, as private as that gate's
+budget says. Number, order, scores and findings of all other tries are forgotten here. A try that
+fails counts as the worst one.
+
+Guarantee
+---------
+What ``best`` returns costs at most the ``Selected`` event that it books, whatever its solvers do
+with the answers of their gates, if they keep nothing from one run to the next. How long it takes
+depends on the number of tries: who can measure that learns something of it.
+
+Reference
+---------
+Liu and Talwar 2019; Papernot and Steinke 2022 (repeated selection); Dwork and Roth 2014,
+Proposition 2.1 (post-processing within a try).
+"""
+
+import math
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import ReleaseError
+from tailguard.gate import Gate
+from tailguard.gate.engine import Solver
+from tailguard.gate.plan import Plan
+from tailguard.gate.solution import Solution
+from tailguard.gate.stage import Stage
+from tailguard.noise.tries import draw_number_of_tries, draw_place
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.books import Release
+from tailguard.privacy.events import Composed, Selected
+from tailguard.privacy.guarantees import GDP
+from tailguard.privacy.selection.costs import tries_of
+from tailguard.progress import listening
+from tailguard.queries.base import Query
+from tailguard.quiet import quietly
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedSolver:
+    """What a try may run: a solver and its plan.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.gate.problem import Problem
+    >>> solver = tg.solvers.WhitenedNewton()
+    >>> plan = solver.plan(Problem(tg.losses.Squared(), n_rows=400, n_features=4), tg.GDP(1.0))
+    >>> PlannedSolver(solver, plan).plan.total_mu < 1.0
+    True
+    """
+
+    solver: Solver
+    plan: Plan
+
+
+class Score(Protocol):
+    """How a try is judged: by one released number, the lower the better.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.estimators.search.score import LossScore
+    >>> stage = Stage("score", "mean loss", mu=0.1, times=1, size=1)
+    >>> score: Score = LossScore(tg.losses.Squared(), stage, n_features=2)
+    """
+
+    @property
+    def stage(self) -> Stage:
+        """What the number costs."""
+        ...
+
+    def question(self, solution: Solution) -> tuple[Query, FloatArray]:
+        """Return the query and its state that judge a solution."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class BestTry:
+    """The try that was chosen.
+
+    Attributes
+    ----------
+    candidate
+        The place of its candidate.
+    solution
+        What it found.
+    score
+        Its released score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> x = np.arange(2000.0)
+    >>> search = tg.PrivateSearch(
+    ...     tg.LinearRegression(), [{}], epsilon=1.0, delta=1e-6, random_state=0
+    ... )
+    >>> search.fit(x[:, None], x).best_index_
+    0
+    """
+
+    candidate: int
+    solution: Solution
+    score: float
+
+
+def selection_coordinates(candidates: Sequence[PlannedSolver], event: Selected) -> int:
+    """Count the noised numbers that all tries release at most, and one for the number of tries.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> from tailguard.gate.problem import Problem
+    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
+    >>> solver = tg.solvers.WhitenedNewton()
+    >>> candidate = PlannedSolver(solver, solver.plan(problem, tg.GDP(1.0)))
+    >>> selection_coordinates([candidate], Selected(1.0, 1.0)) - candidate.plan.coordinates
+    2
+    """
+    largest = max(candidate.plan.coordinates for candidate in candidates) + 1
+    return tries_of(event).limit * largest + 1
+
+
+class SelectionGate(Gate):
+    """A gate that can release the best of many secret tries, too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> x = np.arange(2000.0)
+    >>> search = tg.PrivateSearch(
+    ...     tg.LinearRegression(), {"target": ["mean", "robust"]},
+    ...     epsilon=1.0, delta=1e-6, random_state=0,
+    ... )
+    >>> search.fit(x[:, None], x).certificate_.releases[-1].mechanism
+    'selected-gaussian'
+    """
+
+    def best(self, candidates: Sequence[PlannedSolver], score: Score, event: Selected) -> BestTry:
+        """Book the selection, make the tries and return the best of them.
+
+        *Edge cases.* Of tries with the same score the first is returned. ``ReleaseError`` where
+        every try failed.
+        """
+        from tailguard.gate.loops import compile_all_loops  # noqa: PLC0415 (Numba takes a while)
+
+        compile_all_loops()
+        coordinates = selection_coordinates(candidates, event)
+        self._record(
+            Release(
+                name="best of a secret number of tries",
+                kind="Selection",
+                mechanism="selected-gaussian",
+                norm="l2",
+                sensitivity=event.mu,
+                noise_std=1.0,
+                parameters={
+                    "mean_tries": event.mean_tries,
+                    "law": event.law,
+                    "n_candidates": len(candidates),
+                },
+                stage="search",
+            ),
+            coordinates,
+            COORDINATE_DISTANCE.times(coordinates),
+        )
+        best: BestTry | None = None
+        with quietly(), listening(None):  # how far tries have come would tell how many there are
+            for _ in range(draw_number_of_tries(tries_of(event), self._source)):
+                found = self._try(candidates, score, event.mu)
+                if found is not None and (best is None or found.score < best.score):
+                    best = found
+        if best is None:
+            raise ReleaseError(
+                "the search must be repeated: every try failed, it stays charged, and nothing of "
+                "it leaves; with random_state=<int>, a simulation, the cause is shown."
+            )
+        return best
+
+    def _try(self, candidates: Sequence[PlannedSolver], score: Score, mu: float) -> BestTry | None:
+        """Make one try; None if it failed, whose cause a simulation alone shows."""
+        place = draw_place(len(candidates), self._source)
+        plan = candidates[place].plan
+        gate = Gate(self._rows, guarantee=GDP(mu), source=self._source)
+        try:
+            # A solver, or a loss within its plan, may not tell one try of another.
+            solver, plan = deepcopy((candidates[place].solver, plan))
+            event = Composed((plan.event, score.stage.event))
+            gate.reserve(event, coordinates=plan.coordinates + 1)
+            solution = solver.run(plan, gate)
+            value = _scored(gate, score, solution)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            if not self._source.private:
+                raise
+            return None
+        charged = COORDINATE_DISTANCE.times(plan.coordinates + 1)
+        within = gate.certificate().sampler_distance.within(charged)
+        return BestTry(place, solution, value) if within and math.isfinite(value) else None
+
+
+def _scored(gate: Any, score: Score, solution: Solution) -> float:
+    """Ask a try's gate for its score."""
+    query, state = score.question(solution)
+    (value,) = gate.ask(query, state, score.stage)
+    return float(value)

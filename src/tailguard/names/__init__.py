@@ -1,1 +1,0 @@
-"""What the package shows, and from where: plain text, no mathematics."""

@@ -1,5 +1,0 @@
-"""Selection among candidates under one budget: :class:`PrivateSearch`."""
-
-from tailguard.search.private_search import PrivateSearch
-
-__all__ = ["PrivateSearch"]

@@ -1,0 +1,284 @@
+"""How the budget is shared out, from public numbers alone.
+
+``REGIMES`` is the whole choice but for rounds and for the units of columns: each regime says for
+which losses, and at which budgets, it changes what those before it chose, and why. Shares were
+chosen by trial on the training family and former evaluation families of ``benchmarks/accuracy``,
+with its laboratory tasks in view; they are not optimal in any proved sense. What they reach on
+tasks that nobody chose them on is in ``docs/accuracy.md``.
+
+Reference
+---------
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: any shares keep the guarantee.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tailguard.gate.problem import Problem
+from tailguard.queries.view import LARGEST_FEATURE
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.sizes import SIZE_WINDOW
+from tailguard.solvers.newton.schedule import Shares, feature_bound
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Shares for some losses, where ``n * mu`` lies within limits.
+
+    Attributes
+    ----------
+    losses
+        Words that all must be true of the problem, as ``_facts`` tells them.
+    shares
+        What is chosen for them.
+    below, above
+        Limits of ``n * mu``: numbers, times what ``_counts`` has by that name. All must hold.
+    """
+
+    losses: str
+    shares: Mapping[str, Any]
+    below: Mapping[str, float] = field(default_factory=dict)
+    above: Mapping[str, float] = field(default_factory=dict)
+
+    def holds(self, problem: Problem, facts: set[str], mu: float) -> bool:
+        """Whether it is one for the problem at that budget."""
+        budget, counts = problem.n_rows * mu, _counts(problem)
+        return (
+            facts >= {*self.losses.split()}
+            and all(budget < limit * counts[name] for name, limit in self.below.items())
+            and all(budget >= limit * counts[name] for name, limit in self.above.items())
+        )
+
+
+def _counts(problem: Problem) -> dict[str, float]:
+    """Return what limits of a budget may be in proportion to."""
+    height = problem.n_features + 2  # features, constant and target
+    size = problem.size
+    return {"fixed": 1.0, "size": size, "size**1.5": size**1.5, "height**1.5": height**1.5}
+
+
+# Below this n * mu a histogram at .3 % of mu**2, whose own n * mu is about 20 then, shows nothing.
+FEW = 350.0
+# With n * mu below this a fit may be mostly noise, and noise hides what bounds of features do.
+MOSTLY_NOISE = 500.0
+# In this order: what a later one says counts. Names are for readers and tests.
+REGIMES = {
+    # Where clipping bias is corrected: rounds clip low, one of their histograms is left out.
+    "conditional mean": Regime("residual corrected", {
+        "second_moments": 0.06, "slopes": 0.06, "debiasing": 0.12, "diagnostic_phases": (0, 2, 3),
+    }),
+    # Where it is kept, or slopes are bounded anyway.
+    "kept bias": Regime("residual kept", {"debiasing": 0.0}),
+    # Curvature varies, and is released; the constant tells what it is at first.
+    "likelihood": Regime("likelihood", {
+        "constant": 0.01, "second_moments": 0.06, "whitened_row_norms": 0.04, "slopes": 0.0,
+        "curvature": 0.09, "debiasing": 0.0, "diagnostic_phases": (0, 2), "curvature_phases": (2,),
+    }),
+    # Residuals have two histograms, at a larger share each,
+    "few records": Regime("residual", {
+        "row_norms": 0.03, "whitened_row_norms": 0.05, "slopes": 0.16, "diagnostic_phases": (0, 2),
+    }, below={"fixed": FEW}),
+    # and one where there is still less budget, where rounds tell little, or slopes are bounded.
+    "fewer records": Regime("residual", {
+        "slopes": 0.1, "diagnostic_phases": (0,),
+    }, below={"fixed": 140.0}),
+    "few records a coefficient": Regime("residual", {
+        "slopes": 0.1, "diagnostic_phases": (0,),
+    }, below={"size": 12.0, "fixed": FEW}),
+    "few records, bounded slopes": Regime("residual bounded", {
+        "slopes": 0.1, "diagnostic_phases": (0,),
+    }, below={"fixed": FEW}),
+    # More rounds and curvatures where noise carries none of them off.
+    "many records of a likelihood": Regime("likelihood", {
+        "rounds": (4, 4, 8, 16), "diagnostic_phases": (0, 2, 3), "curvature_phases": (2, 3),
+    }, above={"size**1.5": 60.0}),
+    "few records of a likelihood": Regime("likelihood", {
+        "whitened_row_norms": 0.1, "curvature": 0.0, "diagnostic_phases": (0,),
+        "curvature_phases": (),
+    }, below={"fixed": FEW}),
+    # Rounds of a sample have to come near the fit, not to tell it: those that read all records get
+    # nearly all of the budget. These are four or six, and curvatures read all records: with three
+    # rounds, after curvatures of the sample, fits with rare indicators had not settled (simulated,
+    # 4e5 records of 20 columns).
+    "sample": Regime("residual sampled", {"rounds": (4, 4, 8, 6), "early": 3}),
+    "sample of a likelihood": Regime("likelihood sampled", {
+        "rounds": (2, 2, 4, 4), "diagnostic_phases": (0, 1, 3), "curvature_phases": (1, 3),
+        "early": 3,
+    }),
+    # Slopes of counts are not bounded: they are clipped, and what that takes is corrected.
+    "log link": Regime("log", {"slopes": 0.04, "debiasing": 0.06}),
+    # Noise covers the second moments of all columns but in directions that stand out: nothing but
+    # whitening asks for them, and nothing is debiased. A likelihood's curvature is noisier, being
+    # weighted (training family: T41, T19, T23, T47).
+    "whitening only": Regime("residual", {
+        "debiasing": 0.0, "variance": 0.0,
+    }, below={"height**1.5": 4.2}),
+    "whitening only of a likelihood": Regime("likelihood", {
+        "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),
+    }, below={"height**1.5": 16.0}),
+    # What clipping takes from skewed counts biases the constant most, which is one number.
+    "constant of counts": Regime("log", {"debiasing": 0.06},
+                                 above={"fixed": FEW}, below={"height**1.5": 16.0}),
+    # The fit is compared with its constant, and no intervals are given.
+    "choice of fit": Regime("", {"fit_choice": 0.05, "variance": 0.0},
+                            below={"fixed": MOSTLY_NOISE}),
+    # Else bounds of features are chosen anew, if there are any.
+    "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03},
+                               above={"fixed": MOSTLY_NOISE}),
+    # Intervals of the mean need the correction by contributions, which needs a budget by which
+    # curvature stands out: the noise of its second moments is then about as large as they are.
+    "squares": Regime("squares", {"variance": 0.0}),
+    "correction": Regime("squares", {
+        "correction": 0.55, "debiasing": 0.04,
+    }, above={"fixed": 2000.0, "size**1.5": 9.0}),
+}  # fmt: skip
+# The unit of n * mu and the most rounds, of residuals and of a likelihood; eighths of the phases. A
+# phase has its eighths times min((n * mu / (unit * size))**2, most / 8) rounds, and its eighths at
+# least. Many rounds of little budget come nearer to the fit than few of much, most so where noise
+# hides directions and steps are short, and their average is as little noisy, as long as noise
+# carries none of them far off.
+ROUNDS, ROUNDS_OF_LIKELIHOOD, EIGHTHS = (2.5, 64), (7.0, 24), (1, 1, 2, 4)
+# From twice this many records on what only steers reads a random tenth of them, or so many, if that
+# is enough: the sample's n * mu must be above the limits, and large enough for histograms.
+SMALLEST_SAMPLE = 100_000
+SAMPLE_SUFFICES = {"size**1.5": 40.0, "fixed": 3000.0}
+SAMPLE_FOR_EVENTS = 0.3  # share of what is planned with that it may hold where events are rare
+# With n * mu**2 below this many times size noise outweighs what even logistic slopes lose. From 40
+# on that depends on the task: F15, F01 and F09 gain, T2 and T4 (another link, long tails) lose.
+BALANCED_BELOW = 80.0
+# The first constant of a likelihood should be seen so clearly, as share of mu times n.
+CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
+# Of few columns the noise of rounds is the least of all errors where residuals are skewed: their
+# correction gets this share over the number of columns, but no more than the next number, and
+# leaves as much to the rounds.
+DEBIASING_FACTOR, LARGEST_DEBIASING = 4.0, 0.3
+# A typical column should stand out by this many times what is taken for records.
+SIZE_MARGIN = 1.3
+# Of each histogram of columns: so many times the share that this asks for, and the most it may get.
+DETECTING = {
+    "target": (5.0, 0.16),  # without it all is lost
+    # Of many columns not all are worth being seen.
+    "size": (1.0, 0.12), "size_retry": (1.0, 0.2), "shared_size": (1.0, 0.05),
+    # Pairs are half as many as records; where they would cost more than the most they are left to
+    # the few columns whose centres stay coarse.
+    "pair_differences": (8.0, 0.12),
+    # Locations are sought in fewer windows than sizes; likelihoods have the more left for them.
+    "location": (0.6, 0.12), "location of likelihoods": (1.5, 0.12),
+}  # fmt: skip
+# A second release of sizes is worth this at least; what it and locations must leave to the rounds.
+LEAST_RETRY, LEAST_ROUNDS = 0.015, 0.2
+ROUNDING = 1e-9  # less is what rounding leaves of shares, which Pythons add up in their own ways
+
+
+def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
+    """Choose shares by what the loss does with targets and by how far the budget reaches."""
+    budget, sample = problem.n_rows * mu, _sample_for(problem, mu)
+    few = budget < MOSTLY_NOISE
+    shares = Shares(
+        rounds=_rounds(problem, budget), sample=sample, bound=feature_bound(problem, few=few)
+    )
+    facts = _facts(problem, robust=robust, sampled=sample > 0)
+    facts |= {"within-bounds"} if shares.bound < LARGEST_FEATURE else set()
+    for regime in REGIMES.values():
+        if regime.holds(problem, facts, mu):
+            shares = replace(shares, **regime.shares)
+    if "outcomes" in facts:
+        shares = replace(shares, balanced=problem.n_rows * mu**2 < BALANCED_BELOW * problem.size)
+    if "likelihood" in facts:
+        constant = max((CONSTANT_SIGNIFICANCE / budget) ** 2, shares.constant)
+        shares = replace(shares, constant=min(constant, LARGEST_CONSTANT))
+    # Units get what they would without a correction, which takes its part from the rounds.
+    shares, taken = replace(shares, correction=0.0), shares.correction
+    shares = replace(_with_units(shares, problem, mu), correction=taken)
+    return _with_correction(shares, problem, budget)
+
+
+def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
+    """Tell in the words of regimes what is true of the loss and of the plan."""
+    link = problem.link
+    bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
+    squares = fits_squares(problem, robust=robust)
+    told = {
+        "residual": link.residual,
+        "bounded": bounded,
+        "squares": squares,
+        "corrected": not robust and not bounded,
+        "kept": robust or bounded,
+        "likelihood": link.curved,
+        "log": link.log,
+        "outcomes": not link.scaled,
+        "sampled": sampled,
+    }
+    return {word for word, true in told.items() if true}
+
+
+def fits_squares(problem: Problem, *, robust: bool) -> bool:
+    """Whether squared residuals are fitted, for the conditional mean."""
+    loss = problem.scored
+    if robust or loss is None or not loss.link.residual:
+        return False
+    return math.isinf(loss.slope_bound()) and math.isfinite(loss.curvature_bound())
+
+
+def _rounds(problem: Problem, budget: float) -> tuple[int, ...]:
+    """Return the rounds of each phase."""
+    unit, most = ROUNDS if problem.link.residual else ROUNDS_OF_LIKELIHOOD
+    times = int(min(max((budget / (unit * problem.size)) ** 2, 1.0), most / sum(EIGHTHS)))
+    return tuple(times * eighths for eighths in EIGHTHS)
+
+
+def _sample_for(problem: Problem, mu: float) -> int:
+    """Return how many records the sample has, or 0 where all records are read throughout."""
+    sample = max(problem.n_rows // 10, SMALLEST_SAMPLE)
+    large = problem.n_rows >= 2 * SMALLEST_SAMPLE
+    return sample if large and sample_suffices(problem, sample, mu) else 0
+
+
+def sample_suffices(problem: Problem, n_rows: float, mu: float) -> bool:
+    """Whether so many records, with that budget for them alone, would do for whatever steers."""
+    counts = _counts(problem)
+    return all(n_rows * mu > limit * counts[name] for name, limit in SAMPLE_SUFFICES.items())
+
+
+def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
+    """Let the debiasing of few columns have more, where it is planned in full."""
+    planned = REGIMES["conditional mean"].shares["debiasing"]
+    if shares.debiasing < planned or budget < FEW or shares.correction > 0.0:
+        return shares
+    wanted = min(DEBIASING_FACTOR / problem.size, LARGEST_DEBIASING)
+    room = shares.debiasing + shares.rest(problem) - LARGEST_DEBIASING
+    return replace(shares, debiasing=max(min(wanted, room), shares.debiasing))
+
+
+def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
+    """Give the histograms of columns what they need to be seen, and leave enough to the rounds."""
+    residual = problem.link.residual
+    alone, all_columns = (_share_to_detect(n, problem, mu) for n in (1, problem.n_features))
+
+    def asked(name: str, least: float, share: float = all_columns) -> float:
+        times, most = DETECTING[name]
+        return min(max(times * share, least), most)
+
+    pairs = DETECTING["pair_differences"][0] * all_columns
+    if pairs < DETECTING["pair_differences"][1]:
+        shares = replace(shares, pair_differences=max(pairs, shares.pair_differences))
+    shares = replace(
+        shares,
+        size=asked("size", shares.size),
+        target=asked("target", shares.target, alone) if residual else shares.target,
+        shared_size=asked("shared_size", shares.shared_size, alone),
+    )
+    room = shares.rest(problem) - LEAST_ROUNDS
+    room = room if room > ROUNDING else 0.0
+    size_retry = max(min(asked("size_retry", LEAST_RETRY), room / 2.0), 0.0)
+    location = asked("location" if residual else "location of likelihoods", shares.location)
+    most = shares.location + max(room - size_retry, 0.0)
+    return replace(shares, size_retry=size_retry, location=min(location, most))
+
+
+def _share_to_detect(columns: int, problem: Problem, mu: float) -> float:
+    """Share of ``mu**2`` at which the sizes of so many typical columns stand out."""
+    seen = SIZE_MARGIN * detection_threshold(columns) * math.sqrt(2.0 * columns)
+    return (seen / (SIZE_WINDOW * problem.n_rows * mu)) ** 2

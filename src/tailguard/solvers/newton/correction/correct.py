@@ -1,0 +1,58 @@
+"""The last correction of squared losses: to where contributions cut far out average zero.
+
+Reference
+---------
+Lindley and Smith 1972 (Bayes estimates between two that are normal about the same).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.solvers.newton.correction.errors import Lean, estimated
+from tailguard.solvers.newton.correction.released import release_curvature, release_metric
+from tailguard.solvers.newton.correction.rounds import SETTLED, Rounds, run_rounds
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.state import Fit
+from tailguard.solvers.session import usable
+
+# Second moment of rows beyond their cut, a coordinate, up to which the correction moves the fit.
+MOST_LOST = 0.8
+
+
+def correct(session: FitSession, fit: Fit) -> Fit:
+    """Correct a fit, if that was planned, and attach what it is known to within."""
+    if not session.plans("contribution rounds") or not fit.iterates:
+        return fit
+    curvature = release_curvature(session, fit)
+    metric = release_metric(session, fit, curvature)
+    rounds = run_rounds(session, fit, curvature, metric)
+    lean = Lean.of(rounds)
+    estimate = estimated(session, fit, rounds, lean)
+    weights, noise = _believed(fit, rounds, lean)
+    return replace(fit, weights=weights, noise=noise, estimate=estimate)
+
+
+def _believed(fit: Fit, rounds: Rounds, lean: Lean) -> tuple[FloatArray, FloatArray]:
+    """Return weights between those of the fit and the corrected ones, and their noise.
+
+    By the rule of Bayes: how far the fit is off beside its noise is told by how far the two are
+    apart. Where the rounds did not settle, the fit stays.
+    """
+    geometry, curvature = fit.geometry, rounds.curvature
+    if rounds.late > SETTLED or curvature.lost() > MOST_LOST:
+        return fit.weights, fit.noise
+    root = np.linalg.cholesky(curvature.matrix)
+    own, through = root.T @ fit.noise, root.T @ rounds.gain
+    typical = float(lean.along(np.eye(len(root))).mean()) * lean.beyond**2
+    others = (rounds.noise**2 + typical) * through @ through.T
+    others += rounds.undone * root.T @ rounds.inverse @ root
+    moved = root.T @ (rounds.mean - rounds.start)
+    before = own @ own.T
+    wrong = max(0.0, float(moved @ moved) - float(np.trace(before + others))) / len(moved)
+    prior = before + wrong * np.eye(len(moved))
+    part = np.linalg.solve(prior + others, prior).T
+    whitened = rounds.start + np.linalg.solve(root.T, part @ moved)
+    kept = np.hstack([(np.eye(len(part)) - part) @ own, rounds.noise * part @ through])
+    return usable(geometry.matrix @ whitened), np.asarray(np.linalg.solve(root.T, kept))

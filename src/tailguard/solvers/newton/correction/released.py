@@ -1,0 +1,312 @@
+"""What is released of rows and contributions before the last correction of squared losses.
+
+A record's contribution to the gradient is its residual times its row, ``psi``. Rounds cut both at
+levels that are best for predictions, and so follow the bulk of the records. For the correction
+contributions are cut in length after ``T = V^(-1/2)``, with ``V`` their own released covariance.
+The noise is then as large, relative to the sampling error, in every direction, so that one high
+level serves all of them, and a histogram of lengths tells what it still takes away.
+
+Curvature and covariance are each released twice: coarsely, and again in the metric of the first
+release, in which fewer rows are far longer than others, so that the cut can be closer.
+
+Reference
+---------
+Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 4.2 (self-standardised influence); Wang 2018
+(noised second moments).
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tailguard.array_types import BoolArray, FloatArray
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.view import View
+from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.solvers.newton.clipping import HIDDEN_BINS, HIDDEN_DECAY
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
+from tailguard.solvers.newton.state import Fit
+from tailguard.solvers.newton.whitening import cleaned, noise_level
+
+# Noise edges, as shares of the mean second moment of a coordinate, up to which cuts are raised: of
+# rows and of contributions.
+ROWS_NOISE, CONTRIBUTIONS_NOISE = 0.5, 0.4
+# Eigenvalues of the curvature are raised to this share of the noise's edge, and to a tenth of the
+# mean; those of the covariance to half the edge, and to a twentieth of their mean.
+CURVATURE_FLOOR, LEAST_CURVATURE = 0.35, 0.1
+COVARIANCE_FLOOR, LEAST_COVARIANCE = 0.5, 0.05
+# Along which directions a coefficient is vague: with a curvature below so many noise edges, but no
+# more than the last number.
+VAGUE, MOST_VAGUE = 1.5, 0.7
+HIDDEN_SHARE = 0.4  # of what noise may hide beyond the farthest bin seen that counts as there
+# Share of what the level takes away that is expected to lie along a typical direction, over the
+# root of their number.
+TYPICAL_BIAS = 0.35
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Released second moments of rows or contributions, cut at a length.
+
+    Attributes
+    ----------
+    matrix, noise_std
+        What was released, and the noise of its diagonal.
+    level
+        The length of the cut.
+    lengths
+        The distribution of lengths by which that was chosen.
+    """
+
+    matrix: FloatArray
+    noise_std: float
+    level: float
+    lengths: NoisyDistribution
+
+    @property
+    def edge(self) -> float:
+        """The largest eigenvalue of the noise."""
+        return noise_level(self.noise_std, len(self.matrix))
+
+    @cached_property
+    def spectrum(self) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues without what noise did to them, and eigenvectors."""
+        values, vectors = np.linalg.eigh(self.matrix)
+        return cleaned(values, self.edge)[0], vectors
+
+    def raised(self, floor: float, power: float) -> FloatArray:
+        """Return a power of the matrix, its eigenvalues raised to the floor."""
+        values, vectors = self.spectrum
+        return np.asarray((vectors * np.maximum(values, floor) ** power) @ vectors.T)
+
+
+def _release_lengths(
+    session: FitSession, view: View, state: FloatArray, name: str
+) -> NoisyDistribution:
+    """Release a histogram of the lengths of rows, or of contributions."""
+    query = WhitenedHistogram(view, "length", CORRECTION_LENGTHS)
+    counts, noise_std = session.histograms(query, state, session.stage(name))
+    return NoisyDistribution.of(counts, CORRECTION_LENGTHS, noise_std)
+
+
+def _release_moments(
+    session: FitSession, view: View, state: FloatArray, name: str,
+    lengths: NoisyDistribution, most_noise: float,
+) -> Moments:  # fmt: skip
+    """Release second moments, cut at the largest length whose noise is small beside them.
+
+    At the median length, if that is more.
+    """
+    stage, problem = session.stage(name), session.problem
+    sizes = problem.n_rows, problem.n_features, stage.mu
+    level = lengths.quantile(0.5)
+    for candidate in map(float, lengths.edges[1:]):
+        noise = SecondMoments(view, candidate, candidate).noise_std(*sizes)
+        typical = lengths.mean(np.minimum(lengths.points, candidate) ** 2) / view.width
+        if candidate > level and noise_level(noise, view.width) <= most_noise * typical:
+            level = candidate
+    query = SecondMoments(view, level, level)
+    return Moments(session.ask(query, state, stage), query.noise_std(*sizes), level, lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """Second moments of whitened rows, as two releases told them.
+
+    Attributes
+    ----------
+    first
+        The inverse root of the first release: the second is of rows through it.
+    second
+        The second release.
+    """
+
+    first: FloatArray
+    second: Moments
+
+    @property
+    def floor(self) -> float:
+        """To which eigenvalues of the second release are raised."""
+        return curvature_floor(self.second.edge)
+
+    @property
+    def matrix(self) -> FloatArray:
+        """Second moments of whitened rows."""
+        back = np.linalg.inv(self.first)
+        return np.asarray(back @ self.second.raised(self.floor, 1.0) @ back)
+
+    @property
+    def inverse(self) -> FloatArray:
+        """The inverse of the same."""
+        return np.asarray(self.first @ self.second.raised(self.floor, -1.0) @ self.first)
+
+    @property
+    def resolved(self) -> BoolArray:
+        """Which eigenvectors of the second release stand out."""
+        return np.asarray(self.second.spectrum[0] >= self.floor)
+
+    @property
+    def resolved_directions(self) -> FloatArray:
+        """A basis, as columns, of whitened weights along which the curvature stands out."""
+        return np.asarray((self.first @ self.second.spectrum[1])[:, self.resolved])
+
+    def lost(self) -> float:
+        """Second moment of rows beyond the cut, a coordinate."""
+        lengths, level = self.second.lengths, self.second.level
+        beyond = np.maximum(lengths.points**2 - level**2, 0.0)
+        return lengths.mean(beyond) / len(self.first)
+
+    def shares(self, matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Share of each weight's variance along raised directions, and along vague ones.
+
+        ``matrix`` maps whitened weights to the weights in question.
+        """
+        values, vectors = self.second.spectrum
+        parts = (matrix @ self.first @ vectors) ** 2 / np.maximum(values, self.floor)
+        total = np.maximum(parts.sum(axis=1), 1e-300)
+        vague = values < min(VAGUE * self.second.edge, MOST_VAGUE)
+        return parts[:, ~self.resolved].sum(axis=1) / total, parts[:, vague].sum(axis=1) / total
+
+    @property
+    def inflation(self) -> float:
+        """How many times a standard error is what an exact curvature would make it.
+
+        Reference
+        ---------
+        As ``Whitening.variance_inflation``.
+        """
+        root = math.sqrt(1.0 - min(self.second.edge**2, 0.6))
+        return math.sqrt(2.0 / (root * (1.0 + root)))
+
+
+def curvature_floor(edge: float) -> float:
+    """Return to which eigenvalues of rows of about unit second moments are raised."""
+    return max(CURVATURE_FLOOR * min(edge, 1.0), LEAST_CURVATURE)
+
+
+def release_curvature(session: FitSession, fit: Fit) -> Curvature:
+    """Release second moments of whitened rows, and again in the metric of the first release."""
+    view, state = fit.geometry.view, fit.weights
+    lengths = fit.clipping.rows.distribution
+    coarse = _release_moments(session, view, state, "curvature of rows", lengths, ROWS_NOISE)
+    first = coarse.raised(curvature_floor(coarse.edge), -0.5)
+    again = view.through(view.whitening @ first)
+    lengths = _release_lengths(session, again, state, "row lengths again")
+    name = "curvature of rows again"
+    return Curvature(first, _release_moments(session, again, state, name, lengths, ROWS_NOISE))
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """How long contributions are in a metric: by their own histogram, and by that of residuals.
+
+    Attributes
+    ----------
+    lengths
+        The distribution of lengths.
+    residuals
+        Sizes of residuals times the length of a typical row, and their probabilities: the farthest
+        contributions may be too few for a bin of their own histogram.
+    """
+
+    lengths: NoisyDistribution
+    residuals: FloatArray
+    mass: FloatArray
+
+    def seen_beyond(self, level: float, power: float = 1.0) -> float:
+        """Mean of what a power of the length exceeds that of the level by."""
+        beyond = np.maximum(self.lengths.points**power - level**power, 0.0)
+        others = np.maximum(self.residuals**power - level**power, 0.0)
+        return max(self.lengths.mean(beyond), float(self.mass @ others))
+
+    def beyond(self, level: float, power: float = 1.0) -> float:
+        """Return the same with what noise may hide beyond the farthest bin seen."""
+        bins = np.arange(1, HIDDEN_BINS + 1)
+        far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
+        hidden = self.lengths.hidden * HIDDEN_DECAY**bins
+        excess = np.maximum(far**power - level**power, 0.0)
+        return self.seen_beyond(level, power) + HIDDEN_SHARE * float(hidden @ excess)
+
+    def levels(self) -> FloatArray:
+        """Candidates for a level: ends of bins up to the farthest residual."""
+        edges = self.lengths.edges[1:]
+        octaves = math.log2(max(float(self.residuals.max()) / edges[-1], 1.0))
+        per_octave = CORRECTION_LENGTHS.per_unit
+        more = np.arange(1, 1 + math.ceil(per_octave * octaves)) / per_octave
+        return np.append(edges, edges[-1] * 2.0**more)
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """The metric in which contributions are cut, and what was released to find it.
+
+    Attributes
+    ----------
+    first, last
+        Symmetric matrices ``T1`` and ``T2``: contributions are read through ``T = T1 T2``.
+    moments
+        Second moments of contributions through ``T1``.
+    tail
+        Their lengths there.
+    """
+
+    first: FloatArray
+    last: FloatArray
+    moments: Moments
+    tail: Tail
+
+    @property
+    def matrix(self) -> FloatArray:
+        """Through what contributions are read."""
+        return np.asarray(self.first @ self.last)
+
+    @property
+    def scale(self) -> float:
+        """About how many times as long contributions are through ``T`` as through ``T1``."""
+        return math.sqrt(max(float((self.last**2).sum()) / len(self.last), 1e-12))
+
+    def covariance(self) -> FloatArray:
+        """Covariance of contributions through ``T``, with its tail and a margin for the noise."""
+        width, told = len(self.last), self.moments
+        tail = self.tail.beyond(told.level, 2.0) / width
+        covariance = self.last.T @ (told.matrix + tail * np.eye(width)) @ self.last
+        return np.asarray(covariance + told.noise_std * self.scale**2 * np.eye(width))
+
+
+def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
+    """Release second moments of contributions, and again in the metric of the first release."""
+    view, state = fit.geometry.view.contributions(), fit.weights
+    lengths = _release_lengths(session, view, state, "contribution lengths")
+    name, most = "contribution moments", CONTRIBUTIONS_NOISE
+    first = _root_inverse(_release_moments(session, view, state, name, lengths, most))
+    again = view.through(view.whitening @ first)
+    lengths = _release_lengths(session, again, state, "contribution lengths again")
+    moments = _release_moments(session, again, state, f"{name} again", lengths, most)
+    residuals = fit.clipping.slopes.distribution
+    typical = math.sqrt(float(np.trace(first.T @ curvature.matrix @ first)))
+    tail = Tail(lengths, np.abs(residuals.points) * typical, residuals.mass)
+    return Metric(first, _root_inverse(moments), moments, tail)
+
+
+def _root_inverse(moments: Moments) -> FloatArray:
+    """Return the inverse root of a covariance."""
+    mean = max(float(moments.spectrum[0].mean()), 1e-12)
+    floor = max(COVARIANCE_FLOOR * moments.edge, LEAST_COVARIANCE * mean)
+    return moments.raised(floor, -0.5)
+
+
+def choose_level(session: FitSession, metric: Metric, mu: float) -> float:
+    """Return the level of least estimated error along a typical direction, through ``T``.
+
+    That is noise, and a share of what the level takes away.
+    """
+    n_rows, width, tail = session.problem.n_rows, len(metric.last), metric.tail
+    candidates = tail.levels()
+    share = TYPICAL_BIAS / math.sqrt(width)
+    lost = share * np.array([tail.beyond(level) for level in candidates])
+    errors = (2.0 * candidates / (n_rows * mu)) ** 2 + lost**2
+    return float(candidates[int(np.argmin(errors))]) * metric.scale

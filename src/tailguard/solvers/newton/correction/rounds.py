@@ -1,0 +1,142 @@
+"""Rounds of the correction: half Newton steps on the mean of cut contributions.
+
+Reference
+---------
+Polyak and Juditsky 1992 (half steps whose average is as good as the best of them).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.solvers.newton.correction.released import Curvature, Metric, choose_level
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.schedule import CORRECTION_PARTS
+from tailguard.solvers.newton.state import Fit
+from tailguard.solvers.newton.whitening import StepShortening
+from tailguard.solvers.session import usable
+
+STEP = 0.5  # part of a Newton step; the average of half steps is as good as full ones
+# Share of the squared way to the average by which a Newton step may miss it, beside what the noise
+# of the curvature does.
+MISS = 0.1
+# Squared lengths of the last gradients, over those of their noise, up to which the rounds have
+# settled; second moment of rows beyond their cut, a coordinate, up to which there are intervals.
+SETTLED, MOST_LOST = 4.0, 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """What the rounds of the correction told.
+
+    Attributes
+    ----------
+    curvature, metric, level
+        How contributions are read and cut.
+    inverse
+        The inverse curvature as the rounds shortened it.
+    start, mean
+        Whitened weights before them, and their average.
+    increments, increment_noise
+        Mean parts of contributions by level, and their noise.
+    noise, left
+        The noise of the averaged gradient through ``T``, and how far off the average the rounds
+        started, in the metric of the curvature.
+    noise_along
+        The noise of the average along a typical direction, in the metric of the curvature.
+    late
+        Squared lengths of the last gradients over that of their noise.
+    """
+
+    curvature: Curvature
+    metric: Metric
+    level: float
+    inverse: FloatArray
+    start: FloatArray
+    mean: FloatArray
+    increments: FloatArray
+    increment_noise: FloatArray
+    noise: float
+    left: float
+    noise_along: float
+    late: float
+
+    @property
+    def gain(self) -> FloatArray:
+        """What moves whitened weights by a gradient through ``T``."""
+        return np.asarray(self.inverse @ np.linalg.inv(self.metric.matrix).T)
+
+    @property
+    def undone(self) -> float:
+        """Squared way that is left, as far as the noise of the curvature leaves it undone."""
+        share = self.curvature.second.noise_std**2 / 2.0 + 0.02 * MISS
+        remains = 0.25 * max(0.0, self.late - 2.0) * self.noise_along**2
+        return self.left**2 * share + remains
+
+    @property
+    def settled(self) -> bool:
+        """Whether the rounds arrived, and rows were not cut too short."""
+        return self.late <= SETTLED and self.curvature.lost() <= MOST_LOST
+
+
+def run_rounds(session: FitSession, fit: Fit, curvature: Curvature, metric: Metric) -> Rounds:
+    """Go half steps on cut contributions; average those that came after the early ones."""
+    geometry, n_rows = fit.geometry, session.problem.n_rows
+    early, late = session.stage("early contribution rounds"), session.stage("contribution rounds")
+    level = choose_level(session, metric, math.hypot(early.total_mu, late.total_mu))
+    levels = tuple(part * level for part in CORRECTION_PARTS)
+    view = geometry.view.through(geometry.matrix @ metric.matrix)
+    query = ContributionLevels(view, levels)
+    back = np.linalg.inv(metric.matrix)
+    root = np.linalg.cholesky(curvature.inverse)  # in its coordinates the curvature is one
+    inverse_root = np.linalg.inv(root)
+    gain = root.T @ back.T
+    basis = np.linalg.qr(inverse_root @ curvature.resolved_directions)[0]
+    known = basis @ basis.T
+    typical, worst = math.sqrt(float((gain**2).sum()) / len(gain)), float(np.linalg.norm(gain, 2))
+    at = start = fit.whitened
+    shortening = StepShortening.none(len(at))
+    starts, arrivals, increments, sizes = [], [], [], []
+    for stage in [early] * early.times + [late] * late.times:
+        state = usable(geometry.matrix @ at)
+        increment = session.ask(query, state, stage)
+        stds = query.noise_std(n_rows, session.problem.n_features, stage.mu)
+        noise = float(np.linalg.norm(stds))
+        gradient = known @ (gain @ increment.sum(axis=0))
+        shortening = shortening.after(inverse_root @ at, gradient, noise * worst)
+        starts.append(at)
+        increments.append(increment)
+        sizes.append(float(gradient @ gradient) / (len(at) * (noise * typical) ** 2))
+        arrivals.append(at - root @ (shortening.matrix @ gradient))
+        at = at + STEP * (arrivals[-1] - at)
+    count, size = late.times, noise * typical
+    miss = curvature.second.noise_std**2 * len(at) / 2.0 + MISS
+    shares, mean, left = _average(
+        inverse_root, starts[-count:], arrivals[-count:], len(at) * size**2, miss
+    )
+    spread = float(np.linalg.norm(shares))
+    inverse = root @ shortening.matrix @ root.T
+    return Rounds(
+        curvature, metric, level, (inverse + inverse.T) / 2.0, start, mean,
+        np.mean(increments[-count:], axis=0), stds / math.sqrt(count),
+        noise * spread, left, size * spread, float(np.mean(sizes[-3:])),
+    )  # fmt: skip
+
+
+def _average(
+    inverse_root: FloatArray, starts: list[FloatArray], arrivals: list[FloatArray],
+    noise: float, miss: float,
+) -> tuple[FloatArray, FloatArray, float]:  # fmt: skip
+    """Average arrivals by the inverse of their errors; return shares, mean and way left."""
+    ends = np.array(arrivals)
+    mean = ends.mean(axis=0)
+    for _ in range(3):
+        ways = (((np.array(starts) - mean) @ inverse_root.T) ** 2).sum(axis=1)
+        shares = 1.0 / (noise + miss * ways)
+        shares /= shares.sum()
+        mean = shares @ ends
+    ways = (((np.array(starts) - mean) @ inverse_root.T) ** 2).sum(axis=1)
+    return shares, mean, math.sqrt(float(shares**2 @ ways))

@@ -1,0 +1,87 @@
+"""The budget of a fit while it is spent: which stage there is, and what it may spend by now.
+
+Reference
+---------
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: shares may move between releases on
+released evidence as long as the sum of squares stays within what was reserved.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import cast
+
+from tailguard.gate import Gate
+from tailguard.gate.plan import Plan
+from tailguard.gate.stage import Stage
+from tailguard.losses.balanced_logistic import ExpectedBalancedSlope
+from tailguard.losses.base import Loss
+from tailguard.scaling.units import UNITS
+from tailguard.solvers.newton.schedule import AFTER_ROUNDS, Shares
+from tailguard.solvers.session import BudgetSession
+
+
+class FitSession(BudgetSession):
+    """A budget session that knows the problem, its loss, and the shares of the plan.
+
+    Once units are released, ``share_out`` gives what they left to rounds and corrections, each of
+    which may then spend ``mu_factor`` times what was planned.
+    """
+
+    def __init__(self, plan: Plan, gate: Gate, shares: Shares) -> None:
+        super().__init__(plan, gate)
+        self.problem = plan.problem
+        self.loss = cast(Loss, plan.problem.loss)  # no other has a plan
+        self.shares = shares
+        self.mu_factor = 1.0
+
+    def rising(self, loss: Loss) -> Loss:
+        """Return the loss whose slopes rise as those of ``loss`` are expected to on average."""
+        return ExpectedBalancedSlope() if self.shares.balanced else loss
+
+    def stage(self, name: str) -> Stage:
+        """Return the stage of that name, at the mu that a release of it may spend by now."""
+        return self.allowed(self.plan.stage(name))
+
+    def slopes_stage(self, phase: int) -> Stage:
+        """Return the stage of residuals that is for the phase: an early one, or not."""
+        early = phase < self.shares.early and self.plans("early slopes")
+        return self.stage("early slopes" if early else "slopes")
+
+    def allowed(self, planned: Stage) -> Stage:
+        """Return a planned stage at the mu that a release of it may spend by now."""
+        return replace(planned, mu=self._times(planned) * planned.mu)
+
+    def rounds(self, phases: Iterable[int]) -> list[Stage]:
+        """Return the planned rounds of some phases."""
+        wanted = set(phases)
+        return [stage for stage in self.plan.stages if stage.phase in wanted]
+
+    def rounds_mu(self, phase: int) -> float:
+        """Return the mu of all rounds that read what those of the phase do."""
+        early, count = self.shares.early, len(self.shares.rounds)
+        return self._total_mu(self.rounds(range(early) if phase < early else range(early, count)))
+
+    def left_to_rounds(self) -> float:
+        """Return the mu that the stages after the rounds leave."""
+        later = [stage for stage in self.plan.stages if stage.name in AFTER_ROUNDS]
+        return self.left(self._total_mu(later))
+
+    def share_out(self) -> None:
+        """Let rounds and corrections have what was planned for units and not spent."""
+        later = (stage.total_mu**2 for stage in self.plan.stages if stage.name not in UNITS)
+        unspent_mu = self.left(reserve=math.sqrt(sum(later)))
+        rounds = self.rounds(range(len(self.shares.rounds)))
+        corrections = (s for s in self.plan.stages if s.takes_rest and s.phase is None)
+        # A hair below, since sums of squares are rounded.
+        more = unspent_mu**2 * (1.0 - 1e-9) / self._total_mu([*rounds, *corrections]) ** 2
+        self.mu_factor = math.sqrt(1.0 + more)
+
+    def _total_mu(self, stages: Iterable[Stage]) -> float:
+        """Return the mu that all releases of some planned stages may spend by now."""
+        mus = (self._times(stage) * stage.total_mu for stage in stages)
+        return math.sqrt(sum(mu**2 for mu in mus))
+
+    def _times(self, stage: Stage) -> float:
+        """Return how many times its planned mu a stage may spend."""
+        return self.mu_factor if stage.takes_rest else 1.0

@@ -1,0 +1,169 @@
+"""Rounds: a round releases the clipped gradient and goes a part of the Newton step; rounds average.
+
+Reference
+---------
+Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-estimators); Polyak and
+Juditsky 1992 (damped steps whose average is as good as the best single one); James and Stein 1961
+(shrinkage).
+"""
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.losses.base import Loss
+from tailguard.queries.level_gradients import LevelGradients
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.state import Fit, Geometry, NewtonIterate
+from tailguard.solvers.newton.whitening import shrunk
+from tailguard.solvers.session import usable
+
+LONGEST_STEP = 4.0  # no step changes scores by more standard deviations than this
+# A step goes this part of Newton's, or its square over the squared length of the step's noise where
+# that is less. The average of many rounds carries far less noise than a round.
+LARGEST_PART = 0.5
+STABLE_PART = 1.5  # a margin below 2, from which part on a step swings ever further
+CURVATURE_RANGE = (0.2, 4.0)  # within which curvature along the fit is believed; by trial
+# Share of the squared way to the fit by which a Newton step may miss it; share of the rounds that
+# come before the average, being too far off still. Both by trial.
+STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
+# Standard deviation of the scores of a likelihood before any is seen; also the longest fitted score
+# of a loss of residuals, in target scales: a longer one is noise.
+SCORE_STD = 3.0
+
+
+def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
+    """Carry out one round of the phase, with its part of what is left to so many; 0: as planned.
+
+    It goes a part of the Newton step, the less the noisier. Where that is less than what an average
+    of all rounds would go, the fit stands at the average.
+    """
+    (planned,) = session.rounds([fit.phase])
+    stage = session.allowed(planned)
+    if rounds_left:
+        stage = replace(stage, mu=max(stage.mu, session.left_to_rounds() / math.sqrt(rounds_left)))
+    geometry, clipping = fit.geometry, fit.clipping
+    query = LevelGradients(geometry.view, clipping.row_limit, (clipping.slope_limit,))
+    gradient = session.ask(query, fit.weights, stage)[0]
+    n_rows, curvature = session.n_rows(stage), max(clipping.curvature, 1e-300)
+    noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
+    noise_std = float(noise[0]) / curvature
+    gradient = gradient / curvature
+    shortening = fit.shortening.after(fit.whitened, gradient, noise_std)
+    newton = -shortening.matrix @ gradient
+    if session.problem.link.curved:  # Newton's map is only local there
+        if not geometry.curvature_released:
+            newton = _scaled_along_fit(session.rising(geometry.loss), fit, newton)
+        newton = _bounded(newton, fit)
+    displacement = geometry.matrix @ newton
+    arrival = usable(fit.weights + displacement)
+    iterates = (*fit.iterates, NewtonIterate(fit.weights, arrival, noise_std, n_rows))
+    fit = replace(fit, iterates=iterates, shortening=shortening)
+    part = min(LARGEST_PART, LARGEST_PART**2 / (geometry.width * noise_std**2), _stable_part(fit))
+    precision = np.array([iterate.noise_std for iterate in iterates]) ** -2.0
+    if part > precision[-1] / precision.sum():
+        return replace(fit, weights=fit.weights + part * displacement)
+    return averaged(fit)
+
+
+def _bounded(newton: FloatArray, fit: Fit) -> FloatArray:
+    """Bound a step where curvature varies."""
+    released = fit.geometry.curvature_released
+    longest = LONGEST_STEP * math.sqrt(fit.clipping.rows.weight if released else 1.0)
+    return newton * min(1.0, longest / max(float(np.linalg.norm(newton)), 1e-300))
+
+
+def _stable_part(fit: Fit) -> float:
+    """Return the largest part of a step that converges even where slopes rise the most.
+
+    A step twice as long as where the slope is zero swings back as far as it came. Slopes of squared
+    residuals rise by one, at most three times the believed curvature.
+    """
+    loss, slopes, limit = fit.geometry.loss, fit.clipping.slopes, fit.clipping.slope_limit
+    if loss.link.curved or np.isfinite(loss.curvature_bound()):
+        return LARGEST_PART
+    return STABLE_PART * slopes.curvature(limit) / max(slopes.steepest(limit), 1e-300)
+
+
+def _scaled_along_fit(rising: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
+    """Lengthen or shorten the part of a step along the fit, where a likelihood's curvature differs.
+
+    In whitened rows the curvature is the same in all directions but that one: scores that the fit
+    has moved far lie where the slope is flat (logistic) or steep (log link). How much so is
+    reckoned for scores that are normal about zero (to count the constant made training tasks no
+    better), until a release of the curvature tells it.
+    """
+    now = fit.whitened
+    now = now - fit.geometry.along_constant(now)
+    spread = float(np.linalg.norm(now))
+    if not spread > 0.0:
+        return newton
+    along = now / spread
+    longer = 1.0 / _relative_curvature(rising, spread) - 1.0
+    return np.asarray(newton + along * (along @ newton) * longer)
+
+
+def _relative_curvature(rising: Loss, spread: float) -> float:
+    """Curvature along a fit whose scores have that spread, relative to other directions."""
+    nodes, weights = _normal_nodes()
+    scores, none = spread * nodes, np.zeros(nodes.size)
+    shares = weights * (rising.slope(scores + 1e-3, none) - rising.slope(scores - 1e-3, none))
+    return float(np.clip(shares @ nodes**2 / max(float(shares.sum()), 1e-300), *CURVATURE_RANGE))
+
+
+@cache
+def _normal_nodes() -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of a standard normal; to find them takes a fifth of a small fit."""
+    return np.polynomial.hermite_e.hermegauss(40)
+
+
+def averaged(fit: Fit) -> Fit:
+    """Stand at the average of the rounds so far, weighted by their error and shrunk by it.
+
+    A round errs by its noise and, since the map is not exact, by a share of its way. Rounds of
+    a sample err by more than that: they count until one has read all records. Shrinkage is
+    towards the constant fit, which costs least where the noise is far above the signal.
+
+    Reference
+    ---------
+    Polyak and Juditsky 1992 (the average of later steps is as good as the best of them).
+    """
+    late = fit.iterates[int(BURN_IN * len(fit.iterates)) :]
+    kept = [iterate for iterate in late if iterate.n_rows == late[-1].n_rows]
+    geometry, (mean, noise_std) = fit.geometry, _average(fit.geometry, kept)
+    level = geometry.along_constant(mean)
+    rest = mean - level
+    kept_share = _kept_share(rest, noise_std, curved=geometry.loss.link.curved)
+    # Where nothing beside it is believed the constant from before the rounds is the better one,
+    # unless the rounds were about nothing else, or it was read off residuals.
+    if kept_share == 0.0 and geometry.width > 1 and not fit.constant_moved:
+        level = geometry.along_constant(geometry.inverse @ fit.iterates[0].start)
+    weights = usable(geometry.matrix @ (level + kept_share * rest))
+    stretch = np.sqrt(geometry.whitening.variance_inflation)
+    return replace(fit, weights=weights, noise=np.diag(noise_std * stretch))
+
+
+def _average(geometry: Geometry, kept: list[NewtonIterate]) -> tuple[FloatArray, float]:
+    """Return the mean of whitened iterates by the inverse of their errors, and its noise."""
+    starts = np.array([geometry.inverse @ iterate.start for iterate in kept])
+    ends = np.array([geometry.inverse @ iterate.weights for iterate in kept])
+    noise = geometry.width * np.array([iterate.noise_std for iterate in kept]) ** 2
+    mean = ends[-1]
+    for _ in range(3):
+        share = 1.0 / (noise + STEP_ERROR * ((starts - mean) ** 2).sum(axis=1))
+        share /= share.sum()
+        mean = share @ ends
+    return mean, float(np.sqrt((share**2 * noise).sum() / geometry.width))
+
+
+def _kept_share(rest: FloatArray, noise_std: float, *, curved: bool) -> float:
+    """Return the share of a fit, beside its constant, that noise leaves to be believed."""
+    variance = max(0, rest.size - 1) * noise_std**2
+    if curved:  # noise can look like signal: scores that spread far are not believed
+        most = SCORE_STD**2 / (SCORE_STD**2 + variance)
+    else:  # the target cannot spread less than its best prediction
+        most = SCORE_STD / max(float(np.linalg.norm(rest)), SCORE_STD)
+    return min(shrunk(rest, variance), most)

@@ -1,0 +1,167 @@
+"""What a fit can be, as public numbers alone predict it: coefficients, a constant, or nothing.
+
+A scale is told from a histogram of octaves, in which a typical column has ``SIZE_WINDOW`` of its
+records in one window. Where that is predicted to hide in the noise a user is warned, and the fit
+goes on, since some columns may be seen. Where even a column with all its records in one window
+would hide, no coefficient can be fitted, and the whole budget goes to the best constant. Where the
+constant would hide as well, a fit would be noise and is refused. All of it is said before anything
+is spent.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Avella-Medina, Bradshaw and Loh
+2023, Section 4 (the error that noise adds to a Newton step).
+"""
+
+import math
+from dataclasses import replace
+
+from tailguard.checks import InputError, require
+from tailguard.gate.budget import usable_mu
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import Stage
+from tailguard.losses.link import Link
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
+from tailguard.solvers.enough import least, mean_hides, noise_refusal, remedy
+from tailguard.solvers.limits import leans
+from tailguard.solvers.newton.allocation import shares_for
+from tailguard.solvers.newton.schedule import stages_before, stages_for
+
+# Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
+TYPICAL_LIMITS = 1.5
+# What the predicted error is of, by link: the score, its unit, how many times that noise moved it
+# in simulated fits of 3 to 30 columns, by their own coef_noise_std_.
+PREDICTS = {
+    Link.IDENTITY: ("the prediction", "in scales of the residuals", "1 to 6"),
+    Link.LOG: ("the logarithm of the prediction", "for a mean of about one", "1 to 6"),
+    Link.LOGIT: ("the score, as log-odds,", "for slopes and curvatures of about one", "3 to 12"),
+}
+
+
+def planned_mu(problem: Problem, guarantee: Guarantee) -> float:
+    """Return what a fit of coefficients may spend."""
+    shares = shares_for(problem, guarantee.gaussian_mu())
+    coordinates = sum(stage.coordinates for stage in stages_for(problem, shares, 1.0))
+    return usable_mu(guarantee, coordinates)
+
+
+def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WINDOW) -> bool:
+    """Whether columns, or the target, with such a bulk are predicted to hide in the noise.
+
+    No column has a larger bulk than 1, which is one of a single value. Shares are those of mean
+    targets; robust ones leave a little more to sizes.
+    """
+    mu = planned_mu(problem, guarantee)
+    stages = stages_before(problem, shares_for(problem, guarantee.gaussian_mu()), mu)
+    spent = {stage.name: stage.total_mu for stage in stages}
+    residual = problem.link.residual  # others go on without the target's scale
+    target = spent["target typical size"] if residual else math.inf
+    columns = math.hypot(spent["typical size"], spent.get("typical size retry", 0.0))
+    return _hides(problem, target, 1, bulk) or _hides(problem, columns, problem.n_features, bulk)
+
+
+def check_fitted(problem: Problem) -> None:
+    """Refuse what the method does not fit, or would fit wrongly, and name what does."""
+    loss, name = problem.scored, type(problem.loss).__name__
+    instead = "use solver='noisy-gradient-descent'"
+    if loss is None:
+        raise InputError(
+            f"solver 'whitened-newton' needs a loss of one score; {name} is not: {instead} and a "
+            "constraint."
+        )
+    require(
+        loss.link.residual or loss.canonical,
+        "solver 'whitened-newton' needs a loss of the residual, or one whose slope is the expected "
+        f"target less the target; {name} is neither: {instead} and a constraint.",
+    )
+    require(
+        problem.constraint is None,
+        "solver 'whitened-newton' must be given no constraint, since it works in units of its own; "
+        f"{instead}.",
+    )
+
+
+def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
+    """Plan the constant with the whole budget."""
+    size = ("target typical size", "the typical absolute value of the target", 1, SIZE_BINS.count)
+    centre = ("target location", "a private centre", 1 + REFINEMENTS, FINE_BINS[-1].count)
+    constant = ("constant", "the best constant", 1 + problem.has_offset, 1)
+    asked = centre if problem.link.residual else constant
+    chosen = [size, asked] if problem.link.scaled else [asked]
+    each = mu / math.sqrt(sum(times for _, _, times, _ in chosen))
+    return tuple(Stage(name, why, each, times, count) for name, why, times, count in chosen)
+
+
+def constant_hides(problem: Problem, mu: float) -> bool:
+    """Whether not even a constant is predicted to be seen with the whole budget."""
+    if not problem.intercept:
+        return True
+    each = constant_stages(problem, mu)[0].mu
+    if not problem.link.scaled:
+        return mean_hides(problem.n_rows, 1.0 / each)
+    return _hides(problem, each, 1, bulk=1.0) or _is_quantile(problem)
+
+
+def predicted(problem: Problem, mu: float) -> dict[str, float]:
+    """Predict the error that privacy adds, relative to the residuals' scale."""
+    noise = 2.0 * TYPICAL_LIMITS * math.sqrt(problem.size) / (problem.n_rows * mu)
+    return {"predicted_privacy_error": math.sqrt(problem.size) * noise}
+
+
+def assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
+    """Say from public numbers alone when the budget cannot carry the coefficients."""
+    if predicted(problem, mu)["predicted_privacy_error"] < 1.0:
+        return ("columns vary, and their scales can be told from the noise",)
+    return (
+        f"n * mu = {problem.n_rows * mu:.3g} is small for {problem.size} coefficients: expect "
+        "little more than the constant fit",
+    )
+
+
+def meaning(problem: Problem) -> str:
+    """Say in one sentence what the predicted error is; the loss's own slopes do not enter it."""
+    score, unit, times = PREDICTS[problem.link]
+    return (
+        f"that is how far noise alone would move {score} of a typical row (root mean square, "
+        f"{unit}) if every column and the target were seen and rounds got the whole budget; it is "
+        f"the same for every loss, and simulated fits of this kind had {times} times as much"
+    )
+
+
+def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
+    """Say what will be fitted in spite of the noise, and what would do; public numbers only."""
+    words = "only a constant is fitted" if constant else "little more than a constant is expected"
+    columns = "every column" if constant else "typical columns"
+    return (
+        f"{words}: at {guarantee.describe()} the scale of {columns} is predicted to hide in the "
+        f"noise of {problem.n_rows} records; {_remedy(problem, guarantee)}"
+    )
+
+
+def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
+    """Return the refusal of a fit that would be noise."""
+    return noise_refusal(problem.n_rows, guarantee, _remedy(problem, guarantee))
+
+
+def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
+    """Whether a bulk of the records is predicted not to stand out of histograms at this mu."""
+    needed = detection_threshold(columns) * math.sqrt(2.0 * columns)
+    return bulk * problem.n_rows * mu < needed
+
+
+def _is_quantile(problem: Problem) -> bool:
+    """Whether the best constant is no centre, which takes a fit of its own."""
+    return problem.link.residual and problem.scored is not None and leans(problem.scored)
+
+
+def _remedy(problem: Problem, guarantee: Guarantee) -> str:
+    """Say how many records would do, and which epsilon."""
+
+    def rows_hide(n_rows: float) -> bool:
+        return scales_hide(replace(problem, n_rows=int(n_rows)), guarantee)
+
+    n_rows = least(rows_hide, problem.n_rows)
+    return remedy(n_rows, guarantee, lambda promise: scales_hide(problem, promise))

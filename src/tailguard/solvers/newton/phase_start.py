@@ -1,0 +1,225 @@
+"""How a phase starts: lengths of rows, residuals, curvature are released; then clip levels.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Ganesh, Haghifam, Steinke and
+Thakurta 2023, Section 3 (a floor under the noised curvature).
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.losses.base import Loss
+from tailguard.queries.second_moments import SecondMoments, Weighting
+from tailguard.queries.view import View
+from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.location_scale_fit import LEAST_SHARE, fit_location_scale
+from tailguard.scaling.noisy_distribution import SURE, NoisyDistribution
+from tailguard.solvers.newton.choices import choose_bound
+from tailguard.solvers.newton.clipping import (
+    NORMAL_SPREAD,
+    SIGNIFICANT,
+    SMALLEST_SPREAD,
+    RowNormDistribution,
+    SlopeDistribution,
+    choose_clip,
+)
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import averaged
+from tailguard.solvers.newton.schedule import HALFWAY, ROW_NORM_BINS, SLOPE_BINS
+from tailguard.solvers.newton.state import Fit
+from tailguard.solvers.newton.whitening import noise_level, whiten
+
+HALF_STEP = 0.5  # half the step of the slope's rise in a curvature weight, in scores
+RESIDUAL_HALF_STEP = 0.25  # the same for a residual, in half interquartile ranges
+# Rows count in the curvature up to this many times the row limit, and a curvature that is noisier
+# than this share of the present one is not released. Both by trial.
+ROW_CAP, CURVATURE_NOISE = 2.0, 0.3
+# Noise of a bin, as share of all records, above which residuals are read as a fitted curve. Noise
+# makes one anywhere: what lies so many target scales off, or spreads so far, must stand out more.
+COARSE, LIKELY_RESIDUAL = 0.025, 16.0
+SMOOTHED = 0.5  # part of a quantile's window, in units of residuals, that is kept
+
+
+def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
+    """Start a phase: release what is planned and choose clip levels; None where nothing is seen."""
+    if session.problem.link.residual and not fit.clipping.rows.seen:
+        return None
+    fit = replace(fit, phase=phase, shortening=replace(fit.shortening, last=None))
+    if fit.iterates:
+        fit = averaged(fit)
+        if phase == HALFWAY and session.plans("choice of bounds"):
+            fit = choose_bound(session, fit)
+    if phase in session.shares.curvature_phases:
+        fit = update_curvature(session, fit)
+    if phase in session.shares.diagnostic_phases:
+        if session.problem.link.curved:  # weighted lengths move with the fit
+            fit = release_row_norms(session, fit)
+        if session.plans("slopes"):
+            fit = release_residuals(session, fit)
+    seen = fit.clipping.slopes.seen or not session.plans("slopes")
+    return choose_clip_levels(session, fit) if seen and fit.clipping.rows.seen else None
+
+
+def release_row_norms(session: FitSession, fit: Fit) -> Fit:
+    """Release the lengths of whitened rows; they are kept if anything stands out of the noise."""
+    problem, link, geometry = session.problem, session.problem.link, fit.geometry
+    # At its first constant the curvature of a log link is the same at all records, which then count
+    # in full.
+    same_score_everywhere = problem.intercept and not problem.has_offset and not fit.iterates
+    alike = link.log and same_score_everywhere
+    weighted = (link.curved and not alike) or geometry.curvature_released
+    weights = curvature_weighting(session, fit) if weighted else Weighting()
+    query = WhitenedHistogram(_curvature_view(session, fit), "length", ROW_NORM_BINS, weights)
+    state = fit.weights if weighted else None
+    counts, noise_std = session.histograms(query, state, session.stage("whitened row norms"))
+    distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
+    weight = 1.0
+    if alike:
+        weight = math.exp(float(fit.weights[-1]))
+    elif link.curved:
+        weight = geometry.largest_curvature * distribution.total / problem.n_rows
+    rows = RowNormDistribution(distribution, geometry.whitening.effective_dim, weight, geometry.cap)
+    return replace(fit, clipping=replace(fit.clipping, rows=rows)) if rows.seen else fit
+
+
+def release_residuals(session: FitSession, fit: Fit) -> Fit:
+    """Release the distribution of residuals, or of slopes where these depend on more."""
+    geometry, before, curved = fit.geometry, fit.clipping.slopes, session.problem.link.curved
+    bins = replace(SLOPE_BINS, unit=_residual_unit(before))
+    query = WhitenedHistogram(geometry.view, "slope" if curved else "residual", bins)
+    stage = session.slopes_stage(fit.phase)
+    counts, noise_std = session.histograms(query, fit.weights, stage)
+    unbounded = not curved and geometry.loss.slope_bound() == np.inf
+    # Few are planned where the noise of a bin may hide all.
+    few = unbounded and len(session.shares.diagnostic_phases) <= 2
+    if few:
+        distribution = _coarse_distribution(counts, session.problem.n_rows, noise_std)
+    else:
+        distribution = NoisyDistribution.of(counts, bins, noise_std)
+    center = distribution.quantile(0.5) if unbounded and session.problem.intercept else 0.0
+    moved = fit
+    if few and distribution.significance > SIGNIFICANT:
+        distribution = distribution.shifted_by(-center)
+        if not fit.iterates:
+            moved = _started_at_center(fit, distribution, center)
+        center = 0.0
+    loss = geometry.loss if curved else _smoothed(session.loss, distribution)
+    slopes = SlopeDistribution(None if curved else loss, distribution, center)
+    # Rounds come nearer to the fit: residuals that seem larger after some than before are noise.
+    if not slopes.seen or (few and before.seen and slopes.spread > before.spread):
+        return moved
+    clipping = replace(fit.clipping, slopes=slopes)
+    return replace(moved, clipping=clipping, geometry=replace(geometry, loss=loss))
+
+
+def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
+    """Choose clip levels for all rounds that were planned to read what those of this phase do."""
+    rows, slopes, shift = fit.clipping.rows, fit.clipping.slopes, fit.geometry.shift
+    if session.problem.link.curved and slopes.seen:
+        # A log link: the bias of clipped counts lies along the constant, whose whitened direction
+        # has this squared length.
+        shift = 1.0 / rows.weight if fit.geometry.curvature_released else 1.0
+    # Until bounds are chosen the bulk counts: weights that make up for what present bounds hold
+    # back would be compared within others.
+    bounds_settled = fit.phase >= HALFWAY or not session.plans("choice of bounds")
+    clipping = choose_clip(
+        rows,
+        slopes,
+        n_rows=session.n_rows(*session.rounds([fit.phase])),
+        mu=session.rounds_mu(fit.phase),
+        shift=shift,
+        unbiased=bounds_settled and session.plans("debiasing"),
+    )
+    return replace(fit, clipping=clipping)
+
+
+def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
+    """Return how records count by the curvature of their clipped slope."""
+    limit = fit.clipping.slope_limit
+    if session.problem.link.curved:
+        half_step, bound = HALF_STEP, fit.geometry.largest_curvature
+        limit = max(limit, bound)
+    else:
+        half_step = max(RESIDUAL_HALF_STEP * fit.clipping.slopes.spread, 1e-9)
+        bound = min(fit.geometry.loss.curvature_bound(), limit / half_step)
+    return Weighting(kind="curvature", slope_limit=limit, half_step=half_step, bound=bound)
+
+
+def update_curvature(session: FitSession, fit: Fit) -> Fit:
+    """Release the curvature at the present fit and whiten by it; skip it where noise forbids.
+
+    The largest row limit whose noise, from public numbers, stays small against the released
+    curvature is taken.
+    """
+    # Curvature is cut at the clip levels of this phase: they are chosen before it is asked for.
+    fit = choose_clip_levels(session, fit)
+    view, rows = _curvature_view(session, fit), fit.clipping.rows
+    stage, weights = session.stage("curvature"), curvature_weighting(session, fit)
+    for limit in map(float, rows.limits[rows.limits <= fit.clipping.row_limit][::-1]):
+        query = SecondMoments(view, limit, ROW_CAP * limit, weights)
+        n_rows, n_features = session.problem.n_rows, session.problem.n_features
+        noise_std = query.noise_std(n_rows, n_features, stage.mu) * weights.bound
+        level = noise_level(noise_std, view.width)
+        if level <= CURVATURE_NOISE * rows.curvature(limit):
+            break
+    else:
+        return fit
+    moments = session.ask(query, fit.weights, stage) * weights.bound
+    whitened = whiten(moments, level, curved=True)
+    cap = ROW_CAP * limit * float(np.sqrt((whitened.matrix**2).sum() / view.width))
+    matrix, inverse = fit.geometry.matrix, fit.geometry.inverse
+    diagonal = np.einsum("ij,ik,kj->j", inverse, moments, inverse)
+    whitened = replace(whitened, matrix=matrix @ whitened.matrix, diagonal=diagonal)
+    return fit.through(whitened, cap)
+
+
+def _curvature_view(session: FitSession, fit: Fit) -> View:
+    """Return the view through which curvatures are read."""
+    return replace(fit.geometry.view, loss=session.rising(fit.geometry.loss))
+
+
+def _residual_unit(before: SlopeDistribution) -> float:
+    """Return the unit of residuals: where slopes are bounded, that of the last histogram.
+
+    Bins are as narrow as a quarter of the target's scale about zero, and columns may explain more.
+    """
+    if not before.seen or not before.of_bounded_residual_loss:
+        return 1.0
+    return min(1.0, max(before.spread / NORMAL_SPREAD, SMALLEST_SPREAD))
+
+
+def _smoothed(loss: Loss, distribution: NoisyDistribution) -> Loss:
+    """Return the loss; that of a quantile is smoothed over a share of residuals, not of targets.
+
+    Where columns explain most of the target that window would hold most residuals, and what is
+    fitted would be no quantile.
+    """
+    spread = SlopeDistribution(None, distribution).spread / NORMAL_SPREAD
+    return loss.narrowed(SMOOTHED * min(1.0, max(spread, SMALLEST_SPREAD)))
+
+
+def _coarse_distribution(counts: FloatArray, n_rows: int, noise_std: float) -> NoisyDistribution:
+    """Read residuals as a fitted curve where the noise of a bin hides their distribution."""
+    if noise_std <= COARSE * n_rows:
+        return NoisyDistribution.of(counts, SLOPE_BINS, noise_std)
+    fitted = fit_location_scale(counts, SLOPE_BINS, n_rows, noise_std)
+    likely = max(abs(fitted.location), fitted.scale) < LIKELY_RESIDUAL
+    least = SIGNIFICANT if likely else SURE
+    detected = fitted.share > LEAST_SHARE and fitted.significance > least
+    return replace(fitted.distribution(), significance=fitted.significance if detected else 0.0)
+
+
+def _started_at_center(fit: Fit, distribution: NoisyDistribution, center: float) -> Fit:
+    """Start in the middle of the residuals, where that is clearly elsewhere.
+
+    A target whose place was not seen lies some of its scales off, as far as rounds may not go.
+    ``distribution`` is that of residuals about their middle.
+    """
+    if not abs(center) > SlopeDistribution(None, distribution).spread:
+        return fit
+    weights = fit.weights - center * np.eye(fit.weights.size)[-1]
+    return replace(fit, weights=weights, constant_moved=True)

@@ -1,0 +1,308 @@
+"""Every release of the method, laid out from public numbers and shares of the budget.
+
+Reference
+---------
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: stages whose prices are chosen on the
+way cost the root of the sum of their squares, however that sum is shared out.
+"""
+
+import math
+from dataclasses import dataclass, fields, replace
+
+from tailguard.checks import (
+    check_between,
+    check_count,
+    check_open_unit,
+    check_positive,
+    require,
+    shown,
+)
+from tailguard.gate.problem import Problem
+from tailguard.gate.stage import SAMPLE, Stage
+from tailguard.losses.link import Link
+from tailguard.queries.view import LARGEST_FEATURE
+from tailguard.queries.whitened_histogram import Bins
+from tailguard.scaling.sizes import NEAREST_BOUND
+from tailguard.scaling.units import PlannedReleases
+from tailguard.solvers.problem_columns import units_stages
+from tailguard.solvers.session import SAMPLED
+
+ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
+SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
+CORRECTION_LENGTHS = Bins("octaves", -8.0, 3.0, 66)
+"""Of rows and contributions in a metric: thirds of octaves from 2**-8 to 2**14."""
+CORRECTION_PARTS = (0.25, 0.5, 1.0)
+"""Levels of contributions, as parts of the last; what lies between tells how they lean."""
+STEERING = {
+    "target location", "target scale", "typical size", "location", "fine location", "scale",
+    "row norms", "whitened row norms", "early slopes",
+}  # fmt: skip
+"""What reads the sample where there is one, beside the early rounds.
+
+The target's size and a likelihood's first constant tell rare events, the shared size rare
+indicators: these read all records, as does whatever the last rounds and the standard errors rest
+on.
+"""
+HALFWAY = 2
+"""The phase before which bounds of features are chosen, the first one being 0."""
+DEBIASING_LEVELS = 4
+"""Clip levels above the first that are released side by side where clipping bias is measured."""
+# The first bound, in scales of a column, then others that may be better. A score's rise is
+# exponential in the loss of a log link, bounded in that of log-odds: the more a far row can do, the
+# nearer the bound. Where records are too few to choose by, and most of a fit is noise, the nearest
+# is best (41 real tables).
+FEATURE_BOUNDS = {
+    Link.IDENTITY: (16.0, NEAREST_BOUND, 64.0),
+    Link.LOGIT: (8.0, NEAREST_BOUND, 16.0),
+    Link.LOG: (NEAREST_BOUND, 16.0, 64.0),
+}
+CORRECTION = {
+    "curvature of rows": 0.06, "row lengths again": 0.03, "curvature of rows again": 0.09,
+    "contribution lengths": 0.04, "contribution moments": 0.09,
+    "contribution lengths again": 0.07, "contribution moments again": 0.10,
+    "early contribution rounds": 0.15 * 0.48, "contribution rounds": 0.85 * 0.48,
+    "far contributions": 0.04,
+}  # fmt: skip
+"""What the correction by contributions releases, and the shares of its part of ``mu**2``."""
+CORRECTION_ROUNDS = (6, 12)
+"""Early ones, which come near, and those that count."""
+AFTER_ROUNDS = (*("debiasing", "debiasing curvature", "choice of fit", "variance"), *CORRECTION)
+# What a round of the sample gets of what it would without one: it has to come near, no more.
+EARLY_ROUNDS_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of ``mu**2`` by purpose; what is not named goes to the rounds.
+
+    Attributes
+    ----------
+    target
+        Typical size, location and scale of the target.
+    size, size_retry, shared_size, location, pair_differences
+        Of the other columns: the first and the second release of sizes; one size for those that
+        are not seen; centres; differences of pairs.
+    constant, row_norms, second_moments, whitened_row_norms, slopes, curvature
+        The stages of these names.
+    bound_choice, debiasing, fit_choice, variance
+        The same.
+    correction
+        All stages of the correction by contributions.
+    rounds
+        How many rounds each phase has.
+    diagnostic_phases, curvature_phases
+        The phases before which clip levels are chosen anew, and the curvature is released.
+    sample, early
+        How many records the random sample has, and how many of the first phases read it, together
+        with all that steers them; 0 where there is none.
+    balanced
+        Whether a logistic loss takes the slopes of ``BalancedLogistic``.
+    bound
+        Within how many scales of their location features are read, at first.
+    """
+
+    target: float = 0.02
+    size: float = 0.025
+    size_retry: float = 0.0
+    shared_size: float = 0.01
+    location: float = 0.03
+    pair_differences: float = 0.03
+    constant: float = 0.0
+    row_norms: float = 0.01
+    second_moments: float = 0.10
+    whitened_row_norms: float = 0.01
+    slopes: float = 0.08
+    curvature: float = 0.0
+    bound_choice: float = 0.0
+    debiasing: float = 0.08
+    fit_choice: float = 0.0
+    variance: float = 0.03
+    correction: float = 0.0
+    rounds: tuple[int, ...] = (1, 1, 2, 4)
+    diagnostic_phases: tuple[int, ...] = (0, 1, 2, 3)
+    curvature_phases: tuple[int, ...] = ()
+    sample: int = 0
+    early: int = 0
+    balanced: bool = False
+    bound: float = LARGEST_FEATURE
+
+    def __post_init__(self) -> None:
+        """Refuse shares by which a run could not go on."""
+        needed = {"target", "size", "location", "pair_differences"}
+        needed |= {"row_norms", "second_moments", "whitened_row_norms"}
+        for one in fields(self):
+            if one.type is float and one.name != "bound":
+                name, share = f"shares.{one.name}", getattr(self, one.name)
+                if one.name in needed:
+                    check_open_unit(name, share)
+                else:
+                    check_between(name, share, 0.0, 1.0)
+        check_positive("shares.bound", self.bound)
+        for name in ("sample", "early"):
+            if getattr(self, name) != 0:  # without a sample
+                check_count(f"shares.{name}", getattr(self, name))
+        for name in ("rounds", "diagnostic_phases", "curvature_phases"):
+            given = getattr(self, name)
+            told = f"shares.{name} must be a tuple of whole numbers; got {shown(given)}."
+            require(isinstance(given, tuple | list), told)
+        require(len(self.rounds) > 0, "shares.rounds must have at least one phase; got none.")
+        for count in self.rounds:
+            check_count("shares.rounds", count)
+        require(
+            self.bound_choice == 0.0 or len(self.rounds) > HALFWAY,
+            "shares.bound_choice must be 0 where shares.rounds has fewer than three phases.",
+        )
+        require(
+            self.curvature > 0.0 or not self.curvature_phases,
+            "shares.curvature must be above 0 where shares.curvature_phases has phases; got 0.",
+        )
+
+    def rest(self, problem: Problem) -> float:
+        """Return the share that is left to the rounds."""
+        stages = stages_before(problem, self, 1.0)
+        return 1.0 - sum(stage.total_mu**2 for stage in stages)
+
+    def settings(self) -> dict[str, float]:
+        """Return what a plan says of bounds and of the sample."""
+        sampled = {SAMPLED: self.sample} if self.sample else {}
+        return {"feature_bound": self.bound, **sampled}
+
+
+def feature_bound(problem: Problem, *, few: bool = False) -> float:
+    """Return the number of scales for the loss; ``LARGEST_FEATURE`` where there is no bound.
+
+    ``few`` says that records are too few to choose another one. A power of the residual above two
+    follows its few largest residuals, which bounds would make.
+    """
+    loss = problem.scored
+    if loss is not None and loss.link.residual and math.isinf(loss.curvature_bound()):
+        return LARGEST_FEATURE
+    return NEAREST_BOUND if few else FEATURE_BOUNDS[problem.link][0]
+
+
+def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:
+    """Lay out every release of the method; the mu**2 of a round grows from phase to phase."""
+    stages = stages_before(problem, shares, total_mu)
+    rest = 1.0 - sum(stage.total_mu**2 for stage in stages) / total_mu**2
+    require(
+        rest > 0.0,
+        "shares must leave some of the budget to the rounds; got shares that take "
+        f"{1.0 - rest:.3g} of it before them, and less than 1 is allowed.",
+    )
+    weights = _weights(shares)
+    for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
+        mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
+        purpose = "clipped gradients, for a Newton step each"
+        purpose += ", slopes bounded by one half" * shares.balanced
+        name = f"rounds of phase {phase + 1}"
+        stage = Stage(name, purpose, mu, times, problem.size, takes_rest=True, phase=phase)
+        stages.append(stage)
+    return tuple(_of_sample(stage, problem, shares) for stage in stages)
+
+
+def _weights(shares: Shares) -> list[float]:
+    """Let ``mu**2`` grow by the square of the rounds so far, but for those of a sample.
+
+    Later rounds, which start nearer to the fit, are to have the less noise.
+    """
+    weights, before = [], 0
+    for phase, times in enumerate(shares.rounds):
+        weight = float((before + times) ** 2 - before**2)
+        weights.append(weight * (EARLY_ROUNDS_SHARE if phase < shares.early else 1.0))
+        before += times
+    return weights
+
+
+def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
+    """Let a stage that only steers read the sample, if there is one."""
+    steers = stage.name in STEERING or (stage.phase is not None and stage.phase < shares.early)
+    if not shares.sample or not steers:
+        return stage
+    purpose = f"{stage.purpose} (of a random {shares.sample / problem.n_rows:.3g} of the records)"
+    return replace(stage, purpose=purpose, block_map=SAMPLE)
+
+
+def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
+    """Lay out all but the rounds."""
+    stages = units_stages(
+        problem,
+        total_mu,
+        size=shares.size,
+        location=shares.location,
+        size_retry=shares.size_retry,
+        shared_size=shares.shared_size,
+        pair_differences=shares.pair_differences,
+        target=shares.target,
+    )
+    for name, purpose, share, times, size in _after_units(problem, shares):
+        if share > 0.0 and times > 0:
+            corrects = name in {"debiasing", "debiasing curvature"}
+            mu = total_mu * math.sqrt(share / times)
+            stages.append(Stage(name, purpose, mu, times, size, takes_rest=corrects))
+    return stages
+
+
+def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
+    """List what is released beside units and rounds."""
+    height = problem.n_features + 2  # features, constant, target
+    square = problem.size * (problem.size + 1) // 2
+    n_releases = len(shares.diagnostic_phases)
+    curved = problem.link.curved
+    lengths = n_releases if curved else 1
+    directions, levels = 2, DEBIASING_LEVELS + 1  # the constant and the fitted score, at most
+    fitted = " and the fitted score"
+    if curved:
+        released = shares.curvature * len(shares.curvature_phases) > 0.0
+        fitted = ", and in the fitted score once curvature is released" * released
+    exposed = problem.has_offset and problem.link.log
+    # With a sample the last histogram reads all records.
+    last = 1 if shares.sample else n_releases
+    slopes = shares.slopes / max(n_releases, 1)
+    return [
+        PlannedReleases("constant", "the best constant, as a start",
+                        shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
+        PlannedReleases("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),
+        PlannedReleases("second moments", "second moments of the columns",
+                        shares.second_moments, 1, height * (height + 1) // 2),
+        PlannedReleases("whitened row norms", "norms of whitened rows",
+                        shares.whitened_row_norms, lengths, ROW_NORM_BINS.count),
+        PlannedReleases("early slopes", "sizes of residuals",
+                        slopes * (n_releases - last), n_releases - last, SLOPE_BINS.count),
+        PlannedReleases("slopes", "sizes of residuals", slopes * last, last, SLOPE_BINS.count),
+        PlannedReleases("curvature", "curvature of the loss",
+                        shares.curvature, len(shares.curvature_phases), square),
+        PlannedReleases("choice of bounds", "within which bounds features are read from here on",
+                        shares.bound_choice, 1, 2),
+        PlannedReleases("debiasing", f"bias that clipping leaves in the mean{fitted}",
+                        0.8 * shares.debiasing, 1, directions * levels),  # and .2 below, by trial
+        PlannedReleases("debiasing curvature", "curvature of the loss in these directions",
+                        0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
+        PlannedReleases("choice of fit", "whether the fit, half of it or its constant is kept",
+                        shares.fit_choice * problem.intercept, 1, 2),
+        PlannedReleases("variance", "the sampling variance of the coefficients",
+                        shares.variance, 1, square),
+        *_correction(problem, shares.correction),
+    ]  # fmt: skip
+
+
+def _correction(problem: Problem, share: float) -> list[PlannedReleases]:
+    """List what the correction by contributions releases."""
+    square = problem.size * (problem.size + 1) // 2
+    bins, levels = CORRECTION_LENGTHS.count, len(CORRECTION_PARTS) * problem.size
+    early, late = CORRECTION_ROUNDS
+    told = {
+        "curvature of rows": ("second moments of whitened rows", 1, square),
+        "row lengths again": ("lengths of rows in the metric of these", 1, bins),
+        "curvature of rows again": ("second moments of rows in that metric", 1, square),
+        "contribution lengths": ("lengths of residuals times rows", 1, bins),
+        "contribution moments": ("their second moments", 1, square),
+        "contribution lengths again": ("their lengths in the metric of these", 1, bins),
+        "contribution moments again": ("their second moments in that metric", 1, square),
+        "early contribution rounds": ("cut contributions, for a step each", early, levels),
+        "contribution rounds": ("cut contributions, for a step each that counts", late, levels),
+        "far contributions": ("where the longest contributions point", 1, square),
+    }
+    return [
+        PlannedReleases(name, purpose, share * CORRECTION[name], times, size)
+        for name, (purpose, times, size) in told.items()
+    ]

@@ -1,0 +1,183 @@
+"""The default method: private units, whitening, chosen clip levels and damped Newton steps.
+
+No bounds on the data and no tuning are asked for. The whole schedule is planned from public
+numbers; what is decided on the way is decided on released numbers, and a stage that they show to be
+useless is skipped. The page ``docs/default-method.md`` says what is released per loss.
+
+Reference
+---------
+Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-estimators); Wang 2018
+(noised second moments); Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (fully adaptive
+Gaussian composition).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tailguard.checks import check_choice, check_methods, require, shown
+from tailguard.gate import Gate
+from tailguard.gate.budget import usable_mu
+from tailguard.gate.example import SolverExample
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.gate.solution import Solution
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.units import Units
+from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.units import find_units
+from tailguard.solvers.newton.allocation import shares_for
+from tailguard.solvers.newton.choices import choose_fit
+from tailguard.solvers.newton.constant import (
+    CONSTANT_ONLY,
+    constant_plan,
+    constant_solution,
+    fall_back_to_constant,
+    keep_constant_only,
+    run_constant_plan,
+)
+from tailguard.solvers.newton.correction.correct import correct
+from tailguard.solvers.newton.covariance import solution
+from tailguard.solvers.newton.debiasing import debias
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import averaged, step
+from tailguard.solvers.newton.outlook import (
+    assumptions,
+    check_fitted,
+    meaning,
+    predicted,
+    scales_hide,
+    warning,
+)
+from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
+from tailguard.solvers.newton.schedule import Shares, stages_for
+from tailguard.solvers.newton.start import start
+from tailguard.solvers.newton.state import OVERFLOWED, Fit, last_fit
+from tailguard.solvers.problem_columns import columns_of
+from tailguard.solvers.session import BEYOND_FLOATS
+
+
+@dataclass(frozen=True)
+class WhitenedNewton:
+    """Noisy Newton steps on privately whitened rows with privately chosen clip levels.
+
+    Parameters
+    ----------
+    target
+        ``"mean"``: a squared or log-link loss converges to its own optimum, the conditional mean,
+        as ``n * mu`` grows. ``"robust"``: clip levels are chosen for the least variance, and the
+        bias of clipping skewed residuals is kept.
+    shares
+        Shares of the budget; None takes those of the loss.
+
+    Guarantee
+    ---------
+    The run spends at most the plan's event, whose total is at most the guarantee, for every input:
+    each stage states its sensitivity, and every choice rests on public and released numbers.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=4, intercept=True)
+    >>> plan = WhitenedNewton().plan(problem, tg.ApproxDP(1.0, 1e-6))
+    >>> plan.stage("rounds of phase 4").times
+    32
+    """
+
+    target: str = "mean"
+    shares: Shares | None = None
+
+    example: ClassVar[SolverExample] = SolverExample(None, intercept=True, skips=True)
+
+    def __post_init__(self) -> None:
+        """Check the public choices."""
+        check_choice("target", self.target, ("mean", "robust"))
+        if self.shares is not None:
+            check_methods("shares", self.shares, ("settings", "rest"), "Shares or None")
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Lay the stages out from public numbers."""
+        check_fitted(problem)
+        default_shares = self.shares is None
+        if default_shares and scales_hide(problem, guarantee, bulk=1.0):
+            return constant_plan(problem, guarantee, self.target)
+        shares = self.shares_of(problem, guarantee)
+        require(
+            not (problem.link.scaled and shares.balanced),
+            "shares must have balanced=False but for a logistic loss.",
+        )
+        require(
+            shares.sample <= problem.n_rows,
+            f"shares.sample must be at most the number of records, {problem.n_rows}; got "
+            f"{shown(shares.sample)}.",
+        )
+        started = problem.intercept or problem.has_offset
+        require(
+            shares.constant > 0.0 or not (problem.link.curved and started),
+            "shares must have constant > 0 for a likelihood with an intercept or offsets.",
+        )
+        coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
+        mu = usable_mu(guarantee, coordinates)
+        hidden = default_shares and scales_hide(problem, guarantee)
+        return Plan(
+            solver="whitened-newton",
+            problem=problem,
+            guarantee=guarantee,
+            stages=stages_for(problem, shares, mu),
+            settings={"target": self.target, **predicted(problem, mu), **shares.settings()},
+            assumptions=assumptions(problem, mu),
+            remarks=(meaning(problem),),
+            warnings=(warning(problem, guarantee, constant=False),) if hidden else (),
+        )
+
+    def shares_of(self, problem: Problem, guarantee: Guarantee) -> Shares:
+        """Return the shares for these public facts."""
+        if self.shares is not None:
+            return self.shares
+        return shares_for(problem, guarantee.gaussian_mu(), robust=self.target == "robust")
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Carry the plan out on gate answers."""
+        if CONSTANT_ONLY in plan.settings:
+            return run_constant_plan(plan, gate)
+        session = FitSession(plan, gate, self.shares_of(plan.problem, plan.guarantee))
+        columns = columns_of(plan.problem)
+        try:
+            units, found = find_units(session, columns)
+        except BEYOND_FLOATS:
+            return constant_solution(plan, 0.0, f"{OVERFLOWED}a constant")
+        target_hides = columns.residual and not found.detected[columns.n_features]
+        nothing = not (columns.intercept or found.detected[: columns.n_features].any())
+        if target_hides or nothing:
+            whose = "the target" if target_hides else "any column"
+            note = f"no coefficient was fitted: the budget showed no scale of {whose}"
+            return constant_solution(plan, units.target_center, note)
+        fit = last_fit(fits(session, units, found))
+        if fit is None:
+            return constant_solution(plan, units.target_center, f"{OVERFLOWED}a constant")
+        return solution(session, fit)
+
+
+def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit]:
+    """Yield the fit after each part of the method: whatever stops it, the last one counts."""
+    fit = start(session, units, found)
+    yield fit
+    if session.problem.link.residual:
+        fit = release_row_norms(session, fit)
+        if not fit.clipping.rows.seen:
+            fit = keep_constant_only(fit)
+        yield fit
+    last = len(session.shares.rounds) - 1
+    for phase, count in enumerate(session.shares.rounds):
+        started = start_phase(session, fit, phase)
+        if started is None:
+            yield fall_back_to_constant(session, fit)
+            return
+        yield (fit := started)
+        for number in range(count):  # those of the last phase share what skipped stages left
+            fit = step(session, fit, rounds_left=count - number if phase == last else 0)
+            yield fit
+    yield (fit := averaged(fit))
+    yield (fit := debias(session, fit))
+    yield (fit := correct(session, fit))
+    yield choose_fit(session, fit)

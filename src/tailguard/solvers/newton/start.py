@@ -1,0 +1,120 @@
+"""From released units to a first fit: row norms, second moments, whitening, a constant.
+
+Reference
+---------
+Wang 2018, Algorithm 2 (regression from noised second moments).
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.losses.balanced_logistic import BalancedLogistic
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.solvers.newton.allocation import SAMPLE_FOR_EVENTS, sample_suffices
+from tailguard.solvers.newton.clipping import Clipping
+from tailguard.solvers.newton.constant import HEADROOM, mean_target, weights_at_mean
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.schedule import ROW_NORM_BINS
+from tailguard.solvers.newton.state import Fit, Geometry, unknown_noise
+from tailguard.solvers.newton.whitening import StepShortening, first_fit, noise_level, whiten
+
+# The search for a bound of rows begins and ends at these quantiles of their norms, and goes on
+# while noise stays below this share of a second moment. All by trial.
+BULK_LEVEL, TAIL_LEVEL, MOMENT_NOISE = 0.4, 0.995, 0.05
+
+
+def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
+    """Release second moments of bounded rows and start from what they tell.
+
+    Columns whose scale was not seen are left out: their coefficient stays zero.
+    """
+    problem, shares, residual = session.problem, session.shares, session.problem.link.residual
+    size, d = problem.size, problem.n_features
+    session.share_out()
+    alive = np.concatenate([found.detected[:d], np.ones(1 + residual)]).astype(np.float64)
+    # The constant is measured also where it is no coefficient: it tells the mean row.
+    measured = replace(units, intercept=True)
+    view = View(session.loss, measured, np.diag(alive), residual, shares.bound)
+    moments, noise_std = _second_moments(session, view)
+    used = np.flatnonzero(alive[:size])
+    level = noise_level(noise_std, used.size)
+    whitening = whiten(moments[np.ix_(used, used)], level, curved=not residual)
+    matrix, diagonal = np.zeros((size, used.size)), np.zeros(size)
+    matrix[used], diagonal[used] = whitening.matrix, whitening.diagonal
+    weights = first_fit(matrix, moments[:size, -1], noise_std) if residual else np.zeros(size)
+    geometry = Geometry(
+        BalancedLogistic() if shares.balanced else session.loss,
+        units,
+        replace(whitening, matrix=matrix, diagonal=diagonal),
+        mean_row=moments[:size, d],
+        far_size=found.far_size[:d],
+        bound=shares.bound,
+    )
+    clipping = Clipping.unknown(geometry.loss.slope_bound())
+    fit = Fit(geometry, clipping, StepShortening.none(used.size), weights, unknown_noise(used.size))
+    if not problem.intercept:
+        fit = _without_constant(session, fit, noise_std)
+    return fit if residual else _started_at_constant(session, fit)
+
+
+def _second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
+    """Release second moments of rows bounded by a released norm; return their noise, too."""
+    n_rows, n_features = session.problem.n_rows, session.problem.n_features
+    lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)
+    counts, noise_std = session.histograms(lengths, None, session.stage("row norms"))
+    distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
+    stage, width = session.stage("second moments"), view.width
+    limit = distribution.quantile(BULK_LEVEL)
+    for edge in map(float, distribution.edges[distribution.edges > limit]):
+        query = SecondMoments(view, edge, edge)
+        noise = noise_level(query.noise_std(n_rows, n_features, stage.mu), width)
+        moment = distribution.mean(np.minimum(distribution.points, edge) ** 2) / width
+        if noise > MOMENT_NOISE * moment or edge > distribution.quantile(TAIL_LEVEL):
+            break
+        limit = edge
+    query = SecondMoments(view, limit, limit)
+    noise_std = query.noise_std(n_rows, n_features, stage.mu)
+    return session.ask(query, None, stage), noise_std
+
+
+def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
+    """Tell how far rows lie from zero; start a log link where they reach the target's scale."""
+    geometry, link = fit.geometry, session.problem.link
+    mean = geometry.matrix.T @ geometry.mean_row
+    square = float(mean @ mean)
+    shift = max(0.0, square - noise_std**2 / 2.0 * float((geometry.matrix**2).sum()))
+    if link.residual:
+        return replace(fit, geometry=replace(geometry, shift=shift))
+    if not link.log or not shift > 0.0:
+        return fit
+    typical = geometry.units.offset_center  # what scores are for the typical target
+    if session.problem.has_offset:
+        typical = math.log(mean_target(session, geometry.units, session.stage("constant")))
+    return replace(fit, weights=geometry.matrix @ (mean * typical * shift / square))
+
+
+def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
+    """Start a likelihood at its best constant, and bound curvatures by what that tells."""
+    link, sample = session.problem.link, session.shares.sample
+    largest = HEADROOM if link.log else session.loss.curvature_bound()
+    if not session.problem.intercept:
+        return replace(fit, geometry=replace(fit.geometry, largest_curvature=largest))
+    mean = mean_target(session, fit.geometry.units, session.stage("constant"))
+    if link.log:
+        largest = HEADROOM * mean
+    geometry = replace(fit.geometry, largest_curvature=largest)
+    fit = replace(fit, geometry=geometry, weights=weights_at_mean(fit.weights, mean, link))
+    told = min(mean, 1.0) if link.log else mean * (1.0 - mean) / largest
+    events = told * sample / SAMPLE_FOR_EVENTS
+    if not sample or sample_suffices(session.problem, events, session.plan.total_mu):
+        return fit
+    session.sample_dropped = True
+    return fit.noted("events are rare: all records were read where a sample was planned")

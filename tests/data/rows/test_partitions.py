@@ -1,0 +1,191 @@
+"""Rows of one block, the random order of all rows, and where partitions are remembered."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from tailguard.checks import BudgetError, InputError
+from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.partitions import Partitions
+from tailguard.noise import orders
+from tailguard.noise.sources import CryptographicSource, SimulationSource
+from tailguard.privacy.books.blocks import Block, Blocks
+from tailguard.queries.kernels.counts import BelowCount
+
+
+def values_of(rows):
+    return rows._records.features[:, 0].tolist()
+
+
+def partitions(n_rows=10, seed=0):
+    features = np.arange(float(n_rows))[:, None]
+    rows = ArrayRows(features, 10.0 * features[:, 0], -features[:, 0], feature_names=("a",))
+    return Partitions(rows, SimulationSource(seed))
+
+
+def test_restricted_rows_keep_every_column_together():
+    rows = partitions()._rows.restricted(np.array([7, 2, 5]))
+    records = rows._records
+    assert values_of(rows) == [7.0, 2.0, 5.0]
+    assert records.target.tolist() == [70.0, 20.0, 50.0]
+    assert records.offset.tolist() == [-7.0, -2.0, -5.0]
+    assert (rows.n_rows, rows.feature_names) == (3, ("a",))
+    assert records.features.flags.c_contiguous
+    below = BelowCount(thresholds=[5.0], columns=(0,), paired=False, multiplier=1)
+    assert rows.reduce(below).tolist() == [2]
+
+
+def test_restricted_rows_keep_single_precision_and_void_records():
+    rows = ArrayRows(np.array([[1.0], [np.nan]], np.float32), [1.0, 2.0], None, lambda y: y < 2)
+    kept = rows.restricted(np.array([1, 0]))._records
+    assert kept.features.dtype == np.float32
+    np.testing.assert_array_equal(kept.target, [np.nan, 1.0])
+    assert not rows.restricted(np.array([0])).has_offset
+
+
+@pytest.mark.parametrize("amplified", [False, True])
+def test_blocks_hold_every_record_once_in_random_order(amplified):
+    """A rival in the place of a record leaves all others in theirs, and so in their chunks; and
+    neighbours in a block are none in the data."""
+    held = partitions(n_rows=2_000)
+    blocks = held.cut("s", (1_000,) * 2, amplified=amplified)
+    parts = [values_of(held.rows_of(block)) for block in blocks]
+    assert sorted(parts[0] + parts[1]) == list(map(float, range(2_000)))
+    assert all(abs(np.corrcoef(part, range(1_000))[0, 1]) < 0.2 for part in parts)
+
+
+def test_a_block_is_cut_within_itself():
+    held = partitions()
+    outer = held.cut("outer", (4, 6))
+    inner = held.cut("inner", (3, 3), amplified=True, within=outer[1])
+    whole = set(values_of(held.rows_of(outer[1])))
+    parts = [values_of(held.rows_of(block)) for block in inner]
+    assert set(parts[0] + parts[1]) == whole
+    assert inner.facts()["outer_block"] == 1
+
+
+def test_places_of_an_amplified_partition_are_forgotten_once_read():
+    held = partitions()
+    blocks = held.cut("secret", (5, 5), amplified=True)
+    held.rows_of(blocks[0])
+    with pytest.raises(BudgetError, match="at most once"):
+        held.rows_of(blocks[0])
+    held.rows_of(blocks[1])
+    assert held._cuts["secret"].order.size == 0
+
+
+def test_what_is_refused():
+    held = partitions()
+    blocks = held.cut("m", (5, 5))
+    secret = held.cut("secret", (5, 5), amplified=True)
+    inner = held.cut("inner", (2, 3), within=blocks[0])
+    for cut in (
+        lambda: held.cut("m", (5, 5)),
+        lambda: held.cut("", (5, 5)),
+        lambda: held.cut("a", (2, 2), within=secret[0]),
+        lambda: held.cut("b", (1, 1), within=inner[0]),
+        lambda: held.rows_of(partitions().cut("other", (5, 5))[0]),
+        lambda: held.rows_of(Blocks("m", (4, 6))[0]),
+        lambda: held.rows_of(0),
+    ):
+        with pytest.raises(InputError):
+            cut()
+    with pytest.raises(InputError):
+        held.check(Block(blocks, 2))
+
+
+def test_a_sample_is_uniform_and_in_random_order_and_its_rows_are_kept():
+    drawn, rising = np.zeros(10), 0
+    for seed in range(600):
+        held = partitions(seed=seed)
+        (block,) = held.cut("sample", (4,))
+        rows = held.rows_of(block)
+        values = values_of(rows)
+        assert len(values) == 4
+        rising += values[0] < values[1]
+        assert held.rows_of(block) is rows
+        drawn[np.array(values, dtype=int)] += 1
+    assert np.abs(drawn - 240.0).max() < 5.0 * np.sqrt(600 * 0.4 * 0.6)
+    assert abs(rising - 300.0) < 5.0 * np.sqrt(600 * 0.25)
+
+
+def test_a_sample_of_very_many_records_keeps_a_key_and_no_places(monkeypatch):
+    long = Partitions(SimpleNamespace(n_rows=10**13), SimulationSource(0))
+    (block,) = long.cut("sample", (10**12,))
+    assert long.check(block) == block
+    monkeypatch.setattr(orders, "MOST_SAMPLED", 4)
+    held = partitions(n_rows=1_000)
+    (block,) = held.cut("sample", (300,))
+    values = values_of(held.rows_of(block))
+    assert len(set(values)) == 300
+    assert values != sorted(values)
+    held.cut("amplified", (300,), amplified=True)  # a price rests on how that is drawn
+    kinds = [type(held._cuts[name].order) for name in ("sample", "amplified")]
+    assert kinds == [orders.KeyedOrder, np.ndarray]
+    (inner,) = held.cut("inner", (100,), within=block)
+    assert set(values_of(held.rows_of(inner))) < set(values)
+
+
+def test_a_block_of_more_than_half_of_the_records_is_copied_anew():
+    held = partitions()
+    (whole,) = held.cut("all", (10,))
+    assert held.rows_of(whole) is not held.rows_of(whole)
+
+
+def order_of(held):
+    return held.all_rows(random_order=True)._order
+
+
+def test_all_rows_come_as_they_lie_unless_a_random_order_is_asked_for():
+    held = partitions(n_rows=1_000)
+    assert held.all_rows(random_order=False) is held._rows
+    assert held._shuffled is None
+    order = order_of(held)
+    assert sorted(order.tolist()) == list(range(1_000))
+    assert abs(np.corrcoef(order, range(1_000))[0, 1]) < 0.2
+
+
+def test_the_order_is_that_of_one_gate_and_of_its_source():
+    held = partitions(n_rows=1_000)
+    assert held.all_rows(random_order=True) is held.all_rows(random_order=True)
+    assert (order_of(partitions(n_rows=1_000)) == order_of(held)).all()
+    assert (order_of(partitions(n_rows=1_000, seed=1)) != order_of(held)).any()
+    fresh = [order_of(Partitions(held._rows, CryptographicSource())) for _ in range(2)]
+    assert (fresh[0] != fresh[1]).any()
+
+
+def test_the_order_depends_on_the_number_of_records_alone():
+    orders = [
+        order_of(Partitions(ArrayRows(features), SimulationSource(4)))
+        for features in (np.zeros((50, 1)), np.full((50, 3), np.nan), np.arange(50.0)[:, None])
+    ]
+    assert (orders[0] == orders[1]).all()
+    assert (orders[0] == orders[2]).all()
+
+
+@pytest.mark.parametrize(("n_rows", "ways"), [(6, 15), (7, 105)])
+def test_every_way_to_pair_the_records_is_as_likely(n_rows, ways):
+    """Of an odd number every record is as often the one without a partner. False alarm: 1e-6."""
+    source, rows = SimulationSource(8), ArrayRows(np.zeros((n_rows, 1)))
+    drawn = Counter()
+    for _ in range(60 * ways):
+        order = order_of(Partitions(rows, source))
+        pairs = order[: n_rows // 2 * 2].reshape(-1, 2).tolist()
+        drawn[frozenset(map(frozenset, pairs))] += 1
+    assert len(drawn) == ways
+    assert chisquare(list(drawn.values())).pvalue > 1e-6
+
+
+def test_every_pair_of_many_records_is_as_likely():
+    source, rows, n_rows, times = SimulationSource(9), ArrayRows(np.zeros((40, 1))), 40, 4_000
+    together = np.zeros((n_rows, n_rows))
+    for _ in range(times):
+        first, second = order_of(Partitions(rows, source)).reshape(-1, 2).T
+        np.add.at(together, (np.minimum(first, second), np.maximum(first, second)), 1.0)
+    found = together[np.triu_indices(n_rows, 1)]
+    # Records have one partner each, so these counts are less free than independent ones.
+    assert chisquare(found).pvalue > 1e-6
+    assert np.abs(found - times / 39).max() < 6.0 * np.sqrt(times / 39)

@@ -1,0 +1,216 @@
+"""Fits and means of tables in batches have the bits of those of the array of the same rows."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from pyarrow import parquet
+
+import tailguard as tg
+from support.batched import arrow_table, parquet_sources, small_memory
+from support.registered import ESTIMATORS
+from support.solvers import SOLVERS, make_solver
+from support.targets import FREE, column_for, takes_labels
+from tailguard.means.registry import MEANS
+from tailguard.solvers.newton.schedule import Shares
+from tailguard.solvers.newton.solver import WhitenedNewton
+
+__all__ = ["small_memory"]
+pytestmark = pytest.mark.usefixtures("small_memory")
+
+BUDGET = {"guarantee": tg.ApproxDP(8.0, 1e-6), "random_state": 0}
+N_ROWS, N_FEATURES = 6000, 3
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(7)
+    X = rng.standard_t(3, (N_ROWS, N_FEATURES)).astype(np.float32)
+    X[[5, 4097], [2, 0]] = np.nan, np.inf
+    score = np.nan_to_num(X, posinf=0.0) @ [0.5, -0.3, 0.2]
+    return X, {
+        "cost": score + rng.standard_t(3, N_ROWS),
+        "claims": rng.poisson(np.exp(0.3 * np.clip(score, -2, 2))).astype(np.float64),
+        "ill": np.where(rng.random(N_ROWS) < 1 / (1 + np.exp(-score)), "yes", "no"),
+        "years": rng.uniform(0.5, 2.0, N_ROWS),
+    }
+
+
+@pytest.fixture(scope="module")
+def sources(data, tmp_path_factory):
+    X, others = data
+    return parquet_sources(arrow_table(X, **others), tmp_path_factory.mktemp("tables"))
+
+
+COLUMNS = [f"x{j}" for j in range(N_FEATURES)]
+
+
+def model_of(name):
+    options = {} if name in FREE else {"n_nonzero": 2}
+    options |= {"classes": ("no", "yes")} if takes_labels(ESTIMATORS[name]) else {}
+    return ESTIMATORS[name](**BUDGET, **options)
+
+
+def bits(model):
+    """Everything that a fit lets out."""
+    numbers = [model.coef_, model.intercept_, model.coef_noise_std_, model.intercept_noise_std_]
+    return [np.asarray(number).tobytes() for number in numbers] + [model.certificate_.to_json()]
+
+
+KINDS = ("folder", "groups of 5000", "groups of 100")
+BY_TURNS = [(name, KINDS[place % 3 :][:1]) for place, name in enumerate(ESTIMATORS)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        *BY_TURNS,
+        *(pytest.param(name, KINDS, marks=pytest.mark.audit) for name in ESTIMATORS),
+    ],
+)
+def test_every_estimator_has_the_same_bits_for_arrays_and_files(name, kinds, data, sources):
+    X, others = data
+    target, exposed = column_for(ESTIMATORS[name]), ESTIMATORS[name].takes_exposure
+    observed = {"exposure": others["years"]} if exposed else {}
+    named = {"exposure": "years"} if exposed else {}
+    expected = bits(model_of(name).fit(X, others[target], **observed))
+    for kind in kinds:
+        fitted = model_of(name).fit(sources[kind], target=target, columns=COLUMNS, **named)
+        assert bits(fitted) == expected, kind
+        assert fitted.schema_.coefficient_names == tuple(COLUMNS)
+
+
+# Here the sources differ and not the fit: fewer rounds read them as often as it takes to tell.
+FEW_ROUNDS = WhitenedNewton(shares=Shares(rounds=(1, 1, 2, 4)))
+
+
+def linear():
+    return tg.LinearRegression(solver=FEW_ROUNDS, **BUDGET)
+
+
+def test_every_source_has_the_same_bits(data, sources, tmp_path):
+    X, others = data
+    table = arrow_table(X, cost=others["cost"])
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(table, path, row_group_size=700)
+    chunked = pa.concat_tables([table[:10], table[10:3000], table[3000:]])
+    given = {
+        "str": str(path),
+        "path": path,
+        "table": table,
+        "pandas": table.to_pandas(),
+        "dataset of a file": ds.dataset(path),
+        "dataset of a table": ds.dataset(chunked),
+        "readers": chunked.to_reader,
+        "lazy frame": pl.scan_parquet(path).with_columns(pl.col("x1") * 1.0),
+    }
+    named = bits(linear().fit(arrow_table(X), others["cost"]))  # a note lists undeclared columns
+    for kind, source in given.items():
+        assert bits(linear().fit(source, target="cost")) == named, kind
+    expected = bits(linear().fit(X, others["cost"]))
+    for kind, source in sources.items():
+        fitted = linear().fit(source, target="cost", columns=COLUMNS)
+        assert bits(fitted) == expected, kind
+
+
+def test_a_csv_file_is_read_whole_by_the_same_names(data, tmp_path):
+    X, others = data
+    path = tmp_path / "rows.csv"
+    frame = arrow_table(X[:, :2].astype(float), ill=others["ill"]).to_pandas()
+    frame.to_csv(path, index=False)
+    logistic = tg.LogisticRegression(classes=("no", "yes"), **BUDGET)
+    expected = bits(logistic.fit(frame[["x0", "x1"]], frame["ill"]))
+    assert bits(logistic.fit(path, target="ill")) == expected
+    means = [tg.mean(source, columns=["x1"], **BUDGET).value for source in (path, frame)]
+    means.append(tg.mean(frame[["x1"]].to_csv(path, index=False) or path, **BUDGET).value)
+    assert means[0] == means[1] == means[2]
+
+
+def test_a_duckdb_relation_has_the_same_bits(data, sources):
+    duckdb = pytest.importorskip("duckdb")
+    X, others = data
+    relation = duckdb.sql(f"select * from '{sources['groups of 1024']}'")
+    fitted = linear().fit(relation, target="cost", columns=COLUMNS)
+    assert bits(fitted) == bits(linear().fit(X, others["cost"]))
+
+
+def mean_of(X, method, **options):
+    options |= {"low": -50.0, "high": 50.0} if method == "trimmed" else {}
+    result = tg.mean(X, **BUDGET, method=method, **options)
+    return result.value.tobytes(), result.certificate.to_json()
+
+
+@pytest.mark.parametrize("method", MEANS)
+def test_every_mean_has_the_same_bits_for_arrays_and_files(method, data, sources):
+    X, _ = data
+    expected = mean_of(X, method)
+    for kind in ("groups of 1024", "folder"):
+        assert mean_of(sources[kind], method, columns=COLUMNS) == expected, kind
+    if method in {"clamped", "iterative"}:
+        found = mean_of(sources["folder"], method, columns=COLUMNS, n_groups=7)
+        assert found == mean_of(X, method, n_groups=7)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_has_the_same_bits_for_arrays_and_files(solver, data, sources):
+    X, others = data
+    constraints = {"hard-thresholding": tg.sets.SparseBall(1)}
+    constraints |= {"whitened-newton": None, "scaled-gradient-descent": None}
+    options = BUDGET | {"constraint": constraints.get(solver, tg.sets.L2Ball(2.0))}
+    options |= {"solver": make_solver(solver)}
+    expected = tg.minimize(tg.losses.Huber(), X, others["cost"], **options)
+    path = sources["folder"]
+    found = tg.minimize(tg.losses.Huber(), path, target="cost", columns=COLUMNS, **options)
+    assert found.coef.tobytes() == expected.coef.tobytes()
+    assert found.certificate.to_json() == expected.certificate.to_json()
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ("groups of 1024", "folder"),
+        pytest.param(("groups of 100", "groups of 5000", "pattern"), marks=pytest.mark.audit),
+    ],
+    ids=len,
+)
+def test_levels_constants_and_text_are_read_as_in_memory(tmp_path, kinds):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "region": rng.choice(["north", "south", "moon"], N_ROWS),
+            "age": np.where(rng.random(N_ROWS) < 0.1, np.nan, rng.normal(50, 9, N_ROWS)),
+            "km": np.where(rng.random(N_ROWS) < 0.01, "many", "7.5"),
+            "cost": rng.standard_normal(N_ROWS),
+        }
+    )
+    schema = tg.Schema(
+        categorical={"region": ["north", "south"]}, missing={"age": 40.0}, target="cost"
+    )
+    sources = parquet_sources(pa.Table.from_pandas(frame), tmp_path)
+    expected = bits(tg.LinearRegression(schema=schema, **BUDGET).fit(frame))
+    for kind in kinds:
+        fitted = tg.LinearRegression(schema=schema, **BUDGET).fit(sources[kind])
+        assert bits(fitted) == expected, kind
+
+
+def test_kept_tables_have_the_same_bits(data, sources, monkeypatch):
+    X, others = data
+    monkeypatch.setattr("tailguard.data.rows.streams.NUMBERS_KEPT", 2**24)
+    path = sources["folder"]
+    fitted = tg.LinearRegression(**BUDGET).fit(path, target="cost", columns=COLUMNS)
+    assert bits(fitted) == bits(tg.LinearRegression(**BUDGET).fit(X, others["cost"]))
+
+
+def test_a_keyed_order_has_the_same_bits_for_arrays_and_files(data, sources, monkeypatch):
+    X, others = data
+    exact = bits(tg.LinearRegression(**BUDGET).fit(X, others["cost"]))
+    monkeypatch.setattr("tailguard.noise.orders.MOST_KEPT", 100)
+    expected = bits(tg.LinearRegression(**BUDGET).fit(X, others["cost"]))
+    assert expected != exact
+    for kind in ("groups of 1024", "folder"):
+        fitted = tg.LinearRegression(**BUDGET).fit(sources[kind], target="cost", columns=COLUMNS)
+        assert bits(fitted) == expected, kind
+    found = mean_of(sources["folder"], "iterative", columns=COLUMNS, n_groups=7)
+    assert found == mean_of(X, "iterative", n_groups=7)

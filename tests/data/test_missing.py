@@ -1,0 +1,102 @@
+"""Public constants for missing cells: one record at a time; the user's arrays stay untouched."""
+
+import numpy as np
+import pytest
+
+from tailguard.checks import InputError
+from tailguard.data.missing import Fill
+from tailguard.data.rows import arrays
+from tailguard.data.rows.arrays import ArrayRows
+from tailguard.queries.kernels.counts import BelowCount
+
+MISSING = {"age": 40.0, 1: -1.0}
+NAMES = ("age", "km", "cost")
+
+
+def records(n_rows=5_000, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((n_rows, 3)).astype(dtype)
+    features[rng.random(features.shape) < 0.2] = np.nan
+    features[rng.random(features.shape) < 0.01] = np.inf
+    return features
+
+
+def filled(features):
+    expected = features.copy()
+    for column, constant in enumerate((40.0, -1.0)):
+        expected[np.isnan(features[:, column]), column] = constant
+    return expected
+
+
+def counts(rows, n_threads=1):
+    kernel = BelowCount(thresholds=[0.0, 0.0, 0.0], columns=(0, 1, 2), paired=False, multiplier=1)
+    return rows.reduce(kernel, n_threads).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_filled_rows_are_the_rows_filled_beforehand(dtype, n_threads, monkeypatch):
+    monkeypatch.setattr(arrays, "NUMBERS_AT_ONCE", 1_000)
+    monkeypatch.setattr(arrays, "NUMBERS_WORTH_A_THREAD", 1_000)
+    features = records(dtype=dtype)
+    rows = ArrayRows(features, feature_names=NAMES, missing=MISSING)
+    assert counts(rows, n_threads) == counts(ArrayRows(filled(features)))
+    assert counts(rows, n_threads) != counts(ArrayRows(features))
+    places = np.array([7, 3, 4_000])
+    assert counts(rows.restricted(places)) == counts(ArrayRows(filled(features)[places]))
+
+
+def test_what_the_user_brought_is_not_touched_and_not_copied():
+    features = records()
+    before = features.copy()
+    rows = ArrayRows(features, feature_names=NAMES, missing=MISSING)
+    counts(rows)
+    np.testing.assert_array_equal(features, before)
+    assert np.shares_memory(rows._records.features, features)
+
+
+def test_a_filled_record_depends_on_that_record_alone():
+    features = records()
+    whole = Fill.of(MISSING, 3, NAMES).filled(features)
+    alone = [Fill.of(MISSING, 3, NAMES).filled(features[[place]])[0] for place in range(50)]
+    np.testing.assert_array_equal(whole[:50], alone)
+
+
+def test_an_infinite_cell_is_not_missing():
+    kept = Fill.of({0: 1.0}, 1, None).filled(np.array([[np.inf], [-np.inf], [np.nan]]))
+    np.testing.assert_array_equal(kept, [[np.inf], [-np.inf], [1.0]])
+
+
+@pytest.mark.parametrize(
+    ("missing", "word"),
+    [
+        ("mean", "nobody paid for"),
+        ({0: "median"}, "nobody paid for"),
+        (np.nanmean, "nobody paid for"),
+        ({0: np.nanmean}, "nobody paid for"),
+        ([40.0], "a dict"),
+        (40.0, "a dict"),
+        ({"height": 1.0}, "'height'"),
+        ({3: 1.0}, "0 to 2"),
+        ({-1: 1.0}, "0 to 2"),
+        ({True: 1.0}, "0 to 2"),
+        ({0: np.nan}, "finite"),
+        ({0: np.inf}, "finite"),
+        ({0: None}, "finite"),
+        ({0: 1.0, "age": 2.0}, "once"),
+    ],
+)
+def test_what_is_no_public_constant_is_refused_in_one_sentence(missing, word):
+    with pytest.raises(InputError, match=word) as refused:
+        ArrayRows(records(), feature_names=NAMES, missing=missing)
+    assert str(refused.value).startswith("missing")
+    assert str(refused.value).endswith(".")
+    assert str(refused.value).count(". ") == 0
+
+
+def test_a_constant_is_the_same_whatever_the_type_of_the_features():
+    features = np.array([[np.nan, 0.5]], np.float32)
+    for constant in (0.1, 1e300):
+        for held in (features, features.astype(np.float64)):
+            filled = Fill.of({0: constant}, 2, None).filled(held)
+            assert filled.tolist() == [[constant, 0.5]]

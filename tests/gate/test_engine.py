@@ -1,0 +1,33 @@
+"""One run: a plan for other records than the gate's is refused before anything is reserved."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.gate import Gate
+from tailguard.gate.engine import run
+from tailguard.gate.problem import Problem
+from tailguard.solvers.hard_thresholding import HardThresholding
+from tailguard.solvers.registry import make_solver
+
+GUARANTEE = tg.GDP(1.0)
+
+
+@pytest.mark.parametrize(("n_rows", "n_features"), [(400, 1), (400, 59), (399, 60), (4_000, 60)])
+@pytest.mark.parametrize("name", ["whitened-newton", "hard-thresholding"])
+def test_a_plan_for_other_sizes_is_refused_with_nothing_reserved(name, n_rows, n_features):
+    loss = tg.losses.Squared()
+    solver = HardThresholding(1) if name == "hard-thresholding" else make_solver(name)
+    plan = solver.plan(Problem(loss, n_rows, n_features), GUARANTEE)
+    X, y = np.zeros((400, 60)), np.zeros(400)
+    gate = Gate.over(X, y, guarantee=GUARANTEE, loss=loss, random_state=0)
+    with pytest.raises(tg.InputError, match="plan must be for the gate's 400 records of 60"):
+        run(solver, plan, gate)
+    assert not gate.books.releases
+    gate.reserve(plan.event, coordinates=plan.coordinates)  # a second reservation is an error
+
+
+def test_what_no_lattice_carries_is_refused_in_the_plan():
+    problem = Problem(tg.losses.Huber(1.0), 10_000, 10_000)
+    with pytest.raises(tg.InputError, match="must be larger"):
+        HardThresholding(1).plan(problem, tg.GDP(1e-3))

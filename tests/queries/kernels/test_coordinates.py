@@ -1,0 +1,287 @@
+"""The grouped sum of bounded coordinates: against its twin, bounded, blind to storage and cuts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from support.adversary import records
+from support.score_kernels import LOSS_NAMES, InNumPyOnly, make_block
+from tailguard.checks import InputError
+from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.block import RecordBlock
+from tailguard.losses import Squared
+from tailguard.losses.registry import make_loss
+from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.queries.kernels.coordinates_twin import bounded_coordinate_sum
+from tailguard.queries.kernels.soft_truncation import cubic_reach
+
+BOUNDS = {
+    "clamped": CoordinateBound("clamped", 1.5),
+    "truncated": CoordinateBound("truncated", 1.5),
+    "soft": CoordinateBound("soft", 1.5, smoothing=4.6),
+    "soft-wide": CoordinateBound("soft", 300.0, smoothing=2.0),
+}
+every_bound = pytest.mark.parametrize("bound", BOUNDS)
+
+
+def make_kernel(rng, name, n_features, bound, *, n_rows, intercept=True, **options):
+    defaults = {
+        "weights": rng.standard_normal(n_features + intercept),
+        "center": rng.standard_normal(n_features),
+        "inverse_scale": rng.uniform(0.5, 2.0, n_features),
+        "target_center": 0.3,
+        "target_scale": 2.0,
+        "offset_center": 0.1,
+        "n_groups": 1,
+        "grid": 2.0**-40,
+    }
+    return BoundedCoordinateSum(
+        loss=None if name is None else make_loss(name),
+        bound=BOUNDS[bound],
+        n_rows=n_rows,
+        intercept=intercept,
+        **defaults | options,
+    )
+
+
+def means(n_features, bound, *, n_rows, grid=2.0**-40, n_groups=1):
+    """A plain mean in raw units."""
+    return BoundedCoordinateSum(
+        weights=np.zeros(n_features),
+        center=np.zeros(n_features),
+        inverse_scale=np.ones(n_features),
+        intercept=False,
+        loss=None,
+        bound=BOUNDS[bound],
+        n_rows=n_rows,
+        n_groups=n_groups,
+        grid=grid,
+    )
+
+
+# Features and groups; one loss takes all of them, the others two by turns.
+SHAPES = ((1, 3), (3, 1), (8, 300), (21, 2))
+BY_TURNS = [(name, SHAPES[place % 2 :: 2]) for place, name in enumerate(LOSS_NAMES)]
+
+
+@every_bound
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("squared", SHAPES),
+        *(case for case in BY_TURNS if case[0] != "squared"),
+        *(pytest.param(name, SHAPES, marks=pytest.mark.audit) for name in LOSS_NAMES),
+    ],
+)
+def test_the_kernel_agrees_with_plain_numpy(name, shapes, bound):
+    rng = np.random.default_rng(1)
+    largest = 0.0
+    for extreme in (False, True):
+        for dtype in (np.float32, np.float64):
+            for n_features, n_groups in shapes:
+                kernel = make_kernel(
+                    rng, name, n_features, bound, n_rows=1100, n_groups=n_groups,
+                    intercept=n_features != 8,
+                )  # fmt: skip
+                block = make_block(rng, 1100, n_features, extreme=extreme, dtype=dtype)
+                fused = kernel.sum_block(block)
+                gap = np.abs(fused - bounded_coordinate_sum(kernel, block)).max() * kernel.grid
+                assert gap <= 1e-8 * kernel.bound.scale
+                largest = max(largest, np.abs(fused).max() * kernel.grid)
+    assert largest > 1e-2 * kernel.bound.limit
+
+
+@every_bound
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_entry_counts_more_than_its_limit(bound, dtype):
+    rng = np.random.default_rng(2)
+    kernel = make_kernel(rng, "squared", 2, bound, n_rows=4)
+    kernel = replace(kernel, grid=kernel.bound.limit * 2.0**-45)
+    largest = 0
+    for record in records(rng, 400, 4):
+        with np.errstate(over="ignore"):
+            features = np.tile(record[:2], (4, 1)).astype(dtype)
+        # One record in four counts; alone in its group it is copied and checked.
+        targets = np.array([record[2], np.nan, np.nan, np.nan])
+        block = RecordBlock(features, targets, np.full(4, record[3]))
+        alone = replace(kernel, n_groups=4).sum_block(block)
+        for units, n_rows in ((kernel.sum_block(block), 4), (alone, 1)):
+            largest = max(largest, np.abs(units).max() * n_rows)
+            assert np.abs(units).max() * n_rows <= 2**45 + n_rows / 2
+    assert largest > (0.99 if bound != "truncated" else 0.5) * 2**45
+
+
+@pytest.mark.parametrize("column", range(4))
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@every_bound
+def test_a_record_with_a_value_that_is_not_finite_contributes_nothing(column, value, bound):
+    rng = np.random.default_rng(4)
+    kernel = make_kernel(rng, "huber", 2, bound, n_rows=40, n_groups=3)
+    data = rng.standard_normal((40, 4))
+    void = [0, 1, 2, 3, 9, 39]  # one whole four, one of a four, the last
+    data[void, column] = value
+    cleared = data.copy()
+    cleared[void] = np.nan
+
+    def total(rows):
+        return kernel.sum_block(RecordBlock(rows[:, :2].copy(), *rows[:, 2:].T.copy()))
+
+    np.testing.assert_array_equal(total(data), total(cleared))
+    whole = data.copy()
+    whole[void] = 7.0
+    assert (total(whole) != total(data)).any()
+
+
+@every_bound
+def test_no_record_changes_how_another_is_evaluated(bound):
+    kernel = means(9, bound, n_rows=4, grid=BOUNDS[bound].scale * 2.0**-48)
+    scale = kernel.bound.scale
+    reach = scale * cubic_reach(kernel.bound.smoothing)
+    at_reach = [reach * (1 + k * 2.0**-52) for k in range(-8, 9)]
+    seen = set()
+    for value in (*at_reach, 0.3 * reach, scale, np.nextafter(scale, 0), 7.0 * scale):
+        features = np.zeros((4, 9))
+        features[:, 0] = value, -value / 3, value / 7, value
+        found = []
+        for other in (0.0, 1e-200, 1.0, 1e6, 1e200, np.nan):
+            features[3] = other
+            features[3, 0] = 0.0
+            found.append(kernel.sum_block(RecordBlock(features.copy()))[0])
+        assert len(set(found)) == 1
+        seen.add(found[0])
+    assert len(seen) > 3
+
+
+@every_bound
+def test_equal_numbers_give_equal_bits_however_stored(bound):
+    rng = np.random.default_rng(5)
+    for n_features in (1, 7, 8, 40):
+        kernel = make_kernel(rng, "logistic", n_features, bound, n_rows=700, n_groups=5)
+        block = make_block(rng, 700, n_features, extreme=True, dtype=np.float32)
+        wide = replace(block, features=block.features.astype(np.float64))
+        np.testing.assert_array_equal(kernel.sum_block(block), kernel.sum_block(wide))
+
+
+@every_bound
+@pytest.mark.parametrize("n_groups", [1, 4, 22, 5000])
+def test_no_bit_depends_on_how_records_are_cut_into_blocks(bound, n_groups):
+    rng = np.random.default_rng(7)
+    n_rows = 5 * 1024 + 77
+    kernel = make_kernel(rng, "pseudo_huber", 4, bound, n_rows=n_rows, n_groups=n_groups)
+    block = make_block(rng, n_rows, 4, extreme=True)
+    whole = kernel.sum_block(block)
+    for cut in (1024, 3072):
+        parts = block.rows(0, cut), block.rows(cut, n_rows)
+        np.testing.assert_array_equal(whole, sum(kernel.sum_block(part) for part in parts))
+
+
+@every_bound
+def test_threads_do_not_change_a_bit(bound):
+    features = np.random.default_rng(8).standard_t(2, size=(60_000, 20))
+    rows = ArrayRows(features)
+    kernel = means(20, bound, n_rows=60_000, n_groups=22)
+    one, two = rows.reduce(kernel, 1), rows.reduce(kernel, 2)
+    np.testing.assert_array_equal(one, two)
+    assert np.unique(one).size > 100
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 3, 7, 40, 99, 100])
+def test_groups_are_runs_of_neighbours_of_sizes_that_differ_by_one_at_most(n_groups):
+    kernel = means(1, "clamped", n_rows=100, n_groups=n_groups)
+    sizes = []
+    for group in range(n_groups):
+        start, stop = (g * 100 // n_groups for g in (group, group + 1))
+        features = np.zeros((100, 1))
+        features[start:stop] = 1.25
+        found = kernel.sum_block(RecordBlock(features)) * kernel.grid
+        np.testing.assert_allclose(found, 1.25 * (np.arange(n_groups) == group), atol=1e-9)
+        sizes.append(stop - start)
+    assert sum(sizes) == 100
+    assert {100 // n_groups, -(-100 // n_groups)} == set(sizes)
+
+
+def test_what_equals_the_threshold_is_kept_and_the_next_float_is_not():
+    features = np.array([[1.5], [np.nextafter(1.5, 2)], [-1.5], [-np.nextafter(1.5, 2)], [1.0]])
+    kernel = means(1, "truncated", n_rows=5, n_groups=5)
+    found = kernel.sum_block(RecordBlock(features)) * kernel.grid
+    np.testing.assert_allclose(found, [1.5, 0.0, -1.5, 0.0, 1.0], atol=1e-11)
+    fours = kernel.sum_block(RecordBlock(np.full((5, 1), np.nextafter(1.5, 2))))
+    np.testing.assert_array_equal(fours, np.zeros(5))
+
+
+@pytest.mark.parametrize("bound", ["clamped", "soft"])
+def test_finite_values_that_overflow_count_as_the_limit(bound):
+    kernel = means(2, bound, n_rows=4)
+    kernel = replace(kernel, inverse_scale=np.full(2, 1e10))
+    block = RecordBlock(np.tile([1e308, -1e308], (4, 1)))
+    limit = kernel.bound.limit
+    found = kernel.sum_block(block) * kernel.grid
+    np.testing.assert_allclose(found, [limit, -limit], atol=1e-9)
+
+
+def test_tiny_values_are_not_lost():
+    bound = CoordinateBound("clamped", 1e-150)
+    kernel = replace(means(1, "clamped", n_rows=6), bound=bound, grid=1e-163)
+    found = kernel.sum_block(RecordBlock(np.full((6, 1), 1e-200 + 3e-155))) * kernel.grid
+    np.testing.assert_allclose(found, [3e-155], rtol=1e-6)
+
+
+def test_a_loss_without_a_compiled_slope_goes_to_the_twin():
+    rng = np.random.default_rng(11)
+    kernel = make_kernel(rng, "squared", 3, "soft", n_rows=1500, n_groups=4)
+    block = make_block(rng, 1500, 3, extreme=True)
+    plain = replace(kernel, loss=InNumPyOnly(Squared())).sum_block(block)
+    assert np.abs(plain - kernel.sum_block(block)).max() * kernel.grid <= 1e-8
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"row_limit": 1.0},
+        {"n_rows": 0},
+        {"n_groups": 0},
+        {"n_groups": 11},
+        {"grid": 0.0},
+        {"weights": np.zeros(2)},
+    ],
+)
+def test_wrong_parameters_are_refused(wrong):
+    kernel = make_kernel(np.random.default_rng(13), "squared", 2, "clamped", n_rows=10)
+    with pytest.raises(InputError):
+        replace(kernel, **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "trimmed"},
+        {"scale": 0.0},
+        {"scale": 1e300},
+        {"scale": np.nan},
+        {"kind": "soft", "smoothing": 1e3},
+    ],
+)
+def test_a_wrong_bound_is_refused(wrong):
+    with pytest.raises(InputError):
+        CoordinateBound(**{"kind": "clamped", "scale": 1.0} | wrong)
+
+
+@pytest.mark.parametrize("block", [(0, 6), (1024, 1), (3, 2)])
+def test_a_block_that_does_not_fit_the_rows_is_refused(block):
+    first, length = block
+    kernel = means(1, "clamped", n_rows=5)
+    with pytest.raises(InputError, match="n_rows must cover every block"):
+        kernel.sum_block(RecordBlock(np.zeros((length, 1)), first=first))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_absent_offsets_are_zeros(compiled):
+    rng = np.random.default_rng(3)
+    kernel = make_kernel(rng, "poisson", 3, "clamped", n_rows=1_100, offset_center=0.7)
+    kernel = kernel if compiled else replace(kernel, loss=InNumPyOnly(kernel.loss))
+    block = make_block(rng, 1_100, 3, extreme=False, offset=False)
+    exposed = replace(block, offset=np.zeros(block.n_rows))
+    sums = [kernel.sum_block(each) for each in (block, exposed)]
+    np.testing.assert_array_equal(*sums)
+    assert (replace(kernel, offset_center=0.0).sum_block(block) != sums[0]).any()

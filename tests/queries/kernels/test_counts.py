@@ -1,0 +1,86 @@
+"""Counts are exact, whatever the records hold."""
+
+import numpy as np
+import pytest
+
+from support.adversary import EXTREMES, records
+from tailguard.checks import InputError
+from tailguard.data.rows.block import RecordBlock
+from tailguard.queries.kernels.counts import BelowCount
+
+THRESHOLDS = [np.inf, -np.inf, 0.0, -0.5, 5e-324, 1e-310, 1.0, 1e308]
+
+
+def normal(numbers):
+    """The numbers, zero where they are subnormal."""
+    return np.where(np.abs(numbers) < np.finfo(np.float64).tiny, 0.0, numbers)
+
+
+def count_by_hand(data, threshold, column, paired):
+    count, data, threshold = 0, normal(data), normal(threshold)
+    step = 2 if paired else 1
+    for i in range(0, len(data) - step + 1, step):
+        group = data[i : i + step]
+        if np.isfinite(group).all():
+            value = group[0, column]
+            with np.errstate(over="ignore"):
+                value = abs(value - group[1, column]) if paired else value
+            count += bool(value <= threshold)
+    return count
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("n_rows", [1, 2, 333])
+def test_counts_match_counting_by_hand(dtype, paired, n_rows):
+    rng = np.random.default_rng(n_rows)
+    data = records(rng, n_rows, 5)
+    with np.errstate(over="ignore"):
+        data[:, :3] = data[:, :3].astype(dtype)
+    columns = np.tile(np.arange(5), len(THRESHOLDS))
+    thresholds = np.repeat(THRESHOLDS, 5)
+    kernel = BelowCount(thresholds=thresholds, columns=columns, paired=paired, multiplier=7)
+    block = RecordBlock(np.ascontiguousarray(data[:, :3], dtype), *data[:, 3:].T.copy())
+    pairs = zip(thresholds, columns, strict=True)
+    expected = [7 * count_by_hand(data, t, c, paired) for t, c in pairs]
+    np.testing.assert_array_equal(kernel.sum_block(block), expected)
+
+
+def test_a_difference_that_overflows_counts_below_infinity_only():
+    block = RecordBlock(np.array([[1.7e308], [-1.7e308]]))
+    kernel = BelowCount(thresholds=[np.inf, 1.79e308], columns=[0, 0], paired=True, multiplier=1)
+    np.testing.assert_array_equal(kernel.sum_block(block), [1, 0])
+
+
+@pytest.mark.parametrize("value", EXTREMES[~np.isfinite(EXTREMES)])
+@pytest.mark.parametrize("column", [0, 20, 21, 22])
+def test_a_void_record_counts_nowhere(value, column):
+    data = np.zeros((6, 23))
+    data[3, column] = value
+    block = RecordBlock(data[:, :21].copy(), data[:, 21].copy(), data[:, 22].copy())
+    for paired, expected in ((False, 5), (True, 2)):
+        kernel = BelowCount(thresholds=[1.0], columns=[1], paired=paired, multiplier=1)
+        np.testing.assert_array_equal(kernel.sum_block(block), [expected])
+
+
+def test_finite_values_whose_sum_overflows_are_not_void():
+    block = RecordBlock(np.full((4, 33), 1.7e308), np.full(4, 1.7e308))
+    kernel = BelowCount(thresholds=[np.inf], columns=[33], paired=False, multiplier=1)
+    np.testing.assert_array_equal(kernel.sum_block(block), [4])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"thresholds": [np.nan]}, {"thresholds": [1.0, 2.0]}, {"multiplier": 0}, {"columns": [[0]]}],
+)
+def test_wrong_parameters_are_refused(wrong):
+    right = {"thresholds": [1.0], "columns": [0], "paired": False, "multiplier": 1}
+    with pytest.raises(InputError):
+        BelowCount(**right | wrong)
+
+
+@pytest.mark.parametrize("column", [-1, 3, 4])
+def test_a_column_that_is_not_there_is_refused(column):
+    kernel = BelowCount(thresholds=[1.0], columns=[column], paired=False, multiplier=1)
+    with pytest.raises(InputError, match="columns must be among"):
+        kernel.sum_block(RecordBlock(np.zeros((4, 2)), np.zeros(4)))

@@ -1,0 +1,205 @@
+"""What is planned at which budget, from public numbers alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.gate.problem import Problem
+from tailguard.solvers.newton.allocation import (
+    DEBIASING_FACTOR,
+    LARGEST_DEBIASING,
+    LEAST_RETRY,
+    REGIMES,
+    shares_for,
+)
+from tailguard.solvers.newton.schedule import CORRECTION, stages_for
+
+PLANNED = REGIMES["conditional mean"].shares["debiasing"]
+FEW, FEWER = (REGIMES[name].below["fixed"] for name in ("few records", "fewer records"))
+LOSSES = {
+    "squared": tg.losses.Squared(),
+    "huber": tg.losses.Huber(1.345),
+    "logistic": tg.losses.Logistic(),
+    "poisson": tg.losses.Poisson(),
+}
+N_FEATURES = 30
+every_loss = pytest.mark.parametrize("name", LOSSES)
+every_budget = pytest.mark.parametrize("budget", [5.0, 50.0, 500.0, 5e3, 5e4, 5e6])
+
+
+def plan(name, budget, *, intercept=True, n_features=N_FEATURES):
+    """Shares and stages at ``n * mu = budget``."""
+    mu = budget / 10_000
+    problem = Problem(LOSSES[name], 10_000, n_features, intercept)
+    shares = shares_for(problem, mu)
+    return shares, {
+        stage.name: stage.total_mu**2 / mu**2 for stage in stages_for(problem, shares, mu)
+    }
+
+
+@every_loss
+@every_budget
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("n_features", [1, 5, 100])
+def test_stages_spend_exactly_the_budget_and_rounds_a_sixth_of_it(
+    name, budget, intercept, n_features
+):
+    """Or a tenth, where a correction follows them."""
+    shares, spent = plan(name, budget, intercept=intercept, n_features=n_features)
+    assert sum(spent.values()) == pytest.approx(1.0)
+    rounds = sum(share for stage, share in spent.items() if stage.startswith("rounds of"))
+    assert rounds >= (1 / 10 if shares.correction else 1 / 6)
+    assert min(spent.values()) > 0.0
+
+
+@every_loss
+def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
+    bends = name in ("logistic", "poisson")
+    regime = REGIMES["whitening only" + " of a likelihood" * bends]
+    border = regime.below["height**1.5"] * (N_FEATURES + 2) ** 1.5
+    shares, faint = plan(name, 0.99 * border)
+    counts = {"debiasing", "debiasing curvature"}  # of a constant alone, which is one number
+    dropped = {"curvature", "variance"} | (set() if name == "poisson" else counts)
+    assert not dropped & faint.keys()
+    assert (counts <= faint.keys()) == (name == "poisson")
+    assert not counts & plan(name, 0.99 * REGIMES["constant of counts"].above["fixed"])[1].keys()
+    assert shares.curvature_phases == ()
+    assert "second moments" in faint
+    _, above = plan(name, 1.01 * border)
+    assert ("variance" in above) == (name != "squared")
+    assert ("curvature" in above) == bends
+    assert ("debiasing" in above) == (name in ("squared", "poisson"))
+
+
+@every_loss
+def test_units_get_less_of_a_larger_budget(name):
+    found = [plan(name, budget)[0] for budget in (200.0, 2e3, 2e4, 2e5, 2e6)]
+    for stage in ("size", "location", "target"):
+        assert (np.diff([getattr(shares, stage) for shares in found]) <= 0.0).all()
+    # With the least one sizes leave no room for more.
+    assert (np.diff([shares.size_retry for shares in found[1:]]) <= 0.0).all()
+    assert found[-1].size_retry == LEAST_RETRY
+
+
+def test_nothing_is_placed_without_an_intercept_and_classes_have_no_units():
+    assert (
+        not {"location", "fine location", "scale"} & plan("squared", 5e4, intercept=False)[1].keys()
+    )
+    assert {"target typical size", "typical size"} <= plan("squared", 5e4, intercept=False)[
+        1
+    ].keys()
+    assert not any(stage.startswith("target") for stage in plan("logistic", 5e4)[1])
+    assert [s for s in plan("poisson", 5e4)[1] if s.startswith("target")] == ["target typical size"]
+
+
+def corrected(n_features, budget=1e5, *, loss=LOSSES["squared"], n_rows=10_000, robust=False):
+    """What correcting gets of the budget, and what is left to the rounds."""
+    problem = Problem(loss, n_rows, n_features, intercept=True)
+    shares = shares_for(problem, budget / n_rows, robust=robust)
+    return shares.debiasing, shares.rest(problem)
+
+
+@pytest.mark.parametrize("n_features", [16, 19, 60, 100])
+def test_correcting_gets_a_share_over_the_number_of_columns(n_features):
+    from_on = REGIMES["correction"].above
+    budget = 0.99 * max(from_on["fixed"], from_on["size**1.5"] * (n_features + 1) ** 1.5)
+    share, _ = corrected(n_features, budget)
+    assert share == pytest.approx(max(DEBIASING_FACTOR / (n_features + 1), PLANNED))
+
+
+@pytest.mark.parametrize("n_features", [3, 16, 100])
+@pytest.mark.parametrize("budget", [2_100.0, 1e4, 1e6])
+def test_contributions_are_corrected_where_curvature_stands_out(n_features, budget):
+    shares, spent = plan("squared", budget, n_features=n_features)
+    assert (shares.correction > 0.0) == (budget >= 9.0 * (n_features + 1) ** 1.5)
+    assert sum(spent.get(stage, 0.0) for stage in CORRECTION) == pytest.approx(shares.correction)
+    assert not (shares.correction and shares.variance)
+
+
+def test_the_correction_of_contributions_spends_its_whole_share():
+    assert sum(CORRECTION.values()) == pytest.approx(1.0)
+    for name in ("huber", "logistic", "poisson"):
+        assert plan(name, 1e6)[0].correction == 0.0
+
+
+@pytest.mark.parametrize("budget", [1e3, 1.9e3])
+def test_correcting_few_columns_gets_the_more_the_fewer_there_are(budget):
+    shares, left = np.transpose([corrected(n_features, budget) for n_features in range(1, 16)])
+    assert (np.diff(shares) <= 0.0).all()
+    assert shares[0] > 1.5 * PLANNED
+    assert shares[0] <= LARGEST_DEBIASING
+    assert (shares >= PLANNED).all()
+    assert (left > 0.25).all()
+
+
+def test_correcting_few_columns_gets_more_from_a_budget_on():
+    budgets = (part * FEW for part in (0.999, 1.001, 2.0))
+    below, above, far_above = (corrected(3, budget)[0] for budget in budgets)
+    assert below == PLANNED < above
+    assert far_above > 1.1 * below
+
+
+def test_correcting_gets_no_more_where_clipping_bias_is_kept_or_curvature_varies():
+    assert corrected(3, robust=True)[0] == 0.0
+    for loss in (LOSSES["huber"], tg.losses.Quantile(0.8)):
+        assert corrected(3, loss=loss)[0] == 0.0
+    few, many = (corrected(n_features, loss=LOSSES["poisson"])[0] for n_features in (3, 100))
+    assert 0.0 < few == many < PLANNED
+
+
+def test_residuals_are_looked_at_less_often_of_few_records_and_at_a_larger_share():
+    budgets = (
+        0.99 * FEWER,
+        1.01 * FEWER,
+        0.99 * FEW,
+        1.01 * FEW,
+    )
+    found = [plan("squared", budget, n_features=2)[0] for budget in budgets]
+    assert [shares.diagnostic_phases for shares in found] == [(0,)] + 2 * [(0, 2)] + [(0, 2, 3)]
+    assert all(shares.variance == 0.0 for shares in found)
+    each = [shares.slopes / len(shares.diagnostic_phases) for shares in found]
+    assert each[0] > each[1] == each[-2] > 3.0 * each[-1]
+    assert plan("squared", 0.99 * FEW, n_features=N_FEATURES)[0].diagnostic_phases == (0,)
+    bounded = [plan("huber", budget, n_features=2)[0].diagnostic_phases for budget in budgets]
+    assert bounded == 3 * [(0,)] + [(0, 1, 2, 3)]
+
+
+@pytest.mark.parametrize("loss", [tg.losses.Logistic(), tg.losses.Poisson()])
+def test_a_likelihood_with_few_records_looks_once_and_more_clearly(loss):
+    """A histogram needs a share of its own to be seen; what bends is left out."""
+    few, many = (shares_for(Problem(loss, n, 2, intercept=True), mu=0.1) for n in (3_400, 3_600))
+    assert (few.diagnostic_phases, few.curvature_phases, few.curvature, few.variance) == (
+        (0,),
+        (),
+        0.0,
+        0.0,
+    )
+    assert len(many.diagnostic_phases) > 1
+    assert few.whitened_row_norms > 2.0 * many.whitened_row_norms
+
+
+def test_more_rounds_are_taken_where_noise_hides_directions_but_not_of_likelihoods():
+    for reached, squared, logistic in [(2.4, 8, 8), (5.1, 32, 8), (7.1, 64, 8), (10.1, 64, 16)]:
+        for loss, rounds in [(tg.losses.Squared(), squared), (tg.losses.Logistic(), logistic)]:
+            problem = Problem(loss, 10_000, 49, intercept=True)
+            found = shares_for(problem, mu=reached * problem.size / problem.n_rows)
+            assert sum(found.rounds) == rounds
+
+
+def problems():
+    """Problems of every kind of loss, with budgets of every size."""
+    for loss in [*LOSSES.values(), tg.losses.Quantile(0.8), tg.losses.LpLoss(4.0)]:
+        for n_rows in (300, 10_000, 3_000_000):
+            for n_features in (2, 40):
+                for budget in (20.0, 120.0, 300.0, 450.0, 2e3, 2e4, 2e6):
+                    yield Problem(loss, n_rows, n_features, intercept=True), budget / n_rows
+
+
+def test_every_regime_holds_somewhere_and_changes_something(monkeypatch):
+    plans = [(problem, mu, shares_for(problem, mu)) for problem, mu in problems()]
+    for name, regime in [*REGIMES.items()]:
+        with monkeypatch.context() as patch:
+            patch.setitem(REGIMES, name, replace(regime, losses="none"))
+            assert any(shares_for(problem, mu) != shares for problem, mu, shares in plans), name

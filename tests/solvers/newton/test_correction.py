@@ -1,0 +1,129 @@
+"""The correction by contributions: where it goes, what it states, and what it leaves unstated."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.whitened import example_run
+from tailguard.gate.problem import Problem
+from tailguard.queries.column_histograms import Bins
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.scaling.units import find_units
+from tailguard.solvers.newton.allocation import shares_for
+from tailguard.solvers.newton.correction.correct import correct
+from tailguard.solvers.newton.correction.errors import Lean
+from tailguard.solvers.newton.correction.released import Tail, curvature_floor
+from tailguard.solvers.newton.solver import WhitenedNewton, fits
+from tailguard.solvers.problem_columns import columns_of
+
+N_ROWS = 20_000
+
+
+def claims(seed=0, n_rows=N_ROWS):
+    """Residuals that are skewed, heavy, and larger where a column is."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.standard_normal((n_rows, 2)), rng.random(n_rows)])
+    spread = 0.5 + X[:, 2]
+    return X, X @ [1.0, -1.0, 2.0] + spread * (rng.lognormal(0.0, 0.8, n_rows) - np.exp(0.32))
+
+
+def least_squares(model, X, y):
+    """What intervals are about: slopes on features held within the released bounds."""
+    low, high = model.feature_bounds_.T
+    rows = np.column_stack([np.clip(X, low, high), np.ones(len(X))])
+    return np.linalg.lstsq(rows, y, rcond=None)[0]
+
+
+def fitted(X, y, seed, epsilon=4.0):
+    return tg.LinearRegression(epsilon=epsilon, delta=1e-6, random_state=seed).fit(X, y)
+
+
+def test_intervals_hold_the_slopes_that_least_squares_has_on_the_same_records():
+    held, given = [], []
+    for seed in range(10):
+        X, y = claims(seed)
+        model = fitted(X, y, seed)
+        low, high = model.conf_int().T
+        own = least_squares(model, X, y)
+        known = np.isfinite(low)
+        given.append(known)
+        held.append(((low <= own) & (own <= high))[known])
+    assert np.mean(given) > 0.95
+    assert np.concatenate(held).mean() >= 0.93
+
+
+def test_rounds_alone_miss_what_the_correction_finds():
+    """Of skewed residuals that grow with a column clipping takes a part of its slope."""
+    X, y = claims(n_rows=40_000)
+    guarantee, problem = tg.GDP(1.0), Problem(tg.losses.Squared(), 40_000, 3, intercept=True)
+    shares = shares_for(problem, guarantee.mu)
+    assert shares.correction > 0.0
+    errors = []
+    for correction in (shares.correction, 0.0):
+        solver = WhitenedNewton(shares=replace(shares, correction=correction, debiasing=0.0))
+        model = tg.LinearRegression(guarantee=guarantee, random_state=0, solver=solver).fit(X, y)
+        errors.append(np.abs(model.coef_ - least_squares(model, X, y)[:-1]).max())
+    assert errors[0] < 0.5 * errors[1]
+
+
+def test_stated_noise_is_within_twice_of_what_coefficients_vary_by():
+    """What noise does to the choice of levels and bounds is not in it."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((N_ROWS, 3))
+    y = X.sum(axis=1) + rng.standard_t(4, N_ROWS)
+    models = [fitted(X, y, seed) for seed in range(40)]
+    varies = np.std([model.coef_ for model in models], axis=0)
+    stated = np.median([model.coef_noise_std_ for model in models], axis=0)
+    assert 0.7 < np.median(varies / stated) < 2.0
+
+
+def test_a_copy_of_a_column_leaves_both_without_an_interval_and_the_others_with_theirs():
+    X, y = claims(2)
+    model = fitted(np.column_stack([X, X[:, 0]]), y, 0)
+    assert np.isnan(model.conf_int()[:4, 0]).tolist() == [True, False, False, True]
+    assert any("what tells its column from others" in note for note in model.notes_)
+
+
+def test_a_corrected_fit_spends_no_more_than_was_planned_and_is_the_same_again():
+    X, y = claims(4)
+    one, other = fitted(X, y, 5), fitted(X, y, 5)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.interval_center_, other.interval_center_)
+    names = {release.stage for release in one.certificate_.releases}
+    assert {"contribution rounds", "far contributions"} <= names
+
+
+def test_what_lies_beyond_the_sight_of_a_histogram_counts_by_its_hidden_share():
+    counts = np.array([0.0, 900.0, 100.0, 0.0])
+    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=2.0)
+    none, two = np.zeros(1), np.array([2.0, 50.0])
+    tail = Tail(lengths, none, np.ones(1))
+    assert tail.seen_beyond(2.0) == pytest.approx(0.05)
+    assert tail.beyond(2.0) > tail.seen_beyond(2.0)
+    longer = replace(tail, residuals=two, mass=np.array([0.99, 0.01]))
+    assert longer.seen_beyond(2.0) == pytest.approx(0.48)
+    assert longer.levels()[-1] >= 50.0
+
+
+def test_contributions_that_lean_between_levels_are_taken_to_lean_beyond_them():
+    above = np.array([0.5, 0.0])
+    sure = Lean(beyond=1.0, between=1.0, above=above, variance=1e-6, prior=0.1)
+    along = sure.along(np.eye(2))
+    assert along[0] == pytest.approx(4.0 * 0.25, rel=1e-3)
+    assert along[1] < 0.02
+    vague = replace(sure, variance=1e6)
+    assert vague.along(np.eye(2))[0] == pytest.approx(4.0 * 0.1, rel=1e-3)
+
+
+def test_what_was_planned_without_a_correction_stays_as_it_is():
+    session = example_run(tg.losses.Squared())
+    *_, fit = fits(session, *find_units(session, columns_of(session.problem)))
+    assert fit.estimate.settled
+    assert not fit.estimate.untold.any()
+    assert correct(example_run(tg.losses.Poisson()), fit) is fit
+
+
+def test_eigenvalues_are_raised_to_a_part_of_the_noise_and_to_a_tenth_at_least():
+    assert [curvature_floor(edge) for edge in (0.0, 0.5, 1.0, 9.0)] == [0.1, 0.175, 0.35, 0.35]

@@ -1,0 +1,321 @@
+"""Where residuals are large is told right, and reaches the choice of clip levels."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.fits import plain_fit, reserved
+from tailguard.gate import Gate
+from tailguard.gate.plan import Plan
+from tailguard.gate.problem import Problem
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.solvers.newton import phase_start, solver, start
+from tailguard.solvers.newton.clipping import SIGNIFICANT, SlopeDistribution
+from tailguard.solvers.newton.schedule import ROW_NORM_BINS, SLOPE_BINS, Shares, stages_for
+from tailguard.solvers.newton.solver import WhitenedNewton
+from tailguard.solvers.newton.state import NewtonIterate
+
+N_ROWS = 40_000
+
+
+def gate_over(noise, n_rows, mu, *, constant=1.0):
+    """A gate that has reserved what a fit of three columns costs, and the plan."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 3))
+    y = constant + X @ [0.0, 0.8, 0.0] + noise(rng, X)
+    problem, guarantee = Problem(tg.losses.Squared(), n_rows, 3, intercept=True), tg.GDP(mu)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    return gate, plan
+
+
+def skewed(rng, X):
+    return rng.lognormal(size=len(X)) - np.exp(0.5)
+
+
+def symmetric(rng, X):
+    return rng.standard_normal(len(X))
+
+
+def fit_spied(noise, *, name, n_rows, mu):
+    """Fits as they are when a function of the module returns."""
+    gate, plan = gate_over(noise, n_rows, mu, constant=3.0)
+    fits = []
+    honest = getattr(phase_start, name)
+
+    def spied(session, fit):
+        fit = honest(session, fit)
+        slopes, mu = fit.clipping.slopes, session.rounds_mu(fit.phase)
+        numbers = mu, slopes.distribution.quantile(0.5), slopes.center, session.mu_factor
+        fits.append((fit.phase, *numbers))
+        return fit
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(phase_start, name, spied)
+        WhitenedNewton().run(plan, gate)
+    return fits, plan
+
+
+def test_clip_levels_are_chosen_for_what_the_rounds_will_get():
+    fits, plan = fit_spied(symmetric, name="choose_clip_levels", n_rows=4_000, mu=1.0)
+    (_, first, *_), *_, (_, last, *_, raised) = fits
+    planned = np.sqrt(sum(plan.stage(f"rounds of phase {k}").total_mu ** 2 for k in (1, 2, 3, 4)))
+    assert raised > 1.0
+    assert first == pytest.approx(raised * planned)
+    assert last == first
+
+
+def test_one_look_before_any_round_is_read_about_its_middle():
+    fits, plan = fit_spied(symmetric, name="release_residuals", n_rows=500, mu=0.25)
+    assert plan.stage("slopes").times == len(fits) == 1
+    assert fits[0][2] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_later_looks_know_their_middle():
+    fits, _ = fit_spied(skewed, name="release_residuals", n_rows=4_000, mu=1.0)
+    assert len(fits) > 1
+    assert all(center == pytest.approx(middle) for *_, middle, center, _ in fits)
+    assert any(abs(center) > 0.05 for *_, center, _ in fits)
+
+
+@pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Logistic()])
+def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
+    told, honest = [], phase_start.whiten
+
+    def spied(moments, level, *, curved):
+        told.append(curved)
+        return honest(moments, level, curved=curved)
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 3))
+    y = (rng.random(len(X)) < 0.5).astype(float)
+    problem, guarantee = Problem(loss, len(X), 3, intercept=True), tg.GDP(2.0)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    for module in (phase_start, start):
+        monkeypatch.setattr(module, "whiten", spied)
+    WhitenedNewton().run(plan, gate)
+    logistic = isinstance(loss, tg.losses.Logistic)
+    assert (len(told) > 1) == logistic  # curvature that does not vary is not released
+    assert set(told) == {logistic}
+
+
+def counts_of(values, noise, rng):
+    """The noised histogram of residuals, by noise as a share of their number."""
+    counts = np.bincount(SLOPE_BINS.index(values).astype(int), minlength=SLOPE_BINS.count)
+    return counts + noise * len(values) * rng.standard_normal(SLOPE_BINS.count)
+
+
+def coarse_law(counts, noise):
+    return phase_start._coarse_distribution(counts, 2_000, noise * 2_000)
+
+
+@pytest.mark.parametrize(("center", "std"), [(0.0, 1.0), (2.0, 0.3), (-5.0, 0.3), (-20.0, 1.0)])
+@pytest.mark.parametrize("noise", [0.026, 0.05])
+def test_residuals_are_read_as_a_bell_where_noise_hides_their_law(center, std, noise):
+    """Far from zero these are as wide as bins, whose quantiles would be too far apart."""
+    laws = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = center + std * rng.standard_normal(2_000)
+        laws.append(coarse_law(counts_of(values, noise, rng), noise))
+    middles = [distribution.quantile(0.5) for distribution in laws]
+    spreads = [SlopeDistribution(None, distribution).spread for distribution in laws]
+    assert np.mean([distribution.significance > SIGNIFICANT for distribution in laws]) > 0.9
+    assert abs(np.median(middles) - center) < 0.5 * std
+    assert 0.75 < np.median(spreads) / (0.6745 * std) < 1.7
+
+
+@pytest.mark.parametrize("noise", [0.09, 0.13, 0.2])
+def test_noise_is_no_bell_far_away(noise):
+    """Noise of a large share of the records makes bells anywhere, which starts must not go to."""
+    rng = np.random.default_rng(4)
+    for _ in range(400):
+        distribution = coarse_law(noise * 2_000 * rng.standard_normal(180), noise)
+        far = (
+            max(abs(distribution.quantile(0.5)), SlopeDistribution(None, distribution).spread)
+            > 2.0 * phase_start.LIKELY_RESIDUAL
+        )
+        assert distribution.significance == 0.0 or not far
+
+
+def test_a_bell_has_to_hold_most_records():
+    """Noise alone has its best bell, too, but few records in it."""
+    noise, rng = 0.026, np.random.default_rng(0)
+    nothing = [coarse_law(noise * 2_000 * rng.standard_normal(180), noise) for _ in range(100)]
+    assert np.mean([distribution.significance == 0.0 for distribution in nothing]) > 0.9
+    assert max(distribution.significance for distribution in nothing) < SIGNIFICANT
+
+
+def test_less_noise_leaves_residuals_their_own_law():
+    rng = np.random.default_rng(0)
+    counts = counts_of(rng.lognormal(size=2_000), 0.0, rng)
+    plain = NoisyDistribution.of(counts, SLOPE_BINS, phase_start.COARSE * 2_000)
+    distribution = coarse_law(counts, phase_start.COARSE)
+    np.testing.assert_array_equal(distribution.points, plain.points)
+    np.testing.assert_array_equal(distribution.mass, plain.mass)
+    assert distribution.significance == plain.significance
+    assert coarse_law(counts, 1.01 * phase_start.COARSE).points.size != plain.points.size
+
+
+def fit_over(X, y, *, loss, shares=None, intercept=True, exposure=None, mu=20.0):
+    """A fit that knows nothing yet, in raw units."""
+    shares, exposed = shares or Shares(), exposure is not None
+    problem = Problem(loss, *X.shape, intercept, has_offset=exposed)
+    plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
+    gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=loss, exposure=exposure, random_state=0)
+    fit = plain_fit(loss, X.shape[1], intercept=intercept)
+    return reserved(plan, gate, shares), fit
+
+
+def looked_at_slopes(center, *, diagnostic_phases=(0,), intercept=True, mu=20.0):
+    """A fit at zero that has looked at residuals about minus the centre."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((2_000, 2)), center + rng.standard_normal(2_000)
+    shares = Shares(diagnostic_phases=diagnostic_phases)
+    session, fit = fit_over(
+        X, y, loss=tg.losses.Squared(), shares=shares, intercept=intercept, mu=mu
+    )
+    fit = phase_start.release_residuals(session, fit)
+    assert fit.clipping.slopes.seen
+    return session, fit
+
+
+@pytest.mark.parametrize("center", [4.0, -6.0])
+@pytest.mark.parametrize("mu", [0.06, 20.0])
+def test_one_look_starts_a_fit_amid_residuals_that_are_clearly_elsewhere(center, mu):
+    """Through a bell or not."""
+    _, fit = looked_at_slopes(center, mu=mu)
+    assert fit.weights[-1] == pytest.approx(center, abs=0.6)
+    assert (fit.weights[:-1] == 0.0).all()
+    assert fit.clipping.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.clipping.slopes.center == 0.0
+
+
+def test_one_look_leaves_a_fit_where_residuals_are_about_it():
+    _, fit = looked_at_slopes(0.4)
+    assert (fit.weights == 0.0).all()
+    assert fit.clipping.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.clipping.slopes.center == 0.0
+
+
+def test_a_second_look_that_shows_less_is_taken_and_one_that_shows_more_is_noise():
+    session, fit = looked_at_slopes(4.0, diagnostic_phases=(0, 2))
+    assert fit.constant_moved
+    clear, spread = fit.clipping.slopes, fit.clipping.slopes.spread
+    arrived = NewtonIterate(fit.weights, fit.weights, 0.1, 2_000)
+    farther = fit.weights + np.array([2.0, 0.0, 0.0])
+    fit = replace(fit, iterates=(arrived,), weights=farther)
+    fit = phase_start.release_residuals(session, fit)
+    assert fit.clipping.slopes is clear
+    wide = replace(
+        clear,
+        distribution=replace(
+            clear.distribution,
+            points=3.0 * clear.distribution.points,
+            edges=3.0 * clear.distribution.edges,
+        ),
+    )
+    fit = replace(
+        fit, clipping=replace(fit.clipping, slopes=wide), weights=np.array([0.0, 0.0, 3.0])
+    )
+    session._spent = 0.0
+    fit = phase_start.release_residuals(session, fit)
+    assert fit.clipping.slopes.spread == pytest.approx(spread, rel=0.3)
+    assert fit.clipping.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
+    assert fit.weights[-1] == 3.0  # later looks move no fit
+
+
+def test_only_few_looks_move_a_fit_and_only_one_with_a_constant():
+    _, several = looked_at_slopes(5.0, diagnostic_phases=(0, 2, 3))
+    assert (several.weights == 0.0).all()
+    assert several.clipping.slopes.center == pytest.approx(-5.0, abs=0.5)
+    _, without = looked_at_slopes(5.0, intercept=False)
+    assert (without.weights == 0.0).all()
+    assert without.clipping.slopes.distribution.quantile(0.5) == pytest.approx(-5.0, abs=0.5)
+
+
+def errors_off(scales, monkeypatch):
+    """Mean squared errors, in variances of the target, where its place is that many scales off."""
+    honest, errors = solver.find_units, []
+
+    def off(session, problem, **more):
+        units, known = honest(session, problem, **more)
+        wrong = units.target_center - scales * units.target_scale
+        return replace(units, target_center=wrong), known
+
+    monkeypatch.setattr(solver, "find_units", off)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((2_000, 3))
+        y = 30.0 + 0.8 * X[:, 0] + 0.6 * rng.standard_normal(len(X))
+        model = tg.LinearRegression(guarantee=tg.GDP(0.045), random_state=seed).fit(X, y)
+        errors.append(np.mean((y - model.predict(X)) ** 2) / y.var())
+    return np.array(errors)
+
+
+def test_a_target_whose_place_was_taken_wrong_is_found_nevertheless(monkeypatch):
+    """Rounds alone do not go so far: most fits would end between zero and the target."""
+    errors = errors_off(12.0, monkeypatch)
+    assert np.mean(errors > 2.0) < 0.4
+    assert np.median(errors) < 0.8
+
+
+def weights_of_lengths(loss, *, exposed=False):
+    """How rows are counted where their lengths are released, in order, in whole fits."""
+    rng = np.random.default_rng(0)
+    X, exposure = rng.standard_normal((20_000, 3)), None
+    y = (rng.random(len(X)) < 0.5).astype(float)
+    if exposed:
+        exposure = rng.uniform(0.5, 1.5, len(X))
+    problem, guarantee = Problem(loss, *X.shape, intercept=True, has_offset=exposed), tg.GDP(2.0)
+    plan = WhitenedNewton().plan(problem, guarantee)
+    gate = Gate.over(X, y, guarantee=guarantee, loss=loss, exposure=exposure, random_state=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    WhitenedNewton().run(plan, gate)
+    lengths = [r for r in gate.books.releases if r.parameters.get("bins") == ROW_NORM_BINS.count]
+    return [r.parameters["weights"] for r in lengths if r.name == "histogram of lengths"]
+
+
+@pytest.mark.parametrize(("loss", "exposed", "first"), [
+    (tg.losses.Poisson(), False, "one"), (tg.losses.Poisson(), True, "curvature"),
+    (tg.losses.Logistic(), False, "curvature"),
+])  # fmt: skip
+def test_rows_count_in_full_at_the_first_constant_of_a_log_link(loss, exposed, first):
+    norms, lengths, *later = weights_of_lengths(loss, exposed=exposed)
+    assert (norms, lengths) == ("one", first)
+    assert later
+    assert set(later) == {"curvature"}
+
+
+def looked_at_rows(*, intercept=True, exposed=False, arrived=False):
+    """A Poisson fit at some weights that has looked at rows; means of counts are 0.3."""
+    rng = np.random.default_rng(0)
+    X, exposure = rng.standard_normal((4_000, 2)), np.ones(4_000) if exposed else None
+    y = rng.poisson(0.3, len(X)).astype(float)
+    session, fit = fit_over(X, y, loss=tg.losses.Poisson(), intercept=intercept, exposure=exposure)
+    weights = np.append(np.zeros(fit.weights.size - 1), np.log(0.3))
+    iterates = (NewtonIterate(weights, weights, 0.1, len(X)),) * arrived
+    geometry = replace(fit.geometry, largest_curvature=4.0 * 0.3)
+    fit = replace(fit, geometry=geometry, weights=weights, iterates=iterates)
+    rows = phase_start.release_row_norms(session, fit).clipping.rows
+    assert rows.seen
+    return rows
+
+
+def test_the_curvature_of_a_row_at_a_constant_is_its_exponential():
+    assert looked_at_rows().weight == pytest.approx(0.3)
+    assert looked_at_rows().distribution.total == pytest.approx(4_000, rel=0.05)
+    assert looked_at_rows(intercept=False).distribution.total < 2_000  # no constant: scores differ
+
+
+@pytest.mark.parametrize("known", [{"arrived": True}, {"exposed": True}])
+def test_rows_count_by_curvature_where_it_may_vary(known):
+    """On average that is the same, here."""
+    rows = looked_at_rows(**known)
+    assert rows.distribution.total == pytest.approx(4_000 * 0.25, rel=0.1)
+    assert rows.weight == pytest.approx(0.3, rel=0.1)
