@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.forging import APPROX, X, Y, forgeries, pattern
+from support.forging import APPROX, X, Y, certificate_of_stopped, forgeries, pattern
 from tailguard.checks import BudgetError, InputError
 from tailguard.ledger.certified import check_certified
 from tailguard.privacy.accounting.distance import Distance
@@ -83,6 +83,45 @@ def test_every_forgery_but_of_words_is_refused_beside_the_ledger(ledger, certifi
             taken.add(pattern(place))
     assert taken <= UNKNOWN
     assert n_refused >= 200
+
+
+@pytest.fixture(scope="module")
+def stopped(ledger):
+    return certificate_of_stopped(ledger)
+
+
+def test_the_certificate_of_a_run_that_stopped_early_is_found_with_its_releases(ledger, stopped):
+    again = Certificate.from_json(stopped.to_json())
+    assert again.counted.epsilon < 0.2 * again.total.epsilon
+    assert check_certified(ledger.lines(), again)
+    assert ledger.verify(again) == len(ledger.lines())
+
+
+def test_every_forgery_of_an_early_stop_but_of_words_is_refused_beside_the_ledger(ledger, stopped):
+    taken, n_refused = set(), 0
+    for place, _, data in forgeries(stopped, np.random.default_rng(4), per_pattern=6):
+        try:
+            ledger.verify(Certificate.from_json(json.dumps(data)))
+        except (InputError, BudgetError):
+            n_refused += 1
+        else:
+            taken.add(pattern(place))
+    assert taken <= {*UNKNOWN, ".unused_stages[]"}
+    assert n_refused >= 200
+
+
+def test_a_ledger_knows_whether_a_run_counts_with_less(ledger, certificate, stopped):
+    spent = Composed(tuple(each.event() for each in certificate.releases))
+    forged = [
+        replace(certificate, charged=spent),  # it ran to its end
+        replace(stopped, charged=None),
+        replace(stopped, charged=stopped.planned),
+        replace(stopped, charged=Composed((*stopped.charged.events, Gaussian(1e-3)))),
+    ]
+    for each in forged:
+        again = Certificate.from_json(each.to_json())  # the file alone cannot tell
+        with pytest.raises(BudgetError, match="counts something else"):
+            check_certified(ledger.lines(), again)
 
 
 CONSISTENT = [

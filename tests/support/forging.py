@@ -1,6 +1,7 @@
 """Certificates of several kinds of runs, and every way to change one place of each."""
 
 import json
+import tempfile
 from copy import copy
 from functools import cache, partial
 
@@ -30,6 +31,21 @@ def minimised(name, guarantee, **options):
     return tg.minimize(loss, X, Y, guarantee=guarantee, constraint=BALL, solver=solver).certificate
 
 
+def stopped():
+    """Of a run that stops early, and whose ledger counts less than was reserved."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = tg.Ledger(f"{folder}/budget.sqlite", "claims", epsilon=9.0, delta=1e-4)
+        return certificate_of_stopped(ledger)
+
+
+def certificate_of_stopped(ledger):
+    try:
+        tg.LinearRegression(ledger=ledger, **APPROX).fit(np.full_like(X, np.nan), Y)
+    except tg.UnusableTableError as error:
+        return error.certificate
+    raise AssertionError("a table of void records did not stop")
+
+
 def searched():
     search = tg.PrivateSearch(
         tg.LinearRegression(), {"target": ["mean", "robust"]}, epsilon=2.0, delta=1e-6
@@ -45,6 +61,7 @@ RUNS = {
     "mean in rho": partial(averaged, guarantee=tg.ZCDP(0.5)),
     "pure mean": partial(averaged, guarantee=tg.PureDP(2.0)),
     "trimmed mean": partial(averaged, guarantee=tg.ZCDP(1.0), method="trimmed", low=-5.0, high=5.0),
+    "early stop": stopped,
     "search": searched,
     "samples": partial(
         minimised,

@@ -17,8 +17,8 @@ OTHERS = "others"
 def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:
     """Refuse a certificate whose charges are others; tell whether its releases are listed, too.
 
-    Lines are those of one ledger, whose chain was checked. A run that stopped early, and a search,
-    leave no list of releases.
+    Lines are those of one ledger, whose chain was checked. A search that did not stop early leaves
+    no list of releases, nor does a run that was not settled.
 
     Examples
     --------
@@ -63,14 +63,20 @@ def _check_charge(line: Line, event: Event, certificate: Certificate) -> None:
 
 
 def _lists_releases(lines: Sequence[Line], charge: Line, certificate: Certificate) -> bool:
-    """Compare with the releases that were listed when the run was over, if they were."""
+    """Compare with the releases that were listed when the run was over, if they were.
+
+    Compare also what counts in the place of the charges: nothing does of a run without a line.
+    """
     settled = next((line for line in lines if (line.kind, line.key) == (SETTLED, charge.key)), None)
-    listed: list[Any] | None = None if settled is None else settled.told().get("releases")
-    if settled is None or listed is None:
+    told: dict[str, Any] = {} if settled is None else settled.told()
+    counts = None if certificate.charged is None else certificate.charged.to_dict()
+    if canonical(told.get("charged")) != canonical(counts):
+        raise _other((settled or charge).entry(), "counts something else")
+    if settled is None:
         return False
     run = str(charge.told()["released_by"])
     released = [namespaced_release(each, run).to_dict() for each in certificate.releases]
-    if canonical(listed) != canonical(released):
+    if canonical(told["releases"]) != canonical(released):
         raise _other(settled.entry(), "lists other releases")
     return True
 

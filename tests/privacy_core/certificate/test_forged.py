@@ -19,8 +19,10 @@ from tailguard.privacy.guarantees import guarantee_from_dict
 
 # What no file alone can prove; `tailguard verify` lists it in words.
 WORDS = {
-    *(".n_rows", ".mode", ".version", ".unused_stages", ".tailguard_certificate"),
+    *(".n_rows", ".mode", ".version", ".tailguard_certificate"),
+    *(".unused_stages", ".unused_stages[]"),
     *(".assumptions_for_accuracy", ".assumptions_for_accuracy[]"),
+    *(".ledger_entries[].ledger", ".ledger_entries[].key"),
     *(".releases[].name", ".releases[].kind", ".releases[].stage", ".releases[].parameters"),
 }
 # Of the blocks of one map the costliest counts, so that the others may cost less than they say.
@@ -49,6 +51,7 @@ def made_of_its_parts(data):
             mode=data["mode"],
             sampler_distance=Distance(data["sampler_log_ratio"], data["sampler_total_variation"]),
             ledger_entries=tuple(LedgerEntry(**entry) for entry in data["ledger_entries"]),
+            charged=event_from_dict(data["charged"]) if "charged" in data else None,
             version=data["version"],
         ).to_dict()
     except Exception:  # whatever is wrong with it
@@ -66,9 +69,8 @@ def agree(one, other):
 def enters_the_total(data):
     """Whether a changed file states a cost that its own parts do not have."""
     made = made_of_its_parts(data)
-    return made is None or not all(
-        agree(data.get(name), made[name]) for name in ("promise", "total", "spent", "composition")
-    )
+    names = ("promise", "total", "spent", "counted", "composition")
+    return made is None or not all(agree(data.get(name), made.get(name)) for name in names)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -89,11 +91,29 @@ def test_every_forgery_that_enters_the_total_is_refused(name):
         assert found.guarantee == honest.guarantee
         for stated, expected in ((found.total, honest.total), (found.spent, honest.spent)):
             assert agree(stated.to_dict(), expected.to_dict())
-    assert refused == entering >= 40  # of each kind of run; 12 kinds
+    assert refused == entering >= 40  # of each kind of run; 13 kinds
     allowed = WORDS | BESIDE_THE_COSTLIEST
     if all(left <= ROUNDED * getattr(honest.total, name) for name, left in honest.unused.items()):
         allowed = allowed | {f".unused.{name}" for name in honest.unused}
     assert {each for each in taken if not each.startswith(".releases[].parameters.")} <= allowed
+
+
+def test_only_a_ledger_counts_less_than_was_reserved():
+    data = json.loads(certificate_of("early stop").to_json())
+    assert data["counted"]["epsilon"] < 0.2 * data["total"]["epsilon"]
+    with pytest.raises(InputError, match="must say what a ledger counts after"):
+        Certificate.from_dict(data | {"ledger_entries": []})
+    more = {"charged": Gaussian(1.01 * data["total"]["mu"]).to_dict()}
+    less = {"charged": Gaussian(0.99 * data["spent"]["mu"]).to_dict()}
+    for lie in (more, less):
+        with pytest.raises(InputError, match="must say what a ledger counts after"):
+            Certificate.from_dict(data | lie)
+    for name in ("charged", "counted"):
+        with pytest.raises(InputError, match=name):
+            Certificate.from_dict({key: data[key] for key in data if key != name})
+    lie = {"counted": data["counted"] | {"epsilon": 0.001}}
+    with pytest.raises(InputError, match=r"follows from its parts; counted\.epsilon is 0\.001"):
+        Certificate.from_dict(data | lie)
 
 
 def test_the_lie_that_was_found_is_refused():

@@ -14,6 +14,8 @@ from typing import Any
 
 from tailguard.checks import InputError, require, shown
 from tailguard.privacy.accounting.total_cost import TotalCost
+from tailguard.privacy.books.composed_releases import covers
+from tailguard.privacy.events.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 
 ACCURACY = 1e-9
@@ -55,6 +57,22 @@ def _check_parts(certificate: Any) -> None:
             f"{release.name!r} is of {shown(of_rows)}.",
         )
     _check_entries(certificate)
+    _check_charged(certificate)
+
+
+def _check_charged(certificate: Any) -> None:
+    """Refuse what no ledger counts in the place of what was planned."""
+    charged = certificate.charged
+    require(
+        charged is None
+        or (
+            bool(certificate.ledger_entries)
+            and flatten(certificate.planned).covers(flatten(charged))
+            and covers(charged, certificate.releases)
+        ),
+        "certificate must say what a ledger counts after an early stop: at most what was planned, "
+        "and at least what was released; it says something else.",
+    )
 
 
 def _check_entries(certificate: Any) -> None:
