@@ -199,7 +199,7 @@ def plan(
     Edge cases
     ----------
     A method that cannot be used is listed with its reason. If there is none that can, that is an
-    ``InputError``.
+    ``InputError``. Predictions leave out the count of usable records, which takes .25 % of mu.
 
     Examples
     --------
