@@ -3,13 +3,16 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import tailguard as tg
 from support.sources import QuietSource
 from support.stages import once, pure
 from tailguard.checks import BudgetError, InputError
 from tailguard.data.rows.arrays import make_rows
+from tailguard.data.sources.given import given
 from tailguard.gate import Gate
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.privacy.books import MemoryBooks
@@ -18,6 +21,7 @@ from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.units import Units
+from tailguard.queries.usable_records import CellKinds
 
 N_ROWS = 103
 X = np.random.default_rng(0).standard_normal((N_ROWS, 2))
@@ -67,6 +71,25 @@ def test_blocks_add_up_to_the_whole():
     blocks = quiet.partition("m", 4)
     parts = [quiet.ask(COUNT, ZERO, once(2.0), block=block) for block in blocks]
     np.testing.assert_allclose(sum(parts), quiet.ask(COUNT, ZERO, once(2.0)), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "table", [np.asarray, csr_array, lambda X: X.astype(object), pd.DataFrame], ids=str
+)
+@pytest.mark.parametrize("unordered", [False, True])
+def test_cells_of_a_block_are_those_of_its_own_records(table, unordered):
+    """Else each of many blocks would tell of all records, at the price of one."""
+    ids = np.arange(N_ROWS) if unordered else None
+    held = given(table(X))
+    gate = Gate.over(held.records, guarantee=PROMISE, cells=held.cells, row_ids=ids, random_state=1)
+    event = Composed((planned("halves"), planned("sample"), planned("within")))
+    gate.reserve(event, coordinates=2_000)
+    halves = gate.partition("halves", sizes=(30, 73))
+    (sample,) = gate.partition("sample", sizes=(11,))
+    (within,) = gate.partition("within", sizes=(9,), within=halves[1])
+    for block in (*halves, sample, within):
+        counts = gate.ask(CellKinds(2), None, once(1.0), block=block)
+        assert counts.sum(axis=1) == pytest.approx([block.n_rows] * 2, abs=20.0)
 
 
 def test_noise_and_division_follow_the_size_of_the_block():

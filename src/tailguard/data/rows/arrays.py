@@ -178,9 +178,10 @@ class ArrayRows:
         return ArrayRows.of_block(kept, self.feature_names)
 
     def in_order(self, order: Order) -> "ArrayRows":
-        """Return all records in this order, gathered piece by piece as they are read."""
+        """Return the records at these places, gathered piece by piece as they are read."""
         rows = copy(self)
         rows._order = order if self._order is None else self._order[order[:]]
+        rows._marks = None  # they are of all records as they lie
         rows._alone = False
         rows.n_rows = len(order)
         return rows
