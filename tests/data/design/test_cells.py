@@ -23,6 +23,8 @@ CELLS = [
     *[(cell, NUMBER) for cell in (0, 1.5, "2.5", " 7 ", "true", True, b"3", Decimal(4), "1e-300")],
     *[(cell, EMPTY) for cell in (None, float("nan"), "", "  ", "NaN", pd.NA, pd.NaT, b"", [])],
     *[(cell, EMPTY) for cell in (np.float32("nan"), Decimal("nan"), [None], np.array([np.nan]))],
+    *[(kind("NaT"), EMPTY) for kind in (np.datetime64, np.timedelta64)],
+    *[(cell, OTHER) for cell in (np.datetime64("2020-01-01"), np.timedelta64(1, "D"))],
     *[(cell, OTHER) for cell in ("two", "2,5", "2020-01-01", "inf", float("-inf"), 10**400, b"x")],
     *[(cell, OTHER) for cell in (datetime.date(2020, 1, 1), 1j, object(), [1.0, 2.0], {"a": 1})],
 ]
@@ -66,6 +68,13 @@ def test_no_cell_decides_what_another_is_and_none_is_run():
         marks = cell_marks(values)
         assert kinds(marks[[0, 2, 3]]) == [NUMBER, EMPTY, OTHER]
         assert np.isfinite(marks[1]) == np.isfinite(found.number)
+
+
+def test_one_cell_that_makes_dates_objects_leaves_the_others_as_they_are():
+    dates = np.array(["2020-01-01", "NaT", "2020-01-03"], dtype="datetime64[D]")[:, None]
+    objects = np.array([[*dates[:2, 0], 1.5]], dtype=object).T
+    for array, last in ((dates, OTHER), (objects, NUMBER)):
+        assert kinds(marks_of(array)) == [[OTHER], [EMPTY], [last]]
 
 
 def test_what_is_read_as_a_number_is_marked_as_one():

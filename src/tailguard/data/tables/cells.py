@@ -41,7 +41,8 @@ def cell_numbers(cells: Iterable[Any]) -> FloatArray:
 def cell_marks(cells: Iterable[Any]) -> FloatArray:
     """Return what each cell is: finite for a number, NaN for an empty cell, else infinite.
 
-    Empty are None, a missing value of pandas, blank text, and NaN as a number or as text.
+    Empty are None, missing values of pandas, NumPy's NaT, blank text, and NaN as a number or as
+    text.
 
     Examples
     --------
@@ -85,6 +86,8 @@ def _is_empty(cell: Any, missing: set[int]) -> bool:
     text = _text(cell)
     if text is not None:
         return text.strip().lower() in BLANK
+    if id(type(cell)) in DATES:
+        return bool(np.isnat(cell))
     return cell is None or id(type(cell)) in missing
 
 
@@ -169,5 +172,6 @@ READERS: dict[int, Callable[[Any], float]] = {
     id(int): _of_integer,
     id(Fraction): _of_fraction,
 }
+DATES = {id(kind) for kind in (np.datetime64, np.timedelta64)}
 REAL = {kind for kind, read in READERS.items() if read is float}
 """Numbers of these types that are none are NaN, and so empty."""
