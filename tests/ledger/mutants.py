@@ -38,5 +38,5 @@ class OpenRun(LedgerRun):
     def settle(self, *, stopped_early=False):
         releases = self.releases
         time.sleep(0.02)  # so that other threads come in between, also on one core
-        self._write_settled([entry.key for entry in self._entries], releases, stopped_early)
+        self._write_settled(self._entries, releases, stopped_early)
         self._settled = True

@@ -1,17 +1,21 @@
 """What docs/ledger.md promises of backups, clocks and copies."""
 
+import os
 import shutil
+import signal
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tailguard as tg
+from ledger.test_processes import FORK
 from tailguard.checks import BudgetError, InputError
 from tailguard.ledger import store
 from tailguard.privacy.books import Release
-from tailguard.privacy.events import Gaussian
+from tailguard.privacy.events import Composed, Gaussian
 
 HALF = Gaussian(0.7)  # two of them fit a cap of mu = 1
 
@@ -66,6 +70,83 @@ def test_a_copied_file_grants_its_own_budget_and_an_export_tells(ledger, tmp_pat
         assert one.verify() == 3
         with pytest.raises(BudgetError, match="line 3 is another one there"):
             one.verify(other.export())
+
+
+def charge_and_die(path):
+    """Be killed while another one reads the file, so that its log stays beside it."""
+    reader = sqlite3.connect(path)
+    reader.execute("SELECT * FROM lines").fetchall()
+    tg.Ledger(path).charge(HALF, key="1")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_file_of_two_names_is_refused(ledger, tmp_path):
+    """A log lies beside the name that the file was opened by: charges in it would be lost."""
+    linked = tmp_path / "linked.sqlite"
+    os.link(ledger.path, linked)
+    process = FORK.Process(target=charge_and_die, args=(ledger.path,))
+    process.start()
+    process.join()
+    for path in (ledger.path, linked):
+        with pytest.raises(BudgetError, match="must have one name, and no hard links"):
+            tg.Ledger(path, "claims").charge(HALF, key="2")
+    linked.unlink()
+    ledger.charge(HALF, key="3")
+    assert ledger.verify() == 2
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_symbolic_link_is_a_name_of_the_same_ledger(ledger, tmp_path):
+    linked = tmp_path / "linked.sqlite"
+    linked.symlink_to(ledger.path)
+    process = FORK.Process(target=charge_and_die, args=(ledger.path,))
+    process.start()
+    process.join()
+    assert [line.key for line in tg.Ledger(linked).lines()] == ["", "1"]
+
+
+def test_what_a_process_left_that_was_killed_while_it_made_the_file_is_no_second_name(ledger):
+    draft = Path(f"{ledger.path}.1-1.new")
+    os.link(ledger.path, draft)
+    ledger.charge(HALF, key="1")
+    assert not draft.exists()
+
+
+@pytest.mark.parametrize("stopped_early", [False, True])
+def test_a_run_does_not_settle_in_a_backup_that_does_not_know_its_charge(
+    ledger, tmp_path, stopped_early
+):
+    """A settled line without its charge would break the chain for good."""
+    ledger.backup(tmp_path / "backup.sqlite")
+    run = ledger.opened("3f")
+    run.reserve(HALF)
+    os.replace(tmp_path / "backup.sqlite", ledger.path)
+    with pytest.warns(tg.BudgetWarning, match="stays unsettled: ledger 'claims' must hold all cha"):
+        run.settle(stopped_early=stopped_early)
+    ledger.charge(HALF, key="1")
+    assert ledger.verify() == 2
+
+
+def test_nor_in_one_where_another_run_has_its_key(ledger, tmp_path):
+    ledger.backup(tmp_path / "backup.sqlite")
+    run = ledger.with_key("report of March").opened("3f")
+    run.reserve(HALF)
+    os.replace(tmp_path / "backup.sqlite", ledger.path)
+    ledger.with_key("report of March").opened("4a").reserve(HALF)
+    with pytest.warns(tg.BudgetWarning, match="stays unsettled: ledger 'claims' must hold all cha"):
+        run.settle(stopped_early=True)  # nothing of the other one's is given back
+    assert ledger.reserved == Composed((HALF,))
+
+
+def test_a_run_is_not_called_as_other_tools_are(ledger):
+    """Else its charge would pass for that of another tool, and be paid once for both."""
+    for ask in (ledger.opened, lambda run: ledger.resumed(run, start=None)):
+        with pytest.raises(InputError, match="run must have a name of its own; 'others' is"):
+            ask("others")
+    ledger.charge(HALF, key="others")
+    with pytest.raises(BudgetError, match="key must be new"):
+        ledger.with_key("others").opened("3f").reserve(HALF)
 
 
 def test_nothing_follows_from_the_clock(ledger, monkeypatch):

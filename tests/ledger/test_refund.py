@@ -2,6 +2,7 @@
 
 import math
 import os
+from copy import copy, deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -438,6 +439,17 @@ def test_the_copy_of_a_fork_settles_nothing(ledger, monkeypatch):
     monkeypatch.undo()
     assert len(ledger.lines()) == 2
     run.record(USABLE)
+
+
+def test_a_copy_of_a_run_is_the_run_itself(ledger):
+    """A copy that settles would leave the run open, to release what was given back."""
+    run = ledger.opened("3f")
+    run.reserve(Gaussian(0.2))
+    copy(run).settle(stopped_early=True)
+    with pytest.raises(BudgetError, match="before their run is settled"):
+        run.record(USABLE)
+    with pytest.raises(TypeError, match="cannot pickle"):
+        deepcopy(run)
 
 
 def test_settlements_count_from_their_own_line_on(ledger):

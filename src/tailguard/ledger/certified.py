@@ -5,13 +5,11 @@ from typing import Any
 
 from tailguard.checks import BudgetError, InputError
 from tailguard.ledger.lines import RESERVED, SETTLED, Line, canonical
+from tailguard.ledger.names import OTHERS
 from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.namespaces import namespaced_event, namespaced_release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
-
-OTHERS = "others"
-"""By whom ``Ledger.charge`` says that an event is released."""
 
 
 def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:

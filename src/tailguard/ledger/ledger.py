@@ -7,7 +7,6 @@ from typing import Any
 
 from tailguard.checks import BudgetError, InputError, check_integer, shown
 from tailguard.ledger.cap import Cap
-from tailguard.ledger.certified import OTHERS
 from tailguard.ledger.contents import (
     cap_of,
     cap_told,
@@ -27,9 +26,9 @@ from tailguard.ledger.lines import (
     canonical,
     check_chain,
 )
-from tailguard.ledger.names import checked_key, checked_name, checked_path, checked_run
+from tailguard.ledger.names import OTHERS, checked_key, checked_name, checked_path, checked_run
 from tailguard.ledger.run import LedgerRun
-from tailguard.ledger.settling import check_kept, settlement
+from tailguard.ledger.settling import check_held, check_kept, settlement
 from tailguard.ledger.store import Store
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
@@ -357,12 +356,14 @@ class Ledger:
         )
 
     def _settled(
-        self, keys: Sequence[str], releases: Sequence[Release], stopped_early: bool
+        self, entries: Sequence[LedgerEntry], releases: Sequence[Release], stopped_early: bool
     ) -> Line:
         """Write down what a run released against its charges."""
+        keys = [entry.key for entry in entries]
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
+            check_held(lines, entries)
             return settlement(lines, keys, releases, stopped_early=stopped_early)
 
         return self._store.append(self.name, decide)

@@ -9,6 +9,9 @@ import os
 from tailguard.checks import LONGEST_NAME, InputError, check_text, shown
 from tailguard.ledger.storage import check_no_side_file, check_regular_file
 
+OTHERS = "others"
+"""By whom ``Ledger.charge`` says that an event is released."""
+
 
 def checked_path(path: object) -> str:
     """Return the absolute path of a file.
@@ -55,9 +58,14 @@ def checked_key(key: object) -> str:
 def checked_run(run: object) -> str:
     """Return the name that a run goes by, which is its key where no other is given.
 
+    What other tools release is told from what a run does by this name.
+
     Examples
     --------
     >>> checked_run("3f")
     '3f'
     """
-    return check_text("run", run)
+    text = check_text("run", run)
+    if text == OTHERS:
+        raise InputError(f"run must have a name of its own; {OTHERS!r} is that of other tools.")
+    return text

@@ -27,7 +27,7 @@ class LedgerRun(MemoryBooks):
     def __init__(
         self,
         charge: Callable[[Event, str, int], LedgerEntry],
-        write_settled: Callable[[Sequence[str], Sequence[Release], bool], Line],
+        write_settled: Callable[[Sequence[LedgerEntry], Sequence[Release], bool], Line],
         key: str,
     ) -> None:
         super().__init__()
@@ -66,9 +66,8 @@ class LedgerRun(MemoryBooks):
             told_of = self._spent.flat_events if stopped_early else self._planned
             if nothing_to_tell or Selected in told_of.kinds:
                 return
-            keys = [entry.key for entry in self._entries]
             try:
-                line = self._write_settled(keys, self.releases, stopped_early)
+                line = self._write_settled(self._entries, self.releases, stopped_early)
             except Exception as error:  # all is released by now: a fit is not lost for a line
                 warn_before_spending(f"{self._entries[0].describe()} stays unsettled: {error}")
                 return

@@ -35,6 +35,7 @@ from tailguard.ledger.contents import cap_of, releases_of, replayed, settled_of,
 from tailguard.ledger.lines import RESERVED, SETTLED, Draft, Line, canonical
 from tailguard.privacy.books import Release
 from tailguard.privacy.books.composed_releases import spent_event
+from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.events import Event
 from tailguard.privacy.events.flat_events import FlatEvents, flatten
 from tailguard.privacy.roots import ROUNDING
@@ -57,6 +58,24 @@ def left_charged(events: Sequence[Event], releases: Sequence[Release]) -> Event 
     if others.kinds or spent.blocks or squared_mu(spent) > most:
         return None
     return min(reserved, spent, key=squared_mu).event
+
+
+def check_held(lines: Sequence[Line], entries: Sequence[LedgerEntry]) -> None:
+    """Refuse to settle a run in a file that does not hold its charges, such as an older backup.
+
+    Examples
+    --------
+    >>> from tailguard.ledger import Ledger
+    >>> from tailguard.privacy.events import Gaussian
+    >>> ledger = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
+    >>> check_held(ledger.lines(), [ledger.charge(Gaussian(0.5), key="3f")])
+    """
+    for entry in entries:
+        if not any(line.entry() == entry for line in lines[entry.position - 1 : entry.position]):
+            raise BudgetError(
+                f"ledger {entry.ledger!r} must hold all charges of a run that is over; another "
+                f"file is there, such as an older backup, without {entry.describe()}."
+            )
 
 
 def settlement(

@@ -14,6 +14,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape, glob
 from os import PathLike
 from pathlib import Path
 
@@ -35,6 +36,9 @@ MOUNTS = "/proc/self/mountinfo"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 """What SQLite appends to a file's name for files of its own beside it ("Temporary Files Used By
 SQLite", sections 2.1 to 2.3)."""
+
+DRAFT = ".new"
+"""How names of files end that are not whole yet."""
 
 # By the beginning of SQLite's names of errors.
 SENTENCES = {
@@ -108,6 +112,27 @@ def file_system_of(path: str, mounts: str = MOUNTS) -> str:
         if inside and len(point) >= longest:  # a later mount hides an earlier one
             longest, found = len(point), source.split(" ")[0]
     return found
+
+
+def check_one_name(path: str) -> None:
+    """Refuse a file of several names: charges in the log beside one are not read by another.
+
+    A name that a process left which was killed while it made the file is taken away.
+
+    Examples
+    --------
+    >>> open("budget.sqlite", "w").close()
+    >>> check_one_name("budget.sqlite")
+    """
+    if os.stat(path).st_nlink > 1:
+        for draft in map(Path, glob(f"{escape(path)}.*{DRAFT}")):
+            if draft.samefile(path):
+                draft.unlink(missing_ok=True)
+    if os.stat(path).st_nlink > 1:
+        raise BudgetError(
+            f"ledger {path!r} must have one name, and no hard links: charges under one name may be "
+            "lost under another; nothing is charged or released."
+        )
 
 
 def flush_folder(path: str) -> None:

@@ -23,7 +23,14 @@ from urllib.parse import quote
 
 from tailguard.checks import BudgetError
 from tailguard.ledger.lines import FIELDS, SETTLED, Draft, Line
-from tailguard.ledger.storage import PATIENCE, check_local, flush_folder, one_sentence
+from tailguard.ledger.storage import (
+    DRAFT,
+    PATIENCE,
+    check_local,
+    check_one_name,
+    flush_folder,
+    one_sentence,
+)
 
 APPLICATION = 0x7467_6C64
 """SQLite's mark of whose file it is: the letters tgld."""
@@ -82,7 +89,7 @@ class Store:
     def create(self) -> None:
         """Make the file, whole at once; whoever comes second finds the first one's."""
         check_local(self.path)
-        draft = f"{self.path}.{os.getpid()}-{get_ident()}.new"
+        draft = f"{self.path}.{os.getpid()}-{get_ident()}{DRAFT}"
         with one_sentence(self.path):
             Path(draft).unlink(missing_ok=True)  # of a process of that number that was killed
             try:
@@ -148,6 +155,8 @@ class Store:
                 f"ledger {self.path!r} must be a file; {found}, and nothing is charged or released."
             )
         check_local(self.path)
+        with one_sentence(self.path):
+            check_one_name(self.path)
         with one_sentence(self.path), closing(self._open()) as connection:
             (mark,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from numbers import Integral, Real
 from threading import RLock
-from typing import Protocol
+from typing import Protocol, Self
 
 from tailguard.checks import BudgetError, InputError
 from tailguard.privacy.books.composed_releases import ComposedReleases
@@ -143,6 +143,10 @@ class MemoryBooks:
 
     def __sklearn_clone__(self) -> "MemoryBooks":
         """Return the books themselves: a copied model is charged to the same budget."""
+        return self
+
+    def __copy__(self) -> Self:
+        """Return the books themselves: a copy that is settled would leave these open."""
         return self
 
     @property
