@@ -78,7 +78,7 @@ class Reach:
         self.coverage.switch_context(item.nodeid)
         self.failed, self.slow, begin = False, False, time.process_time()
         signal.signal(signal.SIGPROF, self.interrupt)
-        signal.setitimer(signal.ITIMER_PROF, SLOWEST_SECONDS, 1.0)
+        signal.setitimer(signal.ITIMER_PROF, SLOWEST_SECONDS, SLOWEST_SECONDS)
         yield
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         if self.slow or not self.failed:
