@@ -441,6 +441,19 @@ def test_the_copy_of_a_fork_settles_nothing(ledger, monkeypatch):
     run.record(USABLE)
 
 
+@pytest.mark.parametrize("events", [[Gaussian(0.2)], [Gaussian(0.1), Gaussian(0.1)]], ids=len)
+def test_nobody_goes_on_with_a_run_that_was_given_back_what_it_left(ledger, events):
+    run_of(ledger, *events)
+    again = ledger.resumed("3f", start=None)
+    with pytest.raises(BudgetError, match="key must be new"):
+        for event in events:
+            again.reserve(event, coordinates=7)
+    with pytest.raises(BudgetError, match="must be covered by the reserved budget"):
+        again.record(USABLE)
+    with pytest.raises(BudgetError, match="must be the latest of its run"):
+        ledger.resumed("3f", start=1)
+
+
 def test_a_copy_of_a_run_is_the_run_itself(ledger):
     """A copy that settles would leave the run open, to release what was given back."""
     run = ledger.opened("3f")

@@ -14,6 +14,7 @@ from tailguard.ledger.contents import (
     charges_of,
     coordinates_of,
     events_of,
+    standing,
 )
 from tailguard.ledger.export import check_continues, exported, head_of
 from tailguard.ledger.lines import (
@@ -334,7 +335,8 @@ class Ledger:
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
             there = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
-            if there and again and there[0].content == canonical(told):
+            stands = standing(lines).get(key) == charge  # and nothing of it was given back
+            if stands and again and there[0].content == canonical(told):
                 return there[0]
             if there:
                 raise self._taken(there[0])
