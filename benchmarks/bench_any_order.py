@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 import tailguard as tg
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.one_blas_thread import one_blas_thread
+from tailguard.data.rows.base import RecordBlock
+from tailguard.data.rows.threads import one_blas_thread
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.queries.kernels.whitened import WhitenedRows

@@ -3,7 +3,7 @@
 import numpy as np
 
 import tailguard as tg
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.queries.kernels.column_histograms import ColumnHistogramCount

@@ -14,7 +14,7 @@ from support.examples import FILES, query_examples
 from support.query_example import N_FEATURES
 from support.registered import class_of
 from tailguard.checks import InputError
-from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.base import CHUNK_ROWS
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.registry import QUERIES
 

@@ -12,8 +12,8 @@ from support.attack import MU
 from support.examples import query_examples
 from support.query_example import N_FEATURES
 from tailguard.data.rows.arrays import make_rows
-from tailguard.data.rows.chunks import CHUNK_ROWS
-from tailguard.data.rows.summing import added
+from tailguard.data.rows.base import CHUNK_ROWS
+from tailguard.data.rows.threads import added
 from tailguard.noise.lattice import LARGEST_TOTAL
 
 EXAMPLES = {example.name: example for example in query_examples()}

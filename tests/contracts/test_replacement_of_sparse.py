@@ -58,7 +58,7 @@ def test_no_type_that_one_record_asks_for_changes_what_another_comes_to(narrow, 
     entries = TYPES[narrow][1]
     expected = float(sum(float(np.array(entry, narrow).real) for entry in entries))
     for dtype in (narrow, wide):
-        read = to_features(matrix_of(TYPES[dtype][0], entries, dtype, form)).rows(0, N_ROWS)
+        read = to_features(matrix_of(TYPES[dtype][0], entries, dtype, form))[0:N_ROWS]
         assert read.dtype == np.float64
         others = read[np.arange(1, N_ROWS), np.arange(1, N_ROWS) % N_COLUMNS]
         assert others.tolist() == [expected] * (N_ROWS - 1)

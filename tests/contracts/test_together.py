@@ -8,9 +8,7 @@ import pytest
 
 from support.kernels import all_kernels, examples
 from tailguard.checks import InputError
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import CHUNK_ROWS
-from tailguard.data.rows.kernel import Kernel
+from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock
 from tailguard.queries.base import GaussianQuery, SmoothQuery
 from tailguard.queries.kernels.steady import steady
 

@@ -13,8 +13,7 @@ from support.attack import MU, N_ROWS, allowed, calibrated, lattice, move, norm_
 from support.examples import query_examples
 from support.query_example import N_FEATURES
 from tailguard.checks import InputError
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock
 from tailguard.data.rows.unordered import UnorderedRows
 from tailguard.noise.sources import make_source
 from tailguard.queries.base import GaussianQuery

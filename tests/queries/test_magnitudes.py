@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.gate import Gate
 from tailguard.gate.stage import Stage
 from tailguard.privacy.events import Gaussian, Laplace

@@ -3,7 +3,7 @@
 import pytest
 
 import tailguard as tg
-from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.base import CHUNK_ROWS
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View

@@ -35,7 +35,7 @@ print(factors)
 """,
     "whitened": """
 import numpy as np
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.kernels.whitened import WhitenedRows
 rows = WhitenedRows(
     loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
@@ -46,7 +46,7 @@ for chunk in rows.read(RecordBlock(np.array([[3.0], [1e-3], [1e200], [np.nan]]))
 """,
     "counts": """
 import numpy as np
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.kernels.counts import BelowCount
 kernel = BelowCount(thresholds=[1.0], columns=[0], paired=False, multiplier=1)
 print(kernel.sum_block(RecordBlock(np.array([[1.0], [2.0], [np.inf]]))))
@@ -62,7 +62,7 @@ print(safe_clip(np.array([3.0, 4.0]), 1.0).tolist())
 """,
     "sums": """
 import numpy as np
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.losses import Squared
 X = np.random.default_rng(0).standard_normal((1500, 3)) * 10.0 ** np.arange(-1, 2)
@@ -76,7 +76,7 @@ for clip_norm, grid in ((1.0, 2.0**-40), (1.0, 0.7), (2.0**30, 2.0**-30)):
 """,
     "entries": """
 import numpy as np
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 X = np.random.default_rng(0).standard_normal((40, 3))
 for kind in ("clamped", "soft"):
@@ -116,11 +116,11 @@ AUDITED_EDITS = [
     ("losses/pseudo_huber.py", "math.sqrt(threshold *", "math.sqrt(", "slope of pseudo_huber"),
     ("losses/quantile.py", "+ 0.5 - level\n", "+ 0.75 - level\n", "slope of quantile"),
     ("losses/squared.py", "return score - target", "return target - score", "slope of squared"),
-    ("data/rows/kernel.py", "= 2.0**51", "= 2.0**41", "sums"),
+    ("data/rows/base.py", "= 2.0**51", "= 2.0**41", "sums"),
     ("queries/kernels/bin_loops.py", "at if at > 0.0 else 0.0", "at if at > 0.0 else 1.0", "bins"),
     ("queries/kernels/bounded_rows.py", "lanes.cut(value, number(LIMIT))", "value", "entries"),
-    ("data/rows/chunks.py", "\nCHUNK_ROWS = 1024", "\nCHUNK_ROWS = 512", "sums"),
-    ("data/rows/chunks.py", "\nROUNDOFF = 2.0**-53", "\nROUNDOFF = 2.0**-30", "sums"),
+    ("data/rows/base.py", "\nCHUNK_ROWS = 1024", "\nCHUNK_ROWS = 512", "sums"),
+    ("data/rows/base.py", "\nROUNDOFF = 2.0**-53", "\nROUNDOFF = 2.0**-30", "sums"),
     ("queries/kernels/counts.py", "<= thresholds[c]", "< thresholds[c]", "counts"),
     ("queries/kernels/fused.py", "np.rint(space", "np.floor(space", "sums"),
     ("queries/kernels/grouped.py", "np.rint(space", "np.floor(space", "entries"),

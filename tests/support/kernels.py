@@ -10,7 +10,7 @@ from support.attack import calibrated, rows_of
 from support.examples import query_examples
 from support.smooth import smooth_examples
 from tailguard.data.rows.arrays import ArrayRows, make_rows
-from tailguard.data.rows.kernel import Kernel
+from tailguard.data.rows.base import Kernel
 from tailguard.queries import kernels
 
 

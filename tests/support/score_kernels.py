@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from support.adversary import records
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 

@@ -12,8 +12,7 @@ import numpy as np
 import tailguard as tg
 from support.score_kernels import InNumPyOnly
 from tailguard.data.rows.arrays import make_rows
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum

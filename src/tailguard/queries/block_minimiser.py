@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from tailguard.array_types import FloatArray
-from tailguard.data.rows.one_blas_thread import one_blas_thread
+from tailguard.data.rows.threads import one_blas_thread
 from tailguard.losses.base import Loss
 
 MOST_ITERATIONS = 100  # a block whose records defy them has a poor minimiser, and is outvoted

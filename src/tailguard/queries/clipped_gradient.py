@@ -15,8 +15,7 @@ import math
 from dataclasses import dataclass
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.chunks import CHUNK_ROWS, summation_slack
+from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
 from tailguard.losses.base import Loss
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery

@@ -37,8 +37,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer, check_positive
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.kernel import round_to_lattice
+from tailguard.data.rows.base import Rows, round_to_lattice
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
 from tailguard.privacy.events.calibration import Calibration, Sensitivity

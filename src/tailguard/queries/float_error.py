@@ -11,7 +11,7 @@ and sums).
 import math
 
 from tailguard.checks import InputError
-from tailguard.data.rows.chunks import CHUNK_ROWS, ROUNDOFF
+from tailguard.data.rows.base import CHUNK_ROWS, ROUNDOFF
 from tailguard.losses.base import Loss
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.box import Box

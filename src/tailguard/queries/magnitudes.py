@@ -17,8 +17,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, require, shown
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.base import CHUNK_ROWS, Rows
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places

@@ -11,8 +11,7 @@ gradient norms).
 from dataclasses import dataclass
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.base import CHUNK_ROWS, Rows
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery

@@ -19,8 +19,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_integer, check_positive
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.chunks import CHUNK_ROWS, summation_slack
+from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
 from tailguard.losses.base import Loss
 from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace, PeelingCalibration
 from tailguard.privacy.events.calibration import Calibration, Sensitivity

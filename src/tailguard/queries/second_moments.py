@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.chunks import CHUNK_ROWS, summation_slack
-from tailguard.data.rows.one_blas_thread import one_blas_thread
+from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
+from tailguard.data.rows.threads import one_blas_thread
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.kernels.whitened_sums import SecondMomentSum, Weighting

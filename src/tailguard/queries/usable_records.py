@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.base import CHUNK_ROWS, Rows
 from tailguard.privacy.events.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
 from tailguard.queries.kernels.cell_kinds import CellKindCount

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.data.rows.base import resolve_threads
+from tailguard.data.rows.threads import resolve_threads
 
 
 def test_by_default_every_cpu_that_the_process_may_use(monkeypatch):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tailguard.data.rows.chunks import CHUNK_ROWS, shrink, summation_slack
+from tailguard.data.rows.base import CHUNK_ROWS, shrink, summation_slack
 
 
 def worst_sum():

@@ -11,7 +11,7 @@ import pytest
 from tailguard.checks import InputError
 from tailguard.data.rows import keyed, spilled, streams
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.chunks import CHUNK_ROWS
+from tailguard.data.rows.base import CHUNK_ROWS
 from tailguard.data.rows.keyed import KeyedRows, ids_differ, in_keyed_order
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from tailguard.data.rows.one_blas_thread import limited_blas, one_blas_thread
 from tailguard.data.rows.reader import RecordReader
+from tailguard.data.rows.threads import limited_blas, one_blas_thread
 from tailguard.data.schema.schema import Schema
 
 
@@ -62,7 +62,7 @@ def test_an_error_takes_it_back_too():
 
 
 def test_a_limit_that_another_library_has_ended_is_set_anew():
-    with limited_blas(), threadpool_limits(2, user_api="blas"), limited_blas():
+    with limited_blas, threadpool_limits(2, user_api="blas"), limited_blas:
         assert n_threads() == {1}
     assert n_threads() == {2}
 

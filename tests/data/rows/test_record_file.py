@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailguard.data.rows import record_file
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.data.rows.record_file import RecordFile
 
 N_ROWS = 8 * 2**15 + 1

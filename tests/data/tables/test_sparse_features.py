@@ -29,7 +29,7 @@ def test_every_format_holds_what_its_dense_array_does(name, kind):
     X = getattr(scipy.sparse, f"{name}_{kind}")(dense)
     features = to_features(X)
     assert (features.shape, len(features)) == (dense.shape, 20)
-    assert features.rows(3, 99).tobytes() == to_matrix(X.toarray()[3:]).tobytes()
+    assert features[3:99].tobytes() == to_matrix(X.toarray()[3:]).tobytes()
     places = np.array([19, 0, 7, 7])
     assert features.take(places).tobytes() == dense[places].tobytes()
     assert features.take(places[:0]).shape == (0, 6)
@@ -39,7 +39,7 @@ def test_every_format_holds_what_its_dense_array_does(name, kind):
 @pytest.mark.parametrize("name", ["csr", "coo"])
 def test_every_type_is_read_as_the_dense_array_of_it(name, dtype):
     dense = table(dtype)
-    read = to_features(scipy.sparse.csr_array(dense).asformat(name)).rows(0, 20)
+    read = to_features(scipy.sparse.csr_array(dense).asformat(name))[0:20]
     assert read.dtype == np.float64
     assert read.tobytes() == to_matrix(dense).astype(np.float64).tobytes()
     assert read.flags.c_contiguous
@@ -66,9 +66,9 @@ def matrix_of(records, dtype=np.float64):
 @given(st.lists(entries(), min_size=N_ROWS, max_size=N_ROWS), entries(), st.integers(0, N_ROWS - 1))
 def test_a_replaced_record_changes_no_bit_of_another(records, other, place):
     """Whatever it holds and however much of it: also what SciPy would write elsewhere."""
-    before = to_features(matrix_of(records)).rows(0, N_ROWS)
+    before = to_features(matrix_of(records))[0:N_ROWS]
     records[place] = other
-    after = to_features(matrix_of(records)).rows(0, N_ROWS)
+    after = to_features(matrix_of(records))[0:N_ROWS]
     assert np.delete(before, place, 0).tobytes() == np.delete(after, place, 0).tobytes()
     outside = any(not 0 <= column < N_COLUMNS for column, _ in other)
     assert np.isnan(after[place]).all() or not outside
@@ -88,7 +88,7 @@ def test_in_another_format_a_replaced_record_changes_no_bit_of_another_either(re
     for second in ([], [pair for pair in other if 0 <= pair[0] < N_COLUMNS]):
         records = [[pair for pair in each if 0 <= pair[0] < N_COLUMNS] for each in records]
         records[1] = second
-        found.append(to_features(matrix_of(records).tocoo()).rows(0, N_ROWS))
+        found.append(to_features(matrix_of(records).tocoo())[0:N_ROWS])
     first, second = (np.delete(rows, 1, 0) for rows in found)
     assert first.tobytes() == second.tobytes()
     with np.errstate(all="ignore"):
@@ -99,14 +99,14 @@ def test_entries_of_one_cell_are_added_in_the_order_they_were_given_in():
     rng = np.random.default_rng(0)
     places = rng.integers(0, 3, (2, 4000))
     X = scipy.sparse.coo_array((rng.standard_t(1, 4000), tuple(places)), shape=(3, 3))
-    assert to_features(X).rows(0, 3).tobytes() == X.toarray().tobytes()
+    assert to_features(X)[0:3].tobytes() == X.toarray().tobytes()
 
 
 def test_what_was_given_is_neither_changed_nor_copied():
     X = matrix_of([[(3, 1.0), (1, 2.0), (3, 4.0)]] * N_ROWS)
     stored = [a.tobytes() for a in (X.data, X.indices, X.indptr)]
     features = to_features(X)
-    assert features.rows(0, 1).tolist() == [[0.0, 2.0, 0.0, 5.0, 0.0]]
+    assert features[0:1].tolist() == [[0.0, 2.0, 0.0, 5.0, 0.0]]
     assert [a.tobytes() for a in (X.data, X.indices, X.indptr)] == stored
     assert np.shares_memory(features._entries, X.data)
 
@@ -114,7 +114,7 @@ def test_what_was_given_is_neither_changed_nor_copied():
 def test_ends_that_were_written_over_reach_nothing_outside():
     X = matrix_of([[(0, 1.0)]] * N_ROWS)
     X.indptr[3:5] = 2**30, -7
-    read = to_features(X).rows(0, N_ROWS)
+    read = to_features(X)[0:N_ROWS]
     assert np.delete(read, [2, 3, 4], 0).tolist() == [[1.0, 0.0, 0.0, 0.0, 0.0]] * (N_ROWS - 3)
 
 
@@ -162,14 +162,14 @@ def test_an_entry_in_a_row_that_is_not_there_is_nobodys(row):
     rows, columns = (held.astype(np.int64) for held in X.coords)
     X.coords = np.append(rows, row), np.append(columns, 0)
     X.data = np.append(X.data, 5.0)
-    assert to_features(X).rows(0, 20).tobytes() == to_matrix(dense).tobytes()
+    assert to_features(X)[0:20].tobytes() == to_matrix(dense).tobytes()
 
 
 def test_columns_whose_ends_were_written_over_reach_nothing_outside():
     for end in (900_000, -7, 2**30):
         X = scipy.sparse.csc_array(np.ones((40, 4)))
         X.indptr[1] = end
-        assert to_features(X).rows(0, 40).shape == (40, 4)
+        assert to_features(X)[0:40].shape == (40, 4)
 
 
 @pytest.mark.parametrize("name", ["csr", "csc", "coo"])
@@ -179,7 +179,7 @@ def test_arrays_of_unequal_length_are_cut_to_the_shortest(name):
         X.coords = X.coords[0], X.coords[1][:-1]
     else:
         X.indices = X.indices[:-1]
-    assert to_features(X).rows(0, 3).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    assert to_features(X)[0:3].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
 
 
 @pytest.mark.parametrize("width", [1, 7, 600_000, 3_000_000])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from tailguard.data.rows.kernel import chunks_of, round_to_lattice
+from tailguard.data.rows.base import chunks_of, round_to_lattice
 from tailguard.queries.means.soft import SoftMean
 
 

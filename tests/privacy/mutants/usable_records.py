@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tailguard.data.rows.kernel import Kernel
+from tailguard.data.rows.base import Kernel
 from tailguard.queries.usable_records import CellKinds, UsableRecords
 
 

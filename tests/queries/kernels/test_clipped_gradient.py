@@ -10,8 +10,7 @@ from support.adversary import datasets, neighbours, records, replaced
 from support.score_kernels import LOSS_NAMES, InNumPyOnly, make_block, make_kernel
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import summation_slack
+from tailguard.data.rows.base import RecordBlock, summation_slack
 from tailguard.losses import LpLoss, Squared
 from tailguard.losses.compiled import compile_slopes
 from tailguard.queries.kernels import numpy_twin

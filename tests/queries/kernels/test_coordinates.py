@@ -9,7 +9,7 @@ from support.adversary import records
 from support.score_kernels import LOSS_NAMES, InNumPyOnly, make_block
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.losses import Squared
 from tailguard.losses.registry import make_loss
 from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound

@@ -5,7 +5,7 @@ import pytest
 
 from support.adversary import EXTREMES, records
 from tailguard.checks import InputError
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.kernels.counts import BelowCount
 
 THRESHOLDS = [np.inf, -np.inf, 0.0, -0.5, 5e-324, 1e-310, 1.0, 1e308]

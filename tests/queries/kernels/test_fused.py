@@ -9,7 +9,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from tailguard.queries.kernels import counts, fused
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.losses import Logistic, Squared
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.kernels.norms import MagnitudeCount, ShellSum
 
 GRID = 2.0**-30

@@ -8,7 +8,7 @@ from numba import njit, objmode
 
 from support.score_kernels import LOSS_NAMES, InNumPyOnly, make_block
 from tailguard.checks import InputError
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.losses import Multinomial, RecordGradient, Squared
 from tailguard.losses.registry import make_loss
 from tailguard.queries.kernels.record_gradient import GradientNormCount, RecordGradientSum

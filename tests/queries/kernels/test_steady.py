@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from support.kernels import all_kernels
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.kernels.counts import BelowCount
 from tailguard.queries.kernels.record_gradient import RecordGradientSum
 from tailguard.queries.kernels.steady import steady

@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 
 from support.adversary import records
-from tailguard.data.rows.chunks import CHUNK_ROWS, TILE_ROWS
+from tailguard.data.rows.base import CHUNK_ROWS, TILE_ROWS
 from tailguard.queries.kernels.tile import MOST_TILES, SCORES, SQUARES, make_space, score_strip
 from tailguard.queries.kernels.vectors import LARGEST_FEATURE
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from tailguard.data.rows.chunks import TILE_ROWS
+from tailguard.data.rows.base import TILE_ROWS
 from tailguard.queries.kernels.lanes import LANES
 from tailguard.queries.kernels.vectors import (
     LARGEST_FEATURE,

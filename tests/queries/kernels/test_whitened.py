@@ -5,7 +5,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.checks import InputError
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.kernels.column_histograms import ColumnHistogramCount
 from tailguard.queries.kernels.whitened import WhitenedRows

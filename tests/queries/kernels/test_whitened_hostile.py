@@ -9,8 +9,7 @@ import pytest
 from support.adversary import datasets, neighbours, records, replaced
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import CHUNK_ROWS, summation_slack
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, summation_slack
 from tailguard.losses import Logistic, Poisson, Squared
 from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.kernels.whitened import WhitenedRows

@@ -4,20 +4,16 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.array_types import FloatArray, IntArray
+from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.data.design.cells import Cells, Marks, TargetRule
 from tailguard.data.missing import Fill
-from tailguard.data.rows.base import resolve_threads
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import CHUNK_ROWS
-from tailguard.data.rows.kernel import Kernel
-from tailguard.data.rows.sparse_records import SparseRecords
-from tailguard.data.rows.summing import added
+from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock
+from tailguard.data.rows.threads import added, resolve_threads
 from tailguard.data.tables import (
     SparseFeatures,
     column_names,
@@ -89,11 +85,8 @@ class ArrayRows:
                 target_values = np.where(valid_target(target_values), target_values, np.nan)
         vectors = target_values, self._column("offset", offset)
         self._sparse = isinstance(matrix, SparseFeatures)
-        self._records: RecordBlock | SparseRecords = (
-            SparseRecords(matrix, *vectors)
-            if isinstance(matrix, SparseFeatures)
-            else RecordBlock(matrix, *vectors)
-        )
+        self._records = RecordBlock(cast(Features, matrix), *vectors)
+        self.has_target, self.has_offset = (values is not None for values in vectors)
         self._marks = marks
         self._order: Order | None = None
         self._alone = False
@@ -108,16 +101,6 @@ class ArrayRows:
 
     def __repr__(self) -> str:
         return f"ArrayRows(n_rows={self.n_rows}, n_features={self.n_features})"
-
-    @property
-    def has_target(self) -> bool:
-        """Whether there is a target column."""
-        return self._records.target is not None
-
-    @property
-    def has_offset(self) -> bool:
-        """Whether there is an offset column."""
-        return self._records.offset is not None
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
@@ -164,7 +147,7 @@ class ArrayRows:
         if self._order is None:
             piece = self._records.rows(start, stop)
         else:
-            piece = self._records.at(self._order[start:stop], first=start)
+            piece = self._records.at(self._order[start:stop], start)
         first = None if self._alone else piece.first
         return replace(piece, features=self._fill.filled(piece.features), first=first)
 

@@ -37,9 +37,7 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import Kernel
+from tailguard.data.rows.base import Kernel, RecordBlock, Rows
 from tailguard.data.rows.reader import LARGEST_WORD, joined
 from tailguard.data.rows.record_file import RecordFile, record_type
 from tailguard.data.rows.spilled import Ranks, SpilledRows, check_room

@@ -17,9 +17,8 @@ from tailguard.data.design.columns import BatchedTable, TableColumns
 from tailguard.data.design.matrix import design_matrix
 from tailguard.data.design.runs import Run
 from tailguard.data.rows.arrays import make_rows
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import Kernel
-from tailguard.data.rows.one_blas_thread import limited_blas
+from tailguard.data.rows.base import Kernel, RecordBlock
+from tailguard.data.rows.threads import limited_blas
 from tailguard.data.schema.declared import check_columns
 from tailguard.data.schema.schema import Schema
 from tailguard.data.tables import encode_labels
@@ -153,7 +152,7 @@ class RecordReader:
     def sum_of(self, kernel: Kernel, run: Run) -> IntArray:
         """Return the kernel's lattice sum over the records of a run, in whatever process."""
         block = self.marked(run) if kernel.reads_cells else self.block(run)
-        with limited_blas():
+        with limited_blas:
             return kernel.sum_block(block)
 
     def _of_table(self, table: Any) -> RecordBlock:

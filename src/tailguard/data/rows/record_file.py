@@ -18,7 +18,7 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError, RoomError
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.noise.sources import Words
 
 # What a system says of a disk or of a user's share of it that is full.

@@ -11,13 +11,11 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
-from tailguard.data.rows.base import Rows, resolve_threads
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import Kernel
+from tailguard.data.rows.base import Kernel, RecordBlock, Rows
 from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, joined
 from tailguard.data.rows.record_file import RecordFile, free_room, record_type
 from tailguard.data.rows.streams import NUMBERS_AT_ONCE, GatheredRows, StreamRows, whole_chunks
-from tailguard.data.rows.summing import added, in_turn
+from tailguard.data.rows.threads import added, in_turn, resolve_threads
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import Order
 from tailguard.noise.sources import Words

@@ -21,13 +21,10 @@ from tailguard.checks import InputError
 from tailguard.data.design.columns import BatchedTable
 from tailguard.data.design.runs import Run, Work, runs_of
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.base import Rows, resolve_threads
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import CHUNK_ROWS
-from tailguard.data.rows.kernel import Kernel
+from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Rows
 from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
 from tailguard.data.rows.record_file import RecordFile, Width, free_room, record_type
-from tailguard.data.rows.summing import added, in_turn
+from tailguard.data.rows.threads import added, in_turn, resolve_threads
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import KeyedOrder, Order
 from tailguard.noise.sources import Words
@@ -115,19 +112,11 @@ class StreamRows:
         self._kept: ArrayRows | None = None
         self.ids_differ: bool | None = None  # nobody has looked
         self.n_rows = table.n_rows
-        self.feature_names = reader.schema.coefficient_names
-        self.n_features = len(self.feature_names)
+        self.feature_names: tuple[str, ...] | None = reader.schema.coefficient_names
+        self.n_features = len(reader.schema.coefficient_names)
+        self.has_target = reader.schema.target is not None
+        self.has_offset = reader.schema.exposure is not None
         reader.check(table, whole_chunks(NUMBERS_AT_ONCE, self.width))
-
-    @property
-    def has_target(self) -> bool:
-        """Whether there is a target column."""
-        return self._reader.schema.target is not None
-
-    @property
-    def has_offset(self) -> bool:
-        """Whether there is an offset column."""
-        return self._reader.schema.exposure is not None
 
     @property
     def has_ids(self) -> bool:

@@ -12,8 +12,7 @@ from typing import Any
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.kernel import Kernel
+from tailguard.data.rows.base import Kernel, Rows
 from tailguard.data.rows.keyed import KeyedRows, fits, in_keyed_order
 from tailguard.data.rows.streams import StreamRows
 from tailguard.noise.keyed_hash import Identifiers, KeyedHash

@@ -5,8 +5,7 @@ a record, and nobody may hear of it.
 """
 
 from tailguard.array_types import IntArray
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.kernel import Kernel
+from tailguard.data.rows.base import Kernel, Rows
 from tailguard.noise.orders import Order
 
 
@@ -25,31 +24,9 @@ class WatchedRows:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self.read = False
-
-    @property
-    def n_rows(self) -> int:
-        """The public number of records."""
-        return self._rows.n_rows
-
-    @property
-    def n_features(self) -> int:
-        """The public number of feature columns."""
-        return self._rows.n_features
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the feature columns, where they have names."""
-        return self._rows.feature_names
-
-    @property
-    def has_target(self) -> bool:
-        """Whether there is a target column."""
-        return self._rows.has_target
-
-    @property
-    def has_offset(self) -> bool:
-        """Whether there is an offset column."""
-        return self._rows.has_offset
+        self.n_rows, self.n_features = rows.n_rows, rows.n_features
+        self.feature_names = rows.feature_names
+        self.has_target, self.has_offset = rows.has_target, rows.has_offset
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Read the records."""

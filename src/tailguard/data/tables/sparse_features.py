@@ -88,11 +88,11 @@ class SparseFeatures:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def rows(self, start: int, stop: int) -> Features:
-        """Return records ``start`` to ``stop``, or to the last one, as a dense matrix."""
-        return self.take(np.arange(start, min(stop, len(self))))
+    def __getitem__(self, rows: slice) -> Features:
+        """Return records that follow one another as a dense matrix."""
+        return self.take(np.arange(*rows.indices(len(self))))
 
-    def take(self, places: IntArray) -> Features:
+    def take(self, places: IntArray, axis: int = 0) -> Features:
         """Return the records at these places, in this order, as a dense matrix."""
         n_rows, n_columns = len(places), self.shape[1]
         rows, stored = _stored(self._ends, places, len(self._entries))
@@ -163,7 +163,4 @@ def dense_pieces(features: Features | SparseFeatures) -> Iterator[Features]:
     """
     length = max(1, NUMBERS_AT_ONCE // features.shape[1])
     for start in range(0, len(features), length):
-        if isinstance(features, SparseFeatures):
-            yield features.rows(start, start + length)
-        else:
-            yield features[start : start + length]
+        yield features[start : start + length]

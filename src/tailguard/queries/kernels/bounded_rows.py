@@ -21,7 +21,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from tailguard.data.rows.chunks import TILE_ROWS
+from tailguard.data.rows.base import TILE_ROWS
 from tailguard.queries.kernels.lanes import (
     DOUBLE,
     INDEX,

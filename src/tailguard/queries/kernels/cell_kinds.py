@@ -6,8 +6,7 @@ import numpy as np
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import check_integer, require
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import Kernel, Together, chunks_of
+from tailguard.data.rows.base import Kernel, RecordBlock, Together, chunks_of
 from tailguard.queries.kernels.steady import steady
 
 

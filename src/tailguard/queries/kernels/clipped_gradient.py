@@ -8,8 +8,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_finite, check_positive
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import Kernel, Together, own_vectors
+from tailguard.data.rows.base import Kernel, RecordBlock, Together, own_vectors
 from tailguard.losses.base import Loss
 from tailguard.queries.kernels import numpy_twin
 from tailguard.queries.kernels.steady import steady

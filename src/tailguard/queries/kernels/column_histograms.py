@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import Kernel, Together, chunks_of
+from tailguard.data.rows.base import Kernel, RecordBlock, Together, chunks_of
 from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.kernels.steady import steady
 

@@ -8,9 +8,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import CHUNK_ROWS
-from tailguard.data.rows.kernel import Kernel, Together
+from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Together
 from tailguard.queries.kernels import coordinates_twin
 from tailguard.queries.kernels.clipped_gradient import ScoreModel
 from tailguard.queries.kernels.soft_truncation import fast_form, soft_limit

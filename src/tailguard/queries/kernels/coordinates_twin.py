@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import CHUNK_ROWS
-from tailguard.data.rows.kernel import chunks_of, round_to_lattice, rounded_alone
+from tailguard.data.rows.base import (
+    CHUNK_ROWS,
+    RecordBlock,
+    chunks_of,
+    round_to_lattice,
+    rounded_alone,
+)
 from tailguard.queries.kernels.numpy_twin import (
     LARGEST_FEATURE,
     bounded_slopes,

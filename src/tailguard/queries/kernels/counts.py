@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import InputError, check_integer
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import Kernel, Together
+from tailguard.data.rows.base import Kernel, RecordBlock, Together
 from tailguard.machine_code import builds_loop, compiled
 from tailguard.queries.kernels.steady import steady
 

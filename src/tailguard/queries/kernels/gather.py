@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import Kernel, Together
+from tailguard.data.rows.base import Kernel, RecordBlock, Together
 from tailguard.queries.kernels import coordinates_twin
 from tailguard.queries.kernels.clipped_gradient import ScoreModel
 from tailguard.queries.kernels.steady import steady

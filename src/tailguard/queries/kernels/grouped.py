@@ -16,8 +16,7 @@ import numpy as np
 from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray, IntArray
-from tailguard.data.rows.chunks import CHUNK_ROWS, TILE_ROWS
-from tailguard.data.rows.kernel import LARGEST_UNITS
+from tailguard.data.rows.base import CHUNK_ROWS, LARGEST_UNITS, TILE_ROWS
 from tailguard.losses.base import SlopeLoop
 from tailguard.machine_code import builds_loop, compiled
 from tailguard.queries.kernels import bounded_rows, tile_bounds, vectors

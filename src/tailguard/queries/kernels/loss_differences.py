@@ -6,8 +6,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_positive
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import Kernel, Together, round_to_lattice, rounded_alone
+from tailguard.data.rows.base import Kernel, RecordBlock, Together, round_to_lattice, rounded_alone
 from tailguard.losses.base import Loss
 from tailguard.queries.kernels.steady import steady
 from tailguard.queries.kernels.whitened import WhitenedChunk, WhitenedRows

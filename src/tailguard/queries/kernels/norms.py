@@ -10,9 +10,15 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import shrink
-from tailguard.data.rows.kernel import Kernel, Together, chunks_of, round_to_lattice, rounded_alone
+from tailguard.data.rows.base import (
+    Kernel,
+    RecordBlock,
+    Together,
+    chunks_of,
+    round_to_lattice,
+    rounded_alone,
+    shrink,
+)
 from tailguard.queries.kernels.bin_loops import count_below
 from tailguard.queries.kernels.numpy_twin import LARGEST_FEATURE, directions
 from tailguard.queries.kernels.steady import steady

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import shrink
-from tailguard.data.rows.kernel import chunks_of, round_to_lattice, rounded_alone
+from tailguard.data.rows.base import RecordBlock, chunks_of, round_to_lattice, rounded_alone, shrink
 
 # The same bounds as the fused kernel's: larger standardised features count as this, shorter rows as
 # zero.

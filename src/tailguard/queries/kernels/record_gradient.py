@@ -9,9 +9,9 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer, check_positive
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import (
+from tailguard.data.rows.base import (
     Kernel,
+    RecordBlock,
     Together,
     chunks_of,
     own_vectors,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.losses.base import Gradient
 from tailguard.losses.compiled import compile_loop
 from tailguard.quiet import quietly

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.data.rows.block import RecordBlock
+from tailguard.data.rows.base import RecordBlock
 
 SumBlock = TypeVar("SumBlock", bound=Callable[[Any, RecordBlock], IntArray])
 

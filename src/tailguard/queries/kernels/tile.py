@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.data.rows.chunks import CHUNK_ROWS, TILE_ROWS
+from tailguard.data.rows.base import CHUNK_ROWS, TILE_ROWS
 from tailguard.queries.kernels import vectors
 from tailguard.queries.kernels.lanes import LANES
 

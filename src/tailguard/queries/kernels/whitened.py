@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_positive
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.kernel import chunks_of
+from tailguard.data.rows.base import RecordBlock, chunks_of
 from tailguard.losses.base import Loss
 from tailguard.queries.kernels.numpy_twin import LARGEST_FEATURE
 

@@ -6,9 +6,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, require, shown
-from tailguard.data.rows.block import RecordBlock
-from tailguard.data.rows.chunks import shrink
-from tailguard.data.rows.kernel import Kernel, Together, round_to_lattice
+from tailguard.data.rows.base import Kernel, RecordBlock, Together, round_to_lattice, shrink
 from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.kernels.steady import steady
 from tailguard.queries.kernels.whitened import WhitenedChunk, WhitenedRows

@@ -32,8 +32,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.chunks import CHUNK_ROWS, summation_slack
+from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
 from tailguard.losses.base import Loss
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity

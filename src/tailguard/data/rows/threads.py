@@ -1,0 +1,122 @@
+"""Threads that work through pieces of records, few of which are in memory at a time.
+
+Matrix products stay on one thread, so that their bits depend on the chunk and on nothing else.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock, RLock
+from typing import Any, TypeVar
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError, check_integer
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+def resolve_threads(n_threads: int | None = None) -> int:
+    """Return how many threads to use: as told, or by ``TAILGUARD_NUM_THREADS``, or all CPUs."""
+    if n_threads is not None:
+        return check_integer("n_threads", n_threads, minimum=1)
+    told = os.environ.get("TAILGUARD_NUM_THREADS")
+    if told is None:
+        # CPUs that this process may use, where the platform says so.
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if not told.isdecimal() or int(told) == 0:
+        raise InputError(
+            f"TAILGUARD_NUM_THREADS must be a whole number of at least 1; got {told!r}."
+        )
+    return int(told)
+
+
+def in_turn(work: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int) -> Iterator[Result]:
+    """Yield the results of all jobs in order; jobs are taken as threads become free.
+
+    One thread is the caller's own.
+    """
+    if n_threads == 1:
+        yield from map(work, jobs)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        begun: deque[Future[Result]] = deque()
+        for job in jobs:
+            begun.append(pool.submit(work, job))
+            if len(begun) > n_threads:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+
+
+def added(
+    size: int, work: Callable[[Job], IntArray], jobs: Iterable[Job], n_threads: int
+) -> IntArray:
+    """Add up the whole numbers that all jobs come to: exact, so in whatever order."""
+    total = np.zeros(size, dtype=np.int64)
+    for part in in_turn(work, jobs, n_threads):
+        total += part
+    return total
+
+
+class _BlasLimit:
+    """One thread for BLAS inside the block: whoever comes sets it, and who leaves last resets it.
+
+    The limit is the process's; ``turn`` is held by the one fit that has it.
+    """
+
+    def __init__(self) -> None:
+        self.turn = RLock()
+        self._lock = Lock()
+        self._n_inside = 0
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            limit = _libraries().limit(limits=1, user_api="blas")  # others may have changed it
+            self._before = self._before or limit
+            self._n_inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside = max(0, self._n_inside - 1)  # a forked process has begun anew
+            if self._n_inside == 0 and self._before is not None:
+                self._before.restore_original_limits()
+                self._before = None
+
+    def begin_anew(self) -> None:
+        """Forget what threads held that a forked process does not have."""
+        before = self._before
+        self.__init__()  # type: ignore[misc]
+        if before is not None:
+            before.restore_original_limits()
+
+
+limited_blas = _BlasLimit()
+"""Holds BLAS to one thread, for a thread of a fit or of a worker."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=limited_blas.begin_anew)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread inside the block, which one fit of the process has at a time.
+
+    Its chunks still run on as many threads as asked: those of several fits would wait for one
+    another longer than they work.
+    """
+    with limited_blas.turn, limited_blas:
+        yield
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the loaded BLAS libraries, once: NumPy's is loaded by now."""
+    return ThreadpoolController()
