@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tailguard.noise.discrete_gaussian import discrete_gaussian
+from tailguard.noise.discrete_gaussian import discrete_gaussian, gaussian_table
 from tailguard.noise.discrete_laplace import discrete_laplace
-from tailguard.noise.gaussian_table import gaussian_table
 from tailguard.noise.sources import make_source
 
 SIZES, QUICK_SIZES = (10, 100, 1000, 100_000), (10, 1000)

@@ -117,7 +117,7 @@ def cache_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("tool", ["numba", "llvmlite"])
 def test_another_version_of_a_compiler_has_another_folder(tool, cache_folder, monkeypatch):
-    module = {"tailguard.noise.bernoulli"}
+    module = {"tailguard.noise.discrete_laplace"}
     before = machine_code._folder("content", module)
     assert before == machine_code._folder("content", module)
     monkeypatch.setattr(f"{tool}.__version__", "0.0")

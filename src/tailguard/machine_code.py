@@ -69,8 +69,8 @@ def sources_of(modules: Iterable[str], package: Path) -> set[Path]:
 
     Examples
     --------
-    >>> sorted(path.name for path in sources_of(["tailguard.noise.gaussian_table"], PACKAGE))
-    ['gaussian_table.py', 'sources.py']
+    >>> sorted(path.name for path in sources_of(["tailguard.noise.keyed_hash"], PACKAGE))
+    ['keyed_hash.py', 'orders.py', 'sources.py']
     """
     waiting, found = list(modules), set()
     while waiting:

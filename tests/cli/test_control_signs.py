@@ -12,7 +12,7 @@ import pytest
 import tailguard as tg
 from tailguard.cli.app import _complain, _say_warning
 from tailguard.printable import printable, printable_lines
-from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Gaussian

@@ -9,7 +9,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError
-from tailguard.ledger.storage import SIDE_FILES
+from tailguard.ledger.store import SIDE_FILES
 
 PRIVACY = ["--epsilon", "1", "--delta", "1e-6"]
 FIT = ["--target", "cost", "--features", "age", *PRIVACY]

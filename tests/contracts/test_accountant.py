@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from support.events import TREES
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
-from tailguard.privacy.accounting.registry import ACCOUNTANTS, make_accountant
-from tailguard.privacy.accounting.smallest import smallest_epsilon, total_mu
+from tailguard.privacy.accounting.total_cost import (
+    ACCOUNTANTS,
+    smallest_epsilon,
+    total_mu,
+)
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -30,7 +33,7 @@ from tailguard.privacy.events import (
     ShuffledPure,
     ZeroConcentrated,
 )
-from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.flat_events import flatten
 
 pytestmark = pytest.mark.parametrize("name", ACCOUNTANTS)
 
@@ -56,11 +59,11 @@ class Louder(Gaussian):
 
 
 def known_leaves(name):
-    return [make for make in LEAVES if make_accountant(name).supports(make(0.5))]
+    return [make for make in LEAVES if ACCOUNTANTS[name]().supports(make(0.5))]
 
 
 def epsilon(name, event, delta=1e-6, times=1):
-    return make_accountant(name).compose(event, times).epsilon(delta)
+    return ACCOUNTANTS[name]().compose(event, times).epsilon(delta)
 
 
 def test_every_accountant_knows_some_leaves(name):
@@ -82,7 +85,7 @@ def test_epsilon_falls_in_delta_and_grows_in_size_and_times(name):
 
 def test_delta_falls_in_epsilon_and_inverts_it(name):
     for make in known_leaves(name):
-        accountant = make_accountant(name).compose(make(0.3), times=3)
+        accountant = ACCOUNTANTS[name]().compose(make(0.3), times=3)
         deltas = [accountant.delta(e) for e in (0.0, 0.1, 0.5, 1.0, 3.0)]
         assert deltas == sorted(deltas, reverse=True)
         assert all(0 <= delta <= 1 for delta in deltas)
@@ -90,7 +93,7 @@ def test_delta_falls_in_epsilon_and_inverts_it(name):
 
 
 def test_never_below_an_exact_value(name):
-    accountant = make_accountant(name)
+    accountant = ACCOUNTANTS[name]()
     if accountant.supports(Gaussian(1.0)):
         for mu in (0.01, 0.1, 1.0, 3.0):
             got = accountant.compose(Gaussian(mu / 8), times=64)
@@ -114,14 +117,14 @@ def test_never_below_an_exact_value(name):
     ],
 )
 def test_never_below_an_exact_mixture(name, e, exact):
-    accountant = make_accountant(name)
+    accountant = ACCOUNTANTS[name]()
     mixture = Composed((Gaussian(1.0), Laplace(0.5)))
     if accountant.supports(mixture):
         assert accountant.compose(mixture).delta(e) >= exact * (1 - 1e-12)
 
 
 def test_agrees_with_the_package_on_gaussian(name):
-    accountant = make_accountant(name)
+    accountant = ACCOUNTANTS[name]()
     if not accountant.supports(Gaussian(1.0)):
         return
     for mu in (0.1, 1.0, 3.0):
@@ -135,7 +138,7 @@ def test_agrees_with_the_package_on_gaussian(name):
 
 @pytest.mark.parametrize("strange", [Unheard(), Louder(1.0)])
 def test_unknown_events_are_refused_at_any_depth(name, strange):
-    accountant = make_accountant(name)
+    accountant = ACCOUNTANTS[name]()
     for event in (
         strange,
         Repeated(strange, 2),
@@ -146,15 +149,15 @@ def test_unknown_events_are_refused_at_any_depth(name, strange):
         assert not accountant.supports(event)
         with pytest.raises(InputError, match="does not know events of type"):
             accountant.compose(event)
-    assert accountant == make_accountant(name)
+    assert accountant == ACCOUNTANTS[name]()
 
 
 @pytest.mark.parametrize(
     "amplified", [Sampled(0.3, 0.1), Sampled(0.3, 0.1, "poisson"), Shuffled(0.3, 200)]
 )
 def test_amplification_is_priced_from_profiles_or_refused(name, amplified):
-    accountant = make_accountant(name)
-    assert any(make_accountant(each).supports(amplified) for each in ACCOUNTANTS)
+    accountant = ACCOUNTANTS[name]()
+    assert any(ACCOUNTANTS[each]().supports(amplified) for each in ACCOUNTANTS)
     supported = accountant.supports(amplified)
     assert accountant.supports(Composed((Gaussian(0.1), amplified))) == supported
     if supported:
@@ -163,7 +166,7 @@ def test_amplification_is_priced_from_profiles_or_refused(name, amplified):
 
 
 def test_nothing_costs_nothing(name):
-    empty = make_accountant(name)
+    empty = ACCOUNTANTS[name]()
     for accountant in (empty, empty.compose(Nothing(), times=9), empty.compose(Composed(()))):
         assert accountant.epsilon(1e-6) == accountant.epsilon(1e-15) == 0.0
         assert accountant.epsilon(0.0) == accountant.delta(0.0) == 0.0
@@ -171,7 +174,7 @@ def test_nothing_costs_nothing(name):
 
 def test_accountants_are_immutable(name):
     leaf = known_leaves(name)[0](0.5)
-    before = make_accountant(name).compose(leaf)
+    before = ACCOUNTANTS[name]().compose(leaf)
     cost = before.epsilon(1e-6)
     after = before.compose(leaf, times=3)
     assert before.epsilon(1e-6) == cost < after.epsilon(1e-6)
@@ -181,7 +184,7 @@ def test_accountants_are_immutable(name):
 
 def test_order_and_nesting_do_not_matter(name):
     one, other = (make(0.3) for make in known_leaves(name)[:2])
-    accountant = make_accountant(name)
+    accountant = ACCOUNTANTS[name]()
     assert accountant.compose(one).compose(other, times=2).epsilon(1e-6) == accountant.compose(
         Composed((Repeated(other, 2), Composed((one, Nothing()))))
     ).epsilon(1e-6)
@@ -210,7 +213,7 @@ def test_blocks_of_different_kinds_cost_at_least_each(name):
 
 @pytest.mark.parametrize("bad", [-1e-9, 1.0, math.nan, None])
 def test_bad_questions_are_refused(name, bad):
-    accountant = make_accountant(name)
+    accountant = ACCOUNTANTS[name]()
     with pytest.raises(InputError, match="delta must be"):
         accountant.epsilon(bad)
     with pytest.raises(InputError, match="epsilon must be"):
@@ -222,7 +225,7 @@ def test_bad_questions_are_refused(name, bad):
 @settings(max_examples=15)
 @given(tree=TREES, delta=st.sampled_from(DELTAS))
 def test_the_smallest_epsilon_is_one_of_the_bounds(name, tree, delta):
-    accountant = make_accountant(name)
+    accountant = ACCOUNTANTS[name]()
     smallest = smallest_epsilon(tree, delta)
     assert smallest.accountant in ACCOUNTANTS
     if accountant.supports(tree):
@@ -237,7 +240,7 @@ def test_the_smallest_epsilon_is_one_of_the_bounds(name, tree, delta):
 
 @pytest.mark.parametrize("event", [Gaussian(0.5), Laplace(0.5)])
 def test_numbers_that_no_float_holds_have_bounds(name, event):
-    accountant = make_accountant(name)
+    accountant = ACCOUNTANTS[name]()
     if not accountant.supports(event):
         pytest.skip("such events are refused")
     assert 0.0 <= accountant.compose(event).delta(epsilon=1e19) <= 1e-10

@@ -11,7 +11,7 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.means.registry import MEANS, make_method
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.accounting.solve import spent_share
+from tailguard.privacy.accounting.total_cost import spent_share
 from tailguard.privacy.events import event_from_dict
 
 N_ROWS = 20_000

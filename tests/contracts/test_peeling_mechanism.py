@@ -17,13 +17,12 @@ from support.statistics import (
 from tailguard.audit.bounds import smallest_sample
 from tailguard.checks import InputError
 from tailguard.losses import Squared
-from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
+from tailguard.noise.mechanisms import PEELING_MECHANISMS, make_mechanism
 from tailguard.noise.sources import SimulationSource, make_source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.books.releases import Release
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
-from tailguard.privacy.events.flat_events import flatten
-from tailguard.privacy.events.peeling import PEELINGS
+from tailguard.privacy.calibration import PEELINGS, Calibration, Sensitivity
+from tailguard.privacy.flat_events import flatten
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 
@@ -54,7 +53,7 @@ def first_is_chosen(name, gap):
 
 
 def test_names_agree(mechanism):
-    assert PEELING_MECHANISMS[mechanism.name].endswith(f":{type(mechanism).__name__}")
+    assert PEELING_MECHANISMS[mechanism.name] is mechanism
     assert calibrated(mechanism).mechanism == mechanism.name
     assert set(PEELING_MECHANISMS) == set(PEELINGS)
 

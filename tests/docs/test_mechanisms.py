@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tailguard.noise.registry import MECHANISMS, PEELING_MECHANISMS, SMOOTH_MECHANISMS
+from tailguard.noise.mechanisms import MECHANISMS, PEELING_MECHANISMS, SMOOTH_MECHANISMS
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 
 ROOT = Path(__file__).parents[2]

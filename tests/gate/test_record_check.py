@@ -16,7 +16,7 @@ from tailguard.gate import Gate
 from tailguard.gate.problem import Problem
 from tailguard.gate.record_check import RESTS_ON, SURELY, RecordRule
 from tailguard.gate.unusable import REMEDIES, about, blamed_columns, unusable_sentence
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.solvers.registry import SOLVERS, make_solver, plan_for
 
 N_ROWS = 5_000

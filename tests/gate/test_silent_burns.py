@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import tailguard as tg
-from tailguard.privacy import total_mu
+from tailguard.privacy.accounting.total_cost import total_mu
 
 # Records, features, and mu: n mu from 350 to 5000, and at least 68 times the root of the columns.
 TABLES = [

@@ -9,9 +9,9 @@ import pytest
 import tailguard as tg
 from support.forging import APPROX, X, Y, certificate_of_stopped, forgeries, pattern
 from tailguard.checks import BudgetError, InputError
-from tailguard.ledger.certified import check_certified
+from tailguard.ledger.verification import check_certified
 from tailguard.privacy.accounting.distance import Distance
-from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Gaussian
 

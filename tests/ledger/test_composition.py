@@ -11,10 +11,9 @@ from scipy.stats import norm
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError
 from tailguard.ledger.cap import Cap, Charge, Filter, filters_of, price
-from tailguard.ledger.contents import charges_of
+from tailguard.ledger.charges import charges_of
 from tailguard.privacy.accounting.cover import covering_mu
-from tailguard.privacy.accounting.gaussian import delta_of
-from tailguard.privacy.accounting.gdp import GdpAccountant
+from tailguard.privacy.accounting.gaussian import GdpAccountant, delta_of
 from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.books import Release

@@ -10,8 +10,8 @@ from sklearn.base import clone
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError, TailguardError
 from tailguard.gate import Gate
-from tailguard.ledger.names import LONGEST_NAME
-from tailguard.privacy.accounting.solve import calibrate
+from tailguard.ledger.ledger import LONGEST_NAME
+from tailguard.privacy.accounting.total_cost import calibrate
 from tailguard.privacy.books import Release
 from tailguard.privacy.events import (
     Approximate,

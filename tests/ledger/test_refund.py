@@ -16,10 +16,9 @@ from tailguard.data.rows.arrays import ArrayRows
 from tailguard.gate import Gate
 from tailguard.gate.stage import Stage
 from tailguard.ledger.cap import Cap, within_filter
-from tailguard.ledger.contents import charges_of
+from tailguard.ledger.charges import charges_of, left_charged
 from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.report import history_text, summary_text
-from tailguard.ledger.settling import left_charged
 from tailguard.noise.sources import CryptographicSource
 from tailguard.privacy.books import Release
 from tailguard.privacy.certificate import Certificate

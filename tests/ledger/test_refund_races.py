@@ -15,7 +15,7 @@ from ledger.test_processes import FORK, MU
 from tailguard.checks import BudgetError
 from tailguard.ledger import ledger as module
 from tailguard.ledger.cap import price
-from tailguard.ledger.contents import replayed, standing
+from tailguard.ledger.charges import replayed, standing
 from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.store import Store
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant

@@ -12,10 +12,9 @@ import pytest
 import tailguard as tg
 from tailguard.checks import BudgetError, TailguardError
 from tailguard.gate import Gate
-from tailguard.ledger import storage
+from tailguard.ledger import store as storage
 from tailguard.ledger.lines import Draft
-from tailguard.ledger.storage import file_system_of
-from tailguard.ledger.store import KNOWN, MOST_KNOWN, Store
+from tailguard.ledger.store import KNOWN, MOST_KNOWN, Store, file_system_of
 from tailguard.privacy.events import Gaussian
 
 CAP = {"epsilon": 4.0, "delta": 1e-5}

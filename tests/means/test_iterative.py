@@ -14,7 +14,7 @@ from tailguard.gate import Gate
 from tailguard.means.iterative import Iterative
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import mu_of
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Shuffled
 
 MOMENT = tg.Moment(2.0, 4.0, kind="directional")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from support.sources import ScriptedSource
-from tailguard.noise.bernoulli import binary_digits, settle_tie
+from tailguard.noise.discrete_laplace import binary_digits, settle_tie
 
 
 def probability():

@@ -8,17 +8,19 @@ from support.sources import QuietSource, ScriptedSource
 from support.statistics import gaussian_scale_power, gaussian_scale_test, goodness_of_fit
 from tailguard.audit.bounds import smallest_sample
 from tailguard.noise.discrete_gaussian import (
+    BASE_STD,
+    LARGEST,
     WIDENING,
     _compiled_draws,
     _widened_draws,
     coordinate_distance,
     discrete_gaussian,
+    gaussian_table,
     lattice_std,
 )
-from tailguard.noise.gaussian_table import BASE_STD, LARGEST, gaussian_table
 from tailguard.noise.sources import SimulationSource
 
-TABLE = gaussian_table()
+UPPER, LOWER, FIRST_CELL = gaussian_table()
 
 
 @pytest.mark.parametrize("levels", [1, 3, 5])
@@ -35,7 +37,7 @@ def test_lattice_std_matches_the_widened_variance():
 
 
 def test_words_between_thresholds_find_their_cell():
-    upper = [int(word) for word in TABLE.upper[:-1]]
+    upper = [int(word) for word in UPPER[:-1]]
     words = [word + step for word in upper for step in (-1, 1)]
     words = [word for word in words if 0 <= word < 2**64 - 1 and word not in upper]
     expected = [sum(threshold < word for threshold in upper) - LARGEST for word in words]
@@ -45,7 +47,7 @@ def test_words_between_thresholds_find_their_cell():
 
 def test_random_words_find_their_cell_at_every_level():
     words = SimulationSource(8).words(5000)
-    cells = np.searchsorted(TABLE.upper, words, side="left").reshape(1000, 5) - LARGEST
+    cells = np.searchsorted(UPPER, words, side="left").reshape(1000, 5) - LARGEST
     expected = cells @ WIDENING ** np.arange(4, -1, -1)
     assert discrete_gaussian(1000, 5, SimulationSource(8)).tolist() == expected.tolist()
 
@@ -53,7 +55,7 @@ def test_random_words_find_their_cell_at_every_level():
 @pytest.mark.parametrize("cell", [500, LARGEST, 900])
 @pytest.mark.parametrize("above", [False, True])
 def test_a_tie_is_settled_by_a_second_word(cell, above):
-    tied, further = int(TABLE.upper[cell]), int(TABLE.lower[cell])
+    tied, further = int(UPPER[cell]), int(LOWER[cell])
     # The tie is the third of five draws; the others are the median.
     first_words = [2**63, 2**63, tied, 2**63, 2**63]
     source = ScriptedSource([*first_words, further if above else further - 1])
@@ -63,12 +65,12 @@ def test_a_tie_is_settled_by_a_second_word(cell, above):
 
 
 def test_a_tie_in_the_tail_is_compared_with_every_coinciding_threshold():
-    sharing = np.flatnonzero(TABLE.upper[:-1] == TABLE.upper[0])
+    sharing = np.flatnonzero(UPPER[:-1] == UPPER[0])
     assert sharing.size > 50
     for cell in sharing[:: sharing.size // 10]:
-        source = ScriptedSource([int(TABLE.upper[0]), int(TABLE.lower[cell])])
+        source = ScriptedSource([int(UPPER[0]), int(LOWER[cell])])
         assert discrete_gaussian(1, 1, source).tolist() == [cell + 1 - LARGEST]
-    top = np.flatnonzero(TABLE.upper[:-1] == 2**64 - 1)
+    top = np.flatnonzero(UPPER[:-1] == 2**64 - 1)
     assert top.size > 50
     source = ScriptedSource([2**64 - 1, 2**64 - 1])
     assert discrete_gaussian(1, 1, source).tolist() == [LARGEST]
@@ -164,9 +166,9 @@ def test_in_total_variation_it_is_far_more_than_the_cut_of_the_table(levels, var
 def test_machine_code_draws_what_its_source_says(levels, tied):
     words = SimulationSource(5).words(200 * levels).copy()
     if tied:
-        words[17] = TABLE.upper[LARGEST]
+        words[17] = UPPER[LARGEST]
     compiled, interpreted = np.empty(200, dtype=np.int64), np.empty(200, dtype=np.int64)
-    assert _compiled_draws()(words, TABLE.first_cell, TABLE.upper, compiled) is tied
-    assert bool(_widened_draws(words, TABLE.first_cell, TABLE.upper, interpreted)) is tied
+    assert _compiled_draws()(words, FIRST_CELL, UPPER, compiled) is tied
+    assert bool(_widened_draws(words, FIRST_CELL, UPPER, interpreted)) is tied
     assert interpreted.tolist() == compiled.tolist()
     assert len(set(compiled.tolist())) > 100

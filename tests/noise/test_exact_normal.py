@@ -9,14 +9,7 @@ from scipy.stats import norm
 
 from support.sources import QuietSource, ScriptedSource
 from support.statistics import gaussian_scale_test, goodness_of_fit
-from tailguard.noise.exact_normal import (
-    NORMAL_VARIATION,
-    WORDS,
-    _pi,
-    _sine,
-    exact_normals,
-    precisely,
-)
+from tailguard.noise.smooth import NORMAL_VARIATION, WORDS, _pi, _sine, exact_normals, precisely
 from tailguard.noise.sources import SimulationSource
 
 N_DRAWS = 4_000

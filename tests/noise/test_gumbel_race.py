@@ -9,8 +9,8 @@ import pytest
 
 from support.sources import QuietSource, ScriptedSource
 from support.statistics import goodness_of_fit
-from tailguard.noise import gumbel_race as module
-from tailguard.noise.gumbel_race import gumbel_top
+from tailguard.noise import peeling as module
+from tailguard.noise.peeling import gumbel_top
 from tailguard.noise.sources import SimulationSource
 
 N_DRAWS = 30_000

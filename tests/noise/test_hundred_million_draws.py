@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from support.statistics import goodness_of_fit
-from tailguard.noise.discrete_gaussian import discrete_gaussian, lattice_std
+from tailguard.noise.discrete_gaussian import BASE_STD, discrete_gaussian, lattice_std
 from tailguard.noise.discrete_laplace import discrete_laplace
-from tailguard.noise.gaussian_table import BASE_STD
 from tailguard.noise.sources import SimulationSource
 
 pytestmark = pytest.mark.audit

@@ -17,7 +17,7 @@ from tailguard.noise.lattice import (
     laplace_calibration,
 )
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
-from tailguard.privacy.events.calibration import (
+from tailguard.privacy.calibration import (
     LARGEST_RECORDS_SHARE,
     LARGEST_SHARE,
     SMALLEST_SHARE,

@@ -10,7 +10,7 @@ from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.mechanisms import GaussianMechanism, LaplaceMechanism
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.distance import EXACT
-from tailguard.privacy.events.calibration import Sensitivity
+from tailguard.privacy.calibration import Sensitivity
 
 # Runs per side that catch 1.3 times too little noise with 99.9 % at this false alarm.
 FALSE_ALARM, N_RUNS = 1e-6, 4500

@@ -9,8 +9,14 @@ import pytest
 from support.sources import QuietSource
 from support.statistics import goodness_of_fit
 from tailguard.noise import orders
-from tailguard.noise.orders import MOST_SAMPLED, KeyedOrder, order_of_places, sample_of_places
-from tailguard.noise.partition import random_permutation, random_sample
+from tailguard.noise.orders import (
+    MOST_SAMPLED,
+    KeyedOrder,
+    order_of_places,
+    random_permutation,
+    random_sample,
+    sample_of_places,
+)
 from tailguard.noise.sources import SimulationSource
 
 FALSE_ALARM = 1e-6

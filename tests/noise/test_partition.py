@@ -8,7 +8,7 @@ import pytest
 
 from support.sources import QuietSource, ScriptedSource
 from support.statistics import goodness_of_fit
-from tailguard.noise.partition import random_partition, random_permutation, random_sample
+from tailguard.noise.orders import random_partition, random_permutation, random_sample
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 
 ORDERS = list(permutations(range(4)))

@@ -7,10 +7,10 @@ from scipy.stats import norm
 from support.sources import QuietSource
 from support.statistics import gaussian_scale_test, goodness_of_fit
 from tailguard.checks import InputError
-from tailguard.noise.registry import SMOOTH_MECHANISMS, make_mechanism
+from tailguard.noise.mechanisms import SMOOTH_MECHANISMS, make_mechanism
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.noise.sources import SimulationSource, make_source
-from tailguard.privacy.events.smooth_calibration import SmoothCalibration
+from tailguard.privacy.calibration import SmoothCalibration
 
 N_DRAWS = 4_000
 FALSE_ALARM = 1e-6

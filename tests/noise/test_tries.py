@@ -7,8 +7,8 @@ from scipy.stats import chi2, ncx2
 from support.sources import ScriptedSource
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.noise.tries import draw_number_of_tries, draw_place
-from tailguard.privacy.events.events import LAWS
-from tailguard.privacy.selection.tries import NumberOfTries
+from tailguard.privacy.events import LAWS
+from tailguard.privacy.tries import NumberOfTries
 
 N_DRAWS, FALSE_ALARM = 6_000, 1e-6
 

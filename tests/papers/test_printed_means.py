@@ -10,7 +10,7 @@ import tailguard as tg
 from tailguard.gate.problem import Problem
 from tailguard.papers.zhao2024.means import PrintedIterative
 from tailguard.papers.zhao2024.parameters import printed_amplified_rho
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.events import Shuffled
 
 PRIVACY = {"epsilon": 1.0, "delta": 1e-6}

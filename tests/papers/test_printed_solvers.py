@@ -10,7 +10,7 @@ from tailguard.papers.printed.solvers import (
     PrintedSampleAndAggregate,
     printed_form,
 )
-from tailguard.privacy.accounting.solve import spent_share
+from tailguard.privacy.accounting.total_cost import spent_share
 from tailguard.privacy.events import Unbounded
 from tailguard.solvers.hard_thresholding import HardThresholding
 

@@ -18,7 +18,7 @@ from papers.support.theorems import (
 )
 from tailguard.gate.engine import Solved
 from tailguard.papers.common.theorem import Theorem, UnsizedTheorem
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.books import MemoryBooks
 
 CONVEX = CASES["tao2022.convex"]

@@ -12,7 +12,7 @@ from support.spy import gate_over
 from tailguard.gate import Gate
 from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.ranking import PAPERS
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.events import Approximate
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle

@@ -25,7 +25,7 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import delta_of
-from tailguard.privacy.amplification.shuffled import shuffled_profile
+from tailguard.privacy.amplification.shuffling import shuffled_profile
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Shuffled
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.means.iterative import IterativeMean

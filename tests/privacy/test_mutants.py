@@ -27,7 +27,7 @@ from tailguard.gate import Gate, record_check
 from tailguard.gate.problem import Problem
 from tailguard.noise.mechanisms import GaussianMechanism
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.events.calibration import Sensitivity
+from tailguard.privacy.calibration import Sensitivity
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.solver import WhitenedNewton
 

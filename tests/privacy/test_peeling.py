@@ -25,13 +25,13 @@ from support.stages import once
 from tailguard.audit.bounds import clopper_pearson_upper
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
-from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace
+from tailguard.noise.peeling import Peeling
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import delta_of
-from tailguard.privacy.accounting.profiles import profile_of
+from tailguard.privacy.accounting.pld import profile_of
+from tailguard.privacy.calibration import peeling_event
 from tailguard.privacy.events import BoundedRange, Gaussian, Pure
-from tailguard.privacy.events.flat_events import flatten
-from tailguard.privacy.events.peeling import peeling_event
+from tailguard.privacy.flat_events import flatten
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.solvers.hard_thresholding import HardThresholding
@@ -45,7 +45,7 @@ def releases(mechanism, record, query, state, share, seed, n_runs=N_RUNS):
     X = np.zeros((N_ROWS, len(record)))
     X[3] = record
     rows = make_rows(X)
-    pure = isinstance(mechanism, PeeledLaplace)
+    pure = mechanism.name == "peeled-laplace"
     calibrate = query.calibrate_pure if pure else query.calibrate
     calibration = calibrate(N_ROWS, len(record), share)
     lattice = query.answer(rows, state, calibration)
@@ -72,7 +72,7 @@ def proven_gap(counts):
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "accepted"), [(PeeledGaussian(), True), (LooseGaussianChoice(), False)]
+    ("mechanism", "accepted"), [(Peeling("peeled-gaussian"), True), (LooseGaussianChoice(), False)]
 )
 def test_a_gumbel_choice_reveals_what_its_profile_allows(mechanism, accepted):
     counts, calibration = choices(mechanism, math.sqrt(2.0))
@@ -90,7 +90,7 @@ def test_a_gumbel_choice_reveals_what_its_profile_allows(mechanism, accepted):
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "accepted"), [(PeeledLaplace(), True), (LooseLaplaceChoice(), False)]
+    ("mechanism", "accepted"), [(Peeling("peeled-laplace"), True), (LooseLaplaceChoice(), False)]
 )
 def test_a_laplace_choice_reveals_no_more_than_twice_the_ratio(mechanism, accepted):
     counts, calibration = choices(mechanism, 3.0)
@@ -105,7 +105,7 @@ def test_a_laplace_choice_reveals_no_more_than_twice_the_ratio(mechanism, accept
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "accepted"), [(PeeledGaussian(), True), (LooseGaussianValue(), False)]
+    ("mechanism", "accepted"), [(Peeling("peeled-gaussian"), True), (LooseGaussianValue(), False)]
 )
 def test_a_value_reveals_its_ratio_and_no_more(mechanism, accepted):
     query = PeeledStep(None, Units.raw(1, intercept=False), 4.0, 1.0, n_nonzero=1)
@@ -160,19 +160,19 @@ class Part:
 MOVE = 8.0 / N_ROWS  # of every entry, between neighbours
 PARTS = {
     "gaussian-choice": Part(
-        *(PeeledGaussian(), (9.0, 9.0), LOW, HIGH, 0.0, math.sqrt(2.0), 1.0),
+        *(Peeling("peeled-gaussian"), (9.0, 9.0), LOW, HIGH, 0.0, math.sqrt(2.0), 1.0),
         *(0.0, math.tanh(0.5), lambda ratio: (1.0 / (1.0 + math.exp(ratio)),) * 2),
     ),
     "gaussian-value": Part(
-        *(PeeledGaussian(), (0.0,), LOW[:1], HIGH[:1], 0.0, 1.0, 2.0),
+        *(Peeling("peeled-gaussian"), (0.0,), LOW[:1], HIGH[:1], 0.0, 1.0, 2.0),
         *(0.0, delta_of(2.0, 0.0), lambda ratio: (norm.sf(ratio / 2.0),) * 2),
     ),
     "laplace-choice": Part(
-        *(PeeledLaplace(), (9.0 - MOVE, 9.0, 9.0, 9.0), (4.0,) + (-4.0,) * 3),
+        *(Peeling("peeled-laplace"), (9.0 - MOVE, 9.0, 9.0, 9.0), (4.0,) + (-4.0,) * 3),
         *((-4.0,) + (4.0,) * 3, 0.0, 3.0, 1.0, 2.0, 0.0, laplace_choice_rates),
     ),
     "laplace-value": Part(
-        *(PeeledLaplace(), (0.0,), LOW[:1], HIGH[:1], MOVE / 2.0, 1.0, 2.0),
+        *(Peeling("peeled-laplace"), (0.0,), LOW[:1], HIGH[:1], MOVE / 2.0, 1.0, 2.0),
         *(2.0, 0.0, lambda ratio: (0.5 * math.exp(-ratio), 0.5)),
     ),
 }

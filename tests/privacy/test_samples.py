@@ -17,7 +17,7 @@ from tailguard.audit.bounds import clopper_pearson_upper
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.amplification.sampled import fixed_size_profile, poisson_profile
+from tailguard.privacy.amplification.sampling import fixed_size_profile, poisson_profile
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units

@@ -9,7 +9,7 @@ import pytest
 from privacy.mutants.one_try import CountedAsOneTry
 from privacy.searches import coefficients
 from support.audits import event_audit
-from tailguard.privacy.accounting.registry import ACCOUNTANTS, make_accountant
+from tailguard.privacy.accounting.total_cost import ACCOUNTANTS
 from tailguard.privacy.events import Gaussian, Selected
 
 FAR = 1e9
@@ -22,7 +22,7 @@ SEARCHES = {
 
 def claim(event, epsilon):
     """The smallest delta that an accountant proves."""
-    able = [make_accountant(name) for name in ACCOUNTANTS]
+    able = [ACCOUNTANTS[name]() for name in ACCOUNTANTS]
     return min(a.compose(event).delta(epsilon) for a in able if a.supports(event))
 
 

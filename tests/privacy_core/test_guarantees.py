@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.events import Gaussian
 from tailguard.privacy.guarantees import (
     GDP,

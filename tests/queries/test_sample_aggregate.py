@@ -13,8 +13,8 @@ from support.stages import smooth
 from tailguard.checks import InputError, QueryError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
+from tailguard.privacy.calibration import FLOAT_MARGIN
 from tailguard.privacy.events import Approximate, Gaussian, ZeroConcentrated
-from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN
 from tailguard.queries.admission import check_admitted
 from tailguard.queries.sample_aggregate import (
     SampleAggregate,

@@ -11,9 +11,9 @@ from support.spy import GENEROUS, gate_over
 from tailguard.gate import Gate, engine
 from tailguard.gate.problem import Problem
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.calibration import peeling_event
 from tailguard.privacy.events import BoundedRange, Composed, Parallel, Pure, Repeated
-from tailguard.privacy.events.flat_events import flatten
-from tailguard.privacy.events.peeling import peeling_event
+from tailguard.privacy.flat_events import flatten
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.peeling_stage import std_of
 from tailguard.solvers.registry import plan_for

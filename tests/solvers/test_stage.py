@@ -8,7 +8,7 @@ import tailguard as tg
 from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.gate.stage import Stage
-from tailguard.privacy.accounting.smallest import total_mu
+from tailguard.privacy.accounting.total_cost import total_mu
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Sampled, Shuffled
 
 PROBLEM = Problem(tg.losses.Squared(), n_rows=1_000, n_features=3)

@@ -99,12 +99,12 @@ PROBES |= {f"slope of {name}": SLOPES.format(name) for name in LOSSES}
 
 # File, old text, new text, probe.
 EDITS = [
-    ("noise/gaussian_table.py", "\nLARGEST = 704\n", "\nLARGEST = 640\n", "gaussian"),
+    ("noise/discrete_gaussian.py", "\nLARGEST = 704\n", "\nLARGEST = 640\n", "gaussian"),
     ("losses/canonical.py", "= 500.0", "= 400.0", "slope of poisson"),
     ("queries/kernels/tile.py", "limit if value > limit else value", "value", "ladder"),
 ]
 AUDITED_EDITS = [
-    ("noise/gaussian_table.py", "BUCKET_BITS = 12", "BUCKET_BITS = 11", "gaussian"),
+    ("noise/discrete_gaussian.py", "BUCKET_BITS = 12", "BUCKET_BITS = 11", "gaussian"),
     ("noise/discrete_gaussian.py", "\nWIDENING = 32", "\nWIDENING = 16", "gaussian"),
     ("noise/discrete_laplace.py", "in (1, -1)", "in (-1, 1)", "laplace"),
     ("losses/huber.py", "        return threshold\n", "        return 9.0\n", "slope of huber"),

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 import tailguard as tg
 from support.adversary import datasets, neighbours, replaced
 from tailguard.data.rows.arrays import make_rows
-from tailguard.noise.registry import make_mechanism
+from tailguard.noise.mechanisms import make_mechanism
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.sample_aggregate import SampleAggregate

@@ -8,7 +8,7 @@ from support.audits import POWER, gdp_audit, runs_for_mu
 from support.statistics import gaussian_scale_test
 from tailguard.audit import of_runs
 from tailguard.audit.overheard import OverheardGate
-from tailguard.privacy import GDP
+from tailguard.privacy.guarantees import GDP
 
 FALSE_ALARM = 1e-3
 CLAIMED_MU = 2.5  # of whole fits; smaller claims need more of them

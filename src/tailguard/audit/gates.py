@@ -18,7 +18,7 @@ from tailguard.data.rows.base import Rows
 from tailguard.data.rows.partitions import Partitions
 from tailguard.gate import Gate
 from tailguard.gate.stage import Stage
-from tailguard.noise.registry import SMOOTH_MECHANISMS
+from tailguard.noise.mechanisms import SMOOTH_MECHANISMS
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.books import Release

@@ -33,7 +33,7 @@ from tailguard.audit.worst_pairs import (
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import Rows
 from tailguard.gate.stage import Stage
-from tailguard.noise.registry import PEELING_MECHANISMS, make_mechanism
+from tailguard.noise.mechanisms import PEELING_MECHANISMS, make_mechanism
 from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, ZeroConcentrated
 from tailguard.privacy.guarantees import GDP
 from tailguard.queries.base import calibration_for

@@ -18,7 +18,7 @@ from tailguard.estimators.summary import (
     summary_notes,
 )
 from tailguard.printable import printable, printable_lines
-from tailguard.privacy.certificate.text import WIDTH
+from tailguard.privacy.certificate.pages import WIDTH
 
 
 def coefficient_table(

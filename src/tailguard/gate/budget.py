@@ -9,8 +9,8 @@ import math
 from typing import TypeAlias
 
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.concentrated import rho_of
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.zcdp import rho_of
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee
 

@@ -33,8 +33,8 @@ from tailguard.gate.noised import noised_answer
 from tailguard.gate.run_books import RunBooks
 from tailguard.gate.stage import Stage
 from tailguard.losses.registry import check_known
-from tailguard.noise.partition import random_sample
-from tailguard.noise.registry import make_mechanism
+from tailguard.noise.mechanisms import make_mechanism
+from tailguard.noise.orders import random_sample
 from tailguard.noise.sources import Source, make_source
 from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.books import AnyLedger, ReadOnlyBooks, Release

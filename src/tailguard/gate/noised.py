@@ -8,7 +8,7 @@ from tailguard.array_types import IntArray
 from tailguard.checks import ReleaseError, RoomError
 from tailguard.data.rows.base import Rows
 from tailguard.data.rows.watched import WatchedRows
-from tailguard.noise.registry import make_mechanism
+from tailguard.noise.mechanisms import make_mechanism
 from tailguard.noise.sources import Source
 from tailguard.quiet import quietly
 

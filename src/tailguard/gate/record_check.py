@@ -33,9 +33,9 @@ from tailguard.gate.stage import Stage
 from tailguard.gate.unusable import about, blamed_columns, unusable_sentence
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.accounting.solve import satisfies, spent_share
+from tailguard.privacy.accounting.total_cost import satisfies, spent_share
 from tailguard.privacy.events import Composed, Event
-from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.queries.usable_records import KINDS, CellKinds, UsableRecords
 

@@ -11,10 +11,10 @@ from tailguard.gate.checkpoint.checkpoint import Checkpoint
 from tailguard.gate.checkpoint.described import described
 from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.books import AnyLedger, Books, MemoryBooks, Release, own_copy
-from tailguard.privacy.books.entries import LedgerEntry
-from tailguard.privacy.books.namespaces import namespaced_event, namespaced_release
+from tailguard.privacy.books.books import LedgerEntry
+from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 

@@ -35,7 +35,7 @@ from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.books import Release
 from tailguard.privacy.events import Composed, Selected
 from tailguard.privacy.guarantees import GDP
-from tailguard.privacy.selection.costs import tries_of
+from tailguard.privacy.selection import tries_of
 from tailguard.progress import listening
 from tailguard.queries.base import Query
 from tailguard.quiet import quietly

@@ -12,6 +12,7 @@ from typing import Any
 
 from tailguard.checks import InputError, require, shown
 from tailguard.privacy.accounting.gaussian import mu_of
+from tailguard.privacy.calibration import LARGEST_RECORDS_SHARE, LARGEST_SHARE, SMALLEST_SHARE
 from tailguard.privacy.events import (
     Approximate,
     Event,
@@ -22,11 +23,6 @@ from tailguard.privacy.events import (
     Sampled,
     Shuffled,
     ZeroConcentrated,
-)
-from tailguard.privacy.events.calibration import (
-    LARGEST_RECORDS_SHARE,
-    LARGEST_SHARE,
-    SMALLEST_SHARE,
 )
 from tailguard.privacy.guarantees import Guarantee
 

@@ -14,7 +14,7 @@ found in the ledger would keep the cap had they been fixed in advance: what is e
 * The first charge is checked by every accountant, as a single fit is.
 
 What counts. A run that is open counts with all that it reserved. One that was settled after an
-early stop counts with what it released, where ``settling.py`` allows that, and every other one for
+early stop counts with what it released, where ``charges.py`` allows that, and every other one for
 ever with what it reserved.
 
 Proof that filters may stand side by side. Let the *released total* of a history, in the currency of
@@ -45,15 +45,14 @@ from fractions import Fraction
 from functools import cached_property, singledispatch
 
 from tailguard.checks import InputError, shown
-from tailguard.privacy.accounting.additive import AdditiveAccountant
+from tailguard.privacy.accounting.accountant import AdditiveAccountant
 from tailguard.privacy.accounting.cover import covering_mu
-from tailguard.privacy.accounting.gaussian import epsilon_of, mu_of
-from tailguard.privacy.accounting.gdp import GdpAccountant
+from tailguard.privacy.accounting.gaussian import GdpAccountant, epsilon_of, mu_of
 from tailguard.privacy.accounting.pure import PureAccountant
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event
-from tailguard.privacy.events.flat_events import FlatEvents, flatten
+from tailguard.privacy.flat_events import FlatEvents, flatten
 from tailguard.privacy.guarantees import GDP, WEAKEST, ZCDP, ApproxDP, Guarantee, PureDP
 
 # The share of delta that is kept for events that may fail; it takes 5e-4 of epsilon = 1. At delta
@@ -78,12 +77,6 @@ class Charge:
     cover
         The mu of a Gaussian release that covers all of it but what is Gaussian, and what that may
         miss; None where the event has a price of its own, or none at all.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import ZeroConcentrated
-    >>> round(Cap(ApproxDP(4.0, 1e-6)).charge(ZeroConcentrated(0.02)).cover[0], 3)
-    0.304
     """
 
     event: Event
@@ -107,14 +100,7 @@ class Charge:
 
 @dataclass(frozen=True)
 class Filter:
-    """A currency that adds up, and how much of it there is.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> Filter(GdpAccountant, Fraction(1)).admits([Charge(Gaussian(mu)) for mu in (0.6, 0.9)])
-    False
-    """
+    """A currency that adds up, and how much of it there is."""
 
     accountant: type[AdditiveAccountant]
     limit: Fraction
@@ -145,15 +131,6 @@ class Cap:
     answers, up to the distance of sampled from ideal noise.
 
     *Reference.* The module's head.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> cap = Cap(ApproxDP(1.0, 1e-6))
-    >>> cap.admits([Charge(Gaussian(0.16))] * 2), cap.admits([Charge(Gaussian(0.17))] * 2)
-    (True, False)
-    >>> cap.left([Charge(Gaussian(0.15))])
-    ApproxDP(epsilon=0.7579, delta=1e-06)
     """
 
     guarantee: Guarantee
@@ -219,15 +196,7 @@ class Cap:
 
 
 def price(accountant: type[AdditiveAccountant], charge: Charge) -> tuple[Fraction, Fraction] | None:
-    """Return what a charge costs in a currency, and how likely it fails; None if it has no price.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> price(ZcdpAccountant, Charge(Gaussian(0.5)))
-    (Fraction(1, 8), Fraction(0, 1))
-    >>> price(PureAccountant, Charge(Gaussian(0.5)))
-    """
+    """Return what a charge costs in a currency, and how likely it fails; None if it has no price."""
     if accountant not in charge.prices:
         charge.prices[accountant] = _worked_out(accountant, charge)
     return charge.prices[accountant]
@@ -245,25 +214,12 @@ def _worked_out(
 
 
 def squared_mu(gaussian: FlatEvents) -> Fraction:
-    """Add up the squares of mu of Gaussian releases, exactly.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian, Repeated
-    >>> squared_mu(flatten(Repeated(Gaussian(0.5), 3)))
-    Fraction(3, 4)
-    """
+    """Add up the squares of mu of Gaussian releases, exactly."""
     return GdpAccountant(gaussian).total
 
 
 def exact_sum(numbers: Iterable[Fraction]) -> Fraction:
-    """Add up many fractions of few denominators, such as floats are, by one addition for each.
-
-    Examples
-    --------
-    >>> exact_sum([Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)])
-    Fraction(1, 1)
-    """
+    """Add up many fractions of few denominators, such as floats are, by one addition for each."""
     tops: dict[int, int] = {}
     for number in numbers:
         top, bottom = number.as_integer_ratio()
@@ -273,13 +229,7 @@ def exact_sum(numbers: Iterable[Fraction]) -> Fraction:
 
 @singledispatch
 def filters_of(cap: Guarantee) -> tuple[Filter, ...]:
-    """Return the filters of a cap, of which one must admit all charges.
-
-    Examples
-    --------
-    >>> [each.accountant.__name__ for each in filters_of(ApproxDP(1.0, 1e-6))]
-    ['PureAccountant', 'GdpAccountant']
-    """
+    """Return the filters of a cap, of which one must admit all charges."""
     raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(cap)}.")
 
 
@@ -289,13 +239,6 @@ def within_filter(guarantee: Guarantee, ledger: object) -> Guarantee:
     It is less the hundredth of delta that the ledger keeps for failures. So Gaussian noise is
     within the filter in mu, and the run is not charged as a first one that meets no filter, of
     which nothing can be given back. Any other guarantee is returned as it is.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> ledger = SimpleNamespace(cap=ApproxDP(1.0, 1e-6))
-    >>> within_filter(ApproxDP(1.0, 1e-6), ledger), within_filter(ApproxDP(0.5, 1e-6), ledger)
-    (ApproxDP(epsilon=1.0, delta=9.9e-07), ApproxDP(epsilon=0.5, delta=1e-06))
     """
     cap = getattr(ledger, "cap", None)  # books in memory have none
     if isinstance(cap, ApproxDP) and guarantee == cap:
@@ -327,15 +270,7 @@ def _(cap: GDP) -> tuple[Filter, ...]:
 
 
 def fitting(left: Filter, delta: float | None, amount: Fraction) -> Guarantee | None:
-    """Return the promise of a run that takes an amount of a filter's currency, or None.
-
-    Examples
-    --------
-    >>> fitting(filters_of(GDP(1.0))[0], None, Fraction(1, 4))
-    GDP(mu=0.5)
-    >>> fitting(filters_of(ApproxDP(1.0, 1e-6))[1], 1e-6, Fraction(1, 4))
-    ApproxDP(epsilon=2.254, delta=1e-06)
-    """
+    """Return the promise of a run that takes an amount of a filter's currency, or None."""
     value = float(amount)
     if amount <= ROUNDED * left.limit:
         return None

@@ -5,18 +5,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tailguard.checks import BudgetError, InputError, check_integer, shown
+from tailguard.checks import LONGEST_NAME, BudgetError, InputError, check_integer, check_text, shown
 from tailguard.ledger.cap import Cap
-from tailguard.ledger.contents import (
+from tailguard.ledger.charges import (
     cap_of,
     cap_told,
     charge_told,
     charges_of,
+    check_held,
+    check_kept,
     coordinates_of,
     events_of,
+    settlement,
     standing,
 )
-from tailguard.ledger.export import check_continues, exported, head_of
 from tailguard.ledger.lines import (
     CREATED,
     RESERVED,
@@ -27,14 +29,13 @@ from tailguard.ledger.lines import (
     canonical,
     check_chain,
 )
-from tailguard.ledger.names import OTHERS, checked_key, checked_name, checked_path, checked_run
 from tailguard.ledger.run import LedgerRun
-from tailguard.ledger.settling import check_held, check_kept, settlement
-from tailguard.ledger.store import Store
+from tailguard.ledger.store import Store, checked_path
+from tailguard.ledger.verification import OTHERS, check_continues, exported, head_of
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.books import Release, own_copy
-from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import GDP, Guarantee, resolve_guarantee
 
@@ -66,7 +67,7 @@ class Ledger:
     answers, for replace-one neighbours and up to the distance of sampled from ideal noise, which
     ``total()`` adds. What was charged stays charged, whatever becomes of the run, unless it stops
     early by a choice made on released numbers: then it counts with what it released, where
-    ``ledger/settling.py`` allows that.
+    ``ledger/charges.py`` allows that.
 
     Edge cases
     ----------
@@ -109,7 +110,11 @@ class Ledger:
         cap = None
         if not (epsilon is None and delta is None and guarantee is None):
             cap = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
-        self.name = checked_name(name) if name is not None else self._only_name(cap)
+        self.name = self._only_name(cap) if name is None else check_text("name", name)
+        if not self.name.strip():
+            raise InputError(
+                f"name must be a text of 1 to {LONGEST_NAME} signs; got {shown(name)}."
+            )
         self._open(cap)
 
     @staticmethod
@@ -179,7 +184,7 @@ class Ledger:
         >>> ledger.with_key("report of March")  # doctest: +ELLIPSIS
         Ledger('...budget-2.sqlite', name='claims', key='report of March')
         """
-        checked_key(key)
+        check_text("key", key)
         keyed = Ledger(self.path, self.name)
         keyed._key = key
         return keyed
@@ -198,11 +203,11 @@ class Ledger:
         >>> entry == ledger.charge(Laplace(0.5), key="count of March")
         True
         """
-        return self._charged(event, checked_key(key), coordinates, again=True, by=OTHERS)
+        return self._charged(event, check_text("key", key), coordinates, again=True, by=OTHERS)
 
     def opened(self, run: str) -> "LedgerRun":
         """Return the books of one run, for a gate to write."""
-        return self._run(checked_run(run), again=False)
+        return self._run(_checked_run(run), again=False)
 
     def resumed(self, run: str, *, start: int | None) -> "LedgerRun":
         """Return the books of a run that goes on from a checkpoint, whose charge stands.
@@ -212,7 +217,7 @@ class Ledger:
         released twice.
         """
         key = self._key or run
-        checked_run(run)
+        _checked_run(run)
         if start is not None:
             check_integer("start", start, minimum=0, maximum=MOST_STARTS)
 
@@ -385,6 +390,14 @@ class Ledger:
     def __repr__(self) -> str:
         key = "" if self._key is None else f", key={self._key!r}"
         return f"Ledger({self.path!r}, name={self.name!r}{key})"
+
+
+def _checked_run(run: object) -> str:
+    """Return the name of a run, which tells what it does from what other tools release."""
+    text = check_text("run", run)
+    if text == OTHERS:
+        raise InputError(f"run must have a name of its own; {OTHERS!r} is that of other tools.")
+    return text
 
 
 def _restored(path: str, name: str, key: str | None) -> Ledger:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from tailguard.checks import BudgetError
-from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.books.books import LedgerEntry
 
 CREATED, RESERVED, RESUMED, SETTLED = "created", "reserved", "resumed", "settled"
 """What lines are: the cap, which comes first; a charge; that a run goes on from its checkpoint;
@@ -25,13 +25,7 @@ FIELDS = ("ledger", "position", "kind", "key", "time", "content", "previous", "d
 
 @dataclass(frozen=True)
 class Draft:
-    """What is to be written, before its place and time are known.
-
-    Examples
-    --------
-    >>> Draft(SETTLED, "3f", {"releases": []}).content
-    {'releases': []}
-    """
+    """What is to be written, before its place and time are known."""
 
     kind: str
     key: str
@@ -57,12 +51,6 @@ class Line:
         What it says, as canonical JSON.
     previous, digest
         The digest of the line before, and its own.
-
-    Examples
-    --------
-    >>> line = Line.after((), "claims", Draft(CREATED, "", {}), time="2026-01-01T00:00:00+00:00")
-    >>> line.position, line.digest == line.true_digest()
-    (1, True)
     """
 
     ledger: str
@@ -106,26 +94,12 @@ class Line:
 
 
 def canonical(data: Any) -> str:
-    """Return plain data as JSON, of which there is one form.
-
-    Examples
-    --------
-    >>> canonical({"b": 1, "a": 0.1})
-    '{"a":0.1,"b":1}'
-    """
+    """Return plain data as JSON, of which there is one form."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def check_chain(ledger: str, lines: Sequence[Line]) -> None:
-    """Refuse a ledger of which a line is not as it was written, or not where.
-
-    Examples
-    --------
-    >>> check_chain("claims", [])
-    Traceback (most recent call last):
-    tailguard.checks.BudgetError: ledger 'claims' must begin with its cap; it does not, and \
-nothing is charged or released.
-    """
+    """Refuse a ledger of which a line is not as it was written, or not where."""
     if not lines or lines[0].kind != CREATED:
         raise BudgetError(
             f"ledger {ledger!r} must begin with its cap; it does not, and nothing is charged or "
@@ -148,15 +122,7 @@ nothing is charged or released.
 
 
 def changed_line(ledger: str, position: int) -> BudgetError:
-    """Return what is said of a line that is not as it was written.
-
-    Examples
-    --------
-    >>> raise changed_line("claims", 3)
-    Traceback (most recent call last):
-    tailguard.checks.BudgetError: ledger 'claims' must be as it was written; line 3 was changed, \
-moved, put in or taken out, and nothing is charged or released.
-    """
+    """Return what is said of a line that is not as it was written."""
     return BudgetError(
         f"ledger {ledger!r} must be as it was written; line {position} was changed, moved, put in "
         "or taken out, and nothing is charged or released."

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from tailguard.ledger.contents import charges_of, settled_of, standing
+from tailguard.ledger.charges import charges_of, settled_of, standing
 from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.lines import RESERVED, SETTLED, Line
 from tailguard.printable import printable
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.events import Selected
-from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.flat_events import flatten
 
 TITLE = "Ledger {!r}"
 HEAD = "  line  written     cost by itself                    key"
@@ -17,14 +17,7 @@ STOPPED = ", stopped early"
 
 
 def summary_text(ledger: Ledger) -> str:
-    """Say what the cap is, what was charged and what still fits.
-
-    Examples
-    --------
-    >>> ledger = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
-    >>> print(summary_text(ledger).splitlines()[1])
-    cap        (epsilon, delta)-differential privacy with epsilon = 4 and delta = 1e-05
-    """
+    """Say what the cap is, what was charged and what still fits."""
     lines = ledger.lines()
     charges = [line for line in lines if line.kind == RESERVED]
     ends = [*_ends(lines).values()]
@@ -46,17 +39,7 @@ def summary_text(ledger: Ledger) -> str:
 
 
 def history_text(ledger: Ledger) -> str:
-    """List the charges, one on a line.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> from tailguard.privacy.events import Gaussian
-    >>> ledger = Ledger("budget.sqlite", "patients", guarantee=GDP(1.0))
-    >>> _ = ledger.charge(Gaussian(0.5), key="report of March")
-    >>> print(history_text(ledger).splitlines()[2][20:])
-    mu = 0.5, rho = 0.125             report of March, not settled
-    """
+    """List the charges, one on a line."""
     return "\n".join([TITLE.format(ledger.name), HEAD, *map(printable, _charges(ledger))])
 
 

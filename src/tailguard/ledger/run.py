@@ -5,24 +5,12 @@ from collections.abc import Callable, Sequence
 from tailguard.checks import warn_before_spending
 from tailguard.ledger.lines import Line
 from tailguard.privacy.books import MemoryBooks, Release
-from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.events import Event, Selected, event_from_dict
 
 
 class LedgerRun(MemoryBooks):
-    """The books of one run, whose reservation is on the disk before the run begins.
-
-    Examples
-    --------
-    >>> from tailguard.ledger import Ledger
-    >>> from tailguard.privacy.events import Gaussian
-    >>> ledger = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
-    >>> run = ledger.opened("3f")
-    >>> run.reserve(Gaussian(0.25), coordinates=3)
-    >>> run.settle()
-    >>> [line.kind for line in ledger.lines()]
-    ['created', 'reserved', 'settled']
-    """
+    """The books of one run, whose reservation is on the disk before the run begins."""
 
     def __init__(
         self,

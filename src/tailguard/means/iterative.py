@@ -43,8 +43,8 @@ from tailguard.means.levels import Level, LevelMethod, directional_level, mean_c
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.accounting.solve import calibrate, satisfies
-from tailguard.privacy.amplification.shuffled import shuffled_epsilon, shuffled_mu
+from tailguard.privacy.accounting.total_cost import calibrate, satisfies
+from tailguard.privacy.amplification.shuffling import shuffled_epsilon, shuffled_mu
 from tailguard.privacy.events import Composed, Event, Gaussian, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.queries.clipped_gradient import MeanClippedGradient

@@ -32,8 +32,8 @@ from tailguard.means.magnitude_distribution import (
     released_distribution,
 )
 from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
+from tailguard.privacy.calibration import Calibration
 from tailguard.privacy.events import Gaussian, Laplace
-from tailguard.privacy.events.calibration import Calibration
 from tailguard.queries.base import calibration_for
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units

@@ -45,8 +45,8 @@ from tailguard.means.magnitude_distribution import (
     assumed_entries,
 )
 from tailguard.means.private_units import PrivateUnits
+from tailguard.privacy.calibration import SmoothCalibration
 from tailguard.privacy.events import Gaussian, ZeroConcentrated
-from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.units import Units

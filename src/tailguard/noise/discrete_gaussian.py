@@ -1,5 +1,10 @@
 """Discrete Gaussian noise on the integers, from a table widened level by level.
 
+The table describes the discrete Gaussian ``P(x) ~ exp(-x**2 / (2 * 64**2))`` on the integers from
+-704 to 704 (11 standard deviations), by cumulative probabilities of 128 binary digits. It is built
+once, lazily, from decimal arithmetic of 70 digits: no float takes part, so every platform holds the
+same integers.
+
 A first draw ``x`` from the table is widened by ``x <- 32 x + (another draw)``; five levels give a
 standard deviation of about 6.7e7 lattice steps. In each widening the finer draw has 64 / 32 = 2
 steps of standard deviation on the coarse lattice, which is above its smoothing parameter, so the
@@ -22,20 +27,54 @@ Steinke 2020 (privacy of the discrete Gaussian).
 
 import math
 from collections.abc import Callable
+from decimal import Decimal, localcontext
+from functools import cache
+from itertools import accumulate
 
 import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.machine_code import builds_loop, compiled
-from tailguard.noise.gaussian_table import (
-    BASE_STD,
-    BUCKET_BITS,
-    LARGEST,
-    GaussianTable,
-    gaussian_table,
-)
 from tailguard.noise.sources import Source, Words
 from tailguard.privacy.accounting.distance import Distance
+
+BASE_STD = 64
+LARGEST = 704
+# 4096 buckets are small enough for the first-level cache and leave about one step per look-up.
+BUCKET_BITS = 12
+_WORD_MASK = 2**64 - 1
+
+
+@cache
+def gaussian_table() -> tuple[Words, Words, IntArray]:
+    """Return thresholds that turn uniform words into cells; cell ``c`` stands for ``c - LARGEST``.
+
+    The first 64 binary digits of ``P(X <= x)`` for every x but the last, then one word that no
+    other can exceed; the next 64 digits, read only where a random word equals one of these; and for
+    each value of a word's leading ``BUCKET_BITS`` digits the lowest cell that it can mean.
+    """
+    thresholds = _cumulative_probabilities()
+    upper = np.array([value >> 64 for value in thresholds] + [_WORD_MASK], dtype=np.uint64)
+    lower = np.array([value & _WORD_MASK for value in thresholds] + [_WORD_MASK], dtype=np.uint64)
+    starts = np.arange(2**BUCKET_BITS, dtype=np.uint64) << np.uint64(64 - BUCKET_BITS)
+    first_cell = np.searchsorted(upper, starts, side="left").astype(np.int64)
+    for array in (upper, lower, first_cell):
+        array.setflags(write=False)
+    return upper, lower, first_cell
+
+
+def _cumulative_probabilities() -> list[int]:
+    """``floor(2**128 * P(X <= x))`` for x from ``-LARGEST`` to ``LARGEST - 1``."""
+    with localcontext() as context:
+        context.prec = 70
+        ratio = (Decimal(-1) / (2 * BASE_STD**2)).exp()  # weight(1) / weight(0)
+        weights = [Decimal(1)]
+        for distance in range(LARGEST):
+            weights.append(weights[-1] * ratio ** (2 * distance + 1))
+        both_sides = weights[:0:-1] + weights
+        total = sum(both_sides)
+        return [int(below * 2**128 / total) for below in accumulate(both_sides[:-1])]
+
 
 WIDENING = 32
 # Total variation of one table draw: what lies beyond LARGEST (3.5e-28), the 128-digit thresholds
@@ -44,12 +83,14 @@ CELL_VARIATION = 5e-27
 _BUCKET_SHIFT = np.uint64(64 - BUCKET_BITS)
 
 
+@cache
 def lattice_std(levels: int) -> float:
     """Return the standard deviation, in lattice steps, of noise of ``levels`` table draws."""
     variance = BASE_STD**2 * sum(WIDENING ** (2 * level) for level in range(levels))
     return math.sqrt(variance)
 
 
+@cache
 def coordinate_distance(levels: int) -> Distance:
     """Return how far a draw is from the rounded Gaussian that is accounted for."""
     largest = LARGEST * sum(WIDENING**level for level in range(levels))
@@ -67,11 +108,11 @@ def discrete_gaussian(size: int, levels: int, source: Source) -> IntArray:
     that ties with a threshold is settled by a further word. Within ``coordinate_distance(levels)``
     of a rounded Gaussian, for every number drawn.
     """
-    table = gaussian_table()
+    upper, lower, first_cell = gaussian_table()
     words = source.words(size * levels)
     noise = np.empty(size, dtype=np.int64)
-    if _compiled_draws()(words, table.first_cell, table.upper, noise):
-        _settle_ties(words, table, noise, source)
+    if _compiled_draws()(words, first_cell, upper, noise):
+        _settle_ties(words, upper, lower, noise, source)
     return noise
 
 
@@ -102,14 +143,14 @@ def _widened_draws(words: Words, first_cell: IntArray, upper: Words, noise: IntA
     return tied
 
 
-def _settle_ties(words: Words, table: GaussianTable, noise: IntArray, source: Source) -> None:
+def _settle_ties(words: Words, upper: Words, lower: Words, noise: IntArray, source: Source) -> None:
     """Move each tied draw up by the thresholds whose further 64 digits a second word reaches.
 
     Several thresholds of the tails share their first 64 digits; all of them are compared.
     """
     levels = words.size // noise.size
-    for position in np.flatnonzero(np.isin(words, table.upper[:-1])):
+    for position in np.flatnonzero(np.isin(words, upper[:-1])):
         coordinate, level = divmod(int(position), levels)
-        further = table.lower[:-1][table.upper[:-1] == words[position]]
+        further = lower[:-1][upper[:-1] == words[position]]
         steps = int(np.count_nonzero(further <= source.words(1)[0]))
         noise[coordinate] += steps * WIDENING ** (levels - 1 - level)

@@ -4,7 +4,11 @@ With ``P(X = x) ~ exp(-|x| / scale)`` and ``scale = 2**k``, X is the difference 
 integers with ``P(G = g) ~ exp(-g / scale)``. The binary digits of G are independent, and the digit
 of weight ``2**j`` is one with probability ``1 / (1 + exp(2**(j - k)))``: ``exp(-g / scale)`` is a
 product over the digits of g. What lies above the digits, in units of ``32 * scale``, is geometric
-again with ratio ``exp(-32)``. Each of these coins is exact, so no total variation is left.
+again with ratio ``exp(-32)``.
+
+Each digit is an exact coin, so no total variation is left: a uniform number against a probability
+p, both as binary digits, as many as needed. The first 64-bit word in which they differ decides;
+one draw in 2**64 ties and takes another word.
 
 Reference
 ---------
@@ -14,16 +18,51 @@ Ghosh, Roughgarden and Sundararajan 2012 (the geometric mechanism); Canonne, Kam
 
 from collections import defaultdict
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import cache, partial
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import IntArray
 from tailguard.machine_code import builds_loop, compiled
-from tailguard.noise.bernoulli import WORD_BITS, binary_digits, settle_tie
 from tailguard.noise.sources import Source, Words
+
+# How many random bits a word of a source has.
+WORD_BITS = 64
+
+
+def binary_digits(probability: Callable[[], Decimal], count: int) -> int:
+    """Return ``floor(2**count * p)``, certain to the last digit.
+
+    ``probability`` evaluates an irrational p with a few correctly rounded decimal operations at
+    the precision of the moment. The precision grows until both ends of the error interval agree.
+    """
+    shift = 1 << count
+    precision = count // 3 + 16  # a decimal digit holds more than three binary ones
+    while True:
+        with localcontext() as context:
+            context.prec = precision
+            value = Fraction(probability())
+        error = value * Fraction(1, 10 ** (precision - 4))  # 10**4 roundings, far above the need
+        lowest, highest = floor((value - error) * shift), floor((value + error) * shift)
+        if lowest == highest:
+            return lowest
+        precision *= 2
+
+
+def settle_tie(probability: Callable[[], Decimal], source: Source) -> bool:
+    """Toss a coin of probability p, given that the first word equals the first 64 digits of p."""
+    count = 2 * WORD_BITS
+    while True:
+        word = int(source.words(1)[0])
+        expected = binary_digits(probability, count) % (1 << WORD_BITS)
+        if word != expected:
+            return word < expected
+        count += WORD_BITS
+
 
 # Noise saturates here. The mechanism clips its output at half of this, so nothing can tell.
 NOISE_LIMIT = 2**62

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.noise.partition import ranked
+from tailguard.noise.orders import ranked
 from tailguard.noise.sources import CryptographicSource, SimulationSource, Source, Words
 
 Identifiers: TypeAlias = IntArray | Sequence[int | str | None]

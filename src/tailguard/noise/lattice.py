@@ -26,32 +26,34 @@ summation and rounding must be charged.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
 
-from tailguard.checks import InputError, check_positive
-from tailguard.noise.discrete_gaussian import lattice_std
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError, check_choice, check_positive
+from tailguard.noise.discrete_gaussian import discrete_gaussian, lattice_std
+from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
+from tailguard.noise.sources import Source
+from tailguard.privacy.calibration import Calibration, Sensitivity
 
 LARGEST_PARTIAL = 2.0**44
 LARGEST_TOTAL = 2.0**61
+# Statistics lie within LARGEST_TOTAL, so clipping answers here changes nothing that is
+# promised; it keeps additions exact even for a kernel that broke its promise.
+ANSWER_LIMIT = NOISE_LIMIT // 2
 _ROUNDING = 1 + 2.0**-8
 # More than all roundings of the few float operations here, and less than anybody notices.
 _OUTWARD = 1 + 2.0**-40
 
 
-@dataclass(frozen=True)
-class _Lattice:
-    """One sampler setting: its table levels and its noise parameter in lattice steps."""
-
-    levels: int
-    scale: float
-
-
-# Finest first. Three levels serve budgets of mu in the thousands, which no (epsilon, delta) promise
-# has: a thousand draws are 1e-6 off a rounded Gaussian there, and 1e-9 at four levels.
-_GAUSSIAN_LATTICES = tuple(_Lattice(levels, lattice_std(levels)) for levels in (5, 4, 3))
-_LAPLACE_LATTICES = tuple(_Lattice(0, 2.0**doublings) for doublings in (26, 21, 16))
+# Finest first: table levels and noise parameter in lattice steps. Three levels serve budgets of mu
+# in the thousands, which no (epsilon, delta) promise has: a thousand draws are 1e-6 off a rounded
+# Gaussian there, and 1e-9 at four levels.
+_LATTICES = {
+    "gaussian": tuple((levels, lattice_std(levels)) for levels in (5, 4, 3)),
+    "laplace": tuple((0, 2.0**doublings) for doublings in (26, 21, 16)),
+}
 
 
 def gaussian_calibration(sensitivity: Sensitivity, mu: float) -> Calibration:
@@ -72,7 +74,7 @@ def gaussian_calibration(sensitivity: Sensitivity, mu: float) -> Calibration:
     Dong, Roth and Su 2022, Theorem 2.7 (a Gaussian mechanism is GDP).
     """
     size_term = _ROUNDING * math.sqrt(sensitivity.size)
-    return _calibrate(sensitivity, "gaussian", check_positive("mu", mu), size_term)
+    return _calibrate(sensitivity, "gaussian", "l2", check_positive("mu", mu), size_term)
 
 
 def laplace_calibration(sensitivity: Sensitivity, epsilon: float) -> Calibration:
@@ -92,67 +94,44 @@ def laplace_calibration(sensitivity: Sensitivity, epsilon: float) -> Calibration
     Dwork, McSherry, Nissim and Smith 2006, Proposition 1 (the Laplace mechanism).
     """
     size_term = _ROUNDING * sensitivity.size
-    return _calibrate(sensitivity, "laplace", check_positive("epsilon", epsilon), size_term)
+    return _calibrate(sensitivity, "laplace", "l1", check_positive("epsilon", epsilon), size_term)
 
 
 def _calibrate(
-    sensitivity: Sensitivity,
-    mechanism: Literal["gaussian", "laplace"],
-    share: float,
-    size_term: float,
+    sensitivity: Sensitivity, mechanism: str, norm: str, share: float, size_term: float
 ) -> Calibration:
     """Take the finest lattice on which the statistic fits."""
-    gaussian = mechanism == "gaussian"
-    _check_sensitivity(sensitivity, "l2" if gaussian else "l1")
-    for lattice in _GAUSSIAN_LATTICES if gaussian else _LAPLACE_LATTICES:
+    if sensitivity.norm != norm:
+        raise InputError(f"sensitivity must be in the {norm} norm; got {sensitivity.norm}.")
+    grid, scale, levels, charged = _finest(sensitivity, mechanism, share, size_term)
+    return Calibration(
+        sensitivity, mechanism, grid, scale, levels, charged, charged / (grid * scale)
+    )
+
+
+@lru_cache(maxsize=1024)  # a plan and its run ask alike; numbers alone are kept
+def _finest(
+    sensitivity: Sensitivity, mechanism: str, share: float, size_term: float
+) -> tuple[float, float, int, float]:
+    """Return grid, scale and levels of the lattice, and the charged sensitivity."""
+    # The range keeps every float here normal.
+    if not 1e-250 <= sensitivity.ideal <= sensitivity.computed <= 1e250:
+        raise InputError(
+            "sensitivity must lie between 1e-250 and 1e250, the computed one not below the ideal; "
+            f"got ideal {sensitivity.ideal!r} and computed {sensitivity.computed!r}."
+        )
+    for levels, scale in _LATTICES[mechanism]:
         if sensitivity.integer:
-            grid, charged = _integer_grid(sensitivity, lattice, share)
+            grid, charged = _integer_grid(sensitivity, scale, share)
         else:
-            grid, charged = _real_grid(sensitivity, lattice, share, size_term)
+            grid, charged = _real_grid(sensitivity, scale, share, size_term)
         if _fits(sensitivity, grid):
-            return Calibration(
-                sensitivity=sensitivity,
-                mechanism=mechanism,
-                grid=grid,
-                lattice_scale=lattice.scale,
-                levels=lattice.levels,
-                charged=charged,
-                share=_share(charged, grid, lattice),
-            )
+            return grid, scale, levels, charged
     raise InputError(
         "n_rows must be small enough that sums stay exact: a total of up to "
         f"{sensitivity.largest_total:.3g} does not fit the lattice at a share of {share:.3g}; use "
         "fewer rows or a smaller share of the budget."
     )
-
-
-def _integer_grid(sensitivity: Sensitivity, lattice: _Lattice, share: float) -> tuple[float, float]:
-    """Return ``1 / multiplier`` and the ideal sensitivity; nothing is rounded."""
-    multiplier = round(share * lattice.scale / sensitivity.ideal)
-    # Compared as it is reported, so that calibrating to a reported share gives the same lattice.
-    if multiplier and _share(sensitivity.ideal, 1 / multiplier, lattice) > share:
-        multiplier -= 1
-    if multiplier < 1:
-        raise _too_small(sensitivity, share)
-    return 1 / multiplier, sensitivity.ideal
-
-
-def _share(charged: float, grid: float, lattice: _Lattice) -> float:
-    """Return what a release spends."""
-    return charged / (grid * lattice.scale)
-
-
-def _real_grid(
-    sensitivity: Sensitivity, lattice: _Lattice, share: float, size_term: float
-) -> tuple[float, float]:
-    """Solve ``computed / noise_scale + size_term / lattice_scale = share``, rounding outward."""
-    left = share - size_term / lattice.scale
-    # Beyond one half the rounding would cost more than the statistic.
-    if left < share / 2:
-        raise _too_small(sensitivity, share)
-    grid = sensitivity.computed / left * _OUTWARD / lattice.scale
-    # A few units in the last place above the sum, so that its float value never falls short.
-    return grid, (sensitivity.computed + grid * size_term) * (1 + 2.0**-48)
 
 
 def _fits(sensitivity: Sensitivity, grid: float) -> bool:
@@ -163,15 +142,28 @@ def _fits(sensitivity: Sensitivity, grid: float) -> bool:
     )
 
 
-def _check_sensitivity(sensitivity: Sensitivity, norm: str) -> None:
-    """Refuse what a query cannot mean; the range keeps every float here normal."""
-    if sensitivity.norm != norm:
-        raise InputError(f"sensitivity must be in the {norm} norm; got {sensitivity.norm}.")
-    if not 1e-250 <= sensitivity.ideal <= sensitivity.computed <= 1e250:
-        raise InputError(
-            "sensitivity must lie between 1e-250 and 1e250, the computed one not below the ideal; "
-            f"got ideal {sensitivity.ideal!r} and computed {sensitivity.computed!r}."
-        )
+def _integer_grid(sensitivity: Sensitivity, scale: float, share: float) -> tuple[float, float]:
+    """Return ``1 / multiplier`` and the ideal sensitivity; nothing is rounded."""
+    multiplier = round(share * scale / sensitivity.ideal)
+    # Compared as it is reported, so that calibrating to a reported share gives the same lattice.
+    if multiplier and sensitivity.ideal / (1 / multiplier * scale) > share:
+        multiplier -= 1
+    if multiplier < 1:
+        raise _too_small(sensitivity, share)
+    return 1 / multiplier, sensitivity.ideal
+
+
+def _real_grid(
+    sensitivity: Sensitivity, scale: float, share: float, size_term: float
+) -> tuple[float, float]:
+    """Solve ``computed / noise_scale + size_term / scale = share``, rounding outward."""
+    left = share - size_term / scale
+    # Beyond one half the rounding would cost more than the statistic.
+    if left < share / 2:
+        raise _too_small(sensitivity, share)
+    grid = sensitivity.computed / left * _OUTWARD / scale
+    # A few units in the last place above the sum, so that its float value never falls short.
+    return grid, (sensitivity.computed + grid * size_term) * (1 + 2.0**-48)
 
 
 def _too_small(sensitivity: Sensitivity, share: float) -> InputError:
@@ -179,3 +171,21 @@ def _too_small(sensitivity: Sensitivity, share: float) -> InputError:
         f"the share of the budget must be larger for {sensitivity.size} coordinates at once: at "
         f"{share:.3g} rounding to the lattice would cost more than the statistic itself."
     )
+
+
+def lattice_noise(size: int, calibration: Calibration, source: Source) -> IntArray:
+    """Draw the noise of a calibration, in lattice steps, for so many coordinates."""
+    if calibration.mechanism.endswith("gaussian"):
+        return discrete_gaussian(size, calibration.levels, source)
+    return discrete_laplace(size, calibration.log2_scale, source)
+
+
+def check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
+    """Refuse a calibration of another mechanism, and what is not the calibrated vector."""
+    check_choice("calibration.mechanism", calibration.mechanism, (name,))
+    size = calibration.sensitivity.size
+    if lattice.dtype != np.int64 or lattice.shape != (size,):
+        raise InputError(
+            f"lattice must be an int64 vector of {size} coordinates; got {lattice.dtype} of shape "
+            f"{lattice.shape}."
+        )

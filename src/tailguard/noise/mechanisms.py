@@ -1,28 +1,33 @@
 """Mechanisms: integers on a lattice in, noised integers out, and the event that it cost.
 
+``make_mechanism`` knows each by its name; a name in a table below buys the contract tests.
+
 Reference
 ---------
 Canonne, Kamath and Steinke 2020, Theorem 4 (discrete Gaussian); Ghosh, Roughgarden and
 Sundararajan 2012 (discrete Laplace).
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.checks import InputError, check_choice
-from tailguard.noise.discrete_gaussian import coordinate_distance, discrete_gaussian
-from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
-from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
+from tailguard.checks import check_choice
+from tailguard.noise.discrete_gaussian import coordinate_distance
+from tailguard.noise.lattice import (
+    ANSWER_LIMIT,
+    check_calibrated,
+    gaussian_calibration,
+    laplace_calibration,
+    lattice_noise,
+)
+from tailguard.noise.peeling import Peeling
+from tailguard.noise.smooth import SMOOTH_NOISE, SmoothMechanism
 from tailguard.noise.sources import Source
 from tailguard.privacy import events
 from tailguard.privacy.accounting.distance import EXACT, Distance
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
-
-# Statistics lie within (lattice.LARGEST_TOTAL), so clipping answers here changes nothing that is
-# promised; it keeps additions exact even for a kernel that broke its promise.
-ANSWER_LIMIT = NOISE_LIMIT // 2
+from tailguard.privacy.calibration import PEELINGS, Calibration, Sensitivity
 
 
 class Mechanism(Protocol):
@@ -147,26 +152,28 @@ class LaplaceMechanism:
         return EXACT
 
 
-def lattice_noise(size: int, calibration: Calibration, source: Source) -> IntArray:
-    """Draw the noise of a calibration, in lattice steps, for so many coordinates."""
-    if calibration.mechanism.endswith("gaussian"):
-        return discrete_gaussian(size, calibration.levels, source)
-    return discrete_laplace(size, calibration.log2_scale, source)
-
-
-def check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
-    """Refuse a calibration of another mechanism, and what is not the calibrated vector."""
-    check_choice("calibration.mechanism", calibration.mechanism, (name,))
-    size = calibration.sensitivity.size
-    if lattice.dtype != np.int64 or lattice.shape != (size,):
-        raise InputError(
-            f"lattice must be an int64 vector of {size} coordinates; got {lattice.dtype} of shape "
-            f"{lattice.shape}."
-        )
-
-
 def _add(lattice: IntArray, noise: IntArray) -> IntArray:
     """Add exactly: both terms leave room in int64, and noise saturates beyond the last clip."""
     answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
     noised: IntArray = np.clip(answer + noise, -ANSWER_LIMIT, ANSWER_LIMIT)
     return noised
+
+
+MECHANISMS = {"gaussian": GaussianMechanism(), "laplace": LaplaceMechanism()}
+"""Mechanisms that noise every coordinate, by name."""
+
+PEELING_MECHANISMS = {name: Peeling(name) for name in PEELINGS}
+"""Mechanisms that choose entries and noise no others."""
+
+SMOOTH_MECHANISMS = {name: SmoothMechanism(name) for name in SMOOTH_NOISE}
+"""Mechanisms that take an answer together with the scale of its noise."""
+
+ALL_MECHANISMS: dict[str, Any] = {**MECHANISMS, **PEELING_MECHANISMS, **SMOOTH_MECHANISMS}
+
+
+def make_mechanism(name: str) -> Mechanism:
+    """Return the mechanism called ``name``."""
+    if name not in ALL_MECHANISMS:
+        check_choice("mechanism", name, ALL_MECHANISMS)
+    mechanism: Mechanism = ALL_MECHANISMS[name]
+    return mechanism

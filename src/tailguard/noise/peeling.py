@@ -2,32 +2,134 @@
 
 The vector consists of integers, none of which moves by more than ``charged / grid`` when one record
 is replaced; nor then does a magnitude. Choosing and noising have the same scale. Everything is
-exact integer arithmetic, or an order of real keys that is certain: see
-:mod:`tailguard.noise.gumbel_race` for one form and ``select_by_laplace`` for the other.
+exact integer arithmetic, or an order of real keys that is certain.
+
+The Gaussian form chooses by exponential mechanisms: adding independent Gumbel noise to every
+magnitude and taking the ``count`` largest is the same as ``count`` of them, each over what is left.
+Nothing but the winners' places comes out, so real Gumbel noise is wanted, and floats may only be
+used as long as they are sure of the order:
+
+* a Gumbel variable is ``-log(-log(u))`` with ``u`` uniform; 64 binary digits of ``u`` place it
+  within ``2**-26``, unless ``u`` lies within ``2**-38`` of 0 or 1;
+* float arithmetic errs by far less than the ``SLACK`` that every key is given;
+* keys that this leaves undecided, about one release in a million, get 256 further digits each and
+  are compared in decimal arithmetic.
+
+What is left undecided after 320 digits goes to the earlier place. Two keys are that close with
+probability below ``2**-300``, which bounds the total variation of a pair.
 
 Reference
 ---------
-Tao, Wu, Cheng and Wang 2022, Algorithm 4; Cai, Wang and Zhang 2021, Algorithm 2. The paper's noise
-is 3.4 to 6.4 times what its guarantee needs.
+Tao, Wu, Cheng and Wang 2022, Algorithm 4; Cai, Wang and Zhang 2021, Algorithm 2 (the former's noise
+is 3.4 to 6.4 times what its guarantee needs); Durfee and Rogers 2019, Lemma 4.2 (the largest
+Gumbel-noised scores are exponential mechanisms one after the other); McSherry and Talwar 2007.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from decimal import Decimal, localcontext
 
 import numpy as np
 
-from tailguard.array_types import IntArray
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, shown
 from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.discrete_laplace import discrete_laplace
-from tailguard.noise.gumbel_race import PAIR_VARIATION, gumbel_top
-from tailguard.noise.lattice import gaussian_calibration, laplace_calibration
-from tailguard.noise.mechanisms import ANSWER_LIMIT, check_calibrated, lattice_noise
-from tailguard.noise.sources import Source
+from tailguard.noise.lattice import (
+    ANSWER_LIMIT,
+    check_calibrated,
+    gaussian_calibration,
+    laplace_calibration,
+    lattice_noise,
+)
+from tailguard.noise.sources import Source, Words
 from tailguard.privacy.accounting.distance import EXACT, Distance
-from tailguard.privacy.events import Event, peeling
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import (
+    PEELINGS,
+    Calibration,
+    Sensitivity,
+    peeling_event,
+    share_factor,
+)
+from tailguard.privacy.events import Event
+
+PAIR_VARIATION = 2.0**-300
+"""Probability that two keys agree to the last digit drawn."""
+
+SLACK = 2.0**-20
+FAR_SLACK = 2.0**-40  # per scale of distance: a float has 52 binary digits
+WORD, HALF = 2.0**-64, np.uint64(2**63)
+EXTREME = np.uint64(2**26)  # words this close to either end say too little about their variable
+FURTHER_WORDS = 4
+PRECISION = 130  # decimal digits; 320 binary ones are 97
+
+
+def gumbel_top(scores: IntArray, count: int, scale: float, source: Source) -> IntArray:
+    """Return the places of the ``count`` largest of ``score + scale * Gumbel``, in rising order.
+
+    Guarantee
+    ---------
+    Within ``scores.size**2 * PAIR_VARIATION`` of ``count`` exponential mechanisms
+    ``P(j) ~ exp(score_j / scale)`` without replacement, in total variation.
+
+    Edge cases
+    ----------
+    Equal keys go to the earlier place. Scores must stay within ``2**61``.
+    """
+    words = source.words(scores.size)
+    if count >= scores.size:
+        return np.arange(scores.size)
+    gaps = (scores - scores.max()) / scale
+    keys = gaps + _gumbel(words)
+    slack = SLACK + FAR_SLACK * np.abs(gaps)
+    slack[np.minimum(words, ~words) < EXTREME] = np.inf
+    low, high = keys - slack, keys + slack
+    # At least count keys reach the first level, and at most count exceed the second.
+    reached = -np.partition(-low, count - 1)[count - 1]
+    exceeded = -np.partition(-high, count)[count]
+    sure = low > exceeded
+    open_places = np.flatnonzero((high >= reached) & ~sure)
+    missing = count - int(np.count_nonzero(sure))
+    if missing < open_places.size:
+        open_places = _settle_order(scores, words, scale, open_places, source)[:missing]
+    return np.union1d(np.flatnonzero(sure), open_places)
+
+
+def _gumbel(words: Words) -> FloatArray:
+    """Return ``-log(-log(u))`` for the middle of each word's interval."""
+    upper = words >= HALF
+    to_zero, to_one = (
+        (np.minimum(end, HALF).astype(np.float64) + 0.5) * WORD for end in (words, ~words)
+    )
+    exponential = np.where(upper, -np.log1p(-to_one), -np.log(to_zero))
+    return np.asarray(-np.log(exponential))
+
+
+def _settle_order(
+    scores: IntArray, words: Words, scale: float, places: IntArray, source: Source
+) -> IntArray:
+    """Sort places by their keys, largest first, after drawing more digits for each."""
+    further = source.words(FURTHER_WORDS * places.size).reshape(-1, FURTHER_WORDS)
+    best = int(scores[places].max())
+    with localcontext() as context:
+        context.prec = PRECISION
+        keys = [
+            Decimal(int(scores[place]) - best) / Decimal(scale)
+            - _exponential(int(words[place]), digits.tolist()).ln()
+            for place, digits in zip(places, further, strict=True)
+        ]
+        # Within the context still: a change of sign rounds, too.
+        order = sorted(range(places.size), key=lambda index: (-keys[index], index))
+    ordered: IntArray = places[order]
+    return ordered
+
+
+def _exponential(first: int, further: list[int]) -> Decimal:
+    """Return ``-log(u)`` for the middle of the interval that all digits leave."""
+    digits = first
+    for word in further:
+        digits = digits << 64 | word
+    middle = 2 * digits + 1
+    return -(Decimal(middle) / Decimal(1 << 64 * (1 + len(further)) + 1)).ln()
 
 
 @dataclass(frozen=True)
@@ -55,10 +157,41 @@ class PeelingCalibration(Calibration):
         return self.charged / (self.grid * self.lattice_scale)
 
 
-class _Peeling(ABC):
-    """What both forms share: the calibration, the price, and the two steps of a release."""
+class Peeling:
+    """Chooses the largest entries and noises them: ``"peeled-gaussian"`` or ``"peeled-laplace"``.
 
-    name: ClassVar[str]
+    Guarantee
+    ---------
+    For replace-one neighbours whose lattice vectors differ by at most ``charged / grid`` in every
+    entry. The Gaussian form chooses by exact exponential mechanisms and is ``share**2 / 2``-zCDP,
+    up to ``distance``; the event says more. The Laplace form chooses by noisy maxima and is
+    ``share``-DP, with no delta at all: its sampler is exact.
+
+    Edge cases
+    ----------
+    The Gaussian form chooses between equal magnitudes at random, as the exponential mechanism does;
+    of equal noised magnitudes the Laplace form chooses the earlier. A chosen value may be noised to
+    zero.
+
+    Reference
+    ---------
+    Durfee and Rogers 2019, Lemma 4.2, and Cesar and Rogers 2021, Lemma 3 (Gaussian); Tao, Wu, Cheng
+    and Wang 2022, Algorithm 4, and Dwork and Roth 2014, Claim 3.9 (Laplace: report noisy max;
+    magnitudes move either way, so that a choice costs twice as much as there).
+
+    Examples
+    --------
+    >>> from tailguard.noise.sources import make_source
+    >>> vector = Sensitivity("linf", 2.0, 2.0, 4, largest_partial=1e6, largest_total=1e6)
+    >>> mechanism = Peeling("peeled-gaussian")
+    >>> calibration = mechanism.calibrate(vector, 1.0, n_selected=2)
+    >>> answer = np.rint(np.array([0.0, -1e6, 5e5, 0.0]) / calibration.grid).astype(np.int64)
+    >>> mechanism.release(answer, calibration, make_source(None)).nonzero()[0]
+    array([1, 2])
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = check_choice("form", name, PEELINGS)
 
     def calibrate(
         self, sensitivity: Sensitivity, share: float, *, n_selected: int = 1, n_free: int = 0
@@ -67,8 +200,14 @@ class _Peeling(ABC):
         check_choice("sensitivity.norm", sensitivity.norm, ("linf",))
         check_integer("n_free", n_free, minimum=0, maximum=sensitivity.size)
         check_integer("n_selected", n_selected, minimum=0, maximum=sensitivity.size - n_free)
-        factor = peeling.share_factor(self.name, n_selected, n_free)
-        each = self._of_one(replace(sensitivity, size=1), share / factor)
+        factor = share_factor(self.name, n_selected, n_free)
+        # One entry is as long in every norm.
+        if self.name == "peeled-gaussian":
+            entry = replace(sensitivity, norm="l2", size=1)
+            each = gaussian_calibration(entry, share / factor)
+        else:
+            entry = replace(sensitivity, norm="l1", size=1)
+            each = laplace_calibration(entry, share / factor)
         return PeelingCalibration(
             sensitivity=sensitivity,
             mechanism=self.name,
@@ -81,14 +220,10 @@ class _Peeling(ABC):
             n_free=n_free,
         )
 
-    @abstractmethod
-    def _of_one(self, entry: Sensitivity, share: float) -> Calibration:
-        """Calibrate the noise of one entry, which every norm measures alike."""
-
     def event(self, calibration: Calibration) -> Event:
         """Return what one release of this calibration costs."""
         known = _known(calibration, self.name)
-        return peeling.peeling_event(self.name, known.ratio, known.n_selected, known.n_free)
+        return peeling_event(self.name, known.ratio, known.n_selected, known.n_free)
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return noised values at the chosen and the free places, zero elsewhere."""
@@ -106,104 +241,23 @@ class _Peeling(ABC):
         released[places] = np.clip(noised, -ANSWER_LIMIT, ANSWER_LIMIT)
         return released
 
-    @abstractmethod
-    def _select(
-        self, magnitudes: IntArray, calibration: PeelingCalibration, source: Source
-    ) -> IntArray:
+    def distance(self, calibration: Calibration) -> Distance:
+        """Return how far each value's noise is off, and the undecided pairs of keys."""
+        known = _known(calibration, self.name)
+        if self.name == "peeled-laplace":
+            return EXACT
+        values = coordinate_distance(known.levels).times(known.n_selected + known.n_free)
+        return values + Distance(variation=known.sensitivity.size**2 * PAIR_VARIATION)
+
+    def _select(self, magnitudes: IntArray, known: PeelingCalibration, source: Source) -> IntArray:
         """Choose ``n_selected`` places."""
+        if self.name == "peeled-laplace":
+            return select_by_laplace(magnitudes, known.n_selected, known.log2_scale, source)
+        return gumbel_top(magnitudes, known.n_selected, known.lattice_scale, source)
 
     def _noise(self, count: int, calibration: PeelingCalibration, source: Source) -> IntArray:
         """Draw the noise of the values."""
         return lattice_noise(count, calibration, source)
-
-
-class PeeledGaussian(_Peeling):
-    """Peeling by exponential mechanisms, exactly, with discrete Gaussian noise on the values.
-
-    Guarantee
-    ---------
-    ``share**2 / 2``-zCDP for replace-one neighbours whose lattice vectors differ by at most
-    ``charged / grid`` in every entry, up to ``distance``; the event says more.
-
-    Edge cases
-    ----------
-    Equal magnitudes are chosen between at random, as the exponential mechanism does. A chosen value
-    may be noised to zero.
-
-    Reference
-    ---------
-    Durfee and Rogers 2019, Lemma 4.2; Cesar and Rogers 2021, Lemma 3.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import make_source
-    >>> vector = Sensitivity("linf", 2.0, 2.0, 4, largest_partial=1e6, largest_total=1e6)
-    >>> mechanism = PeeledGaussian()
-    >>> calibration = mechanism.calibrate(vector, 1.0, n_selected=2)
-    >>> answer = np.rint(np.array([0.0, -1e6, 5e5, 0.0]) / calibration.grid).astype(np.int64)
-    >>> mechanism.release(answer, calibration, make_source(None)).nonzero()[0]
-    array([1, 2])
-    """
-
-    name = "peeled-gaussian"
-
-    def _of_one(self, entry: Sensitivity, share: float) -> Calibration:
-        return gaussian_calibration(replace(entry, norm="l2"), share)
-
-    def distance(self, calibration: Calibration) -> Distance:
-        """Return how far each value's noise is off, and the undecided pairs of keys."""
-        known = _known(calibration, self.name)
-        values = coordinate_distance(known.levels).times(known.n_selected + known.n_free)
-        return values + Distance(variation=known.sensitivity.size**2 * PAIR_VARIATION)
-
-    def _select(
-        self, magnitudes: IntArray, calibration: PeelingCalibration, source: Source
-    ) -> IntArray:
-        return gumbel_top(magnitudes, calibration.n_selected, calibration.lattice_scale, source)
-
-
-class PeeledLaplace(_Peeling):
-    """Peeling by noisy maxima, with discrete Laplace noise throughout.
-
-    Guarantee
-    ---------
-    ``share``-DP, with no delta at all, for replace-one neighbours whose lattice vectors differ by
-    at most ``charged / grid`` in every entry: the sampler is exact.
-
-    Edge cases
-    ----------
-    Of equal noised magnitudes the earlier is chosen. A chosen value may be noised to zero.
-
-    Reference
-    ---------
-    Tao, Wu, Cheng and Wang 2022, Algorithm 4; Dwork and Roth 2014, Claim 3.9 (report noisy max;
-    magnitudes move either way, so that a choice costs twice as much as there).
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import make_source
-    >>> vector = Sensitivity("linf", 2.0, 2.0, 4, largest_partial=1e6, largest_total=1e6)
-    >>> mechanism = PeeledLaplace()
-    >>> calibration = mechanism.calibrate(vector, 1.0, n_selected=2)
-    >>> answer = np.rint(np.array([0.0, -1e6, 5e5, 0.0]) / calibration.grid).astype(np.int64)
-    >>> mechanism.release(answer, calibration, make_source(None)).nonzero()[0]
-    array([1, 2])
-    """
-
-    name = "peeled-laplace"
-
-    def _of_one(self, entry: Sensitivity, share: float) -> Calibration:
-        return laplace_calibration(replace(entry, norm="l1"), share)
-
-    def distance(self, calibration: Calibration) -> Distance:
-        """Return none: the sampler is exact."""
-        _known(calibration, self.name)
-        return EXACT
-
-    def _select(
-        self, magnitudes: IntArray, calibration: PeelingCalibration, source: Source
-    ) -> IntArray:
-        return select_by_laplace(magnitudes, calibration.n_selected, calibration.log2_scale, source)
 
 
 def select_by_laplace(

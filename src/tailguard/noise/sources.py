@@ -10,7 +10,7 @@ stand behind a privacy claim.
 """
 
 import os
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,28 +18,6 @@ from numpy.typing import NDArray
 from tailguard.checks import InputError, check_integer, shown
 
 Words = NDArray[np.uint64]
-
-
-class Source(Protocol):
-    """Something that hands out independent uniform 64-bit words."""
-
-    @property
-    def private(self) -> bool:
-        """Whether nobody can predict or repeat the words."""
-        ...
-
-    @property
-    def n_drawn(self) -> int:
-        """How many words a simulation has drawn; zero where nothing is kept."""
-        ...
-
-    def move_to(self, n_drawn: int) -> None:
-        """Go on as if so many words had been drawn; nothing changes where nothing is kept."""
-        ...
-
-    def words(self, count: int) -> Words:
-        """Return ``count`` fresh words that were never returned before."""
-        ...
 
 
 class CryptographicSource:
@@ -87,6 +65,10 @@ class SimulationSource:
         words: Words = self._generator.random_raw(count)
         words.setflags(write=False)  # the same type as the words of the private source
         return words
+
+
+Source: TypeAlias = CryptographicSource | SimulationSource
+"""What a mechanism draws from: words, and whether they are private."""
 
 
 def make_source(random_state: int | None) -> Source:

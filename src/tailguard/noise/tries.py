@@ -11,12 +11,10 @@ Devroye 1986, Section III.2 (inversion by sequential search).
 
 from decimal import Decimal
 
-from tailguard.noise.exact_normal import precisely
-from tailguard.noise.partition import random_sample
+from tailguard.noise.orders import random_sample
+from tailguard.noise.smooth import WORDS, precisely
 from tailguard.noise.sources import Source
-from tailguard.privacy.selection.tries import NumberOfTries
-
-WORDS = 6  # 384 binary digits
+from tailguard.privacy.tries import NumberOfTries
 
 
 def draw_number_of_tries(tries: NumberOfTries, source: Source) -> int:

@@ -24,7 +24,7 @@ from tailguard.checks import (
 from tailguard.data.tables import to_matrix, to_matrix_or_vector, to_vector
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
-from tailguard.noise.partition import random_partition
+from tailguard.noise.orders import random_partition
 from tailguard.noise.sources import make_source
 from tailguard.papers.solvers.dp_sgd import DpSgd, sampled_noise_over_sensitivity
 from tailguard.queries.kernels.soft_truncation import soft_truncation

@@ -26,9 +26,8 @@ from tailguard.checks import InputError
 from tailguard.data.rows.base import Rows
 from tailguard.noise.lattice import gaussian_calibration
 from tailguard.noise.smooth import SmoothAnswer
+from tailguard.privacy.calibration import Calibration, Sensitivity, SmoothCalibration
 from tailguard.privacy.events import Event, Gaussian, Laplace
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
-from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 
 Places: TypeAlias = Literal["none", "any", "random"]
 """Which places records must have: none, where each adds to sums by itself; any, where some are read

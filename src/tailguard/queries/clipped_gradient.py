@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
 from tailguard.losses.base import Loss
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.queries.units import Units

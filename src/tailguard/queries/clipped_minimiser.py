@@ -40,7 +40,7 @@ from tailguard.checks import InputError, check_integer, check_positive
 from tailguard.data.rows.base import Rows, round_to_lattice
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.accuracy import Accuracy, accuracy_of
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.certified import StepFacts, certified_point, descended

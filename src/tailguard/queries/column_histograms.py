@@ -19,7 +19,7 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import CHUNK_ROWS, Rows
 from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
+from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
 from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.kernels.column_histograms import ColumnHistogramCount

@@ -17,7 +17,7 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import Rows
 from tailguard.data.rows.threads import one_blas_thread
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.queries.kernels.whitened_sums import LevelGradientSum

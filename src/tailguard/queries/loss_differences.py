@@ -19,7 +19,7 @@ from tailguard.checks import check_positive
 from tailguard.data.rows.base import Rows
 from tailguard.data.rows.threads import one_blas_thread
 from tailguard.losses.base import Loss
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.queries.kernels.loss_differences import LossDifferenceSum

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import CHUNK_ROWS, Rows
 from tailguard.losses.base import Loss, RecordLoss
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.kernels.record_gradient import GradientNormCount
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import bdtrc
 
 from tailguard.array_types import IntArray
-from tailguard.noise.partition import random_sample
+from tailguard.noise.orders import random_sample
 from tailguard.noise.sources import SimulationSource, Source
 
 MOST_DRAWS = 50

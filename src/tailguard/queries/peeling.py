@@ -21,8 +21,8 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_integer, check_positive
 from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
 from tailguard.losses.base import Loss
-from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace, PeelingCalibration
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.noise.peeling import Peeling, PeelingCalibration
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.queries.units import Units
@@ -121,13 +121,13 @@ class PeeledStep(GaussianQuery):
         """Choose lattice and noise so that the release is ``mu**2 / 2``-zCDP."""
         sensitivity = self.sensitivity(n_rows, n_features)
         counts = {"n_selected": self.n_selected, "n_free": self.n_free}
-        return PeeledGaussian().calibrate(sensitivity, mu, **counts)
+        return Peeling("peeled-gaussian").calibrate(sensitivity, mu, **counts)
 
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> PeelingCalibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
         sensitivity = self.sensitivity(n_rows, n_features)
         counts = {"n_selected": self.n_selected, "n_free": self.n_free}
-        return PeeledLaplace().calibrate(sensitivity, epsilon, **counts)
+        return Peeling("peeled-laplace").calibrate(sensitivity, epsilon, **counts)
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Take one step from the weights ``state``, on the lattice."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import Rows
 from tailguard.losses.base import RecordLoss
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.queries.kernels.record_gradient import RecordGradientSum

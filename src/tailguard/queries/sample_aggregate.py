@@ -49,10 +49,10 @@ from tailguard.checks import (
 )
 from tailguard.data.rows.base import Rows
 from tailguard.noise.smooth import SmoothAnswer
+from tailguard.privacy.arsinh import PROVED
+from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events import Approximate, Event
-from tailguard.privacy.events.arsinh import PROVED
-from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
-from tailguard.privacy.events.smooth_gaussian import smooth_gaussian_constants
+from tailguard.privacy.smooth_gaussian import smooth_gaussian_constants
 from tailguard.queries.base import SmoothQuery
 from tailguard.queries.block_minimiser import BlockEstimator
 from tailguard.queries.gather import check_gathered, gather

@@ -2,8 +2,7 @@
 
 from tailguard.privacy.books import Release
 from tailguard.privacy.books.blocks import Blocks
-from tailguard.privacy.events.calibration import Calibration
-from tailguard.privacy.events.smooth_calibration import SmoothCalibration
+from tailguard.privacy.calibration import Calibration, SmoothCalibration
 from tailguard.queries.base import AnyQuery
 
 

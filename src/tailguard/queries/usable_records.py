@@ -19,7 +19,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import CHUNK_ROWS, Rows
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
 from tailguard.queries.kernels.cell_kinds import CellKindCount
 from tailguard.queries.kernels.counts import BelowCount

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
 from tailguard.data.rows.threads import one_blas_thread
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.kernels.whitened_sums import Weighting

@@ -22,7 +22,7 @@ from tailguard.checks import InputError, check_integer, require
 from tailguard.gate import Gate
 from tailguard.gate.budget import BUDGET_MARGIN
 from tailguard.gate.stage import Stage
-from tailguard.privacy.accounting.solve import calibrate, satisfies
+from tailguard.privacy.accounting.total_cost import calibrate, satisfies
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Composed, Event, Gaussian, Nothing, Repeated, Sampled
@@ -105,9 +105,9 @@ class Batches:
         total = guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
         mu, shuffled = math.sqrt((total**2 - spent_mu**2) / passes), False
         if self.schedule == "shuffled" and isinstance(guarantee, ApproxDP) and spent_mu == 0.0:
-            best = grouped_shuffle(guarantee, n_groups=self.n_blocks, group_size=rows, times=passes)
-            if best.proof == "groups":
-                mu, shuffled = best.mu, True
+            best, pays = grouped_shuffle(guarantee, n_groups=self.n_blocks, times=passes)
+            if pays:
+                mu, shuffled = best, True
         rate = None if self.batch_rows is None else rows / n_rows
         if rate is not None:
             mu = self._sampled_mu(guarantee, spent_mu, rate, mu)

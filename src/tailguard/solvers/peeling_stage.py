@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterable
 
 from tailguard.gate.stage import Stage
-from tailguard.privacy.accounting.solve import calibrate
+from tailguard.privacy.accounting.total_cost import calibrate
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.calibration import PEELINGS, peeling_event, share_factor
 from tailguard.privacy.events import Composed, Event, Gaussian, Laplace, Parallel
-from tailguard.privacy.events.peeling import PEELINGS, peeling_event, share_factor
 from tailguard.privacy.guarantees import Guarantee, PureDP
 
 BLOCK_MAP = "hard thresholding"

@@ -21,8 +21,8 @@ from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
+from tailguard.privacy.arsinh import PROVED
 from tailguard.privacy.events import Approximate
-from tailguard.privacy.events.arsinh import PROVED
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
 from tailguard.queries.sample_aggregate import LAYOUTS, SampleAggregate

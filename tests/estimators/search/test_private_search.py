@@ -13,7 +13,7 @@ from tailguard.data.rows.arrays import ArrayRows
 from tailguard.estimators.search.plan import SCORE_SHARE
 from tailguard.gate.selection import SelectionGate
 from tailguard.ledger.report import history_text
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.events import Gaussian, Selected
 
 PRIVACY = {"epsilon": 2.0, "delta": 1e-6}

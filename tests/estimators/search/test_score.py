@@ -12,7 +12,7 @@ from tailguard.gate import Gate
 from tailguard.gate.problem import Problem
 from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
-from tailguard.privacy.events.calibration import LARGEST_SHARE
+from tailguard.privacy.calibration import LARGEST_SHARE
 
 RNG = np.random.default_rng(0)
 N_ROWS = 600

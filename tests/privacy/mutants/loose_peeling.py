@@ -2,29 +2,38 @@
 
 import dataclasses
 
-from tailguard.noise.peeling import PeeledGaussian, PeeledLaplace
+from tailguard.noise.peeling import Peeling
 
 
 def _with_scale(calibration, factor):
     return dataclasses.replace(calibration, lattice_scale=calibration.lattice_scale / factor)
 
 
-class LooseGaussianChoice(PeeledGaussian):
+class LooseGaussianChoice(Peeling):
     """Chooses with noise 1.5 times too small."""
+
+    def __init__(self):
+        super().__init__("peeled-gaussian")
 
     def _select(self, magnitudes, calibration, source):
         return super()._select(magnitudes, _with_scale(calibration, 1.5), source)
 
 
-class LooseLaplaceChoice(PeeledLaplace):
+class LooseLaplaceChoice(Peeling):
     """Chooses with noise four times too small."""
+
+    def __init__(self):
+        super().__init__("peeled-laplace")
 
     def _select(self, magnitudes, calibration, source):
         return super()._select(magnitudes, _with_scale(calibration, 4), source)
 
 
-class LooseGaussianValue(PeeledGaussian):
+class LooseGaussianValue(Peeling):
     """Halves the noise of the values."""
+
+    def __init__(self):
+        super().__init__("peeled-gaussian")
 
     def _noise(self, count, calibration, source):
         return super()._noise(count, calibration, source) // 2

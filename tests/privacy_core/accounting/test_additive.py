@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tailguard.privacy.accounting.additive import ceiling
-from tailguard.privacy.accounting.gdp import GdpAccountant
+from tailguard.privacy.accounting.accountant import ceiling
+from tailguard.privacy.accounting.gaussian import GdpAccountant
 from tailguard.privacy.accounting.pure import PureAccountant
-from tailguard.privacy.accounting.selection import SelectionAccountant
 from tailguard.privacy.events import BoundedRange, Gaussian, Selected
+from tailguard.privacy.selection import SelectionAccountant
 
 
 @pytest.mark.parametrize(

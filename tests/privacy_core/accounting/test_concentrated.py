@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.events import epsilon_of_zcdp_simple
-from tailguard.privacy.accounting import concentrated
+from tailguard.privacy.accounting import gaussian, zcdp
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
 
 CONVERSIONS = [  # rho, delta, tight, simple, exact for a Gaussian
@@ -56,55 +56,53 @@ DELTAS = st.floats(-15, -0.3).map(lambda power: 10.0**power)
 
 @pytest.mark.parametrize(("rho", "delta", "tight", "simple", "gaussian"), CONVERSIONS)
 def test_conversion_table(rho, delta, tight, simple, gaussian):
-    assert concentrated.epsilon_of_zcdp(rho, delta) == pytest.approx(tight, rel=6e-12)
+    assert zcdp.epsilon_of_zcdp(rho, delta) == pytest.approx(tight, rel=6e-12)
     assert epsilon_of_zcdp_simple(rho, delta) == pytest.approx(simple, rel=6e-12)
     assert epsilon_of(math.sqrt(2 * rho), delta) == pytest.approx(gaussian, rel=6e-12)
 
 
 @pytest.mark.parametrize(("rho", "tight", "simple"), COARSE_CONVERSIONS)
 def test_coarse_conversion_table(rho, tight, simple):
-    assert concentrated.epsilon_of_zcdp(rho, 1e-5) == pytest.approx(tight, abs=6e-9)
+    assert zcdp.epsilon_of_zcdp(rho, 1e-5) == pytest.approx(tight, abs=6e-9)
     assert epsilon_of_zcdp_simple(rho, 1e-5) == pytest.approx(simple, abs=6e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "rho"), RHOS)
 def test_rho_table(epsilon, rho):
-    assert concentrated.rho_of(epsilon, 1e-5) == pytest.approx(rho, abs=6e-11)
+    assert zcdp.rho_of(epsilon, 1e-5) == pytest.approx(rho, abs=6e-11)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "rho", "noise"), SIMPLE_RHOS)
 def test_simple_rho_table(epsilon, delta, rho, noise):
-    got = concentrated.rho_of_simple(epsilon, delta)
+    got = zcdp.rho_of_simple(epsilon, delta)
     assert got == pytest.approx(rho, abs=6e-11)
     assert 1 / math.sqrt(2 * got) == pytest.approx(noise, abs=6e-9)
 
 
 @pytest.mark.parametrize(("size", "pure", "bounded_range"), TO_GDP)
 def test_gdp_table(size, pure, bounded_range):
-    assert concentrated.mu_of_pure(size) == pytest.approx(pure, rel=5e-12)
-    assert concentrated.mu_of_bounded_range(size) == pytest.approx(bounded_range, rel=5e-12)
+    assert gaussian.mu_of_pure(size) == pytest.approx(pure, rel=5e-12)
+    assert gaussian.mu_of_bounded_range(size) == pytest.approx(bounded_range, rel=5e-12)
 
 
 @given(rho=SIZES, delta=DELTAS)
 def test_epsilon_and_delta_invert_each_other(rho, delta):
-    epsilon = concentrated.epsilon_of_zcdp(rho, delta)
+    epsilon = zcdp.epsilon_of_zcdp(rho, delta)
     assert 0 <= epsilon <= epsilon_of_zcdp_simple(rho, delta)
     # A Gaussian release is rho-zCDP, so no bound may fall below its exact value.
     assert epsilon >= epsilon_of(math.sqrt(2 * rho), delta) * (1 - 1e-11)
-    assert concentrated.delta_of_zcdp(rho, epsilon) <= delta * (1 + 1e-9)
-    assert concentrated.delta_of_zcdp(rho, epsilon) >= delta_of(math.sqrt(2 * rho), epsilon) * (
-        1 - 1e-9
-    )
+    assert zcdp.delta_of_zcdp(rho, epsilon) <= delta * (1 + 1e-9)
+    assert zcdp.delta_of_zcdp(rho, epsilon) >= delta_of(math.sqrt(2 * rho), epsilon) * (1 - 1e-9)
     if epsilon > 0.01:
-        assert concentrated.delta_of_zcdp(rho, epsilon * 0.99) > delta
+        assert zcdp.delta_of_zcdp(rho, epsilon * 0.99) > delta
 
 
 @given(epsilon=SIZES, delta=DELTAS)
 def test_rho_never_overspends(epsilon, delta):
-    rho = concentrated.rho_of(epsilon, delta)
-    assert concentrated.epsilon_of_zcdp(rho, delta) <= epsilon
-    assert concentrated.epsilon_of_zcdp(rho * (1 + 1e-6), delta) > epsilon
-    assert concentrated.rho_of_simple(epsilon, delta) <= rho
+    rho = zcdp.rho_of(epsilon, delta)
+    assert zcdp.epsilon_of_zcdp(rho, delta) <= epsilon
+    assert zcdp.epsilon_of_zcdp(rho * (1 + 1e-6), delta) > epsilon
+    assert zcdp.rho_of_simple(epsilon, delta) <= rho
 
 
 def divergence_of_response(order, epsilon):
@@ -128,8 +126,8 @@ def divergence_of_laplace(order, epsilon):
 @pytest.mark.parametrize(
     ("divergence", "rho_of_event"),
     [
-        (divergence_of_response, concentrated.rho_of_pure),
-        (divergence_of_laplace, concentrated.rho_of_laplace),
+        (divergence_of_response, zcdp.rho_of_pure),
+        (divergence_of_laplace, zcdp.rho_of_laplace),
     ],
 )
 def test_rho_bounds_every_order_and_is_attained_near_one(divergence, rho_of_event, epsilon):
@@ -140,9 +138,9 @@ def test_rho_bounds_every_order_and_is_attained_near_one(divergence, rho_of_even
 
 @given(size=SIZES)
 def test_each_refinement_is_one(size):
-    assert concentrated.rho_of_laplace(size) <= concentrated.rho_of_pure(size)
-    assert concentrated.rho_of_pure(size) <= size**2 / 2.0 * (1 + 1e-11)
-    assert concentrated.rho_of_bounded_range(size) == pytest.approx(size**2 / 8, rel=1e-11)
+    assert zcdp.rho_of_laplace(size) <= zcdp.rho_of_pure(size)
+    assert zcdp.rho_of_pure(size) <= size**2 / 2.0 * (1 + 1e-11)
+    assert zcdp.rho_of_bounded_range(size) == pytest.approx(size**2 / 8, rel=1e-11)
 
 
 @given(size=st.floats(0.01, 20), place=st.floats(0, 1))
@@ -150,20 +148,20 @@ def test_gdp_covers_the_pure_and_the_bounded_range_profile(size, place):
     e = place * size
     pure = -math.expm1(e - size) / (1 + math.exp(-size))
     bounded = math.expm1((e - size) / 2) ** 2 / -math.expm1(-size)
-    assert delta_of(concentrated.mu_of_pure(size), e) >= pure * (1 - 1e-12)
-    assert delta_of(concentrated.mu_of_bounded_range(size), e) >= bounded * (1 - 1e-12)
+    assert delta_of(gaussian.mu_of_pure(size), e) >= pure * (1 - 1e-12)
+    assert delta_of(gaussian.mu_of_bounded_range(size), e) >= bounded * (1 - 1e-12)
 
 
 def test_limits():
-    assert concentrated.epsilon_of_zcdp(0, 1e-6) == 0
-    assert concentrated.epsilon_of_zcdp(math.inf, 1e-6) == math.inf
-    assert concentrated.delta_of_zcdp(0, 0) == 0
-    assert concentrated.delta_of_zcdp(math.inf, 1) == 1
-    assert concentrated.delta_of_zcdp(1, math.inf) == 0
-    assert concentrated.rho_of(0, 1e-6) == pytest.approx(0, abs=1e-11)
-    assert concentrated.rho_of(math.inf, 1e-6) == math.inf
-    assert concentrated.mu_of_pure(math.inf) == math.inf
-    assert concentrated.rho_of_laplace(math.inf) == math.inf
+    assert zcdp.epsilon_of_zcdp(0, 1e-6) == 0
+    assert zcdp.epsilon_of_zcdp(math.inf, 1e-6) == math.inf
+    assert zcdp.delta_of_zcdp(0, 0) == 0
+    assert zcdp.delta_of_zcdp(math.inf, 1) == 1
+    assert zcdp.delta_of_zcdp(1, math.inf) == 0
+    assert zcdp.rho_of(0, 1e-6) == pytest.approx(0, abs=1e-11)
+    assert zcdp.rho_of(math.inf, 1e-6) == math.inf
+    assert gaussian.mu_of_pure(math.inf) == math.inf
+    assert zcdp.rho_of_laplace(math.inf) == math.inf
 
 
 @pytest.mark.parametrize(("rho", "epsilon"), [(0.005, 0.4), (0.5, 5.0), (2.0, 14.0)])
@@ -178,7 +176,7 @@ def test_the_delta_of_the_best_order_is_rounded_up(rho, epsilon):
         )
         exponent = best * (rho_ * (1 + best) - epsilon_)
         log_delta = exponent - (1 + best) * mpmath.log1p(1 / best) - mpmath.log(best)
-        ratio = concentrated.delta_of_zcdp(rho, epsilon) / mpmath.exp(log_delta)
+        ratio = zcdp.delta_of_zcdp(rho, epsilon) / mpmath.exp(log_delta)
         assert 1 < ratio < 1 + mpmath.mpf("1e-9")
 
 
@@ -187,9 +185,9 @@ def test_small_laplace_noise_is_priced_to_the_last_digits(epsilon):
     """Where digits cancel in ``x - 1 + exp(-x)``, too."""
     with mpmath.workdps(50):
         exact = mpmath.mpf(epsilon) + mpmath.expm1(-mpmath.mpf(epsilon))
-        assert 0 < concentrated.rho_of_laplace(epsilon) / exact - 1 < mpmath.mpf("1e-10")
+        assert 0 < zcdp.rho_of_laplace(epsilon) / exact - 1 < mpmath.mpf("1e-10")
 
 
 @pytest.mark.parametrize(("divergence", "delta"), [(1e300, 0.0), (math.inf, 1.0)])
 def test_an_infinite_epsilon_covers_finite_divergences_alone(divergence, delta):
-    assert concentrated.delta_of_renyi(lambda _: divergence, math.inf) == delta
+    assert zcdp.delta_of_renyi(lambda _: divergence, math.inf) == delta

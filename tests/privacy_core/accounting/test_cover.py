@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tailguard.privacy.accounting.concentrated import mu_of_pure
 from tailguard.privacy.accounting.cover import COVER_FAILURE, _covers, covering_mu
-from tailguard.privacy.accounting.gaussian import delta_of
+from tailguard.privacy.accounting.gaussian import delta_of, mu_of_pure
 from tailguard.privacy.accounting.pld import PldAccountant
 from tailguard.privacy.events import (
     Approximate,

@@ -9,21 +9,19 @@ from dp_accounting.pld import privacy_loss_distribution as package
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tailguard.checks import InputError
-from tailguard.privacy.accounting.concentrated import delta_of_zcdp, epsilon_of_zcdp
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
+from tailguard.privacy.accounting.pld import profile_of
 from tailguard.privacy.accounting.profiles import (
     convexified,
     loss_distribution,
     mirrored_hull,
-    profile_of,
 )
+from tailguard.privacy.accounting.zcdp import delta_of_zcdp, epsilon_of_zcdp
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
     Gaussian,
     Laplace,
-    Nothing,
     Pure,
     ZeroConcentrated,
 )
@@ -171,11 +169,6 @@ def test_the_package_builds_the_same_laplace_distribution():
     assert ours.get_delta_for_epsilon(e) == pytest.approx(
         theirs.get_delta_for_epsilon(e), abs=1e-14
     )
-
-
-def test_what_is_no_leaf_has_no_profile():
-    with pytest.raises(InputError, match="known privacy profile"):
-        profile_of(Nothing())
 
 
 def test_an_approximate_release_fails_or_is_randomised_response():

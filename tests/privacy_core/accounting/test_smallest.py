@@ -7,11 +7,14 @@ from hypothesis import given
 
 from support.events import GAUSSIAN_TREES
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.concentrated import epsilon_of_zcdp
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.accounting.registry import make_accountant
-from tailguard.privacy.accounting.smallest import smallest_epsilon, total_mu
-from tailguard.privacy.accounting.total_cost import total_cost
+from tailguard.privacy.accounting.total_cost import (
+    ACCOUNTANTS,
+    smallest_epsilon,
+    total_cost,
+    total_mu,
+)
+from tailguard.privacy.accounting.zcdp import epsilon_of_zcdp
 from tailguard.privacy.events import (
     BoundedRange,
     Composed,
@@ -56,7 +59,7 @@ def test_which_accountant_wins(event, delta, epsilon, accountant):
 
 
 def test_published_totals_of_example_a():
-    gdp, zcdp = (make_accountant(name).compose(EXAMPLE_A) for name in ("gdp", "zcdp"))
+    gdp, zcdp = (ACCOUNTANTS[name]().compose(EXAMPLE_A) for name in ("gdp", "zcdp"))
     assert gdp.mu == pytest.approx(1.0919423064, abs=1e-10)
     assert gdp.epsilon(1e-6) == pytest.approx(5.40266002, rel=2e-9)
     # The published rho of 0.56125 charges epsilon^2 / 2 for a Laplace release.
@@ -67,7 +70,7 @@ def test_published_totals_of_example_a():
 @given(GAUSSIAN_TREES)
 def test_total_mu_is_exact_for_gaussian_trees(tree):
     mu = total_mu(tree)
-    assert mu == pytest.approx(math.sqrt(make_accountant("gdp").compose(tree).total))
+    assert mu == pytest.approx(math.sqrt(ACCOUNTANTS["gdp"]().compose(tree).total))
     assert total_mu(Composed((tree, Laplace(0.1)))) is None
 
 

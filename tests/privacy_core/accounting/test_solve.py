@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.gaussian import mu_of
-from tailguard.privacy.accounting.solve import calibrate, satisfies, spent_share
+from tailguard.privacy.accounting.total_cost import calibrate, satisfies, spent_share
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,

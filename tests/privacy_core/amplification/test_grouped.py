@@ -1,4 +1,4 @@
-"""Means of secret random groups: the best of three proofs, and the proof itself on a small case."""
+"""Means of secret random groups: the better of two proofs, and the proof itself on a small case."""
 
 import math
 from itertools import combinations
@@ -8,10 +8,10 @@ import pytest
 
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.gaussian import mu_of
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.amplification import grouped
 from tailguard.privacy.amplification.grouped import grouped_shuffle
-from tailguard.privacy.amplification.shuffled import shuffled_mu, shuffled_profile
+from tailguard.privacy.amplification.shuffling import shuffled_mu, shuffled_profile
 from tailguard.privacy.events import Gaussian, Repeated, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
 
@@ -31,52 +31,41 @@ def test_published_noise_over_that_of_clipping(epsilon, groups, ratios):
         assert math.sqrt(n_groups) * mu_of(epsilon, 1e-6) / mu == pytest.approx(ratio, abs=0.06)
 
 
-def test_a_guess_that_costs_too_much_is_stepped_down_until_it_does_not():
-    promise = ApproxDP(0.5, 1e-6)
-    exact = mu_of(0.5, 1e-6)
-    found = grouped._stepped(Gaussian, promise, 1.001 * exact)
-    assert satisfies(Gaussian(found), promise)
-    assert 0.995 * exact <= found <= exact * (1.0 + 1e-9)
-
-
-def test_the_best_of_the_three_within_the_promise():
-    cases = ((0.5, 200, 50, "groups"), (2.0, 30, 1, "parallel"), (8.0, 2, 20_000, "parallel"))
-    for epsilon, n_groups, group_size, proof in cases:
+def test_the_better_of_the_two_within_the_promise():
+    for epsilon, n_groups, pays in ((0.5, 200, True), (2.0, 30, False), (8.0, 2, False)):
         promise = ApproxDP(epsilon, 1e-6)
-        best = grouped_shuffle(promise, n_groups=n_groups, group_size=group_size)
-        assert best.proof == proof
-        of_record = shuffled_mu(epsilon, n_units=n_groups * group_size, delta=1e-6)
+        mu, shuffled = grouped_shuffle(promise, n_groups=n_groups)
+        assert shuffled is pays
         of_group = shuffled_mu(epsilon, n_units=n_groups, delta=1e-6)
-        three = (mu_of(epsilon, 1e-6), of_group, of_record / math.sqrt(group_size))
-        assert best.mu == pytest.approx(max(three), rel=1e-4)
-        assert satisfies(best.event, promise)
+        assert mu == pytest.approx(max(mu_of(epsilon, 1e-6), of_group), rel=1e-4)
+        assert satisfies(Shuffled(mu, n_groups) if pays else Gaussian(mu), promise)
+
+
+def test_a_guess_that_costs_too_much_is_stepped_down_until_it_does_not(monkeypatch):
+    promise = ApproxDP(0.5, 1e-6)
+    exact, _ = grouped_shuffle(promise, n_groups=200)
+    monkeypatch.setattr(grouped, "shuffled_mu", lambda *_, **__: 1.05 * exact)
+    found, _ = grouped_shuffle(promise, n_groups=200)
+    assert satisfies(Shuffled(found, 200), promise)
+    assert 0.999 * exact <= found < 1.05 * exact
 
 
 def test_repetitions():
     promise = ApproxDP(1.0, 1e-6)
-    best = grouped_shuffle(promise, n_groups=500, group_size=4, times=5)
-    assert best.proof == "groups"
-    assert best.event == Repeated(Shuffled(best.mu, 500), 5)
-    assert satisfies(best.event, promise)
-    assert not satisfies(Repeated(Shuffled(best.mu * 1.003, 500), 5), promise)
-    assert best.mu > 1.5 * mu_of(1.0, 1e-6) / math.sqrt(5)
+    mu, shuffled = grouped_shuffle(promise, n_groups=500, times=5)
+    assert shuffled
+    assert satisfies(Repeated(Shuffled(mu, 500), 5), promise)
+    assert not satisfies(Repeated(Shuffled(mu * 1.003, 500), 5), promise)
+    assert mu > 1.5 * mu_of(1.0, 1e-6) / math.sqrt(5)
 
 
 @pytest.mark.parametrize(
-    "case",
-    [
-        {"n_groups": 1, "group_size": 50},
-        {"n_groups": 4, "group_size": 5, "times": 3},
-        {"n_groups": 1000, "group_size": 5, "delta": 1e-12},
-    ],
+    ("n_groups", "times", "delta"), [(1, 1, 1e-6), (4, 3, 1e-6), (1000, 1, 1e-12)]
 )
-def test_parallel_where_the_shuffle_is_worth_nothing(case):
-    promise = ApproxDP(1.0, case.pop("delta", 1e-6))
-    best = grouped_shuffle(promise, **case)
-    assert best.proof == "parallel"
-    times = case.get("times", 1)
-    assert best.mu == pytest.approx(mu_of(1.0, promise.delta) / math.sqrt(times), rel=1e-8)
-    assert best.event == (Gaussian(best.mu) if times == 1 else Repeated(Gaussian(best.mu), times))
+def test_parallel_where_the_shuffle_is_worth_nothing(n_groups, times, delta):
+    mu, shuffled = grouped_shuffle(ApproxDP(1.0, delta), n_groups=n_groups, times=times)
+    assert not shuffled
+    assert mu == pytest.approx(mu_of(1.0, delta) / math.sqrt(times), rel=1e-8)
 
 
 def test_every_partition_arises_equally_often():
@@ -123,11 +112,9 @@ def test_above_two_groups_of_two_by_quadrature(others):
     e = np.array([0.0, 0.1, 0.3, 0.6])
     truth = [np.maximum(density(1) - math.exp(at) * density(-1), 0).sum() * cell for at in e]
     assert np.all(truth <= shuffled_profile(mu, 2).delta(e) * (1 + 1e-3))
-    # Four records, each with noise of its own: sqrt(2) times the mean's mu.
-    assert np.all(truth <= shuffled_profile(mu * math.sqrt(2), 4).delta(e) * (1 + 1e-3))
 
 
 def test_bad_parameters_are_refused():
-    for bad in ({"n_groups": 0}, {"group_size": 0}, {"times": 0}):
+    for bad in ({"n_groups": 0}, {"n_groups": 5, "times": 0}):
         with pytest.raises(InputError):
-            grouped_shuffle(ApproxDP(1.0, 1e-6), **({"n_groups": 5, "group_size": 5} | bad))
+            grouped_shuffle(ApproxDP(1.0, 1e-6), **bad)

@@ -11,11 +11,15 @@ from dp_accounting.pld.privacy_loss_distribution import (
 from scipy.special import ndtr
 
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.accounting.pld import PldAccountant
-from tailguard.privacy.accounting.profiles import Profile, loss_distribution, profile_of
-from tailguard.privacy.accounting.smallest import smallest_epsilon
-from tailguard.privacy.accounting.solve import calibrate, satisfies, spent_share
-from tailguard.privacy.amplification.sampled import fixed_size_profile, poisson_profile
+from tailguard.privacy.accounting.pld import PldAccountant, profile_of
+from tailguard.privacy.accounting.profiles import Profile, loss_distribution
+from tailguard.privacy.accounting.total_cost import (
+    calibrate,
+    satisfies,
+    smallest_epsilon,
+    spent_share,
+)
+from tailguard.privacy.amplification.sampling import fixed_size_profile, poisson_profile
 from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated, Sampled
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP
 

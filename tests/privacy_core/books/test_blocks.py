@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from tailguard.checks import InputError
 from tailguard.privacy.books.blocks import Blocks, block_sizes
-from tailguard.privacy.books.namespaces import namespaced_event, namespaced_release
-from tailguard.privacy.books.read_scope import read_scope
-from tailguard.privacy.books.releases import Release
+from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
+from tailguard.privacy.books.releases import Release, read_scope
 from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated
 
 

@@ -14,8 +14,7 @@ from sklearn.base import clone
 
 from tailguard.checks import BudgetError, InputError
 from tailguard.privacy.books import MemoryBooks
-from tailguard.privacy.books.books import own_copy
-from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.books.books import LedgerEntry, own_copy
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Parallel, Repeated, Selected
 

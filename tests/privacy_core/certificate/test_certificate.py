@@ -14,7 +14,7 @@ from support.certificates import PROMISE, certify, example, gaussian, laplace
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.certificate import KEY, VERSION

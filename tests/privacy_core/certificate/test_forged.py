@@ -11,7 +11,7 @@ from support.certificates import certify, example, gaussian
 from support.forging import RUNS, certificate_of, forgeries, pattern
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.distance import Distance
-from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Gaussian, Repeated, Sampled, event_from_dict

@@ -11,8 +11,8 @@ from scipy.stats import norm
 
 from support.certificates import certify
 from tailguard import SparseLinearRegression
-from tailguard.privacy.accounting.solve import satisfies
-from tailguard.privacy.certificate.text import COMPOSITION
+from tailguard.privacy.accounting.total_cost import satisfies
+from tailguard.privacy.certificate.pages import COMPOSITION
 from tailguard.privacy.events import (
     BoundedRange,
     Composed,
@@ -21,7 +21,7 @@ from tailguard.privacy.events import (
     Repeated,
     event_from_dict,
 )
-from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 
 

@@ -7,9 +7,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.checks import BudgetError, InputError
-from tailguard.privacy.accounting.smallest import smallest_epsilon
-from tailguard.privacy.accounting.solve import satisfies
-from tailguard.privacy.accounting.total_cost import total_cost
+from tailguard.privacy.accounting.total_cost import satisfies, smallest_epsilon, total_cost
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate

@@ -8,8 +8,7 @@ import pytest
 
 from support.smooth import renyi
 from tailguard.checks import InputError
-from tailguard.privacy.events import Unbounded, ZeroConcentrated
-from tailguard.privacy.events.arsinh import (
+from tailguard.privacy.arsinh import (
     SCALE_SLOPE,
     SHIFT_SLOPE,
     arsinh_event,
@@ -17,6 +16,7 @@ from tailguard.privacy.events.arsinh import (
     arsinh_shift,
     arsinh_smoothness,
 )
+from tailguard.privacy.events import Unbounded, ZeroConcentrated
 
 # (smoothness, shift, order), then the divergence in either order; two independent evaluations.
 DIVERGENCES = [

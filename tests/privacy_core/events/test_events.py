@@ -9,6 +9,8 @@ from hypothesis import given
 from support.events import TREES
 from tailguard.checks import InputError
 from tailguard.privacy.events import (
+    KINDS,
+    LARGEST_MEAN,
     Approximate,
     Composed,
     Event,
@@ -23,7 +25,6 @@ from tailguard.privacy.events import (
     ShuffledPure,
     event_from_dict,
 )
-from tailguard.privacy.events.events import KINDS, LARGEST_MEAN
 
 # The constitution: these dictionaries are in people's books, so they must read the same for ever.
 WRITTEN = [

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from support.events import GAUSSIAN_TREES, TREES
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.registry import ACCOUNTANTS, make_accountant
+from tailguard.privacy.accounting.total_cost import ACCOUNTANTS
 from tailguard.privacy.events import (
     Approximate,
     Composed,
@@ -17,7 +17,7 @@ from tailguard.privacy.events import (
     Parallel,
     Repeated,
 )
-from tailguard.privacy.events.flat_events import FlatEvents, flatten
+from tailguard.privacy.flat_events import FlatEvents, flatten
 
 A, B = Gaussian(0.5), Laplace(0.25)
 
@@ -70,7 +70,7 @@ def test_what_is_covered_costs_no_more(tree, other):
     if not flatten(planned).covers(flatten(spent)):
         raise AssertionError("more covers less")
     for name in ACCOUNTANTS:
-        accountant = make_accountant(name)
+        accountant = ACCOUNTANTS[name]()
         if name != "pld" and accountant.supports(planned):
             costs = [accountant.compose(event).delta(0.5) for event in (spent, planned)]
             assert costs[0] <= costs[1] * (1 + 1e-9)

@@ -6,13 +6,12 @@ import pytest
 
 from support.events import epsilon_of_zcdp_simple
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.concentrated import rho_of, rho_of_laplace
-from tailguard.privacy.accounting.gdp import GdpAccountant
+from tailguard.privacy.accounting.gaussian import GdpAccountant
 from tailguard.privacy.accounting.pure import PureAccountant
-from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.accounting.zcdp import ZcdpAccountant, rho_of, rho_of_laplace
 from tailguard.privacy.books.releases import Release
+from tailguard.privacy.calibration import PEELINGS, peeling_event, share_factor
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated
-from tailguard.privacy.events.peeling import PEELINGS, peeling_event, share_factor
 
 
 def rho(form, ratio, n_selected, n_free=0):

@@ -10,12 +10,12 @@ from scipy.stats import chi2, ncx2, norm
 
 from tailguard.checks import InputError
 from tailguard.privacy.events import Approximate, Unbounded
-from tailguard.privacy.events.smooth_gaussian import (
+from tailguard.privacy.smooth_gaussian import (
     delta_of_smooth_gaussian,
+    exact_delta_of_smooth_gaussian,
     smooth_gaussian_constants,
     smooth_gaussian_event,
 )
-from tailguard.privacy.events.smooth_gaussian_exact import exact_delta_of_smooth_gaussian
 
 # What the card of exact pairs allows over the printed constants, rounded down.
 FACTORS = {1: 2.403, 2: 2.421, 5: 2.513, 10: 2.705, 50: 3.854}

@@ -14,22 +14,19 @@ from support.selection import best_of, cells, hockey_stick, renyi
 from tailguard.privacy.accounting.cover import covering_mu
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
 from tailguard.privacy.accounting.pld import PldAccountant
-from tailguard.privacy.accounting.renyi import RenyiAccountant
-from tailguard.privacy.accounting.selection import SelectionAccountant
-from tailguard.privacy.accounting.smallest import smallest_epsilon
-from tailguard.privacy.accounting.solve import satisfies
-from tailguard.privacy.accounting.total_cost import total_cost
-from tailguard.privacy.events import Composed, Gaussian, Repeated, Selected
-from tailguard.privacy.events.events import LAWS
+from tailguard.privacy.accounting.total_cost import satisfies, smallest_epsilon, total_cost
+from tailguard.privacy.events import LAWS, Composed, Gaussian, Repeated, Selected
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
-from tailguard.privacy.selection.budget import mu_of_a_try
-from tailguard.privacy.selection.costs import (
+from tailguard.privacy.selection import (
+    RenyiAccountant,
+    SelectionAccountant,
     density_log_ratio,
     excess_divergence,
+    mu_of_a_try,
     selected_profile,
     tries_of,
 )
-from tailguard.privacy.selection.tries import NumberOfTries
+from tailguard.privacy.tries import NumberOfTries
 
 SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
 GRID = list(itertools.product((0.05, 0.3, 1.0), (2.0, 10.0, 100.0), (1e-9, 1e-6, 1e-3)))

@@ -8,8 +8,8 @@ import pytest
 from dp_accounting.rdp import rdp_privacy_accountant
 
 from tailguard.checks import InputError
-from tailguard.privacy.events.events import LAWS
-from tailguard.privacy.selection.tries import NumberOfTries
+from tailguard.privacy.events import LAWS
+from tailguard.privacy.tries import NumberOfTries
 
 MEANS = (1.0, 1.3, 5.0, 40.0)
 every_law = pytest.mark.parametrize("law", LAWS)

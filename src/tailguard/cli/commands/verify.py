@@ -25,10 +25,10 @@ from tailguard.cli import options
 from tailguard.cli.model_file import KEY as MODEL
 from tailguard.cli.model_file import load_model
 from tailguard.cli.printing import print_plain, print_wrapped
-from tailguard.ledger.certified import check_certified
+from tailguard.ledger.verification import check_certified
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.certificate import read_json
-from tailguard.privacy.certificate.text import certificate_facts
+from tailguard.privacy.certificate.pages import certificate_facts
 
 SHOWN = ("mode", "promise", "reserved", "released", "ledger")
 

@@ -16,8 +16,7 @@ from tailguard.checks import BudgetError, InputError, shown
 from tailguard.data.rows.base import Rows
 from tailguard.data.rows.unordered import UnorderedRows
 from tailguard.noise.keyed_hash import KeyedHash
-from tailguard.noise.orders import Order, order_of_places, sample_of_places
-from tailguard.noise.partition import random_permutation
+from tailguard.noise.orders import Order, order_of_places, random_permutation, sample_of_places
 from tailguard.noise.sources import Source
 from tailguard.privacy.books.blocks import Block, Blocks
 

@@ -19,11 +19,11 @@ from tailguard.gate.problem import Problem
 from tailguard.gate.record_check import RecordCheck, RecordRule
 from tailguard.gate.selection import PlannedSolver, selection_coordinates
 from tailguard.gate.stage import Stage
-from tailguard.privacy.accounting.smallest import smallest_epsilon
+from tailguard.privacy.accounting.total_cost import smallest_epsilon
 from tailguard.privacy.events import Composed, Event, Gaussian, Selected
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee
-from tailguard.privacy.selection.budget import mu_of_a_try
-from tailguard.privacy.selection.tries import NumberOfTries
+from tailguard.privacy.selection import mu_of_a_try
+from tailguard.privacy.tries import NumberOfTries
 from tailguard.solvers.registry import plan_for
 
 # Shares of mu squared of a try: of its score, and, beside the search, of the units of scores;

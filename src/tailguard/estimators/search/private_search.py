@@ -26,7 +26,7 @@ from tailguard.losses.registry import check_known
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee, weak_promise
-from tailguard.privacy.selection.tries import NumberOfTries
+from tailguard.privacy.tries import NumberOfTries
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

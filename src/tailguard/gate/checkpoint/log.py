@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from tailguard.checks import InputError
 from tailguard.ledger.lines import canonical
-from tailguard.ledger.storage import check_no_side_file, check_regular_file, flush_folder
+from tailguard.ledger.store import check_no_side_file, check_regular_file, flush_folder
 
 # How every line begins: whatever else a file holds is not overwritten.
 BEGINNING = b'{"content":{'

@@ -18,7 +18,7 @@ from tailguard.means.facts import checked, moment_scale
 from tailguard.means.groups import group_count
 from tailguard.means.soft import psi_limit
 from tailguard.papers.common.groups import median_sensitivity
-from tailguard.privacy.accounting.concentrated import rho_of_laplace
+from tailguard.privacy.accounting.zcdp import rho_of_laplace
 
 
 @checked

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events import Event
-from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.queries.means.trimmed import (
     LARGEST_ENTRY,
     TrimmedMean,

@@ -17,17 +17,13 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
     """Return the mu that each of so many batches of ``n_rows`` may spend, and whether as a shuffle.
 
-    The best of three proofs: disjoint batches, a shuffle of batches, a shuffle of records. The last
-    one has never been the best (it was checked on grids), and has no line in the books: where it
-    were, the first would be taken.
+    The better of two proofs: disjoint batches, or a shuffle of batches.
     """
     alone = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN)
     if not isinstance(promise, ApproxDP) or n_batches == 1:
         return alone, False
-    best = grouped_shuffle(promise, n_groups=n_batches, group_size=n_rows)
-    if best.proof != "groups":
-        return alone, False
-    return best.mu * (1.0 - BUDGET_MARGIN), True
+    mu, shuffled = grouped_shuffle(promise, n_groups=n_batches)
+    return (mu * (1.0 - BUDGET_MARGIN), True) if shuffled else (alone, False)
 
 
 def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:

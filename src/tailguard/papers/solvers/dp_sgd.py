@@ -26,7 +26,7 @@ from tailguard.gate.example import SolverExample
 from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.gate.solution import Solution
-from tailguard.privacy.accounting.solve import calibrate
+from tailguard.privacy.accounting.total_cost import calibrate
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent

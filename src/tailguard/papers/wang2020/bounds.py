@@ -16,7 +16,7 @@ of order 2 apply.
 import math
 
 from tailguard.means.facts import checked
-from tailguard.privacy.accounting.concentrated import rho_of_simple
+from tailguard.privacy.accounting.zcdp import rho_of_simple
 
 
 @checked

@@ -20,7 +20,7 @@ from tailguard.papers.printed.means import Printed, PrintedLevel, mean_of_paper
 from tailguard.papers.printed.queries import PrintedTrimmedMean
 from tailguard.papers.printed.terms import printed_in
 from tailguard.papers.wang2020 import parameters
-from tailguard.privacy.accounting.concentrated import rho_of_simple
+from tailguard.privacy.accounting.zcdp import rho_of_simple
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.queries.units import Units
 

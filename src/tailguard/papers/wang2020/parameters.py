@@ -14,7 +14,7 @@ from tailguard.means.facts import check_facts, checked
 from tailguard.means.soft import noise_aware_scale as noise_aware_scale
 from tailguard.means.soft import printed_smoothing as printed_smoothing
 from tailguard.means.soft import psi_limit as psi_limit
-from tailguard.privacy.accounting.concentrated import rho_of_simple
+from tailguard.privacy.accounting.zcdp import rho_of_simple
 
 
 @checked

@@ -27,9 +27,9 @@ from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.printed.solvers import PrintedSampleAndAggregate, PrintedTrimmedOracle
 from tailguard.papers.wang2020 import parameters
 from tailguard.papers.wang2020.theorems import PAPER, SECOND, least_of
-from tailguard.privacy.accounting.concentrated import rho_of_simple
+from tailguard.privacy.accounting.zcdp import rho_of_simple
+from tailguard.privacy.calibration import SmoothCalibration
 from tailguard.privacy.events import Approximate, ZeroConcentrated
-from tailguard.privacy.events.smooth_calibration import SmoothCalibration
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee
 from tailguard.queries.sample_aggregate import least_scale
 from tailguard.queries.units import Units

@@ -29,10 +29,10 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from tailguard.array_types import FloatArray
-from tailguard.privacy.accounting.additive import ceiling
+from tailguard.privacy.accounting.accountant import ceiling
 from tailguard.privacy.accounting.pld import SMALLEST_DELTA, PldAccountant
 from tailguard.privacy.events import Event
-from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.roots import step_until
 
 COVER_FAILURE = 1.1 * SMALLEST_DELTA

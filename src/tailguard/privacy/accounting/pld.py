@@ -15,23 +15,45 @@ Kamath, Kumar and Manurangsi 2022 (discretisation); McSherry 2009, Theorem 4 (di
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_cost, check_failure
-from tailguard.privacy.accounting.base import Accountant
-from tailguard.privacy.accounting.profiles import Profile, loss_distribution, profile_of
+from tailguard.privacy.accounting.accountant import Accountant
+from tailguard.privacy.accounting.profiles import (
+    Profile,
+    bounded_range_profile,
+    gaussian_profile,
+    laplace_profile,
+    loss_distribution,
+    pure_profile,
+    zcdp_profile,
+)
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
-from tailguard.privacy.amplification.leaves import KNOWN_BY_PROFILE
-from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated
-from tailguard.privacy.events.flat_events import FlatEvents
+from tailguard.privacy.amplification.sampling import fixed_size_profile, poisson_profile
+from tailguard.privacy.amplification.shuffling import shuffled_profile, shuffled_pure_profile
+from tailguard.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Event,
+    Gaussian,
+    Laplace,
+    Pure,
+    Sampled,
+    Selected,
+    Shuffled,
+    ShuffledPure,
+    ZeroConcentrated,
+)
+from tailguard.privacy.flat_events import FlatEvents
 from tailguard.privacy.roots import up
+from tailguard.privacy.selection import selected_profile
 
 if TYPE_CHECKING:  # it takes a while to load
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -46,6 +68,23 @@ LARGEST_LOSS, MOST_STEPS, MOST_CELLS = 500.0, 10**6, 400_000
 # Width of a cell of losses: a thousandth of the total mu within these limits, and a hundredth of
 # the smallest loss of a non-Gaussian leaf (a twentieth costs 1e-4 of epsilon at 1000 steps).
 FINEST, COARSEST = 1e-5, 1e-3
+
+SCHEMES = {"fixed-size": fixed_size_profile, "poisson": poisson_profile}
+PROFILES: Mapping[type[Event], Callable[[Any], Profile]] = {
+    Gaussian: lambda event: gaussian_profile(event.mu),
+    Laplace: lambda event: laplace_profile(event.epsilon),
+    Pure: lambda event: pure_profile(event.epsilon),
+    Approximate: lambda event: pure_profile(event.epsilon, event.delta),
+    BoundedRange: lambda event: bounded_range_profile(event.eta),
+    ZeroConcentrated: lambda event: zcdp_profile(event.rho),
+    Sampled: lambda event: SCHEMES[event.scheme](event.mu, event.rate),
+    Shuffled: lambda event: shuffled_profile(event.mu, event.n_units),
+    ShuffledPure: lambda event: shuffled_pure_profile(event.epsilon, event.n_units),
+    Selected: selected_profile,
+}
+"""The privacy profile of every leaf that has one."""
+KNOWN_BY_PROFILE = (Sampled, Selected, Shuffled, ShuffledPure)
+"""Leaves without a rho."""
 
 # Leaves of these types are merged with their like before they are discretised.
 MERGED = (Gaussian, ZeroConcentrated)
@@ -70,7 +109,7 @@ class PldAccountant(Accountant):
     5.1423
     """
 
-    known: ClassVar[frozenset[type[Event]]] = frozenset(profile_of.registry) - {object}
+    known: ClassVar[frozenset[type[Event]]] = frozenset(PROFILES)
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon at ``delta``; infinity below 1e-10."""
@@ -122,6 +161,11 @@ class PldAccountant(Accountant):
         step = min(max(math.sqrt(2.0 * self._rho) / 1000.0, FINEST), COARSEST)
         step = min(step, _smallest_loss(self.flat_events) / 100.0)
         return _composed(self.flat_events, max(step, 2.0 * self._end / MOST_CELLS))
+
+
+def profile_of(leaf: Event) -> Profile:
+    """Return the privacy profile of a leaf."""
+    return PROFILES[type(leaf)](leaf)
 
 
 @lru_cache(maxsize=256)

@@ -14,24 +14,13 @@ Kumar and Manurangsi 2022, Algorithm 1 (connecting the dots).
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, shown
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.events import (
-    Approximate,
-    BoundedRange,
-    Event,
-    Gaussian,
-    Laplace,
-    Pure,
-    ZeroConcentrated,
-)
 
 if TYPE_CHECKING:  # it takes a while to load
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -60,15 +49,8 @@ class Profile:
     straight: bool = False
 
 
-@singledispatch
-def profile_of(event: Event) -> Profile:
-    """Return the profile of a leaf."""
-    raise InputError(f"event must be a leaf with a known privacy profile; got {shown(event)}.")
-
-
-@profile_of.register
-def _(event: Gaussian) -> Profile:
-    mu = event.mu
+def gaussian_profile(mu: float) -> Profile:
+    """Profile of a ``mu``-GDP release."""
 
     def delta(e: FloatArray) -> FloatArray:
         """Evaluate Balle and Wang 2018, Theorem 8, with exp(e) phi(b) replaced by phi(a)."""
@@ -79,42 +61,39 @@ def _(event: Gaussian) -> Profile:
     return Profile(delta, epsilon_of(mu, TAIL))
 
 
-@profile_of.register
-def _(event: Laplace) -> Profile:
-    return Profile(lambda e: -np.expm1(np.minimum(e - event.epsilon, 0.0) / 2.0), event.epsilon)
+def laplace_profile(epsilon: float) -> Profile:
+    """Profile of Laplace noise: l1 sensitivity over scale."""
+    return Profile(lambda e: -np.expm1(np.minimum(e - epsilon, 0.0) / 2.0), epsilon)
 
 
-@profile_of.register
-def _(event: Pure) -> Profile:
-    return Profile(_pure(event.epsilon), event.epsilon, straight=True)
+def pure_profile(epsilon: float, failure: float = 0.0) -> Profile:
+    """Profile of randomised response, (exp(epsilon) - exp(e)) / (exp(epsilon) + 1).
 
-
-@profile_of.register
-def _(event: Approximate) -> Profile:
-    # Kairouz, Oh and Viswanath 2015, Theorem 3.4: fails with delta, and is pure otherwise.
-    pure = _pure(event.epsilon)
-    return Profile(
-        lambda e: event.delta + (1.0 - event.delta) * pure(e), event.epsilon, straight=True
-    )
-
-
-@profile_of.register
-def _(event: BoundedRange) -> Profile:
-    eta = event.eta
+    Kairouz, Oh and Viswanath 2015, Theorem 3.4: it fails with its delta, and is pure otherwise.
+    """
 
     def delta(e: FloatArray) -> FloatArray:
-        """Evaluate (exp(eta/2) - exp(e/2))^2 / (exp(eta) - 1), from Dong et al. 2020."""
+        pure = -np.expm1(np.minimum(e - epsilon, 0.0)) / (1.0 + math.exp(-epsilon))
+        return failure + (1.0 - failure) * pure
+
+    return Profile(delta, epsilon, straight=True)
+
+
+def bounded_range_profile(eta: float) -> Profile:
+    """Profile of the worst pair: (exp(eta/2) - exp(e/2))^2 / (exp(eta) - 1), Dong et al. 2020."""
+
+    def delta(e: FloatArray) -> FloatArray:
         missing = -np.expm1(np.minimum(e - eta, 0.0) / 2.0)
         return missing**2 / -math.expm1(-eta)
 
     return Profile(delta, eta)
 
 
-@profile_of.register
-def _(event: ZeroConcentrated) -> Profile:
+def zcdp_profile(rho: float) -> Profile:
+    """Profile of all that is known of a ``rho``-zCDP release."""
     # TAIL is reached no later than rho + 2 sqrt(rho log(1 / TAIL)).
-    end = event.rho + 2.0 * math.sqrt(-event.rho * math.log(TAIL))
-    return Profile(lambda e: convexified(e, _zcdp(event.rho, e)), end)
+    end = rho + 2.0 * math.sqrt(-rho * math.log(TAIL))
+    return Profile(lambda e: convexified(e, _zcdp(rho, e)), end)
 
 
 def loss_distribution(profile: Profile, step: float) -> "PrivacyLossDistribution":
@@ -145,11 +124,6 @@ def loss_distribution(profile: Profile, step: float) -> "PrivacyLossDistribution
     else:
         losses = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, -last, last, values)
     return PrivacyLossDistribution(losses)
-
-
-def _pure(epsilon: float) -> Callable[[FloatArray], FloatArray]:
-    """Return the profile of randomised response, (exp(epsilon) - exp(e)) / (exp(epsilon) + 1)."""
-    return lambda e: -np.expm1(np.minimum(e - epsilon, 0.0)) / (1.0 + math.exp(-epsilon))
 
 
 def _zcdp(rho: float, e: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import math
 from fractions import Fraction
 from typing import ClassVar
 
-from tailguard.privacy.accounting.additive import AdditiveAccountant, Prices, ceiling
+from tailguard.privacy.accounting.accountant import AdditiveAccountant, Prices, ceiling
 from tailguard.privacy.events import Approximate, BoundedRange, Laplace, Pure
 from tailguard.privacy.roots import ROUNDING
 

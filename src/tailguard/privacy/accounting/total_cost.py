@@ -1,15 +1,102 @@
-"""What an event costs in every currency, with the sampler's imperfection charged."""
+"""What an event costs in every currency, whether it keeps a promise, and how large it may be.
+
+Every accountant gives an upper bound, so the smallest one counts. Answers err on the safe side, and
+the sampler's imperfection is charged.
+"""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import cache, lru_cache, singledispatch
 
+from tailguard.checks import InputError, check_failure, shown
+from tailguard.privacy.accounting.accountant import Accountant, AdditiveAccountant
 from tailguard.privacy.accounting.distance import EXACT, Distance
-from tailguard.privacy.accounting.gdp import GdpAccountant
-from tailguard.privacy.accounting.smallest import EpsilonBound, smallest_epsilon, total_mu
+from tailguard.privacy.accounting.gaussian import GdpAccountant
+from tailguard.privacy.accounting.pld import PldAccountant
+from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
-from tailguard.privacy.events import Event, Unbounded
-from tailguard.privacy.events.flat_events import flatten
-from tailguard.privacy.roots import up
+from tailguard.privacy.events import Event, Gaussian, Unbounded, check_event
+from tailguard.privacy.flat_events import flatten
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
+from tailguard.privacy.selection import RenyiAccountant, SelectionAccountant
+
+# Cheap ones first: of equal answers the first is reported. A line here makes an accountant count in
+# every total, and in the contract tests.
+ACCOUNTANTS: Mapping[str, type[Accountant]] = {
+    "gdp": GdpAccountant,
+    "zcdp": ZcdpAccountant,
+    "pure": PureAccountant,
+    "selection": SelectionAccountant,
+    "renyi": RenyiAccountant,
+    "pld": PldAccountant,
+}
+
+
+@dataclass(frozen=True)
+class EpsilonBound:
+    """An upper bound on epsilon, and the accountant that proves it.
+
+    Examples
+    --------
+    >>> EpsilonBound(epsilon=1.0, accountant="gdp").accountant
+    'gdp'
+    """
+
+    epsilon: float
+    accountant: str
+
+
+def smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
+    """Return the smallest epsilon that any accountant proves for the event at ``delta``.
+
+    *Guarantee.* Never below the truth. Exact, to rounding, when everything is Gaussian.
+
+    *Edge cases.* ``delta = 0`` asks for pure differential privacy; infinity where there is none,
+    and for an ``Unbounded`` release.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Laplace, Repeated
+    >>> bound = smallest_epsilon(Repeated(Gaussian(mu=0.1), 100), delta=1e-6)
+    >>> round(bound.epsilon, 8), bound.accountant
+    (4.88655412, 'gdp')
+    >>> smallest_epsilon(Repeated(Laplace(epsilon=0.25), 4), delta=0.0)
+    EpsilonBound(epsilon=1.0, accountant='pure')
+    """
+    return _smallest_epsilon(check_event("event", event), check_failure("delta", delta))
+
+
+# A plan, its books and its certificate ask about one event, and so does each run of the same plan;
+# where a shuffle is repeated an answer takes a second.
+@lru_cache(maxsize=1024)
+def _smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
+    if Unbounded in flatten(event).kinds:
+        return EpsilonBound(math.inf, "none")
+    names = list(ACCOUNTANTS) if total_mu(event) is None else ["gdp"]
+    able = [(name, ACCOUNTANTS[name].of(event)) for name in names]
+    bounds = [(each.epsilon(delta), name) for name, each in able if each is not None]
+    if not bounds:
+        raise InputError(f"event must be known to an accountant; got {shown(event)}.")
+    epsilon, name = min(bounds, key=lambda bound: bound[0])
+    return EpsilonBound(epsilon, name)
+
+
+def total_mu(event: Event) -> float | None:
+    """Return the exact total mu if everything is Gaussian, else None.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Laplace, Repeated
+    >>> total_mu(Repeated(Gaussian(mu=0.5), 4))
+    1.0
+    >>> total_mu(Laplace(epsilon=0.1))
+    """
+    if not flatten(event).kinds <= {Gaussian}:
+        return None
+    return GdpAccountant().compose(event).mu
 
 
 @dataclass(frozen=True)
@@ -79,3 +166,96 @@ def epsilon_at_distance(event: Event, delta: float, distance: Distance) -> Epsil
         if bound.epsilon <= charged_at:
             break
     return bound
+
+
+# Relative accuracy of a calibrated parameter; what is lost goes to the safe side.
+ACCURACY = 1e-10
+
+
+@singledispatch
+def spent_share(guarantee: Guarantee, event: Event) -> float:
+    """Return what the event costs over what the guarantee allows; infinity where no bound is known.
+
+    *Guarantee.* Never below the truth; at most 1 exactly if the event keeps the promise.
+    """
+    raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}.")
+
+
+@spent_share.register
+def _(guarantee: ApproxDP | PureDP, event: Event) -> float:
+    return smallest_epsilon(event, guarantee.delta).epsilon / guarantee.epsilon
+
+
+@spent_share.register
+def _(guarantee: ZCDP, event: Event) -> float:
+    return _share_of(Fraction(guarantee.rho), ZcdpAccountant.of(event))
+
+
+@spent_share.register
+def _(guarantee: GDP, event: Event) -> float:
+    return math.sqrt(_share_of(Fraction(guarantee.mu) ** 2, GdpAccountant.of(event)))
+
+
+def satisfies(event: Event, guarantee: Guarantee, *, distance: Distance = EXACT) -> bool:
+    """Tell whether the event costs at most the guarantee, as far as any accountant can prove.
+
+    The ``distance`` of what is sampled from the event's own law is charged to an (epsilon, delta)
+    promise; other promises are kept up to that distance.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian, Repeated
+    >>> satisfies(Repeated(Gaussian(mu=0.1), 5), ApproxDP(epsilon=1.0, delta=1e-6))
+    True
+    >>> satisfies(Repeated(Gaussian(mu=0.1), 6), ApproxDP(epsilon=1.0, delta=1e-6))
+    False
+    """
+    if distance and isinstance(guarantee, ApproxDP):
+        bound = epsilon_at_distance(event, guarantee.delta, distance)
+        return bound.epsilon <= guarantee.epsilon
+    return spent_share(guarantee, event) <= 1.0
+
+
+def calibrate(
+    event_of: Callable[[float], Event],
+    guarantee: Guarantee,
+    *,
+    guess: float = 1.0,
+    accuracy: float = ACCURACY,
+) -> float:
+    """Return the largest parameter whose event costs at most the guarantee, rounded down.
+
+    *Guarantee.* ``satisfies(event_of(parameter), guarantee)`` holds for what is returned.
+
+    *Edge cases.* The cost must not fall as the parameter grows. The search starts at ``guess``;
+    what it finds is relatively within ten times ``accuracy`` of the largest.
+
+    *Reference.* Balle and Wang 2018, Section 3.1 (calibration by root finding).
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian, Repeated
+    >>> mu = calibrate(lambda mu: Repeated(Gaussian(mu), times=100), GDP(mu=1.0))
+    >>> round(mu, 9)
+    0.1
+    """
+    share = cache(lambda parameter: spent_share(guarantee, event_of(parameter)))
+    # The clip keeps Brent's method away from infinite costs and from the logarithm of 0.
+    root = crossing(
+        lambda parameter: math.log(min(max(share(parameter), 1e-9), 1e9)),
+        guess=guess,
+        rtol=accuracy,
+    )
+    if not 0.0 < root < math.inf:
+        raise InputError(f"event_of must meet {guarantee.describe()} at some parameter; none does.")
+    return step_until(
+        lambda parameter: share(parameter) <= 1.0, down(root), 1.0 - max(ROUNDING, accuracy / 100.0)
+    )
+
+
+def _share_of(allowed: Fraction, accountant: AdditiveAccountant | None) -> float:
+    """Return the total over what is allowed, as a float that is at most 1 exactly if it is."""
+    if accountant is None or accountant.failure:
+        return math.inf
+    ratio = float(accountant.total / allowed)
+    return ratio if accountant.total > allowed else min(1.0, ratio)

@@ -1,7 +1,13 @@
 """What was reserved and released, and which blocks of records it read."""
 
-from tailguard.privacy.books.books import AnyLedger, Books, MemoryBooks, ReadOnlyBooks, own_copy
-from tailguard.privacy.books.entries import LedgerEntry
+from tailguard.privacy.books.books import (
+    AnyLedger,
+    Books,
+    LedgerEntry,
+    MemoryBooks,
+    ReadOnlyBooks,
+    own_copy,
+)
 from tailguard.privacy.books.releases import Release
 
 __all__ = [

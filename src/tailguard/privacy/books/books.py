@@ -1,4 +1,6 @@
-"""The books: what is reserved before any record is read, and what was released against it.
+"""Where a durable ledger wrote a run down, so that a certificate can name the place.
+
+The books: what is reserved before any record is read, and what was released against it.
 
 What is asked next, and at which price, may depend on all earlier answers; the books refuse a
 release that, with the earlier ones, is not covered by what was reserved (``FlatEvents.covers``).
@@ -28,18 +30,57 @@ and Wang 2022, Theorem 10; Feldman and Zrnic 2021 (the same for Renyi divergence
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
 from threading import RLock
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
-from tailguard.checks import BudgetError, InputError
+from tailguard.checks import BudgetError, InputError, check_integer, shown
 from tailguard.privacy.books.composed_releases import ComposedReleases
-from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
-from tailguard.privacy.events import Composed, Event, check_event, event_from_dict
-from tailguard.privacy.events.events import KINDS
-from tailguard.privacy.events.flat_events import FlatEvents, flatten
+from tailguard.privacy.events import KINDS, Composed, Event, check_event, event_from_dict
+from tailguard.privacy.flat_events import FlatEvents, flatten
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One line of a ledger.
+
+    Attributes
+    ----------
+    ledger
+        The name of the data set that was charged.
+    position
+        The line's number in the ledger of that data set, from 1.
+    key
+        What tells this charge from every other one.
+    digest
+        The line's digest, which follows from it and from all lines before.
+
+    Examples
+    --------
+    >>> LedgerEntry("claims-2026", 7, "3f", "9b1d" * 16).describe()
+    "entry 7 of 'claims-2026' (9b1d9b1d9b1d9b1d)"
+    """
+
+    ledger: str
+    position: int
+    key: str
+    digest: str
+
+    def __post_init__(self) -> None:
+        check_integer("position", self.position, minimum=1)
+        for name in ("ledger", "key", "digest"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError(f"{name} must be a text; got {shown(getattr(self, name))}.")
+
+    def describe(self) -> str:
+        """Name the entry, with the beginning of its digest."""
+        return f"entry {self.position} of {self.ledger!r} ({self.digest[:16]})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data; ``LedgerEntry(**data)`` reads it back."""
+        return asdict(self)
 
 
 class Books(Protocol):

@@ -17,13 +17,11 @@ from tailguard.checks import InputError, check_choice, check_integer, check_vers
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.books import Books
+from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.composed_releases import covers, spent_event
-from tailguard.privacy.books.entries import LedgerEntry
 from tailguard.privacy.books.releases import Release
-from tailguard.privacy.certificate.agreement import check_agreement
-from tailguard.privacy.certificate.html import certificate_html
-from tailguard.privacy.certificate.text import COMPOSITION, certificate_text
-from tailguard.privacy.certificate.unproven import unproven
+from tailguard.privacy.certificate.agreement import check_agreement, unproven
+from tailguard.privacy.certificate.pages import COMPOSITION, certificate_html, certificate_text
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -36,7 +34,7 @@ from tailguard.privacy.events import (
     Shuffled,
     event_from_dict,
 )
-from tailguard.privacy.events.flat_events import flatten
+from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, Guarantee, guarantee_from_dict
 from tailguard.version import __version__
 

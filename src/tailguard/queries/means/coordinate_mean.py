@@ -35,7 +35,7 @@ from tailguard.checks import InputError
 from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
 from tailguard.losses.base import Loss
 from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.events.calibration import Calibration, Norm, Sensitivity
+from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
 from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.queries.units import Units

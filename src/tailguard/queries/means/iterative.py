@@ -35,7 +35,7 @@ from tailguard.checks import (
 )
 from tailguard.data.rows.base import Rows
 from tailguard.losses.base import Loss
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places
 from tailguard.queries.clipped_gradient import MeanClippedGradient, clipped_sum_sensitivity
 from tailguard.queries.means.directions import furthest_direction

@@ -22,7 +22,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import Rows
-from tailguard.privacy.events.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
 from tailguard.queries.kernels.norms import ShellSum

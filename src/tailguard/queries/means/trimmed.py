@@ -45,14 +45,9 @@ from tailguard.checks import (
 from tailguard.data.rows.base import Rows
 from tailguard.losses.base import Loss
 from tailguard.noise.smooth import SmoothAnswer
+from tailguard.privacy.arsinh import PROVED, arsinh_rho, arsinh_shift, arsinh_smoothness
+from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events import Event, ZeroConcentrated
-from tailguard.privacy.events.arsinh import (
-    PROVED,
-    arsinh_rho,
-    arsinh_shift,
-    arsinh_smoothness,
-)
-from tailguard.privacy.events.smooth_calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.queries.base import SmoothQuery
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.kernels.gather import GatheredGradients

@@ -40,7 +40,7 @@ from tailguard.papers.reproduce.tasks.wang import (
     draw,
     excess,
 )
-from tailguard.privacy.accounting.solve import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 

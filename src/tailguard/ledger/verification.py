@@ -1,15 +1,21 @@
-"""Whether a ledger holds the charge that a certificate names, and what was released against it."""
+"""Whether a ledger goes on from what was kept of it, and holds the charge that a certificate names.
+
+A ledger can be exported as plain data, to be kept elsewhere; its head alone will do.
+"""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
-from tailguard.checks import BudgetError, InputError
-from tailguard.ledger.lines import RESERVED, SETTLED, Line, canonical
-from tailguard.ledger.names import OTHERS
-from tailguard.privacy.books.entries import LedgerEntry
-from tailguard.privacy.books.namespaces import namespaced_event, namespaced_release
+from tailguard.checks import BudgetError, InputError, check_integer, check_version
+from tailguard.ledger.lines import RESERVED, SETTLED, Line, canonical, check_chain
+from tailguard.privacy.books.books import LedgerEntry
+from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
+
+OTHERS = "others"
+"""By whom ``Ledger.charge`` says that an event is released."""
 
 
 def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:
@@ -17,15 +23,6 @@ def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:
 
     Lines are those of one ledger, whose chain was checked. A search that did not stop early leaves
     no list of releases, nor does a run that was not settled.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tailguard as tg
-    >>> ledger = tg.Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
-    >>> result = tg.mean(np.arange(1000.0), epsilon=1.0, delta=1e-6, ledger=ledger)
-    >>> check_certified(ledger.lines(), result.certificate)
-    True
     """
     name = lines[0].ledger
     entries = certificate.ledger_entries
@@ -84,3 +81,63 @@ def _other(entry: LedgerEntry, what: str) -> BudgetError:
         f"certificate must be of a run that ledger {entry.ledger!r} was charged with; "
         f"{entry.describe()} {what}."
     )
+
+
+KEY = "tailguard_ledger"
+"""The key that says what the record is; its value is the version of the format."""
+VERSION = 1
+
+
+def head_of(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return name, number and digest of the last line."""
+    last = lines[-1]
+    place = {"ledger": last.ledger, "position": last.position, "digest": last.digest}
+    return {KEY: VERSION, **place}
+
+
+def exported(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return all lines and their head."""
+    return {
+        KEY: VERSION,
+        "ledger": lines[-1].ledger,
+        "head": head_of(lines),
+        "lines": [asdict(line) for line in lines],
+    }
+
+
+def check_continues(lines: Sequence[Line], known: Any) -> None:
+    """Refuse a ledger that is not what was exported, followed by further lines or none.
+
+    A certificate is known as well: then its charges must be there.
+    """
+    if isinstance(known, Certificate):
+        check_certified(lines, known)
+        return
+    try:
+        check_version("export", known.get(KEY), newest=VERSION)
+        head = known.get("head", known)
+        name, digest = str(head["ledger"]), str(head["digest"])
+        position = check_integer("position", head["position"], minimum=1)
+        if "lines" in known:
+            told = [Line(**line) for line in known["lines"]]
+            check_chain(name, told)
+            whole = head_of(told) == {KEY: VERSION, **{k: head[k] for k in head if k != KEY}}
+        else:
+            whole = True
+    except (AttributeError, LookupError, TypeError):
+        whole = False
+    if not whole:
+        raise InputError("export must hold what a ledger exported; it does not.")
+    ledger = lines[0].ledger
+    if name != ledger:
+        raise InputError(f"export must be of ledger {ledger!r}; it is of {name!r}.")
+    if position > len(lines):
+        raise BudgetError(
+            f"ledger {ledger!r} must go on from the exported one; it has {len(lines)} lines and "
+            f"the export {position}: charges are missing, as in an older backup."
+        )
+    if lines[position - 1].digest != digest:
+        raise BudgetError(
+            f"ledger {ledger!r} must go on from the exported one; line {position} is another one "
+            "there."
+        )

@@ -290,7 +290,7 @@ class Parallel(Event):
 
     Examples
     --------
-    >>> from tailguard.privacy.accounting.smallest import total_mu
+    >>> from tailguard.privacy.accounting.total_cost import total_mu
     >>> halves = [Parallel("halves", block, Gaussian(mu=1.0)) for block in (0, 1)]
     >>> total_mu(Composed(tuple(halves)))
     1.0

@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from tailguard.checks import check_between, check_choice
-from tailguard.privacy.events.events import LARGEST_MEAN, LAWS
+from tailguard.privacy.events import LARGEST_MEAN, LAWS
 from tailguard.privacy.roots import crossing, up
 
 # Papernot and Steinke 2022, Section 3: shapes of negative binomial laws, and their limit.

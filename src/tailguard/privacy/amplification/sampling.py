@@ -16,8 +16,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.accounting.profiles import TAIL, Profile, convexified, profile_of
-from tailguard.privacy.events import Gaussian, Sampled
+from tailguard.privacy.accounting.profiles import TAIL, Profile, convexified, gaussian_profile
 
 # Beyond this epsilon a profile stays as it is, so that nothing overflows.
 LARGEST = 300.0
@@ -30,8 +29,7 @@ def fixed_size_profile(mu: float, rate: float) -> Profile:
 
     *Reference.* Balle, Barthe and Gaboardi 2018 (sampling without replacement).
     """
-    event = Sampled(mu, rate)
-    base = profile_of(Gaussian(event.mu))
+    base = gaussian_profile(mu)
     return Profile(lambda e: rate * base.delta(_inner(e, rate)), _end(mu, rate))
 
 
@@ -43,8 +41,7 @@ def poisson_profile(mu: float, rate: float) -> Profile:
 
     *Reference.* Balle, Barthe and Gaboardi 2018, Theorem 2.
     """
-    event = Sampled(mu, rate, "poisson")
-    whole, half = profile_of(Gaussian(event.mu)), profile_of(Gaussian(event.mu / 2.0))
+    whole, half = gaussian_profile(mu), gaussian_profile(mu / 2.0)
 
     def delta(e: FloatArray) -> FloatArray:
         """Mix a replaced record and a missing one, as the proof does."""

@@ -1,0 +1,217 @@
+"""What the lines of a ledger hold: its cap, its charges, and what an early stop leaves of them.
+
+A run may stop early, by a choice that it makes on released numbers, and settle. Then its ledger may
+give back what it left unspent, under conditions that are all checked here, on the lines themselves
+and under the lock of the file:
+
+* everything that was released is Gaussian noise on sums over all records. Each such release has a
+  price of its own, whether the run goes on or not. Nothing else has: a cover prices the rest of a
+  run as a whole, and a pass over a secret partition, a sample or a search was paid as one. So once
+  one of these has begun, all of it stays charged;
+* the releases are within what was reserved for Gaussian noise, of which squares of mu add up.
+  Whatever else was reserved had a price apart, and nothing of it was released;
+* the charges meet a filter, so that no charge was admitted as a first one that meets none.
+
+The run's books are closed before this is asked, so that nothing more is released. Then the run
+counts with what it released, or with what it had reserved for that where rounding made it less. The
+numbers that it might have released stay counted, for the distance of sampled from ideal noise.
+
+The head of ``cap.py`` has the proof. It needs no more of a stop than that it depends on released
+numbers: an exception that a record may have caused is none, and the books forget no such thing.
+
+Reference
+---------
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (filters in mu; what was not spent is
+left).
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from tailguard.checks import BudgetError, check_failure, check_integer, check_positive, shown
+from tailguard.ledger.cap import Cap, Charge, squared_mu
+from tailguard.ledger.lines import RESERVED, SETTLED, Draft, Line, canonical, changed_line
+from tailguard.privacy.books import LedgerEntry, Release
+from tailguard.privacy.books.composed_releases import spent_event
+from tailguard.privacy.events import Event, event_from_dict
+from tailguard.privacy.flat_events import FlatEvents, flatten
+from tailguard.privacy.guarantees import guarantee_from_dict
+from tailguard.privacy.roots import ROUNDING
+from tailguard.version import __version__
+
+T = TypeVar("T")
+
+LARGEST_LEDGER = 2**16
+"""Charges that a process keeps as it read them, at about a kilobyte each; more are read again."""
+
+
+def cap_told(cap: Cap) -> dict[str, Any]:
+    """Return what the first line says."""
+    return {"cap": cap.guarantee.to_dict(), "software": __version__}
+
+
+def charge_told(charge: Charge, coordinates: int) -> dict[str, Any]:
+    """Return what a reserved line says."""
+    told = {"event": charge.event.to_dict(), "cover": charge.cover, "coordinates": coordinates}
+    return told | {"software": __version__}
+
+
+def cap_of(lines: Sequence[Line]) -> Cap:
+    """Return the cap, which the first line states."""
+    return _read(lines[0], _cap_in)
+
+
+def charges_of(lines: Sequence[Line]) -> tuple[Charge, ...]:
+    """Return all charges as they count, in order."""
+    return tuple(standing(lines).values())
+
+
+def standing(lines: Sequence[Line]) -> dict[str, Charge]:
+    """Return by their keys all charges as they count."""
+    states = [charges for _, charges in replayed(lines)]
+    return states[-1] if states else {}
+
+
+def replayed(lines: Sequence[Line]) -> Iterator[tuple[Line, dict[str, Charge]]]:
+    """Yield each line, and all charges as they count once it is written: one dictionary, updated.
+
+    A settled line that says what stays charged puts that in the place of its run's charges.
+    """
+    charges: dict[str, Charge] = {}
+    for line in lines:
+        if line.kind == RESERVED:
+            charges[line.key], _ = _read(line, _charge_in)
+        elif line.kind == SETTLED:
+            keys, left = settled_of(line)
+            if left is not None:
+                if not charges.keys() >= {*keys}:
+                    raise changed_line(line.ledger, line.position)
+                charges[line.key] = left
+                for key in keys[1:]:
+                    del charges[key]
+        yield line, charges
+
+
+def settled_of(line: Line) -> tuple[tuple[str, ...], Charge | None]:
+    """Return the keys of all charges of a settled run, and what counts in their place, if less."""
+    keys, left = _read(line, _settled_in)
+    if keys[:1] != (line.key,):
+        raise changed_line(line.ledger, line.position)
+    return keys, left
+
+
+def events_of(lines: Sequence[Line]) -> tuple[Any, ...]:
+    """Return the events that count as charged, in order."""
+    return tuple(charge.event for charge in charges_of(lines))
+
+
+def coordinates_of(lines: Sequence[Line]) -> int:
+    """Return how many noised numbers were charged for."""
+    return sum(_read(line, _charge_in)[1] for line in lines if line.kind == RESERVED)
+
+
+def releases_of(line: Line) -> tuple[Release, ...]:
+    """Return what a settled line says was released."""
+    return _read(line, _releases_in)
+
+
+def _read(line: Line, read: Callable[[str], T]) -> T:
+    """Read a line; one that holds anything else was not written by a ledger."""
+    try:
+        return read(line.content)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
+        raise changed_line(line.ledger, line.position) from None
+
+
+@lru_cache(maxsize=64)
+def _cap_in(content: str) -> Cap:
+    return Cap(guarantee_from_dict(json.loads(content)["cap"]))
+
+
+@lru_cache(maxsize=LARGEST_LEDGER)
+def _charge_in(content: str) -> tuple[Charge, int]:
+    """Read a charge; a process reads the same lines before each of its own."""
+    told = json.loads(content)
+    cover = told["cover"]
+    if cover is not None:
+        mu, failure = cover
+        cover = (check_positive("cover", mu), check_failure("cover", failure))
+    coordinates = check_integer("coordinates", told["coordinates"], minimum=0)
+    return Charge(event_from_dict(told["event"]), cover), coordinates
+
+
+@lru_cache(maxsize=LARGEST_LEDGER)
+def _settled_in(content: str) -> tuple[tuple[str, ...], Charge | None]:
+    told = json.loads(content)
+    keys = tuple(dict.fromkeys(map(str, told["keys"])))
+    return keys, Charge(event_from_dict(told["charged"])) if "charged" in told else None
+
+
+def _releases_in(content: str) -> tuple[Release, ...]:
+    return tuple(Release(**told) for told in json.loads(content)["releases"])
+
+
+def left_charged(events: Sequence[Event], releases: Sequence[Release]) -> Event | None:
+    """Return what stays charged of a run that stopped early; None where all of it does."""
+    spent, others = flatten(spent_event(releases)).split()
+    reserved, _ = FlatEvents.total(map(flatten, events)).split()
+    most = squared_mu(reserved) * (1 + Fraction(ROUNDING))  # as far as books let rounding go
+    if others.kinds or spent.blocks or squared_mu(spent) > most:
+        return None
+    return min(reserved, spent, key=squared_mu).event
+
+
+def check_held(lines: Sequence[Line], entries: Sequence[LedgerEntry]) -> None:
+    """Refuse to settle a run in a file that does not hold its charges, such as an older backup."""
+    for entry in entries:
+        if not any(line.entry() == entry for line in lines[entry.position - 1 : entry.position]):
+            raise BudgetError(
+                f"ledger {entry.ledger!r} must hold all charges of a run that is over; another "
+                f"file is there, such as an older backup, without {entry.describe()}."
+            )
+
+
+def settlement(
+    lines: Sequence[Line],
+    keys: Sequence[str],
+    releases: Sequence[Release],
+    *,
+    stopped_early: bool,
+) -> Draft | Line:
+    """Return what to write of a run that is over: one line for all of its charges.
+
+    It is the line that is there already where that says the same; any other is refused.
+    """
+    charges = standing(lines)
+    told: dict[str, Any] = {"keys": [*keys], "releases": [each.to_dict() for each in releases]}
+    if stopped_early and cap_of(lines).meets_filter(tuple(charges.values())):
+        left = left_charged([charges[key].event for key in keys], releases)
+        told |= {} if left is None else {"charged": left.to_dict()}
+    there = [line for line in lines if (line.kind, line.key) == (SETTLED, keys[0])]
+    if there and there[0].content != canonical(told):
+        raise BudgetError(
+            f"ledger {there[0].ledger!r} must be told once what a run released; entry "
+            f"{there[0].position} says something else of {shown(keys[0])}."
+        )
+    return there[0] if there else Draft(SETTLED, keys[0], told)
+
+
+def check_kept(lines: Sequence[Line]) -> None:
+    """Refuse a ledger in which a charge, or what an early stop gave back, was not allowed then."""
+    cap = cap_of(lines)
+    for place, (line, charges) in enumerate(replayed(lines)):
+        asked = tuple(charges.values())
+        if line.kind == RESERVED and not (cap.admits(asked) and cap.agrees(asked[-1])):
+            raise _not_kept(line, "charges more than was left")
+        if line.kind == SETTLED and settled_of(line)[1] is not None:
+            keys, releases = settled_of(line)[0], releases_of(line)
+            settled = settlement(lines[:place], keys, releases, stopped_early=True)
+            if canonical(settled.content) != line.content:
+                raise _not_kept(line, "gives back more than was left")
+
+
+def _not_kept(line: Line, what: str) -> BudgetError:
+    return BudgetError(f"ledger {line.ledger!r} must keep its cap; line {line.position} {what}.")

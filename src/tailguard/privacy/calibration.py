@@ -1,0 +1,324 @@
+"""How far one record can move a statistic, and the noise that hides the move.
+
+Plain records that queries fill in, mechanisms read and certificates print. Everything here is
+worked out from public numbers; no record is ever read.
+
+The public numbers of a release whose noise follows the records.
+
+The scale itself is worked out by the query, used by the mechanism inside the gate, and forgotten.
+What leaves is a point of a lattice that is fixed beforehand: a lattice in steps of the scale would
+tell the scale.
+
+What peeling costs: the largest entries of a vector, chosen one by one, and their noised values.
+
+No entry of the vector moves by more than ``ratio`` noise scales when one record is replaced. There
+are two forms, named as the mechanisms are:
+
+``"peeled-gaussian"``
+    Each choice is an exponential mechanism over the magnitudes left: two magnitudes move against
+    each other by twice the ratio, so its losses span a range of ``2 * ratio``. Values get Gaussian
+    noise: ``ratio * sqrt(count)`` in l2. In zCDP: ``rho = ratio**2 (2 n_selected + n_free) / 2``.
+``"peeled-laplace"``
+    Each choice is a noisy maximum with fresh Laplace noise, which is ``2 * ratio``-DP and nothing
+    sharper is proved; each value is ``ratio``-DP. Pure: ``(3 n_selected + n_free) ratio``.
+
+``n_free`` entries, such as an intercept, are released without being chosen.
+
+Reference
+---------
+Tao, Wu, Cheng and Wang 2022, Algorithm 4, and Cai, Wang and Zhang 2021, Algorithm 2 (peeling);
+Durfee and Rogers 2019, Lemma 4.2, with Cesar and Rogers 2021, Lemma 3 (its Gumbel form).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tailguard.checks import InputError, check_choice, check_integer, check_positive
+from tailguard.privacy.arsinh import arsinh_event
+from tailguard.privacy.events import (
+    BoundedRange,
+    Composed,
+    Event,
+    Gaussian,
+    Laplace,
+    Pure,
+    Repeated,
+)
+from tailguard.privacy.smooth_gaussian import smooth_gaussian_event
+
+SMALLEST_SHARE = 2.0**-24
+"""Gaussian mu of a release, over the root of its size, that every lattice calibration grants.
+
+Below it, rounding to the lattice may cost more than the statistic. Plans refuse such a release, so
+that no run stops where budget is already reserved.
+"""
+
+LARGEST_SHARE, LARGEST_RECORDS_SHARE = 2.0**17, 2.0**44
+"""Gaussian mu of a release, and mu times records, that every sum and count fits a lattice with.
+
+Beyond either the noise is finer than chunk sums are exact. Plans refuse such a release, too.
+"""
+
+Norm = Literal["l1", "l2", "linf"]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far replacing one record can move a released vector, in the units of the vector.
+
+    Attributes
+    ----------
+    norm
+        The norm in which the move is measured.
+    ideal
+        The supremum over all neighbours in real arithmetic.
+    computed
+        The supremum for the statistic as floats compute it, summation error included. It is never
+        below ``ideal``.
+    size
+        The number of coordinates released.
+    largest_partial
+        A bound on the magnitude of a coordinate of one chunk's sum, before rounding to the lattice.
+    largest_total
+        A bound on the magnitude of a coordinate of the whole vector.
+    integer
+        Whether the vector consists of exact integers, so that rounding to the lattice is exact.
+
+    Examples
+    --------
+    >>> Sensitivity("l2", ideal=2.0, computed=2.0, size=3, largest_partial=1e3, largest_total=1e6)
+    Sensitivity(norm='l2', ideal=2.0, computed=2.0, size=3, largest_partial=1000.0, \
+largest_total=1000000.0, integer=False)
+    """
+
+    norm: Norm
+    ideal: float
+    computed: float
+    size: int
+    largest_partial: float
+    largest_total: float
+    integer: bool = False
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The lattice and the noise of one release, fixed before any record is read.
+
+    The released vector is ``grid * (lattice + noise)`` with integers ``lattice`` and ``noise``.
+
+    Attributes
+    ----------
+    sensitivity
+        What the query stated.
+    mechanism
+        The mechanism's name in the registry, such as ``"gaussian"`` or ``"laplace"``.
+    grid
+        The width of one lattice step, in the units of the vector.
+    lattice_scale
+        The noise parameter in lattice steps: the standard deviation of the discrete Gaussian, or
+        the scale of the discrete Laplace distribution.
+    levels
+        How many table draws make up one discrete Gaussian; 0 for Laplace.
+    charged
+        The sensitivity that the books record: ``computed`` plus the rounding to the lattice.
+    share
+        What the release spends: ``mu`` for Gaussian noise, ``epsilon`` for Laplace noise. It is
+        ``charged`` over the noise scale, and never above what was asked for.
+
+    Examples
+    --------
+    >>> s = Sensitivity("l2", ideal=2.0, computed=2.0, size=1, largest_partial=9, largest_total=9)
+    >>> c = Calibration(s, "gaussian", 1e-6, 2e6, 3, 2.0, 1.0)
+    >>> c.noise_std
+    2.0
+    """
+
+    sensitivity: Sensitivity
+    mechanism: str
+    grid: float
+    lattice_scale: float
+    levels: int
+    charged: float
+    share: float
+
+    @property
+    def norm(self) -> Norm:
+        """The norm of the sensitivity."""
+        return self.sensitivity.norm
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates released."""
+        return self.sensitivity.size
+
+    @property
+    def log2_scale(self) -> int:
+        """The logarithm of the scale of Laplace noise in lattice steps, a power of two."""
+        return int(math.log2(self.lattice_scale))
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers for the books beside those of the query: none."""
+        return {}
+
+    @property
+    def noise_std(self) -> float:
+        """Standard deviation of the noise on each coordinate, in the units of the vector."""
+        spread = self.grid * self.lattice_scale
+        return spread if self.mechanism.endswith("gaussian") else spread * 2.0**0.5
+
+
+SCALE_FLOOR = 2.0**-31
+"""The smallest scale, in units of the largest answer: data that are all equal get noise too."""
+
+FLOAT_MARGIN = 2.0**-16
+"""By how much queries raise their scales. Answers that err by 4 roundings of ``value_limit`` each
+differ by at most ``8 * 2**-53 * value_limit``, which is ``2**-19`` of the smallest scale."""
+
+# How much a product of floats, exp(-k t) times a scale, may change the logarithm of a scale: some
+# 1e-14 where it is above the floor, where k t is below 23.
+_LOG_MARGIN = 2.0**-40
+# Noise beyond 1e7 scales is no use, and the proof of the sampler ends there.
+_SMALLEST_SHIFT = 2.0**-24
+# Steps of the released lattice in the smallest scale; its noise is at least as wide.
+_STEPS = 32.0
+
+
+@dataclass(frozen=True)
+class SmoothCalibration:
+    """Limits, noise and cost of one release on a smooth scale; public, fixed before any reading.
+
+    Attributes
+    ----------
+    mechanism
+        ``"arsinh-normal"``, with a scale for each coordinate, or ``"smooth-gaussian"``, with one
+        scale for all.
+    size
+        The number of coordinates released.
+    smoothness
+        By how much the logarithm of the scale may differ between neighbours: the papers' t or beta.
+    shift
+        The answer gets ``scale / shift`` times the noise: the papers' s or gamma.
+    calibration
+        What the cost rests on; see :mod:`tailguard.privacy.arsinh`.
+    value_limit
+        The largest magnitude of a coordinate of the answer.
+    scale_ceiling
+        The largest scale; no two answers are further apart.
+    delta
+        Of an (epsilon, delta) release; None for a concentrated one.
+    facts
+        Further public numbers for the books.
+    """
+
+    mechanism: str
+    size: int
+    smoothness: float
+    shift: float
+    calibration: str
+    value_limit: float
+    scale_ceiling: float
+    delta: float | None = None
+    facts: Mapping[str, float | int | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_positive("smoothness", self.smoothness)
+        if not self.shift >= _SMALLEST_SHIFT:
+            raise InputError(
+                "the budget must leave something for the noise beside the smoothness of its scale; "
+                f"at smoothness {self.smoothness:.3g} it leaves a shift of {self.shift:.3g}."
+            )
+        check_positive("value_limit", self.value_limit)
+        check_positive("scale_ceiling", self.scale_ceiling)
+        if self.scale_floor > self.scale_ceiling:
+            raise InputError(
+                f"the range of answers must be wider than {SCALE_FLOOR:.2g} of their magnitude, as "
+                f"floats must tell them apart; got {self.scale_ceiling:.3g} and "
+                f"{self.value_limit:.3g}."
+            )
+
+    # Neither is a public number here.
+    charged = None
+    noise_std = None
+
+    @property
+    def norm(self) -> str:
+        """In which norm the answer moves by at most the scale."""
+        return "linf" if self.mechanism == "arsinh-normal" else "l2"
+
+    @property
+    def decay(self) -> float:
+        """The smoothness that queries use; floats may add what is left to the stated one."""
+        return max(self.smoothness - _LOG_MARGIN, 0.0)
+
+    @property
+    def scale_floor(self) -> float:
+        """The smallest scale; larger by far than any rounding error of the answer."""
+        return SCALE_FLOOR * self.value_limit
+
+    @property
+    def grid(self) -> float:
+        """The width of a step of the released lattice, a power of two."""
+        return float(2.0 ** math.floor(math.log2(self.scale_floor / _STEPS)))
+
+    @property
+    def event(self) -> Event:
+        """What the release costs."""
+        cost = arsinh_event if self.mechanism == "arsinh-normal" else smooth_gaussian_event
+        return cost(self.parameters())
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Return what the books need to recompute the cost."""
+        numbers: dict[str, float | int | str] = {
+            "smoothness": self.smoothness,
+            "shift": self.shift,
+            "calibration": self.calibration,
+            "coordinates": self.size,
+        }
+        if self.delta is not None:
+            numbers["delta"] = self.delta
+        return {**numbers, **self.facts}
+
+
+PEELINGS = ("peeled-gaussian", "peeled-laplace")
+"""The two forms."""
+
+
+def peeling_event(form: str, ratio: float, n_selected: int, n_free: int = 0) -> Event:
+    """Return what one peeling costs.
+
+    *Guarantee.* Holds for replace-one neighbours whose vectors differ by at most ``ratio`` noise
+    scales in every entry.
+    """
+    check_choice("form", form, PEELINGS)
+    check_positive("ratio", ratio)
+    chosen, released = _counts(n_selected, n_free)
+    if form == "peeled-gaussian":
+        value: Event = Gaussian(ratio * math.sqrt(released))
+        choice: Event = BoundedRange(2.0 * ratio)
+    else:
+        value, choice = Repeated(Laplace(ratio), released), Pure(2.0 * ratio)
+    return Composed((Repeated(choice, chosen), value)) if chosen else value
+
+
+def share_factor(form: str, n_selected: int, n_free: int = 0) -> float:
+    """Return what a release spends, over its ratio.
+
+    The Gaussian form spends ``mu``, in the sense that it is ``mu**2 / 2``-zCDP as mu-GDP would be;
+    the Laplace form spends ``epsilon``.
+    """
+    check_choice("form", form, PEELINGS)
+    chosen, released = _counts(n_selected, n_free)
+    if form == "peeled-gaussian":
+        return math.sqrt(chosen + released)
+    return float(2 * chosen + released)
+
+
+def _counts(n_selected: int, n_free: int) -> tuple[int, int]:
+    """Return how many entries are chosen and how many values are released."""
+    chosen = check_integer("n_selected", n_selected, minimum=0)
+    free = check_integer("n_free", n_free, minimum=0)
+    if not chosen + free:
+        raise InputError("n_selected and n_free must not both be 0: nothing would be released.")
+    return chosen, chosen + free
