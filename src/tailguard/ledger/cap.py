@@ -196,7 +196,7 @@ class Cap:
 
 
 def price(accountant: type[AdditiveAccountant], charge: Charge) -> tuple[Fraction, Fraction] | None:
-    """Return what a charge costs in a currency, and how likely it fails; None if it has no price."""
+    """Return what a charge costs in a currency, and how likely it fails; None without a price."""
     if accountant not in charge.prices:
         charge.prices[accountant] = _worked_out(accountant, charge)
     return charge.prices[accountant]

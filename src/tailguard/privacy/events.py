@@ -10,7 +10,7 @@ parameter is the sensitivity over the noise scale, never a clip norm.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, TypeAlias
 
 from tailguard.checks import (
@@ -46,9 +46,11 @@ class Event:
     kind: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        """Check every field, as its name says: see ``CHECKS``."""
+        """Check every field, as its name says: files and callers may hold anything."""
         for field in fields(self):
-            CHECKS[field.name](field.name, getattr(self, field.name))
+            value = getattr(self, field.name)
+            check = _check_plain if type(value) in (float, int, str) else CHECKS[field.name]
+            check(field.name, value)
 
     def to_dict(self) -> dict[str, Plain]:
         """Return the canonical dictionary: the kind first, then the fields in their order."""
@@ -354,6 +356,12 @@ CHECKS: dict[str, Callable[[str, Any], object]] = {
     "block": partial(check_integer, minimum=0),
 }
 """What a field of an event may hold, by its name."""
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _check_plain(name: str, value: float | str) -> None:
+    """Check a number or a text once: the same plan makes the same events again and again."""
+    CHECKS[name](name, value)
 
 
 def event_from_dict(data: Mapping[str, Any]) -> Event:

@@ -4,7 +4,6 @@ Composition does not depend on the order of events, so this is all that an accou
 also what the books compare before a release: does what was planned cover what would be spent?
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field
 from fractions import Fraction
@@ -45,41 +44,33 @@ class FlatEvents:
         if not others:
             return first
         leaves = dict(first.leaves)
-        for flat_events in others:
-            for leaf, times in flat_events.leaves.items():
+        blocks = {name: dict(parts) for name, parts in first.blocks.items()}
+        for other in others:
+            for leaf, times in other.leaves.items():
                 leaves[leaf] = leaves.get(leaf, 0) + times
-        blocks: dict[str, dict[int, list[FlatEvents]]] = defaultdict(lambda: defaultdict(list))
-        for flat_events in (first, *others):
-            for block_map, inner in flat_events.blocks.items():
-                for block, part in inner.items():
-                    blocks[block_map][block].append(part)
-        return cls(
-            leaves,
-            {
-                block_map: {b: t[0] if len(t) == 1 else cls.total(t) for b, t in parts.items()}
-                for block_map, parts in blocks.items()
-            },
-        )
+            for name, parts in other.blocks.items():
+                held = blocks.setdefault(name, {})
+                for block, part in parts.items():
+                    held[block] = cls.total((held[block], part)) if block in held else part
+        return cls(leaves, blocks)
 
     def times(self, times: int) -> "FlatEvents":
         """Return the flat events of so many repetitions."""
-        return FlatEvents(
-            {leaf: times * count for leaf, count in self.leaves.items()},
-            {
-                block_map: {block: part.times(times) for block, part in inner.items()}
-                for block_map, inner in self.blocks.items()
-            },
-        )
+        blocks = {
+            name: {block: part.times(times) for block, part in parts.items()}
+            for name, parts in self.blocks.items()
+        }
+        return FlatEvents({leaf: times * count for leaf, count in self.leaves.items()}, blocks)
 
     @property
     def event(self) -> Event:
         """All of it as one event again."""
-        leaves = (leaf if n == 1 else Repeated(leaf, n) for leaf, n in self.leaves.items())
-        blocks = (
-            Parallel(block_map, block, part.event)
-            for block_map, parts in self.blocks.items()
+        leaves = [leaf if n == 1 else Repeated(leaf, n) for leaf, n in self.leaves.items()]
+        blocks = [
+            Parallel(name, block, part.event)
+            for name, parts in self.blocks.items()
             for block, part in parts.items()
-        )
+        ]
         return Composed((*leaves, *blocks))
 
     def split(self) -> tuple["FlatEvents", "FlatEvents"]:
@@ -124,30 +115,34 @@ class FlatEvents:
         may be covered by any block of the same map, because only the maximum counts.
         """
         mixed = self._mixed | other._mixed
-        return (
-            other._squared_mu(mixed) <= self._squared_mu(mixed) * (1.0 + ROUNDING)
-            and _others_cover(self.leaves, other.leaves)
-            and all(
-                any(planned.covers(part) for planned in self.blocks.get(block_map, {}).values())
-                for block_map in mixed
-                for part in other.blocks.get(block_map, {}).values()
-            )
-        )
+        if other._squared_mu(mixed) > self._squared_mu(mixed) * (1.0 + ROUNDING):
+            return False
+        if not _others_cover(self.leaves, other.leaves):
+            return False
+        for name in mixed:
+            planned = self.blocks.get(name, {}).values()
+            for part in other.blocks.get(name, {}).values():
+                if not any(each.covers(part) for each in planned):
+                    return False
+        return True
 
     @cached_property
     def _mixed(self) -> frozenset[str]:
         """The maps in which not everything is Gaussian."""
-        return frozenset(
-            block_map
-            for block_map, parts in self.blocks.items()
-            if any(part.kinds - {Gaussian} for part in parts.values())
-        )
+        mixed = set()
+        for name, parts in self.blocks.items():
+            if any(part.kinds - {Gaussian} for part in parts.values()):
+                mixed.add(name)
+        return frozenset(mixed)
 
     def _squared_mu(self, mixed: frozenset[str] = frozenset()) -> float:
         """Add up the squares of mu of everything Gaussian, but for what happens in mixed maps."""
-        alone = (n * leaf.mu**2 for leaf, n in self.leaves.items() if isinstance(leaf, Gaussian))
-        plain = (parts for block_map, parts in self.blocks.items() if block_map not in mixed)
-        return sum(alone) + sum(max(part._squared_mu() for part in p.values()) for p in plain)
+        total = 0.0
+        for leaf, times in self.leaves.items():
+            if isinstance(leaf, Gaussian):
+                total += times * leaf.mu**2
+        plain = [parts for name, parts in self.blocks.items() if name not in mixed]
+        return total + sum([max([part._squared_mu() for part in p.values()]) for p in plain])
 
 
 @singledispatch

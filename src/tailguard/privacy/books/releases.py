@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
@@ -173,14 +174,14 @@ class Release:
             check_positive("sensitivity", self.sensitivity)
             check_positive("noise_std", self.noise_std)
         check_integer("times", self.times, minimum=1)
-        if not isinstance(self.parameters, Mapping) or any(
-            not isinstance(name, str) for name in self.parameters
-        ):
+        if not isinstance(self.parameters, Mapping) or [
+            name for name in self.parameters if not isinstance(name, str)
+        ]:
             raise InputError(
                 f"parameters must map names to numbers and words; got {shown(self.parameters)}."
             )
         object.__setattr__(self, "parameters", dict(self.parameters))
-        read_scope(self.block_map, self.block, self.parameters)
+        _ = self.read_scope  # refuses a place that is none
 
     @cached_property
     def read_scope(self) -> ReadScope | None:
@@ -190,14 +191,13 @@ class Release:
     @property
     def ratio(self) -> float:
         """The sensitivity over the standard deviation of the noise, where both are public."""
-        return check_positive("sensitivity", self.sensitivity) / check_positive(
-            "noise_std", self.noise_std
-        )
+        assert self.sensitivity is not None
+        assert self.noise_std is not None
+        return self.sensitivity / self.noise_std
 
     def repeats(self, other: "Release") -> bool:
         """Whether this is the other release again, however often each was made."""
-        told = (field.name for field in fields(self) if field.name != "times")
-        return all(getattr(self, name) == getattr(other, name) for name in told)
+        return _but_times(self) == _but_times(other)
 
     def event(self) -> Event:
         """Recompute the privacy event from the numbers, of this release by itself."""
@@ -230,6 +230,9 @@ class Release:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data; ``Release(**data)`` reads it back."""
         return asdict(self)
+
+
+_but_times = attrgetter(*[each.name for each in fields(Release) if each.name != "times"])
 
 
 def _laplace_ratio(release: Release) -> float:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from tailguard.checks import InputError, check_choice, check_integer, check_version
+from tailguard.checks import InputError, check_choice, check_failure, check_integer, check_version
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.books import Books
@@ -243,8 +243,9 @@ class Certificate:
                 assumptions_for_accuracy=tuple(data["assumptions_for_accuracy"]),
                 unused_stages=tuple(data["unused_stages"]),
                 mode=data["mode"],
-                sampler_distance=Distance(
-                    data["sampler_log_ratio"], data["sampler_total_variation"]
+                sampler_distance=Distance(  # checked here, where a file may hold anything
+                    check_failure("log_ratio", data["sampler_log_ratio"]),
+                    check_failure("variation", data["sampler_total_variation"]),
                 ),
                 ledger_entries=tuple(LedgerEntry(**entry) for entry in data["ledger_entries"]),
                 charged=event_from_dict(charged) if charged is not None else None,
