@@ -13,7 +13,7 @@ import tailguard as tg
 from support.registered import ESTIMATORS
 from tailguard import planning
 from tailguard.losses.registry import LOSSES, make_loss
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 
 GUARANTEE = tg.ApproxDP(1.0, 1e-6)
 MOMENT = tg.Moment(4.0, 25.0, kind="norm")

@@ -4,6 +4,7 @@ import numpy as np
 
 import tailguard as tg
 from tailguard.data.rows.base import RecordBlock
+from tailguard.means.clipped import ShellSum
 from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.queries.kernels.column_histograms import ColumnHistogramCount
@@ -11,7 +12,7 @@ from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, Coordina
 from tailguard.queries.kernels.counts import BelowCount
 from tailguard.queries.kernels.gather import GatheredGradients, GatheredRecords
 from tailguard.queries.kernels.loss_differences import LossDifferenceSum
-from tailguard.queries.kernels.norms import MagnitudeCount, ShellSum
+from tailguard.queries.kernels.norms import MagnitudeCount
 from tailguard.queries.kernels.record_gradient import GradientNormCount, RecordGradientSum
 from tailguard.queries.kernels.whitened import WhitenedRows
 from tailguard.queries.kernels.whitened_sums import (

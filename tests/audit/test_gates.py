@@ -13,7 +13,7 @@ from tailguard.checks import BudgetError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate.problem import Problem
 from tailguard.gate.stage import Stage
-from tailguard.means.registry import make_method
+from tailguard.means.choice import make_method
 from tailguard.privacy.events import Laplace
 from tailguard.queries.counts import CountBelow
 

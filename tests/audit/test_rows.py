@@ -6,7 +6,7 @@ from support.solvers import SOLVERS
 from tailguard.audit import cases
 from tailguard.audit.cases import POWER
 from tailguard.audit.suite import LONG, PUBLIC, QUICK, audit_row, run_audit
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 
 FALSE_ALARM = 1e-5

@@ -6,7 +6,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.cli.commands import mean
-from tailguard.means.registry import MEANS, own_options
+from tailguard.means.choice import MEANS, own_options
 
 PRIVACY = ("--epsilon", "1", "--delta", "1e-6")
 

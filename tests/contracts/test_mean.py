@@ -9,7 +9,7 @@ from support.registered import class_of
 from support.sources import QuietSource
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
-from tailguard.means.registry import MEANS, make_method
+from tailguard.means.choice import MEANS, make_method
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.total_cost import spent_share
 from tailguard.privacy.events import event_from_dict

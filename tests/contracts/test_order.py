@@ -16,7 +16,7 @@ from support.problems import problem_for
 from support.registered import ESTIMATORS
 from support.solvers import SOLVERS, make_solver
 from support.spy import gate_over
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 from tailguard.solvers.oracles import ORACLES
 
 N_ROWS = 3_000

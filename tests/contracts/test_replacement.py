@@ -21,7 +21,7 @@ from support.solvers import SOLVERS, make_solver
 from support.targets import takes_labels, target_for
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.tables import encode_labels, to_matrix, to_matrix_or_vector, to_vector
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 
 CELLS = hostile.cells(500)
 NUMBERS = [0.1, -1e300, 2.0**53 + 2, 5e-324, 1 / 3, 0.0, 41.0]

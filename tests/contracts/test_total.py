@@ -16,7 +16,7 @@ from support.registered import examples_of
 from support.solvers import SOLVERS, make_solver
 from tailguard.gate.problem import Problem
 from tailguard.losses.registry import LOSSES
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 
 ENDS = (1e-100, 1e100)
 EXTREMES = {

@@ -15,6 +15,13 @@ FOLDER = ROOT / "docs/mechanisms"
 PAGES = sorted(set(FOLDER.glob("*.md")) - {FOLDER / "index.md", FOLDER / "limits.md"})
 PARTS = ("Statement", "Proof", "Constants", "Edge cases", "Bound by")
 REGISTERED = {*QUERIES, *SMOOTH_QUERIES, *MECHANISMS, *PEELING_MECHANISMS, *SMOOTH_MECHANISMS}
+# Queries of means, whose proof stands in their file beside the method: a row of docs/means.md is
+# enough for these, which another test asks for, and a page is welcome.
+OF_MEANS = {
+    name
+    for name, place in (QUERIES | SMOOTH_QUERIES).items()
+    if place.startswith("tailguard.means.")
+}
 NAMED = re.compile(r"^\* `(tests/[\w/]+\.py)::(\w+)`$", re.MULTILINE)
 
 
@@ -41,8 +48,8 @@ def missing_tests(text):
 
 def test_everything_that_is_registered_has_exactly_one_page():
     names = [name for page in PAGES for name in covered(page.read_text())]
-    assert REGISTERED - {*names} == set(), "a page says after 'Covers' that it covers each"
-    assert sorted(names) == sorted(REGISTERED)
+    assert REGISTERED - OF_MEANS - {*names} == set(), "a page says after 'Covers' what it covers"
+    assert sorted(names) == sorted(REGISTERED & {*names})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -8,8 +8,7 @@ import pytest
 
 import tailguard as tg
 from support.means import planned, task_of
-from tailguard.means.choice import choose
-from tailguard.means.registry import MEANS, make_method
+from tailguard.means.choice import MEANS, choose, make_method
 from tailguard.means.soft import Soft
 from tailguard.privacy.events import Approximate
 from tailguard.queries.sample_aggregate import SampleAggregate

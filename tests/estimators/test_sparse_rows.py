@@ -18,7 +18,7 @@ from support.registered import ESTIMATORS
 from support.solvers import SOLVERS, make_solver
 from support.targets import target_for
 from tailguard.data.rows import arrays
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 
 N_ROWS = 1500
 BUDGET = {"epsilon": 8.0, "delta": 1e-3, "random_state": 3}

@@ -14,12 +14,12 @@ from tailguard.checks import BudgetError, InputError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.sources.given import given
 from tailguard.gate import Gate
+from tailguard.means.soft import SoftMean
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Parallel, Repeated, Shuffled
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.counts import CountBelow
-from tailguard.queries.means.soft import SoftMean
 from tailguard.queries.units import Units
 from tailguard.queries.usable_records import CellKinds
 

@@ -17,6 +17,7 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.data.sources.lazy import of_polars
 from tailguard.gate import Gate
 from tailguard.gate.run_books import RunBooks
+from tailguard.means.clamped import ClampedMean
 from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.distance import EXACT
@@ -24,7 +25,6 @@ from tailguard.privacy.books import MemoryBooks, Release
 from tailguard.privacy.events import Gaussian, Laplace, Repeated
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.counts import CountBelow
-from tailguard.queries.means.clamped import ClampedMean
 from tailguard.queries.units import Units
 
 X = np.random.default_rng(0).standard_normal((500, 2))

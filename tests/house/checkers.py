@@ -13,7 +13,7 @@ LEVELS = {
     **{"version": 0, "array_types": 0, "printable": 0, "lazy_names": 0, "wing": 0},
     **{"checks": 1, "quiet": 1, "machine_code": 1, "progress": 1},
     **{"privacy": 2, "sets": 2, "losses": 2, "moments": 2, "noise": 3, "ledger": 3, "data": 4},
-    **{"queries": 5, "gate": 6, "scaling": 7, "solvers": 8, "means": 9, "estimators": 10},
+    **{"queries": 5, "gate": 6, "scaling": 7, "means": 8, "solvers": 9, "estimators": 10},
     **{"datasets": 10, "planning": 11, "audit": 11, "cli": 12, "papers": 13, "__main__": 14},
 }
 LEANS_ONLY_ON = {"datasets": {"array_types", "checks"}}
@@ -23,6 +23,7 @@ PLANS = tuple(
     f"gate.{name}" for name in ("budget", "engine", "plan", "problem", "solution", "stage")
 )
 PAST_THE_WALL = ("data.rows", "queries.kernels", "noise")
+READS = {"answer", "reduce", "sum_block"}  # what a gate asks of a query, and a query of records
 MOST_ROOMS = 18
 DRAWS = re.compile(r"(random|secrets|numpy\.random|os\.urandom)(\.|$)|.*\.rvs$")
 PAPER = re.compile(r"[A-Z][\w'-]+,? (et al\.?,? )?\(?(1[89]|20)\d\d\b")
@@ -127,11 +128,46 @@ def cycles(modules):
 
 
 def wall(modules):
+    """No method reads records: rooms behind the wall import neither these nor loops nor noise.
+
+    A file of a mean holds its query as well. There classes with a proof alone, the queries that the
+    gate admits and their loops, use what lies past the wall; and nobody else asks for an answer.
+    """
+    proved = proofs(modules)
     for m in modules:
         if m.room in BEHIND_THE_WALL or within(m.name.removeprefix("tailguard."), PLANS):
-            names = {full.removeprefix("tailguard.") for full in m.imports.values()}
-            if seen := sorted(name for name in names if within(name, PAST_THE_WALL)):
-                yield f"{m.name} reaches past the wall to {', '.join(seen)}"
+            names = {k: full.removeprefix("tailguard.") for k, full in m.imports.items()}
+            past = {k: full for k, full in names.items() if within(full, PAST_THE_WALL)}
+            methods = [n for n in m.tree.body if f"{m.name}:{getattr(n, 'name', '')}" not in proved]
+            nodes = [node for each in methods for node in ast.walk(each)]
+            if m.room == "means":
+                used = {node.id for node in nodes if isinstance(node, ast.Name)}
+                past = {k: full for k, full in past.items() if k in used}
+            seen = {*past.values(), *filter(None, map(reading, nodes))}
+            if seen:
+                yield f"{m.name} reaches past the wall to {', '.join(sorted(seen))}"
+
+
+def reading(node):
+    """A call that reads records: of a query for its answer, of rows for a sum."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        whose, name = ast.unparse(node.func.value), node.func.attr
+        return f"{whose}.{name}()" if name in READS and whose != "self" else ""
+    return ""
+
+
+def proofs(modules):
+    """Classes with a proof, as ``"module:Class"``: registered queries, their bases, and loops."""
+    asked = [m for m in modules if m.name == "tailguard.queries.registry"]
+    found = {place for m in asked for place in re.findall(r'"(tailguard[\w.]*:\w+)"', m.text)}
+    for m in (m for m in modules if m.room == "means"):
+        for name, node in m.definitions.items():
+            if is_kernel(node):
+                found.add(f"{m.name}:{name}")
+            elif f"{m.name}:{name}" in found:
+                bases = (m.imports.get(ast.unparse(base), "") for base in node.bases)
+                found |= {":".join(full.rsplit(".", 1)) for full in bases}
+    return found
 
 
 def within(name, rooms):
@@ -337,7 +373,8 @@ def listed_twice(modules):
 def papers(modules):
     for m in modules:
         kind = re.search(
-            r"\.(queries|solvers|papers|accountants)\.(?!base$|registry$|reproduce|kernels)", m.name
+            r"\.(queries|solvers|means|papers|accountants)\.(?!base$|registry$|reproduce|kernels)",
+            m.name,
         )
         doer = re.search(r"def (calibrate|plan|compose)\(|^class \w+\(", m.text, re.M)
         if kind and doer and not PAPER.search(str(ast.get_docstring(m.tree))):

@@ -31,13 +31,18 @@ EXCEPTIONS = {
         *("tailguard.gate.problem", "tailguard.solvers.hard_thresholding"),
         "tailguard.solvers.session",
     },
-    "double_words": {"tailguard.scaling.columns"},
     # Methods without privacy to compare with: they read records as they are.
     "wall": {"tailguard.papers.baselines"} & {m.name for m in HOUSE},
 }
 TESTS = "".join(f"    if isinstance(g, {name}):\n        return 1\n" for name in ("A", "B", "C"))
 LADDER = f"from tailguard.privacy.a import A, B, C\ndef f(g):\n{TESTS}"
 NAMED = "def f():\n    '''>>> from a import g\n    >>> issubclass(f, g)\n    True'''"
+MEAN = """from tailguard.data.rows.base import Rows
+class Sum(Kernel):
+    def sum_block(self, rows: Rows): ...
+class Mean:
+    def run(self, gate, query):
+"""
 BREACHES = [
     ("arrows", "privacy.a", "from tailguard.gate import Gate"),
     ("arrows", "losses.a", "def f():\n    from ..sets import box"),
@@ -47,6 +52,8 @@ BREACHES = [
     ("wing", "planning", "import_module('tailguard.papers')"),
     ("cycles", "sets.a", "from tailguard.sets.a import Box"),
     ("wall", "solvers.a", "from tailguard.data.rows import arrays"),
+    ("wall", "means.a", f"{MEAN}        return Rows"),
+    ("wall", "means.a", f"{MEAN}        return query.answer(gate.rows, None, None)"),
     ("randomness", "solvers.a", "import numpy as np\nnp.random.default_rng()"),
     ("randomness", "data.a", "from os import urandom"),
     ("kept_code", "queries.a", "from numba import njit\n@njit(cache=True)\ndef f(): ..."),
@@ -90,6 +97,16 @@ def test_packages_of_many_files_do_not_grow():
         name, _, count, _ = words.split()
         most = EXCEPTIONS["packages"].get(name, checkers.MOST_FILES)
         assert int(count) <= most, f"{words}: at most {most}, not counting what is an idea"
+
+
+def test_the_query_of_a_mean_may_read_records_and_its_base_too():
+    base = "from tailguard.data.rows.base import Rows\nclass Base(GaussianQuery):\n    rows: Rows"
+    query = "from tailguard.means.a import Base\nclass Asked(Base):\n    x = rows.reduce(loop)"
+    line = 'QUERIES = {"b": "tailguard.means.b:Asked"}'
+    files = [Module("tailguard.means.a", base), Module("tailguard.means.b", query)]
+    registry = Module("tailguard.queries.registry", line)
+    assert list(checkers.wall([registry, *files])) == []
+    assert len(list(checkers.wall(files))) == 2
 
 
 def test_a_word_of_two_senses_is_seen():

@@ -8,8 +8,7 @@ import pytest
 
 from support.compiled_slopes import compiled_slopes
 from tailguard.losses import make_loss
-from tailguard.losses.compiled import compile_slopes
-from tailguard.losses.exponential import exponential
+from tailguard.losses.compiled import compile_slopes, exponential
 
 ROUNDOFFS = 4  # what its docstring allows
 compiled = compile_slopes(lambda score, target, shape: exponential(score))

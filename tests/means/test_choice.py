@@ -6,11 +6,10 @@ import pytest
 import tailguard as tg
 from support.means import planned, task_of
 from tailguard.gate.problem import Problem
-from tailguard.means.choice import choose
+from tailguard.means.base import MeanMethod
+from tailguard.means.choice import MEANS, choose, make_method
 from tailguard.means.clipped import Clipped
-from tailguard.means.groups import CENTRE_LOSS
-from tailguard.means.levels import LevelMethod
-from tailguard.means.registry import MEANS, make_method
+from tailguard.means.facts import CENTRE_LOSS
 
 RAW = tg.Moment(2.0, 6.0, kind="raw")
 
@@ -96,7 +95,7 @@ def test_small_noise_does_not_change_the_method(n_rows, n_features, epsilon):
 class Momentless(Clipped):
     """A mean in private units that says nothing of moments."""
 
-    moment_level = LevelMethod.moment_level
+    moment_level = MeanMethod.moment_level
 
 
 def test_a_method_that_takes_no_moment_refuses_one_and_leaves_the_choice_to_others(monkeypatch):

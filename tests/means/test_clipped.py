@@ -1,4 +1,4 @@
-"""The clipped mean: near an oracle's clip level, on tails of every kind."""
+"""The clipped mean: near an oracle's clip level; its shells cost one; its weights are convex."""
 
 import math
 
@@ -6,6 +6,14 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.audits import gdp_audit
+from support.stages import once
+from tailguard.checks import InputError
+from tailguard.data.rows.base import RecordBlock
+from tailguard.gate import Gate
+from tailguard.means.clipped import ClippedShells, ShellSum, least_error_weights, simplex_minimum
+from tailguard.privacy.events import Gaussian
+from tailguard.queries.units import Units
 
 N_ROWS = 20_000
 
@@ -58,3 +66,137 @@ def test_a_norm_moment_sets_the_level_without_a_factor_for_the_columns():
     levels = [result.choice.plan.settings["clip norm"] for result in (norm, lines)]
     assert levels[0] == pytest.approx(math.sqrt(4.0 * N_ROWS * 0.5 / 2.0), rel=1e-6)
     assert levels[1] > levels[0]
+
+
+RADII = (1.0, 2.0, 8.0)
+MU, FEW_ROWS = 0.5, 1_000
+RAW = Units.raw(2, intercept=False)
+
+
+def shell_sum(data, radii, limits):
+    """Sums by shells of rows in units, and the standardised rows."""
+    units = {"center": np.full(3, 0.5), "inverse_scale": np.full(3, 2.0)}
+    kernel = ShellSum(**units, radii=np.array(radii), limits=np.array(limits), grid=2.0**-40)
+    return kernel.sum_block(RecordBlock(data)).reshape(len(radii), 3) * 2.0**-40
+
+
+def test_shells_add_up_to_the_clipped_sum():
+    X = np.random.default_rng(0).standard_t(2, (3_000, 3))
+    shells = shell_sum(X, RADII, np.diff(RADII, prepend=0.0))
+    norms = np.linalg.norm(standard := (X - 0.5) * 2.0, axis=1, keepdims=True)
+    for count, radius in enumerate(RADII, start=1):
+        clipped = (standard * np.minimum(1.0, radius / norms)).sum(axis=0)
+        np.testing.assert_allclose(shells[:count].sum(axis=0), clipped, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 5e-324])
+def test_extreme_rows_stay_within_their_limits(value):
+    parts = shell_sum(np.full((1, 3), value), [1.0, 5.0], [1.0, 2.0])
+    assert np.linalg.norm(parts) <= np.linalg.norm([1.0, 2.0]) * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("radii", [[0.0], [1.0, 1.0], [2.0, 1.0], [np.inf], [np.nan]])
+def test_radii_must_rise(radii):
+    with pytest.raises(InputError, match="radii must be finite, positive and increasing"):
+        shell_sum(np.zeros((1, 3)), radii, np.ones(len(radii)))
+
+
+def test_noise_at_every_level_is_that_of_the_module():
+    stds = ClippedShells(RAW, RADII).noise_stds(FEW_ROWS, MU)
+    up_to = np.sqrt(np.cumsum(stds**2))
+    np.testing.assert_allclose(up_to, 2 * np.sqrt(np.multiply(RADII, 8.0)) / (MU * FEW_ROWS), 1e-6)
+    alone = ClippedShells(RAW, (8.0,)).noise_stds(FEW_ROWS, MU)
+    assert up_to[-1] == pytest.approx(alone[0], rel=1e-6)
+
+
+def test_released_noise_has_that_spread():
+    gate = Gate.over(np.zeros((FEW_ROWS, 2)), guarantee=tg.GDP(20.0), random_state=0)
+    gate.reserve(Gaussian(20.0), coordinates=6 * 1_500)
+    query = ClippedShells(RAW, RADII)
+    drawn = np.array([gate.ask(query, None, once(MU)) for _ in range(1_500)])
+    assert drawn.shape == (1_500, 3, 2)
+    ratio = drawn.std(axis=(0, 2)) / query.noise_stds(FEW_ROWS, MU)
+    np.testing.assert_allclose(ratio, 1.0, atol=0.08)
+    correlation = np.corrcoef(drawn.reshape(1_500, 6).T) - np.eye(6)
+    assert np.abs(correlation).max() < 0.12
+
+
+def test_the_books_state_the_sensitivity_of_all_shells_together():
+    gate = Gate.over(np.zeros((FEW_ROWS, 2)), guarantee=tg.GDP(MU), random_state=0)
+    gate.reserve(Gaussian(MU))
+    gate.ask(ClippedShells(RAW, RADII), None, once(MU))
+    (release,) = gate.books.releases
+    assert release.sensitivity == pytest.approx(2 * 8.0**0.5, rel=1e-6)
+    assert release.parameters == {"largest_radius": 8.0, "shells": 3, "coordinates": 2}
+
+
+def test_a_worst_pair_reveals_what_is_claimed_and_no_more():
+    """Scores along the line that joins the two answers, in units of each shell's noise."""
+    query, n_runs = ClippedShells(RAW, RADII), 1_500
+
+    def scores(true_mu, far, seed):
+        X = np.zeros((40, 2))
+        X[4, 0] = far
+        gate = Gate.over(X, guarantee=tg.GDP(1e3), random_state=seed)
+        gate.reserve(Gaussian(1e3), coordinates=6 * n_runs)
+        drawn = np.array([gate.ask(query, None, once(true_mu)) for _ in range(n_runs)])
+        whitened = drawn / query.noise_stds(40, true_mu)[:, None]
+        # Both answers are the whole width of every shell, to either side.
+        line = query.root_widths / np.linalg.norm(query.root_widths)
+        return whitened[:, :, 0] @ line + true_mu / 2.0
+
+    for true_mu, accepted in ((2.0, True), (2.6, False)):
+        verdict = gdp_audit(
+            scores(true_mu, -1e6, 1),
+            scores(true_mu, 1e6, 2),
+            threshold=0.5 * true_mu,
+            claimed_mu=2.0,
+            true_mu=2.6,
+            false_alarm=1e-6,
+        )
+        assert verdict.accepted == accepted
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_minimum_is_on_the_simplex_and_nothing_beats_it(seed):
+    rng = np.random.default_rng(seed)
+    factor = rng.standard_normal((4, 3))
+    gram, linear = factor @ factor.T, rng.standard_normal(4)
+    found = simplex_minimum(gram, linear)
+    assert found.min() >= -1e-12
+    assert found.sum() == pytest.approx(1.0)
+    others = rng.dirichlet(np.ones(4), 2_000)
+    values = np.einsum("ni,ij,nj->n", others, gram, others) + others @ linear
+    assert found @ gram @ found + linear @ found <= values.min() + 1e-9
+
+
+def test_without_bias_the_quietest_level_is_believed_and_with_bias_the_widest():
+    rng = np.random.default_rng(0)
+    noise = np.array([[0.1, 0.0], [0.1, 1.0]])
+    drawn = rng.standard_normal((2, 50))
+    quiet = least_error_weights(noise @ drawn, noise)
+    biased = least_error_weights(noise @ drawn + np.array([[0.0], [9.0]]), noise)
+    assert quiet[0] > 0.7
+    assert biased[1] > 0.95
+
+
+def test_the_choice_costs_little_beside_the_best_level():
+    """The mean squared error is near the better of the two levels, whichever that is."""
+    rng = np.random.default_rng(1)
+    noise = np.array([[0.1, 0.0], [0.1, 1.0]])
+    for bias in (0.0, 0.3, 3.0):
+        errors = []
+        for _ in range(300):
+            means = noise @ rng.standard_normal((2, 20)) - bias * np.array([[1.0], [0.0]])
+            errors.append(((least_error_weights(means, noise) @ means) ** 2).sum())
+        best = 20 * min(0.01 + bias**2, 1.01)
+        assert np.mean(errors) < 1.3 * best + 3.0
+
+
+def test_one_level_needs_no_choice():
+    np.testing.assert_array_equal(least_error_weights(np.ones((1, 3)), np.ones((1, 1))), [1.0])
+
+
+def test_levels_that_agree_in_everything_are_no_trouble():
+    weights = least_error_weights(np.zeros((3, 4)), np.zeros((3, 3)))
+    assert weights.sum() == pytest.approx(1.0)

@@ -1,6 +1,7 @@
-"""The iterative mean as a method: least noise of two proofs, the printed noise, and the books."""
+"""The iterative mean: its query by hand, least noise of two proofs, and the books."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,17 +9,22 @@ import pytest
 import tailguard as tg
 from support.means import planned, task_of
 from support.sources import QuietSource
+from support.stages import once
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
-from tailguard.means.iterative import Iterative
+from tailguard.means.centres import CENTRES
+from tailguard.means.iterative import ALL, Iterative, IterativeMean, group_edges
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Shuffled
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.units import Units
 
 MOMENT = tg.Moment(2.0, 4.0, kind="directional")
 X = np.random.default_rng(0).standard_t(3.0, (5_000, 3)) + np.arange(3.0)
+RAW = Units.raw(3, intercept=False)
 
 
 def run(method, task, data=X, source=None):
@@ -121,3 +127,84 @@ def test_what_is_refused_is_refused_from_public_facts(method, task, words):
 def test_few_records_make_few_groups():
     plans = [planned(Iterative(), task_of(n, 3, tg.GDP(1.0), MOMENT)) for n in (10, 100, 1_000)]
     assert [plan.settings["groups"] for plan in plans] == [1, 5, 20]
+
+
+def answer(query, X, y=None, state=None, mu=1e3):
+    gate = Gate(make_rows(X, y, loss=query.loss), guarantee=tg.GDP(1e6), source=QuietSource())
+    gate.reserve(Gaussian(mu), coordinates=10_000)
+    return gate.ask(query, np.zeros(3) if state is None else state, once(mu))
+
+
+@pytest.mark.parametrize("n_groups", [1, 4, 7])
+def test_the_median_of_clipped_group_means_by_hand(n_groups):
+    X = np.random.default_rng(n_groups).standard_t(2, (101, 3))
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    clipped = X * np.minimum(1.0, 2.0 / norms)
+    edges = group_edges(101, n_groups)
+    means = [clipped[a:b].mean(axis=0) for a, b in pairwise(edges)]
+    query = IterativeMean(None, RAW, clip_norm=2.0, n_groups=n_groups, centre="median")
+    np.testing.assert_allclose(answer(query, X), np.median(means, axis=0), atol=1e-6)
+
+
+def test_one_group_is_the_clipped_mean():
+    rng = np.random.default_rng(1)
+    X, y, w = rng.standard_normal((200, 3)), rng.standard_normal(200), np.array([0.1, 0.2, -0.3])
+    loss = tg.losses.Squared()
+    whole = MeanClippedGradient(loss, RAW, clip_norm=1.5)
+    expected = answer(whole, X, y, w)
+    for centre in CENTRES:
+        query = IterativeMean(loss, RAW, clip_norm=1.5, n_groups=1, centre=centre)
+        np.testing.assert_allclose(answer(query, X, y, w), expected, atol=1e-9)
+
+
+def test_it_serves_as_a_gradient_oracle():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((4_000, 3))
+    y = X @ [1.0, -1.0, 0.5] + rng.standard_t(2.5, 4_000)
+    query = IterativeMean(tg.losses.Squared(), RAW, clip_norm=8.0, n_groups=10)
+    gate = Gate(make_rows(X, y), guarantee=tg.GDP(2.0), source=tg.noise.sources.make_source(0))
+    gate.reserve(Gaussian(2.0), coordinates=10_000)
+    weights = np.zeros(3)
+    for _ in range(20):
+        weights = weights - 0.5 * gate.ask(query, weights, once(2.0 / np.sqrt(20.0) * (1 - 1e-9)))
+    np.testing.assert_allclose(weights, [1.0, -1.0, 0.5], atol=0.2)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"clip_norm": 0.0},
+        {"n_groups": 0},
+        {"centre": "mean"},
+        {"level": 0.0},
+        {"level": 1.0},
+        {"start": "mean"},
+    ],
+)
+def test_options_that_cannot_be(facts):
+    with pytest.raises(InputError):
+        IterativeMean(None, RAW, **{"clip_norm": 1.0, **facts})
+
+
+def test_more_groups_than_records_are_refused_from_public_numbers():
+    with pytest.raises(InputError, match="n_groups must be at most n_rows"):
+        IterativeMean(None, RAW, clip_norm=1.0, n_groups=20).calibrate(19, 3, 1.0)
+
+
+def test_the_largest_group_bounds_the_sums():
+    by_rows = [IterativeMean(None, RAW, 1.0, n_groups=3).sensitivity(n, 3) for n in (6, 7, 9)]
+    assert by_rows[0] != by_rows[1] == by_rows[2]
+
+
+def test_whatever_the_noise_is_the_answer_is_finite():
+    query = IterativeMean(None, RAW, clip_norm=1e-100, n_groups=6)
+    for noised in (np.full(18, 1e200), np.zeros(18), np.arange(18.0) * 1e-300):
+        with np.errstate(all="ignore"):
+            assert np.isfinite(query.finish(noised, 600)).all()
+
+
+def test_all_group_means_are_told_where_a_mean_of_its_own_follows():
+    X = np.arange(36.0).reshape(12, 3) / 100.0
+    query = IterativeMean(None, RAW, clip_norm=2.0, n_groups=4, centre=ALL)
+    expected = X.reshape(4, 3, 3).mean(axis=1).ravel()
+    np.testing.assert_allclose(answer(query, X), expected, atol=1e-6)

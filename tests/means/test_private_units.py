@@ -10,8 +10,8 @@ import tailguard as tg
 from support.means import planned, task_of
 from tailguard.gate import Gate
 from tailguard.means.base import most_coordinates
+from tailguard.means.choice import make_method
 from tailguard.means.private_units import PrivateUnits, affords_tail, affords_units
-from tailguard.means.registry import make_method
 from tailguard.privacy.events import Composed
 
 MU = 0.5

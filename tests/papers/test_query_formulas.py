@@ -4,13 +4,13 @@ import math
 
 import pytest
 
+from tailguard.means.clamped import ClampedMean
+from tailguard.means.soft import SoftMean
+from tailguard.means.truncated import TruncatedMean
 from tailguard.papers.common.groups import median_sensitivity
 from tailguard.papers.kamath2022 import parameters as kamath2022
 from tailguard.papers.tao2022 import parameters as tao2022
 from tailguard.privacy.accounting.gaussian import mu_of
-from tailguard.queries.means.clamped import ClampedMean
-from tailguard.queries.means.soft import SoftMean
-from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
 
 SIZES = {"n_rows": 10**5, "n_features": 10}

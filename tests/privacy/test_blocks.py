@@ -23,12 +23,12 @@ from support.audits import (
 from support.stages import once
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
+from tailguard.means.iterative import IterativeMean
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import delta_of
 from tailguard.privacy.amplification.shuffling import shuffled_profile
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Shuffled
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.means.iterative import IterativeMean
 from tailguard.queries.units import Units
 
 FALSE_ALARM = 1e-6

@@ -17,11 +17,11 @@ from support.stages import once, pure
 from support.statistics import gaussian_scale_test, laplace_scale_test
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
+from tailguard.means.clamped import ClampedMean
+from tailguard.means.soft import SoftMean
+from tailguard.means.truncated import TruncatedMean
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Laplace, Repeated
-from tailguard.queries.means.clamped import ClampedMean
-from tailguard.queries.means.soft import SoftMean
-from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
 
 N_ROWS = 40

@@ -26,9 +26,9 @@ from support.stages import smooth
 from tailguard.audit.gates import understated
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
+from tailguard.means.trimmed import TrimmedMean
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Approximate, Repeated, ZeroConcentrated
-from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
 

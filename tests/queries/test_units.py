@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link
 from tailguard.queries.units import Units
 
 UNITS = Units(np.array([50.0, -2.0]), np.array([3.0, 1e-3]), True, 7.0, 2.0, 0.5)

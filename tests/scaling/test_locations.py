@@ -1,4 +1,4 @@
-"""Where columns lie: a bell is believed only if it holds most of the records."""
+"""Where columns lie: what a fitted curve tells, and that it is believed only if it holds most."""
 
 from dataclasses import replace
 
@@ -10,9 +10,8 @@ from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.gate.stage import Stage
-from tailguard.scaling.column_queries import ColumnQueries
-from tailguard.scaling.columns import ColumnScales
-from tailguard.scaling.location_scale_fit import fit_location_scale
+from tailguard.queries.column_histograms import Bins
+from tailguard.scaling.columns import ColumnQueries, ColumnScales
 from tailguard.scaling.locations import (
     FALSE_LOCATION,
     FINE_BINS,
@@ -20,12 +19,14 @@ from tailguard.scaling.locations import (
     LOCATION_BINS,
     LOCATION_WINDOWS,
     REFINEMENTS,
+    LocationScaleFit,
     find_locations,
+    fit_location_scale,
 )
-from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.noisy_distribution import NoisyDistribution, detection_threshold
 from tailguard.solvers.session import BudgetSession
 
-N_ROWS, SIZE = 4_000, 100.0
+N_ROWS, MANY_ROWS, SIZE = 4_000, 20_000, 100.0
 
 
 def placed(x, *, fine_mu=1.0, seed=0):
@@ -112,3 +113,124 @@ def test_one_value_in_most_records_is_known_by_faint_looks_too():
     fine_mu = 7.0 * np.sqrt(2.0) / (0.9 * N_ROWS)
     narrow = [placed(x, fine_mu=fine_mu, seed=seed).narrow[0] for seed in range(20)]
     assert np.mean(narrow) > 0.5
+
+
+def counts_of(values, bins):
+    return np.bincount(bins.index(values), minlength=bins.count).astype(float)
+
+
+def spread_of(values):
+    """Median absolute difference of two records."""
+    half = len(values) // 2
+    return float(np.median(np.abs(values[:half] - values[half : 2 * half])))
+
+
+def normal(rng, shape):
+    return rng.standard_normal(shape)
+
+
+def lognormal(rng, shape):
+    return np.exp(rng.standard_normal(shape))
+
+
+def mostly_zero(rng, shape):
+    """Zero for three in ten, and positive else."""
+    return np.where(rng.random(shape) < 0.3, 0.0, 1.0 + 0.5 * rng.standard_normal(shape))
+
+
+@pytest.mark.parametrize("distribution", [normal, lognormal, mostly_zero])
+@pytest.mark.parametrize("offset", [0.0, 1.5, -4.0])
+def test_centre_and_spread_are_those_of_the_records(distribution, offset):
+    values = offset + distribution(np.random.default_rng(0), MANY_ROWS)
+    fitted = fit_location_scale(
+        counts_of(values, LOCATION_BINS), LOCATION_BINS, MANY_ROWS, noise_std=1.0
+    )
+    assert abs(fitted.location - np.median(values)) < 0.6 * spread_of(values)
+    assert 0.5 < fitted.scale / spread_of(values) < 2.0
+    assert not fitted.narrow
+
+
+@pytest.mark.parametrize("bins", [LOCATION_BINS, *FINE_BINS, Bins("linear", -8.0, 4.0, 64)])
+def test_only_what_lies_in_one_bin_is_sharp(bins):
+    location = bins.count // 3
+    width = float(bins.value(location + 1) - bins.value(location))
+    z = np.random.default_rng(1).standard_normal(MANY_ROWS)
+    for spread, narrow in ((0.0, True), (0.1, True), (3.0, False)):
+        values = bins.value(location + 0.5) + spread * width * z
+        fitted = fit_location_scale(counts_of(values, bins), bins, MANY_ROWS, noise_std=1.0)
+        assert fitted.narrow == narrow
+        assert abs(fitted.location - float(bins.value(location + 0.5))) < width
+
+
+def test_a_spread_is_told_where_noise_hides_all_but_few_bins_from_quantiles():
+    """Noise of a third of the largest bin: the bulk that stands out is too narrow."""
+    rng = np.random.default_rng(2)
+    values = rng.standard_normal(MANY_ROWS)
+    counts = counts_of(values, LOCATION_BINS)
+    noise_std = counts.max() / 3.0
+    ratios = {"fitted": [], "most_significant_window": []}
+    for _ in range(200):
+        noised = counts + noise_std * rng.standard_normal(counts.size)
+        fitted = fit_location_scale(noised, LOCATION_BINS, MANY_ROWS, noise_std)
+        ratios["fitted"].append(fitted.scale / spread_of(values))
+        bulk = NoisyDistribution.of(noised, LOCATION_BINS, noise_std)
+        between = bulk.quantile(0.75) - bulk.quantile(0.25)
+        ratios["most_significant_window"].append(
+            between / np.diff(np.quantile(values, [0.25, 0.75]))[0]
+        )
+    typical = {reader: np.median(found) for reader, found in ratios.items()}
+    assert 1 / 1.5 < typical["fitted"] < 1.5
+    assert typical["most_significant_window"] < 1 / 1.5
+    apart = {reader: np.abs(np.log(found)) for reader, found in ratios.items()}
+    assert (
+        np.mean(apart["fitted"] < np.log(1.5))
+        > np.mean(apart["most_significant_window"] < np.log(1.5)) + 0.2
+    )
+
+
+def test_how_far_a_bell_stands_out_is_in_units_of_the_noise():
+    rng = np.random.default_rng(3)
+    seen = [
+        fit_location_scale(
+            5.0 * rng.standard_normal(LOCATION_BINS.count), LOCATION_BINS, 1.0, noise_std=5.0
+        ).significance
+        for _ in range(200)
+    ]
+    assert np.max(np.abs(seen)) < 5.0
+    counts = counts_of(rng.standard_normal(MANY_ROWS), LOCATION_BINS)
+    one, ten = (
+        fit_location_scale(counts, LOCATION_BINS, MANY_ROWS, noise_std=s).significance
+        for s in (1.0, 10.0)
+    )
+    assert one == pytest.approx(10.0 * ten)
+    assert one > 3_000
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8, 1.0])
+def test_the_share_is_that_of_the_records_in_the_bell(share):
+    values = np.random.default_rng(4).standard_normal(MANY_ROWS)[: int(share * MANY_ROWS)]
+    fitted = fit_location_scale(
+        counts_of(values, LOCATION_BINS), LOCATION_BINS, MANY_ROWS, noise_std=1.0
+    )
+    assert fitted.share == pytest.approx(share, abs=0.1)
+
+
+@pytest.mark.parametrize("center", [0.0, -7.0])
+@pytest.mark.parametrize("spread", [0.01, 1.0, 40.0])
+def test_the_law_of_a_bell_has_its_centre_and_spread(center, spread):
+    fitted = LocationScaleFit(center, spread, 6.5, narrow=False, share=0.8)
+    distribution = fitted.distribution()
+    assert distribution.quantile(0.5) == pytest.approx(center, abs=1e-9 * spread)
+    assert distribution.mean(distribution.points) == pytest.approx(center, abs=1e-9 * spread)
+    apart = np.abs(distribution.points[:, None] - distribution.points)
+    assert np.median(apart) == pytest.approx(spread, rel=0.05)
+    assert (distribution.significance, distribution.mass.sum()) == (6.5, pytest.approx(1.0))
+
+
+def test_quantiles_of_the_law_of_a_bell_are_those_of_its_points():
+    distribution = LocationScaleFit(2.0, 3.0, 6.5, narrow=False, share=0.8).distribution()
+    assert (np.diff(distribution.edges) > 0.0).all()
+    for level in (0.05, 0.25, 0.75, 0.95):
+        assert distribution.quantile(level) == pytest.approx(
+            np.quantile(distribution.points, level), abs=0.15
+        )

@@ -100,7 +100,7 @@ PROBES |= {f"slope of {name}": SLOPES.format(name) for name in LOSSES}
 # File, old text, new text, probe.
 EDITS = [
     ("noise/discrete_gaussian.py", "\nLARGEST = 704\n", "\nLARGEST = 640\n", "gaussian"),
-    ("losses/canonical.py", "= 500.0", "= 400.0", "slope of poisson"),
+    ("losses/base.py", "EXPONENT = 500.0", "EXPONENT = 400.0", "slope of poisson"),
     ("queries/kernels/tile.py", "limit if value > limit else value", "value", "ladder"),
 ]
 AUDITED_EDITS = [
@@ -109,7 +109,7 @@ AUDITED_EDITS = [
     ("noise/discrete_laplace.py", "in (1, -1)", "in (-1, 1)", "laplace"),
     ("losses/huber.py", "        return threshold\n", "        return 9.0\n", "slope of huber"),
     ("losses/logistic.py", "(exponent)) - target", "(exponent))", "slope of logistic"),
-    ("losses/canonical.py", "= 500.0", "= 2.0", "slope of logistic"),
+    ("losses/base.py", "EXPONENT = 500.0", "EXPONENT = 2.0", "slope of logistic"),
     ("losses/lp_loss.py", "(p * power *", "(power *", "slope of lp"),
     ("losses/lp_loss.py", "\nLARGEST_SLOPE = 1e220", "\nLARGEST_SLOPE = 8.0", "slope of lp"),
     ("losses/multinomial.py", "errors[int(target)] -= 1.0", "errors[0] -= 1.0", "multinomial"),

@@ -8,7 +8,9 @@ from tailguard.estimators.registry import ESTIMATORS as PLACES
 def class_of(place):
     """The class behind ``"module:Class"``."""
     module, _, attribute = place.partition(":")
-    return getattr(import_module(module), attribute)
+    kind = getattr(import_module(module), attribute, None)
+    assert kind, f"{module} must define {attribute}: a method is a class named as its file is"
+    return kind
 
 
 def examples_of(registry, more=None):

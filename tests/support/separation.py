@@ -14,13 +14,14 @@ from support.score_kernels import InNumPyOnly
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock
 from tailguard.losses.registry import LOSSES, make_loss
+from tailguard.means.clipped import ShellSum
 from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.queries.kernels.column_histograms import ColumnHistogramCount
 from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.queries.kernels.counts import BelowCount
 from tailguard.queries.kernels.gather import GatheredGradients, GatheredRecords
-from tailguard.queries.kernels.norms import MagnitudeCount, ShellSum
+from tailguard.queries.kernels.norms import MagnitudeCount
 from tailguard.queries.kernels.record_gradient import GradientNormCount, RecordGradientSum
 from tailguard.queries.kernels.whitened import WhitenedRows
 from tailguard.queries.kernels.whitened_sums import (

@@ -9,9 +9,9 @@ from scipy.special import logsumexp
 import tailguard as tg
 from support.adversary import datasets, neighbours, replaced
 from tailguard.data.rows.arrays import make_rows
+from tailguard.means.trimmed import TrimmedMean
 from tailguard.noise.mechanisms import make_mechanism
 from tailguard.privacy.events import Approximate, ZeroConcentrated
-from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
 

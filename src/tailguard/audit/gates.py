@@ -199,7 +199,7 @@ def understated(query: Any, factor: float) -> Relayed:
 
     Examples
     --------
-    >>> from tailguard.queries.means.trimmed import TrimmedMean
+    >>> from tailguard.means.trimmed import TrimmedMean
     >>> from tailguard.queries.units import Units
     >>> query = TrimmedMean(None, Units.raw(1, intercept=False), low=0.0, high=9.0)
     >>> understated(query, 2.0).high

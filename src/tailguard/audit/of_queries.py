@@ -33,12 +33,12 @@ from tailguard.audit.worst_pairs import (
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import Rows
 from tailguard.gate.stage import Stage
+from tailguard.means.trimmed import TrimmedMean
 from tailguard.noise.mechanisms import PEELING_MECHANISMS, make_mechanism
 from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, ZeroConcentrated
 from tailguard.privacy.guarantees import GDP
 from tailguard.queries.base import calibration_for
 from tailguard.queries.counts import CountBelow
-from tailguard.queries.means.trimmed import TrimmedMean
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units

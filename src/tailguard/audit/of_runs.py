@@ -35,7 +35,7 @@ from tailguard.gate.engine import Solver
 from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.losses.squared import Squared
-from tailguard.means.registry import MEANS, make_method
+from tailguard.means.choice import MEANS, make_method
 from tailguard.means.trimmed import Trimmed
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee
 from tailguard.queries.units import Units
@@ -207,7 +207,8 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
     method = Trimmed(calibration="numerical", low=-2.0, high=2.0, n_trimmed=20)
     problem = Problem(None, n_rows, n_columns)
     plan = method.plan(problem, ZCDP(rho * n_columns))
-    query = method._planned_query(plan, Units.raw(n_columns, intercept=False))
+    told = (float(plan.settings[name]) for name in ("low", "high", "spread", "smoothness share"))
+    query = method.query(Units.raw(n_columns, intercept=False), *told)
     rates = arsinh_rates(query.calibrate_event(n_rows, n_columns, plan.stage("mean").asked).shift)
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:

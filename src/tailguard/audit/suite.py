@@ -41,7 +41,7 @@ from tailguard.audit.testers import TESTERS
 from tailguard.audit.worst_pairs import WORST_PAIRS
 from tailguard.estimators.linear import LinearRegression
 from tailguard.estimators.mean import mean
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 from tailguard.privacy.guarantees import GDP
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.registry import SOLVERS

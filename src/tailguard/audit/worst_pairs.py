@@ -9,11 +9,13 @@ Dwork, McSherry, Nissim and Smith 2006, Definition 3 (a sensitivity is attained 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.checks import class_called, require
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import Rows
 from tailguard.losses.record_gradient import RecordGradient
@@ -27,14 +29,10 @@ from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes
-from tailguard.queries.means.clamped import ClampedMean
-from tailguard.queries.means.iterative import IterativeMean
-from tailguard.queries.means.shells import ClippedShells
-from tailguard.queries.means.soft import SoftMean
-from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.record_gradient import MeanRecordGradient
+from tailguard.queries.registry import QUERIES
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.usable_records import CellKinds, UsableRecords
@@ -187,36 +185,9 @@ def _loss_differences() -> WorstPair:
     return WorstPair("loss-differences/slopes", query, slopes, *opposite, SQUARED)
 
 
-def _clamped() -> WorstPair:
-    query = ClampedMean(None, RAW, threshold=1.5, n_groups=3)
-    return WorstPair("clamped-mean/3-groups", query, ZERO, *EVERYWHERE, n_groups=3, far=1e6)
-
-
-def _truncated() -> WorstPair:
-    query = TruncatedMean(None, RAW, threshold=2.0, n_groups=7)
-    at_threshold = (-2.0, -2.0, -2.0, 0.0), (2.0, 2.0, 2.0, 0.0)
-    return WorstPair("truncated-mean/7-groups", query, ZERO, *at_threshold, n_groups=7, far=2.0)
-
-
 def _magnitudes() -> WorstPair:
     query = CountMagnitudes(RAW, (0.5, 1.0, 8.0), "norm")
     return WorstPair("count-magnitudes/norm", query, ZERO, *FAR)
-
-
-def _shells() -> WorstPair:
-    query = ClippedShells(RAW, (1.0, 2.0, 4.0, 8.0))
-    far = (1e200, 0.0, 0.0, 0.0), (-1e200, 0.0, 0.0, 0.0)
-    return WorstPair("clipped-shells/four", query, ZERO, *far)
-
-
-def _soft() -> WorstPair:
-    query = SoftMean(None, RAW, scale=2.0, smoothing=4.6)
-    return WorstPair("soft-mean/smoothing-4.6", query, ZERO, *EVERYWHERE)
-
-
-def _iterative() -> WorstPair:
-    query = IterativeMean(SQUARED, RAW, clip_norm=1.5, n_groups=3, centre="median")
-    return WorstPair("iterative-mean/3-groups", query, WEIGHTS, *OPPOSITE, SQUARED)
 
 
 def _peeled() -> WorstPair:
@@ -234,7 +205,7 @@ def _cell_kinds() -> WorstPair:
     return WorstPair("cell-kinds/numbers", CellKinds(N_FEATURES + 1), None, (0.0,) * 4, VOID)
 
 
-WORST_PAIRS: dict[str, Callable[[], WorstPair]] = {
+PAIRS: dict[str, Callable[[], WorstPair]] = {
     "mean-clipped-gradient": _clipped_gradient,
     "mean-record-gradient": _record_gradient,
     "count-below": _count_below,
@@ -246,16 +217,26 @@ WORST_PAIRS: dict[str, Callable[[], WorstPair]] = {
     "level-gradients": _level_gradients,
     "contribution-levels": _contribution_levels,
     "loss-differences": _loss_differences,
-    "clamped-mean": _clamped,
-    "truncated-mean": _truncated,
     "count-magnitudes": _magnitudes,
-    "clipped-shells": _shells,
-    "soft-mean": _soft,
-    "iterative-mean": _iterative,
     "peeled-step": _peeled,
     "usable-records": _usable_records,
     "cell-kinds": _cell_kinds,
 }
+
+
+def _own_pair(name: str) -> WorstPair:
+    """Return the pair that the class of a query shows itself."""
+    kind = class_called(name, QUERIES)
+    require(
+        hasattr(kind, "worst_pair"),
+        f"{kind.__qualname__} must have a class method worst_pair, as the queries of means have, "
+        "with two records that move it the most, or a row in audit/worst_pairs.py.",
+    )
+    own = {"state": ZERO, **kind.worst_pair(RAW)}
+    return WorstPair(f"{name}/{own.pop('label')}", **own)
+
+
+WORST_PAIRS = {name: PAIRS.get(name, partial(_own_pair, name)) for name in QUERIES}
 """Name of a query -> its worst pair. Queries whose noise follows the records are elsewhere."""
 
 

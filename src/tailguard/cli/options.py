@@ -7,7 +7,7 @@ import typer
 
 from tailguard.cli.arguments import number, whole_number
 from tailguard.cli.models import MODELS
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 
 PRIVACY = "Privacy"
 COLUMNS = "Columns"

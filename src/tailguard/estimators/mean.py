@@ -22,9 +22,8 @@ from tailguard.gate.problem import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
 from tailguard.means.base import MeanMethod, MeanPlan
-from tailguard.means.choice import Choice, choose
+from tailguard.means.choice import Choice, choose, described
 from tailguard.means.private_units import mean_scale_warnings
-from tailguard.means.registry import described
 from tailguard.moments import Moment
 from tailguard.printable import printable
 from tailguard.privacy.books import AnyLedger

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import cast
 
-from tailguard.losses.base import Loss, RecordLoss
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link, Loss, RecordLoss
 from tailguard.moments import Moment
 from tailguard.sets.base import ConstraintSet
 

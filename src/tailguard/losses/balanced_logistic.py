@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 
-from .base import SlopeScalar
-from .exponential import exponential
+from .compiled import SlopeScalar, exponential
 from .logistic import Logistic
 
 # The largest slope that the weight 0.5 / max(p, 1 - p) leaves.

@@ -1,45 +1,80 @@
-"""What a loss is: the protocols that every loss of this room follows.
+"""What a loss is: how scores tell expected targets, and what every loss of this room offers.
 
 A loss of a score knows nothing of the records: a linear model computes ``score = <x, w>`` and the
 loss says how bad that score is for the record's target. Its slope times ``x`` is the gradient of
 one record, so bounding a gradient needs the slope only.
+
+Reference
+---------
+McCullagh and Nelder 1989, Section 2.2 (links; canonical ones in 2.2.4), Section 6.2 (a log link
+turns a scale of the target into a shift of the score).
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from enum import Enum
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
+from tailguard.checks import check_between
 
-from .link import Link
+from .compiled import Gradient, SlopeLoop, SlopeScalar, compile_slopes
 
-SlopeScalar: TypeAlias = Callable[[float, float, FloatArray], float]
-"""``(score, target, shape) -> slope``, of which a loop is compiled for the fused kernels."""
-
-SlopeLoop: TypeAlias = Callable[[FloatArray, FloatArray], None]
-"""``(table, shape)``: writes into the third row of ``table`` the slopes at the scores and targets
-in its first two rows."""
-
-Gradient: TypeAlias = Callable[[FloatArray, FloatArray, float], Any]
-"""``(weights, features, target) -> gradient`` of one record."""
+# exp(500) leaves room to multiply by a row. From an exponent of 512 on that of NumPy may take
+# another time, which would tell of a record.
+LARGEST_EXPONENT = 500.0
+# Squares and ratios of numbers in this range stay well within the floats.
+SMALLEST_WIDTH, LARGEST_WIDTH = 1e-100, 1e100
 
 
-@runtime_checkable
-class Loss(Protocol):
-    """A convex loss of one score.
+class Link(Enum):
+    """The function of the expected target that a score is.
+
+    A loss of the residual ``score - target`` (``IDENTITY``) keeps its form when targets are shifted
+    and scaled. Where scores are logarithms (``LOG``) a scale of the targets shifts the scores.
+    Where they are log-odds (``LOGIT``) targets are outcomes, and left alone.
+    """
+
+    IDENTITY = "identity"
+    LOG = "log"
+    LOGIT = "logit"
+
+    @property
+    def residual(self) -> bool:
+        """Whether a loss is one of the residual, so that targets may be shifted and scaled."""
+        return self is Link.IDENTITY
+
+    @property
+    def log(self) -> bool:
+        """Whether expected targets are exponentials of scores."""
+        return self is Link.LOG
+
+    @property
+    def scaled(self) -> bool:
+        """Whether targets may be divided by a scale."""
+        return self.residual or self.log
+
+    @property
+    def curved(self) -> bool:
+        """Whether curvature varies with the score, whatever the residual."""
+        return not self.residual
+
+
+class Loss:
+    """A convex loss of one score; what is not said otherwise is that of ``score - target``.
 
     Slopes are total: they never raise or warn, a NaN gives a NaN, and no finite score and valid
     target give a NaN. The slope of an invalid target means nothing. Nor may the time of a slope
-    tell of a record: one with an exponential bounds its exponent as ``canonical`` does.
+    tell of a record: one with an exponential bounds its exponent by ``LARGEST_EXPONENT``, in NumPy
+    and in ``one_slope``, which is compiled.
 
     A link does not tell the slope. A loss is ``canonical`` where its slope is the expected target
     less the target, so that its curvature depends on the score alone; a method that relies on that
     asks for it, where the link is none of a residual.
 
-    Reference
-    ---------
-    McCullagh and Nelder 1989, Section 2.2.4 (canonical links).
+    A loss of the residual keeps its form when targets are shifted and scaled. A parameter with
+    units (a threshold, a width) is then in units of the scaled target.
 
     Examples
     --------
@@ -49,61 +84,62 @@ class Loss(Protocol):
     """
 
     name: ClassVar[str]
-    link: ClassVar[Link]
-    canonical: ClassVar[bool]
-    needs_target: ClassVar[bool]
-
-    @property
-    def n_classes(self) -> int | None:
-        """How many labels a target is one of: 0, 1 and so on; None for targets of another kind."""
-        ...
+    one_slope: ClassVar[SlopeScalar]
+    link: ClassVar[Link] = Link.IDENTITY
+    canonical: ClassVar[bool] = False
+    needs_target: ClassVar[bool] = True
+    n_classes: ClassVar[int | None] = None
+    """How many labels a target is one of: 0, 1 and so on; None for targets of another kind."""
 
     @property
     def shape(self) -> FloatArray:
-        """The loss's parameters, as ``slope_loop`` expects them; never empty."""
-        ...
+        """The parameters, as ``one_slope`` expects them; the largest exponent where none is."""
+        return np.array([LARGEST_EXPONENT])
 
     @property
     def slope_loop(self) -> SlopeLoop | None:
         """The slopes of several scores, compiled by Numba; None for a loss known in NumPy only."""
-        ...
+        return compile_slopes(type(self).one_slope)
 
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Loss of each score."""
-        ...
+        raise NotImplementedError(f"{type(self).__name__} must say its value.")
 
+    @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Differentiate the loss with respect to each score."""
-        ...
+        """Differentiate by each score; of a canonical loss, the expected target less the target."""
+        slope: FloatArray = np.subtract(self.mean(score), target)
+        return slope
 
-    def narrowed(self, part: float) -> "Loss":
+    def narrowed(self, part: float) -> Self:
         """Return the loss averaged over that part of its window of scores; itself without one."""
-        ...
+        return self
 
     def slope_bound(self) -> float:
         """Supremum of the absolute slope; infinity where there is none."""
-        ...
+        return np.inf
 
     def curvature_bound(self) -> float:
         """Supremum of the second derivative; infinity where there is none."""
-        ...
+        return np.inf
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Largest curvature, in the weights, of one record's clipped loss.
 
         That is the supremum of ``second derivative * |x|**2`` over rows with ``|x| <= row_bound``
         and scores with ``|slope| * |x| <= clip_norm``. Infinity means that output perturbation,
-        which needs a bound, refuses the loss.
+        which needs a bound, refuses the loss. Of most losses clipping never reaches the largest
+        curvature, where the slope is zero.
         """
-        ...
+        return self.curvature_bound() * row_bound**2
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Which targets the loss understands; a record with any other target is void."""
-        ...
+        return np.isfinite(np.asarray(target, dtype=np.float64))
 
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return what each score predicts, in the units of the target."""
-        ...
+        return np.asarray(score, dtype=np.float64)
 
 
 @runtime_checkable
@@ -144,3 +180,8 @@ class RecordLoss(Protocol):
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Which targets the loss understands; a record with any other target is void."""
         ...
+
+
+def check_width(name: str, value: object) -> float:
+    """Return a loss's parameter with the target's units as a float, within a range for squares."""
+    return check_between(name, value, SMALLEST_WIDTH, LARGEST_WIDTH)

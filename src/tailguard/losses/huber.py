@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 
-from .base import SlopeScalar
-from .residual import ThresholdLoss
+from .base import Loss, check_width
+from .compiled import SlopeScalar
 
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
@@ -23,7 +23,7 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class Huber(ThresholdLoss):
+class Huber(Loss):
     """Squared loss near zero, absolute loss beyond ``threshold``: a mean that ignores outliers.
 
     With the residual ``r``, the loss is ``r**2 / 2`` while ``|r| <= threshold`` and
@@ -49,11 +49,20 @@ class Huber(ThresholdLoss):
 
     name: ClassVar[str] = "huber"
     one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
+    threshold: float = 1.345
 
     @classmethod
     def contract_examples(cls) -> tuple["Huber", ...]:
         """Return what the contract tests try."""
-        return cls(), cls(threshold=0.3)
+        return cls(), cls(threshold=0.3), cls(threshold=4.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
+
+    @property
+    def shape(self) -> FloatArray:
+        """The threshold."""
+        return np.array([self.threshold])
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -66,3 +75,11 @@ class Huber(ThresholdLoss):
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Residual, held within the threshold on either side."""
         return np.clip(np.subtract(score, target), -self.threshold, self.threshold)
+
+    def slope_bound(self) -> float:
+        """Return the threshold."""
+        return self.threshold
+
+    def curvature_bound(self) -> float:
+        """One, at residual zero."""
+        return 1.0

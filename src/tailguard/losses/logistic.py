@@ -8,10 +8,8 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
 
-from .base import SlopeScalar
-from .canonical import LARGEST_EXPONENT, CanonicalLoss
-from .exponential import exponential
-from .link import Link
+from .base import LARGEST_EXPONENT, Link, Loss
+from .compiled import SlopeScalar, exponential
 
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
@@ -24,7 +22,7 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class Logistic(CanonicalLoss):
+class Logistic(Loss):
     """Log-loss of a yes-or-no target: ``log(1 + exp(score)) - target * score``.
 
     Targets are 0 and 1, nothing else. A score is the log-odds of 1.
@@ -41,6 +39,7 @@ class Logistic(CanonicalLoss):
     name: ClassVar[str] = "logistic"
     one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     link: ClassVar[Link] = Link.LOGIT
+    canonical: ClassVar[bool] = True
     n_classes: ClassVar[int] = 2
 
     @np.errstate(all="ignore")

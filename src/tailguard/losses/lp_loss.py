@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_between
 
-from .base import SlopeScalar
-from .residual import ResidualLoss
+from .base import Loss
+from .compiled import SlopeScalar
 
 # Slopes of a higher power leave the floats where residuals are 2**30 of their private scales.
 SMALLEST_POWER, LARGEST_POWER = 2.0, 16.0
@@ -31,7 +31,7 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class LpLoss(ResidualLoss):
+class LpLoss(Loss):
     """Power of the residual, ``|score - target|**p``.
 
     Parameters
@@ -87,10 +87,6 @@ class LpLoss(ResidualLoss):
         size, largest = np.abs(residual), self.shape[1]
         slope = self.p * np.minimum(size, largest) ** (self.p - 1)
         return np.copysign(np.where(size > largest, np.inf, slope), residual)
-
-    def slope_bound(self) -> float:
-        """Infinite."""
-        return math.inf
 
     def curvature_bound(self) -> float:
         """Two for the squared residual, infinite for higher powers."""

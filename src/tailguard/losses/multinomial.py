@@ -11,8 +11,7 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_integer
 from tailguard.machine_code import builds_loop
 
-from .base import Gradient
-from .compiled import compile_gradient
+from .compiled import Gradient, compile_gradient
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Poisson loss."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,10 +8,8 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
 
-from .base import SlopeScalar
-from .canonical import LARGEST_EXPONENT, CanonicalLoss
-from .exponential import exponential
-from .link import Link
+from .base import LARGEST_EXPONENT, Link, Loss
+from .compiled import SlopeScalar, exponential
 
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
@@ -25,7 +22,7 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class Poisson(CanonicalLoss):
+class Poisson(Loss):
     """Negative Poisson log-likelihood of a count, ``exp(score) - target * score``.
 
     A score is the logarithm of the expected target. Targets are any non-negative numbers, not only
@@ -47,6 +44,7 @@ class Poisson(CanonicalLoss):
     name: ClassVar[str] = "poisson"
     one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     link: ClassVar[Link] = Link.LOG
+    canonical: ClassVar[bool] = True
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -54,18 +52,6 @@ class Poisson(CanonicalLoss):
         scores = np.asarray(score, dtype=np.float64)
         beyond: FloatArray = np.maximum(scores - LARGEST_EXPONENT, 0.0)
         return self.mean(scores) * (1 + beyond) - np.multiply(target, scores)
-
-    def slope_bound(self) -> float:
-        """Infinite."""
-        return math.inf
-
-    def curvature_bound(self) -> float:
-        """Infinite."""
-        return math.inf
-
-    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Infinite: the curvature where the gradient is not clipped grows with the target."""
-        return math.inf
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is finite and not negative."""

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_open_unit
 
-from .base import SlopeScalar
-from .residual import SMALLEST_WIDTH, ResidualLoss, check_width
+from .base import SMALLEST_WIDTH, Loss, check_width
+from .compiled import SlopeScalar
 
 
 def _slope(score: float, target: float, shape: FloatArray) -> float:
@@ -23,7 +23,7 @@ def _slope(score: float, target: float, shape: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class Quantile(ResidualLoss):
+class Quantile(Loss):
     """Pinball loss, averaged over a window of half-width ``width`` so that it has a curvature.
 
     The pinball loss of the residual ``r = score - target`` is ``-level * r`` below zero and
@@ -101,7 +101,3 @@ class Quantile(ResidualLoss):
     def curvature_bound(self) -> float:
         """Return ``1 / (2 * width)``, attained inside the window."""
         return 0.5 / self.width
-
-    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Return ``curvature_bound() * row_bound**2``: slope zero, never clipped, attains it."""
-        return self.curvature_bound() * row_bound**2

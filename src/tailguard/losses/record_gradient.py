@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import InputError, check_integer, check_text, shown
 
-from .base import Gradient
-from .compiled import compile_loop
+from .compiled import Gradient, compile_loop
 
 
 @dataclass(frozen=True, init=False)

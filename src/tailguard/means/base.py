@@ -1,9 +1,9 @@
-"""What a private mean adds to plans: whose noise it takes, and the error that it predicts.
+"""What every private mean shares: the facts it plans from, its budget, the error it predicts.
 
 Reference
 ---------
-Dwork and Roth 2014, Proposition 2.1 (post-processing): whatever a method does with the gate's
-answers costs nothing beyond the answers.
+Dong, Roth and Su 2022, Corollary 3.3; Dwork and Roth 2014, Theorem 3.16 (composition), and
+Proposition 2.1 (post-processing): what a method does with the gate's answers costs nothing more.
 """
 
 import math
@@ -12,21 +12,28 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, check_between, check_positive
 from tailguard.gate import Gate
-from tailguard.gate.budget import Share
+from tailguard.gate.budget import BUDGET_MARGIN, Share, usable_mu
 from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.gate.solution import Solution
-from tailguard.means.budget import usable_share
-from tailguard.means.facts import put_into
+from tailguard.gate.stage import Stage
+from tailguard.means.facts import clipping_bias, put_into
 from tailguard.moments import Moment, MomentKind
+from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee, PureDP
+from tailguard.queries.base import Query, calibration_for
 
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
 ANY_TAIL = "means exist"
 # More numbers than any method here plans: histograms of columns, one of magnitudes, four shells.
 RELEASES_PER_COLUMN, RELEASES_BESIDES = 1100, 100
+# Products with sizes and budgets must stay far from the ends of the floats.
+SMALLEST_LEVEL, LARGEST_LEVEL = 1e-200, 1e200
+LAPLACE_TAIL = 1.8
+"""Laplace noise passes 8 deviations as rarely as Gaussian noise passes 4.5."""
 
 
 @dataclass(frozen=True)
@@ -156,23 +163,106 @@ class MeanExample:
 
 
 @dataclass(frozen=True)
+class Level:
+    """A threshold or a clip norm in the user's units, with the bias and sampling error there.
+
+    They are those of a coordinate where coordinates are bounded, else l2 norms.
+    """
+
+    value: float
+    bias: float
+    sampling: float
+
+
+@dataclass(frozen=True)
 class MeanMethod:
-    """Base of the methods for a mean: each a solver, which plans and runs on gate answers."""
+    """Base of the methods for a mean: each a solver, which plans and runs on gate answers.
+
+    Most bound records at a level: a public one, one that a moment gives, or a released one. They
+    say how they plan with a public level and with private scales; another plans by itself.
+    """
 
     name: ClassVar[str] = ""
+    option: ClassVar[str] = "threshold"  # which states a public level
+    few: ClassVar[str] = ANY_TAIL  # what is assumed of it
+    besides: ClassVar[tuple[str, ...]] = ()  # what is assumed besides
+    laplace: ClassVar[bool] = False  # whether noise may be Laplace, for pure DP
     example: ClassVar[MeanExample] = MeanExample()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
         """Work out stages, shares and thresholds, or refuse; numbers only, never a record."""
         return self.plan_from(MeanFacts(problem, guarantee))
 
-    def plan_from(self, facts: MeanFacts) -> MeanPlan:
-        """Plan; every method says how."""
-        raise TypeError(f"{type(self).__name__} must say what it plans.")
-
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Carry the plan out on gate answers; every method says how."""
         raise TypeError(f"{type(self).__name__} must say how it runs.")
+
+    @property
+    def stated(self) -> float | None:
+        """The public level, if one is stated."""
+        value: float | None = getattr(self, self.option)
+        return None if value is None else check_level(self.option, value)
+
+    def plan_from(self, facts: MeanFacts) -> MeanPlan:
+        """Choose a level, or plan to release one."""
+        if facts.pure and not self.laplace:
+            raise InputError(
+                f"method {self.name!r} must not be used with PureDP: its noise is Gaussian; choose "
+                "'clamped', 'truncated' or 'soft'."
+            )
+        self.check(facts)
+        if self.stated is not None or facts.moment is not None:
+            return self.public_plan(facts)
+        return self.private_plan(facts)
+
+    def check(self, facts: MeanFacts) -> None:
+        """Check the method's own options."""
+
+    def groups(self, problem: Problem) -> int:
+        """Return over how many groups a centre of means is taken; one is a plain mean."""
+        return 1
+
+    def private_plan(self, facts: MeanFacts) -> MeanPlan:
+        """Plan to release scales first, and a level in them."""
+        raise TypeError(f"{type(self).__name__} must say how it plans with private scales.")
+
+    def public_plan(self, facts: MeanFacts) -> MeanPlan:
+        """Plan with a public level."""
+        raise TypeError(f"{type(self).__name__} must say how it plans with a public level.")
+
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
+        """Return the level that the moment gives, where groups may spend the budget each.
+
+        A method that does not say takes no moment, and refuses one.
+        """
+        raise InputError(
+            f"moment must not be given with method {self.name!r}, which takes {self.option}= or "
+            "neither."
+        )
+
+    def spent(self, facts: MeanFacts, level: float = math.nan, groups: int = 1) -> Share:
+        """Return what a release at a public level spends: all that may be spent."""
+        return facts.budget
+
+    def chosen_level(self, facts: MeanFacts, budget: Share, groups: int = 1) -> Level:
+        """Return the stated level, or that of the moment."""
+        if self.stated is None:
+            return self.moment_level(facts, budget, groups)
+        return Level(self.stated, bias=0.0, sampling=self.stated / math.sqrt(facts.n_rows))
+
+    def planned(
+        self,
+        facts: MeanFacts,
+        stages: tuple[Stage, ...],
+        expected: Expected,
+        settings: Mapping[str, float | int | str] | None = None,
+    ) -> MeanPlan:
+        """Put a plan together; scales are private where more than the mean is released."""
+        private = len(stages) > 1
+        tails = ANY_TAIL if private else facts.moment.describe() if facts.moment else self.few
+        unit = IN_PRIVATE_UNITS if private else IN_USER_UNITS
+        told = (facts.problem, facts.guarantee, stages, settings or {}, (tails, *self.besides))
+        return MeanPlan(self.name, *told, expected=expected, unit=unit)
 
 
 def column_scale(moment: Moment, n_features: int) -> float:
@@ -195,3 +285,42 @@ def found_mean(
     return Solution(
         value, 0.0, plan, noise_std, math.nan, trace=value[None, :], found=dict(found or {})
     )
+
+
+def usable_share(guarantee: Guarantee, *, coordinates: int) -> Share:
+    """Return what a guarantee leaves for at most that many released numbers."""
+    if isinstance(guarantee, PureDP):
+        return Laplace(guarantee.epsilon * (1.0 - BUDGET_MARGIN))
+    return Gaussian(usable_mu(guarantee, coordinates))
+
+
+def amount_of(share: Share) -> float:
+    """Return the mu of Gaussian noise, or the epsilon of Laplace noise."""
+    return share.mu if isinstance(share, Gaussian) else share.epsilon
+
+
+def noise_std_of(query: Query, n_rows: int, n_features: int, asked: Event) -> float:
+    """Return the noise of a query that is asked to spend a share; no record is read."""
+    noise_std = calibration_for(query, n_rows, n_features, asked).noise_std
+    assert noise_std is not None  # it is where noise follows the records
+    return noise_std
+
+
+def tail_noise(query: Query, n_rows: int, n_features: int, asked: Event) -> float:
+    """Return its noise as Gaussian noise that is as rarely large."""
+    factor = LAPLACE_TAIL if isinstance(asked, Laplace) else 1.0
+    return noise_std_of(query, n_rows, n_features, asked) * factor
+
+
+def check_level(name: str, value: object) -> float:
+    """Return a clip norm, a threshold or a bound that the arithmetic of noise can bear."""
+    check_positive(name, value)
+    return check_between(name, value, SMALLEST_LEVEL, LARGEST_LEVEL)
+
+
+def directional_level(facts: MeanFacts, formula: Callable[..., float], **told: float) -> Level:
+    """Return the clip norm of a formula for moments in every direction, and what it takes off."""
+    moment = facts.known_moment("directional")
+    clip_norm = facts.into(formula, moment, **told)
+    bias = facts.into(clipping_bias, moment, clip_norm=clip_norm)
+    return Level(clip_norm, bias, facts.sampling * math.sqrt(facts.n_features))

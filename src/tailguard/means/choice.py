@@ -1,4 +1,7 @@
-"""Which method: the one of least predicted error, from public facts, with the reasons.
+"""Which method: the one of a name, or that of least predicted error, with the reasons.
+
+A mean is a file of this room: a query, which ``queries/registry.py`` lists, and a method of the
+same name as the file, which is offered by that name.
 
 A stated moment is used where it helps. A threshold that follows from a moment is for the worst law
 that has it, and mostly far too wide; one that is released follows the records. So with a moment
@@ -11,26 +14,74 @@ Reference
 The predictions are those of each method's plan; the choice costs nothing, since no record is read.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from inspect import cleandoc
 from typing import Any, TypeAlias
 
-from tailguard.checks import InputError, check_choice, check_methods
+from tailguard.checks import InputError, check_choice, check_methods, class_called
 from tailguard.gate.problem import Problem
 from tailguard.means.base import (
     IN_USER_UNITS,
     Expected,
     MeanMethod,
     MeanPlan,
+    check_level,
     column_scale,
 )
-from tailguard.means.levels import check_level
 from tailguard.means.private_units import affords_tail, affords_units
-from tailguard.means.registry import MEANS, make_method
 from tailguard.moments import Moment
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 
 Planned: TypeAlias = tuple[MeanMethod, MeanPlan]
+
+
+def _methods() -> dict[str, str]:
+    """Find the method of each file whose query is registered: the class named after the file."""
+    found = {}
+    for place in (QUERIES | SMOOTH_QUERIES).values():
+        room, _, file = place.partition(":")[0].rpartition(".")
+        if room == "tailguard.means":
+            found[file] = f"{room}.{file}:{file.title().replace('_', '')}"
+    return found
+
+
+MEANS = _methods()
+"""Name -> ``"module:Class"``."""
+
+
+def make_method(name: str, **options: Any) -> MeanMethod:
+    """Build a method by its name, with options of its own."""
+    check_options(name, options)
+    method: MeanMethod = _class_of(name)(**options)
+    return method
+
+
+def check_options(name: str, options: Iterable[str]) -> None:
+    """Refuse options that a method does not have, by their names."""
+    known = own_options(name)
+    for option in options:
+        if option not in known:
+            raise InputError(
+                f"{option} must not be given with method {name!r}; it takes {', '.join(known)}."
+            )
+
+
+def own_options(name: str) -> tuple[str, ...]:
+    """Return the options of a method."""
+    return tuple(field.name for field in fields(_class_of(name)))
+
+
+def described() -> str:
+    """Say what every method is, a line each: what its docstring begins with."""
+    firsts = {name: cleandoc(_class_of(name).__doc__).partition("\n\n")[0] for name in MEANS}
+    told = {name: " ".join(first.split()).rstrip(".") for name, first in firsts.items()}
+    return "\n".join(f'``"{name}"``: {each[0].lower()}{each[1:]}' for name, each in told.items())
+
+
+def _class_of(name: str) -> Any:
+    return class_called(name, MEANS, "method")
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,54 @@ norm.
 
 Without either, a centre and a scale of every column are released, then a histogram of the rows'
 norms about the centre. The largest clip level is put where the tail that it cuts off and its noise
-balance, and shells below it come for nothing. Which clip level to believe is decided from the
-released shells. Each level ``R`` is corrected for how a clip shrinks towards the centre: moving the
+balance, and shells below it come for nothing.
+
+*Shells.* A row clipped at radius ``R_K`` is the sum of its parts in the shells between the radii
+``R_1 < ... < R_K``. Each shell of width ``w`` is released in units of ``sqrt(w)``. One row's parts,
+as one vector, then have norm at most ``sqrt(w_1 + ... + w_K) = sqrt(R_K)``, so that noise of
+standard deviation ``2 sqrt(R_K) / mu`` on each number is enough. Adding up the first ``k`` shells
+gives the sum clipped at ``R_k`` with variance ``4 R_K / mu^2`` times ``w_1 + ... + w_k``, that is
+``noise std at R_k = 2 sqrt(R_k R_K) / mu``. At the largest radius this is exactly the noise of a
+release of that radius alone.
+
+*Slopes.* Each level ``R`` is corrected for how a clip shrinks towards the centre: moving the
 centre by ``h`` moves the clipped mean by ``(1 - g) h`` only, with the mean slope
 ``g = P(r <= R) + (1 - 1/d) E(R / r; r > R)``, read off the histogram. Dividing by ``g`` is one step
 of Newton's method, exact to first order for rows whose direction does not depend on their norm.
 
+*Mixture.* Which level to believe is decided from the released shells. The last mean is nearly
+unbiased and the noisiest. For weights ``a`` that add up to one, ``|sum_k a_k t_k - t_K|^2``
+estimates the squared bias plus the variance of the difference, which is known; so the squared error
+is estimated without bias, up to a constant, by
+``|sum_k a_k (t_k - t_K)|^2 + 2 size * sum_k a_k cov(t_k, t_K)``, a convex quadratic over the
+simplex.
+
 Reference
 ---------
-Zhao et al. 2024, Algorithm 2 and Theorem 2; Xu et al. 2025, Algorithm 1; Huang, Liang and Yi 2021.
+Zhao et al. 2024, Algorithm 2 and Theorem 2; Xu et al. 2025, Algorithm 1; Huang, Liang and Yi 2021;
+Stein 1981, Theorem 1 (unbiased estimates of risk); James and Stein 1961, for ``columns - 2`` in the
+place of the number of coordinates, where there are more than a few. The shells are this library's.
 """
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.checks import InputError, check_positive
+from tailguard.data.rows.base import (
+    Kernel,
+    RecordBlock,
+    Rows,
+    Together,
+    chunks_of,
+    round_to_lattice,
+    rounded_alone,
+    shrink,
+)
 from tailguard.gate import Gate
 from tailguard.gate.budget import Share
 from tailguard.gate.plan import Plan
@@ -28,24 +60,23 @@ from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
 from tailguard.means.base import (
     Expected,
+    Level,
     MeanExample,
     MeanFacts,
+    MeanMethod,
     MeanPlan,
+    amount_of,
+    directional_level,
     found_mean,
 )
-from tailguard.means.budget import amount_of
-from tailguard.means.levels import (
-    Level,
-    LevelMethod,
-    clipping_bias,
-    directional_level,
-    gradient_clip_norm,
-    mean_clip_norm,
-)
-from tailguard.means.mixtures import least_error_weights
+from tailguard.means.facts import clipping_bias, gradient_clip_norm, mean_clip_norm
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
 from tailguard.moments import Moment
-from tailguard.queries.means.shells import ClippedShells
+from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery
+from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
+from tailguard.queries.kernels.numpy_twin import directions
+from tailguard.queries.kernels.steady import steady
 from tailguard.queries.units import Units
 
 # One or two columns say little about which clip level is right; they get one level to fall back to.
@@ -53,8 +84,144 @@ MOST_SHELLS, SHELL_RATIO = 4, 2.0
 FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShellSum(Kernel):
+    """Lattice sums of every row's parts between the radii ``0 < radii[0] < radii[1] < ...``.
+
+    The part of a row of norm ``r`` in shell ``k`` points along the row and has length
+    ``limits[k]`` times the share of ``(radii[k - 1], radii[k]]`` that lies below ``r``.
+
+    Guarantee
+    ---------
+    The parts of one record, as one vector, have l2 norm at most ``norm(limits)`` as floats.
+    """
+
+    center: FloatArray
+    inverse_scale: FloatArray
+    radii: FloatArray
+    limits: FloatArray
+    grid: float
+
+    intercept = False
+
+    def __post_init__(self) -> None:
+        widths = np.diff(self.radii, prepend=0.0)
+        if not (np.isfinite(widths).all() and (widths > 0).all()):
+            raise InputError(f"radii must be finite, positive and increasing; got {self.radii}.")
+        check_positive("grid", self.grid)
+
+    @property
+    def size(self) -> int:
+        """Number of integers: one per shell and column, shell by shell."""
+        return self.radii.size * self.center.size
+
+    @property
+    def together(self) -> Together:
+        """Each record adds to the sum by itself."""
+        return "none"
+
+    @steady
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Add up the parts of the rows of one block."""
+        inner = np.concatenate([[0.0], self.radii[:-1]])
+        widths = self.radii - inner
+        total = np.zeros(self.size, dtype=np.int64)
+        for chunk in chunks_of(block):
+            direction, norm = directions(self, chunk, chunk.void())
+            shares = np.clip((norm[:, None] - inner) / widths, 0.0, 1.0)
+            lengths = shares * (self.limits * shrink(self.size))
+            if chunk.alone:
+                parts = lengths[:, :, None] * direction[:, None, :]
+                total += rounded_alone(parts.reshape(len(parts), -1), self.grid)
+                continue
+            # Without BLAS, so that no number of threads can change the order of the sum.
+            parts = np.einsum("rk,rd->kd", lengths, direction)
+            total += round_to_lattice(parts.ravel(), self.grid)
+        return total
+
+
 @dataclass(frozen=True)
-class Clipped(LevelMethod):
+class ClippedShells(GaussianQuery):
+    """Means of the rows' parts in the shells between ``radii``; the state is not used.
+
+    Attributes
+    ----------
+    units
+        The coordinate system in which rows are read.
+    radii
+        Where the shells end, in increasing order.
+
+    Guarantee
+    ---------
+    Replacing any record by any other moves the released sums, each in units of the root of its
+    shell's width, by at most ``2 * sqrt(radii[-1])`` in l2 norm, plus the charged rounding, under
+    replace-one neighbours.
+
+    Edge cases
+    ----------
+    A record with a non-finite value contributes zero and stays counted.
+
+    Examples
+    --------
+    >>> query = ClippedShells(Units.raw(2, intercept=False), radii=(1.0, 4.0))
+    >>> query.sensitivity(n_rows=1000, n_features=2).ideal
+    4.0
+    """
+
+    units: Units
+    radii: tuple[float, ...]
+
+    name = "clipped mean by shells"
+    places = "none"
+
+    @classmethod
+    def worst_pair(cls, units: Units) -> dict[str, Any]:
+        """Return four shells, and a record that goes to the opposite end of a line."""
+        ends = {"old": (1e200, 0.0, 0.0, 0.0), "new": (-1e200, 0.0, 0.0, 0.0)}
+        return {"label": "four", "query": cls(units, (1.0, 2.0, 4.0, 8.0)), **ends}
+
+    @property
+    def root_widths(self) -> FloatArray:
+        """Roots of the widths of the shells, the units of their release."""
+        return np.sqrt(np.diff(self.radii, prepend=0.0))
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of the sums of all shells together."""
+        size = len(self.radii) * self.units.size
+        return clipped_sum_sensitivity(float(np.sqrt(self.radii[-1])), size, n_rows)
+
+    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
+        """Sum the parts of all rows on the lattice."""
+        kernel = ShellSum(
+            center=self.units.center,
+            inverse_scale=1.0 / self.units.scale,
+            radii=np.array(self.radii),
+            limits=self.root_widths,
+            grid=calibration.grid,
+        )
+        return rows.reduce(kernel)
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Return the mean part of a row in each shell, one shell a row."""
+        shells: FloatArray = noised.reshape(len(self.radii), -1) * self.root_widths[:, None]
+        return shells / n_rows
+
+    def noise_stds(self, n_rows: int, mu: float) -> FloatArray:
+        """Return the deviation of the noise on each number of each shell, after ``finish``."""
+        calibration = self.calibrate(n_rows, self.units.size, mu)
+        return self.root_widths * (calibration.noise_std / n_rows)
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {
+            "largest_radius": self.radii[-1],
+            "shells": len(self.radii),
+            "coordinates": self.units.size,
+        }
+
+
+@dataclass(frozen=True)
+class Clipped(MeanMethod):
     """Mean of rows clipped at an l2 norm.
 
     Attributes
@@ -161,3 +328,35 @@ def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
         scale * float(np.linalg.norm(weights @ noise)),
         {"largest clip norm": float(largest), "believed clip norm": float(weights @ radii)},
     )
+
+
+def least_error_weights(means: FloatArray, noise: FloatArray) -> FloatArray:
+    """Return the weights of the means, one a row, given how each depends on independent noises.
+
+    ``noise[k, j]`` is the standard deviation that the noise of shell ``j`` gives every coordinate
+    of mean ``k``.
+    """
+    apart = means - means[-1]
+    columns = means.shape[1]
+    size = max(columns - 2, min(columns, 2))
+    return simplex_minimum(apart @ apart.T, 2.0 * size * (noise @ noise[-1]))
+
+
+def simplex_minimum(gram: FloatArray, linear: FloatArray) -> FloatArray:
+    """Minimise ``a' gram a + linear' a`` over weights that sum to one, by trying all supports."""
+    count = len(linear)
+    best = math.inf
+    found: FloatArray = np.eye(count)[-1]
+    for size in range(1, count + 1):
+        for support in map(list, combinations(range(count), size)):
+            system = np.ones((size + 1, size + 1))
+            system[:size, :size] = 2.0 * gram[np.ix_(support, support)]
+            system[size, size] = 0.0
+            wanted = np.append(-linear[support], 1.0)
+            weights = np.zeros(count)
+            weights[support] = np.linalg.lstsq(system, wanted, rcond=None)[0][:size]
+            value = float(weights @ gram @ weights + linear @ weights)
+            feasible = (weights >= -1e-12).all() and abs(weights.sum() - 1.0) < 1e-6
+            if feasible and value < best:
+                best, found = value, weights
+    return found

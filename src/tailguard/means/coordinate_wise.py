@@ -1,46 +1,186 @@
-"""What the coordinate-wise means share: a planned or a released threshold, then one release.
+"""What the coordinate-wise means share: their query, and a method with one threshold.
 
-Without a moment, and without a threshold, private units are released, and a histogram of how large
-entries are in them. The threshold is then the grid point at which half of the worst bias and one
-standard deviation of the noise have the least sum.
+The query bounds every entry, averages by groups, and takes the median of the group means. Groups
+are runs of a secret random order of the records. In whatever order they come, one record moves the
+mean of one group, and each coordinate of it by at most ``2 * limit`` over the group's size. The
+median of the group means then moves by at most as much if the number of groups is odd. If it is
+even, the median is half the sum of the two middle means, and moves by at most half as much: sorting
+never increases the sum of the absolute differences of two lists, so the sorted means together move
+by no more than the one mean did.
+
+All of this is done on integers. The mean of a group of size ``s`` is an integer in steps of
+``middles * grid``, where ``middles`` is 1 or 2, how many means the median averages: each chunk's
+part of a group's sum is rounded to whole multiples of ``s * middles * grid`` and integers are
+added. The median is the sum of the ``middles`` middle integers, in steps of ``grid``, exactly.
+Neighbours differ in the part of one chunk in one group, and that part's rounding moves the
+integer by at most ``1 + 2**-8`` beyond ``|a - b| / (s * middles * grid)``, as
+:mod:`tailguard.noise.lattice` shows. As above, the sum of the middle integers moves by no more than
+the one integer. So a coordinate moves by at most ``2 * limit / (s * middles)``, plus the float
+error of one chunk, plus ``grid * (1 + 2**-8)``: what the calibration charges. (The relative error
+2**-53 of the step as a float lies within the float error charged, which has 2**20 times that.)
+
+The method states a threshold, takes it from a moment, or releases private units and a histogram of
+how large entries are in them. The threshold is then the grid point at which half of the worst bias
+and one standard deviation of the noise have the least sum.
 
 Reference
 ---------
 Kamath, Liu and Zhang 2022, Algorithms 3 and 4; Tao, Wu, Cheng and Wang 2022, Algorithms 1 and 3;
-Wang, Xiao, Devadas and Xu 2020, Algorithm 4.
+Wang, Xiao, Devadas and Xu 2020, Algorithm 4. The papers write the inverse of a group's size as
+``n_groups / n_rows``, up to 1.5 times too small where the groups do not divide the rows; the
+smallest group counts here. They do not use the half.
 """
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tailguard.checks import check_integer, check_open_unit
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.checks import InputError, check_integer, check_open_unit
+from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
 from tailguard.gate import Gate
 from tailguard.gate.budget import Share
 from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
-from tailguard.means.base import Expected, MeanFacts, MeanPlan, found_mean
-from tailguard.means.budget import noise_std_of
-from tailguard.means.groups import CENTRE_LOSS, group_count, whole_groups
-from tailguard.means.levels import Level, LevelMethod
+from tailguard.losses.base import Loss
+from tailguard.means.base import (
+    Expected,
+    Level,
+    MeanFacts,
+    MeanMethod,
+    MeanPlan,
+    found_mean,
+    noise_std_of,
+)
+from tailguard.means.facts import CENTRE_LOSS, group_count, whole_groups
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.private_units import PrivateUnits
+from tailguard.noise.lattice import laplace_calibration
+from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
 from tailguard.privacy.events import Event
-from tailguard.queries.means.coordinate_mean import CoordinateMean
+from tailguard.queries.base import GaussianQuery, Places
+from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
 from tailguard.queries.units import Units
 
 
+def median_of_groups(means: IntArray) -> IntArray:
+    """Return the middle of the rows, entry by entry; the sum of the two middle ones if even."""
+    n_groups = len(means)
+    ordered = np.sort(means, axis=0)
+    middle: IntArray = ordered[(n_groups - 1) // 2 : n_groups // 2 + 1].sum(axis=0)
+    return middle
+
+
 @dataclass(frozen=True)
-class CoordinateWise(LevelMethod):
-    """Base of the methods that bound every entry by itself."""
+class CoordinateMean(GaussianQuery):
+    """Base of the queries that bound each coordinate of ``slope * row`` by itself.
+
+    ``loss`` is a loss of a score, or None for slope 1: the mean of the rows themselves; rows and
+    targets are read in ``units``.
+    """
+
+    loss: Loss | None
+    units: Units
+
+    name = "coordinate-wise mean"
+
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"threshold": reach}
+
+    @classmethod
+    @abstractmethod
+    def worst_pair(cls, units: Units) -> dict[str, Any]:
+        """Return a query with two records, one of which, for the other, moves it the most."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> CoordinateBound:
+        """What is done to every entry of a gradient."""
+
+    @property
+    def group_count(self) -> int:
+        """How many groups of records the median is taken over; one is a plain mean."""
+        return 1
+
+    @property
+    def places(self) -> Places:
+        """Random ones where the median depends on the groups, runs of the order of the records.
+
+        That of two means is the mean of all, but for the one record that one group may have more.
+        """
+        if self.group_count == 1:
+            return "none"
+        return "random" if self.group_count > 2 else "any"
+
+    @property
+    def middles(self) -> int:
+        """How many group means the median averages."""
+        return 2 - self.group_count % 2
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the median moves in l2 norm; see the module's proof."""
+        return self._sensitivity(n_rows, "l2", math.sqrt(self.units.size))
+
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the median moves in l1 norm."""
+        return self._sensitivity(n_rows, "l1", self.units.size)
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+        return laplace_calibration(self.pure_sensitivity(n_rows, n_features), epsilon)
+
+    def _sensitivity(self, n_rows: int, norm: Norm, norm_of_ones: float) -> Sensitivity:
+        if self.group_count > n_rows:
+            raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {self.group_count}.")
+        smallest = n_rows // self.group_count
+        limit = self.bound.limit
+        share = norm_of_ones / (smallest * self.middles)
+        return Sensitivity(
+            norm=norm,
+            ideal=2.0 * limit * share,
+            computed=(2.0 * limit + summation_slack(limit)) * share,
+            size=self.units.size,
+            largest_partial=limit * min(1.0, CHUNK_ROWS / smallest) / self.middles,
+            largest_total=limit,
+        )
+
+    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
+        """Take the median of the group means at the weights ``state``, on the lattice."""
+        kernel = BoundedCoordinateSum(
+            weights=state,
+            **self.units.for_kernels(),
+            loss=self.loss,
+            bound=self.bound,
+            n_rows=rows.n_rows,
+            n_groups=self.group_count,
+            grid=calibration.grid * self.middles,
+        )
+        return median_of_groups(rows.reduce(kernel).reshape(self.group_count, self.units.size))
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {
+            "limit": self.bound.limit,
+            "n_groups": self.group_count,
+            "coordinates": self.units.size,
+        }
+
+
+@dataclass(frozen=True)
+class CoordinateWise(MeanMethod):
+    """Base of the methods that ask such a query."""
 
     threshold: float | None = None
     failure_probability: float = 0.1
 
-    laplace = True
+    few, laplace = "few entries exceed the threshold", True
 
     def query(self, units: Units, threshold: float, groups: int) -> CoordinateMean:
         """Return the query at a threshold; every method says its own."""

@@ -1,4 +1,4 @@
-"""Formulas of public facts: what they check, and the two powers in every rate.
+"""Formulas of public facts: what they check, the powers in every rate, and numbers of groups.
 
 Wherever a paper bounds a moment, ``moment_bound`` is the bound on the moment itself,
 ``E|x|^moment_order <= moment_bound``, in the units of ``|x|^moment_order``.
@@ -26,6 +26,10 @@ Result = TypeVar("Result")
 # The theorems hide their logarithms' constants, and mean nothing where log(1 / chance) nears 0.
 LARGEST_FAILURE_PROBABILITY = 0.5
 LARGEST_COUNT = 2**63 - 1  # more are in no array
+FAILURE_PROBABILITY = 0.1  # of a median of means, where none is stated: a round figure
+# The spread of a median over that of a mean, for nearly Gaussian group means (Laplace 1818); the
+# centre of noised group means has about the noise of their median.
+CENTRE_LOSS = math.sqrt(math.pi / 2.0)
 
 
 def check_facts(**facts: float) -> None:
@@ -114,3 +118,65 @@ def cut_factor(moment_order: float) -> float:
 def tail_power(ratio: float, moment_order: float) -> float:
     """Raise the cost of privacy to ``1 - 1 / moment_order``: what heavy tails make of it."""
     return math.pow(ratio, 1.0 - 1.0 / moment_order)
+
+
+@checked
+def group_count(*, n_features: int, failure_probability: float = FAILURE_PROBABILITY) -> float:
+    """How many groups the theory needs, ``4 log(2 d / failure_probability)``, before rounding.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Algorithm 3, line 2; Tao, Wu, Cheng and Wang 2022,
+    Algorithm 3.
+    """
+    return 4.0 * math.log(2.0 * n_features / failure_probability)
+
+
+def whole_groups(count: float, *, n_rows: int) -> int:
+    """Round a number of groups up to an even one, and to at most half of the rows.
+
+    Even, because the median of an even number of means is half as sensitive. Below four rows there
+    is one group.
+    """
+    check_facts(count=count, n_rows=n_rows)
+    largest = n_rows // 2 - (n_rows // 2) % 2
+    return max(1, min(2 * math.ceil(count / 2.0), largest))
+
+
+@checked
+def clipping_bias(
+    *, n_features: int, moment_order: float, clip_norm: float, moment_bound: float = 1.0
+) -> float:
+    """Bias of the l2-clipped mean: ``((q-1)^(q-1) / q^q) d^(q/2) M^q / R^(q-1)``.
+
+    *Correction.* The paper has the constant ``1 / (q-1)``, four times as large for second moments.
+
+    *Reference.* Zhao and others 2024, proof of Theorem 2, sharpened.
+    """
+    reach = n_features ** (moment_order / 2.0) / clip_norm ** (moment_order - 1.0)
+    return float(cut_factor(moment_order) * moment_bound * reach)
+
+
+@checked
+def mean_clip_norm(
+    *, n_rows: int, n_features: int, moment_order: float, rho: float, moment_bound: float = 1.0
+) -> float:
+    """Clipping norm, ``M sqrt(d) min((n sqrt(rho) / sqrt(d))^(1/q), (n / d)^(1/q))``.
+
+    *Correction.* The paper prints no ``M``, the root of the moment.
+
+    *Reference.* Zhao and others 2024, Theorem 4, equation (19).
+    """
+    reach = n_rows * min(math.sqrt(rho / n_features), 1.0 / n_features)
+    return math.sqrt(n_features) * moment_scale(moment_bound * reach, moment_order)
+
+
+@checked
+def gradient_clip_norm(
+    *, n_rows: int, n_features: int, moment_order: float, mu: float, moment_bound: float = 1.0
+) -> float:
+    """Clipping norm, ``r (n mu / sqrt(d))^(1/q)`` with ``r`` the root of the moment.
+
+    The paper has ``epsilon / sqrt(log(1/delta))`` (and more logarithms) in the place of mu.
+
+    *Reference.* Xu and others 2025, Algorithms 3 and 6.
+    """
+    return moment_scale(moment_bound * n_rows * mu / math.sqrt(n_features), moment_order)

@@ -1,56 +1,81 @@
 """The iterative mean: noised means of random groups, and the centre of their bulk.
 
-The records are cut at random into groups of equal size, each group's l2-clipped mean is released
-with noise of its own, and the centre of the released means is the estimate. A record is in one
-group, so all of them cost one. Where the groups are secret they are a shuffle as well, which is
-worth something for many groups and a small epsilon. The least noise that either proof allows is
-taken.
+The records are cut at random into groups, each group's l2-clipped mean is released with noise of
+its own, and the centre of the released means is the estimate. A record is in one group, so all of
+them cost what one does. The method cuts groups of equal size; where these are secret they are a
+shuffle as well, which is worth something for many groups and a small epsilon. The least noise that
+either proof allows is taken.
 
 With ``k`` groups the noise on the centre is ``sqrt(k)`` times that of the clipped mean, or what
 the shuffle leaves of that. So the method pays off only where the tails of the sampling error are
 worse than the noise; few groups are the default.
 
+The query, which descents ask, releases the means of all groups as one vector and counts on
+disjoint groups alone; its groups differ by one record at most.
+
 Reference
 ---------
 Zhao et al. 2024, Algorithm 3 and Theorems 6 and 7. Theorem 6 is false as printed: for fixed groups
 nothing hides one that lies apart, and its budget is worth what a group's noise is worth alone. What
-holds for secret groups is in :mod:`tailguard.privacy.amplification.grouped`.
+holds for secret groups is in :mod:`tailguard.privacy.amplification.grouped`. The group means as
+printed need all groups to be of equal size.
 """
 
 import math
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, check_choice, check_count, check_given, check_open_unit
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_count,
+    check_given,
+    check_integer,
+    check_open_unit,
+    check_positive,
+)
+from tailguard.data.rows.base import Rows
 from tailguard.gate import Gate
 from tailguard.gate.budget import BUDGET_MARGIN, Share, usable_guarantee
 from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
+from tailguard.losses.base import Loss
+from tailguard.losses.squared import Squared
 from tailguard.means.base import (
     Expected,
+    Level,
     MeanExample,
     MeanFacts,
+    MeanMethod,
     MeanPlan,
+    amount_of,
+    directional_level,
     found_mean,
     most_coordinates,
+    usable_share,
 )
-from tailguard.means.budget import amount_of, usable_share
-from tailguard.means.groups import CENTRE_LOSS
-from tailguard.means.levels import Level, LevelMethod, directional_level, mean_clip_norm
+from tailguard.means.centres import CENTRES, LEVEL, STARTS, centre_of
+from tailguard.means.facts import CENTRE_LOSS, mean_clip_norm
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.total_cost import calibrate, satisfies
 from tailguard.privacy.amplification.shuffling import shuffled_epsilon, shuffled_mu
+from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.privacy.events import Composed, Event, Gaussian, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
-from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of, check_group_count
+from tailguard.queries.base import GaussianQuery, Places
+from tailguard.queries.clipped_gradient import MeanClippedGradient, clipped_sum_sensitivity
 from tailguard.queries.units import Units
 
+ALL = "all"
+"""In the place of a centre: the means of all groups, one after the other."""
 GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")
 FEW_GROUPS, FEWEST_ROWS = 20, 20  # groups, and records in each
@@ -59,7 +84,116 @@ ACCURACY = 1e-3  # of mu, where an accountant finds it in some steps of a fracti
 
 
 @dataclass(frozen=True)
-class Iterative(LevelMethod):
+class IterativeMean(GaussianQuery):
+    """Centre of the noised means of groups of l2-clipped ``slope * row``; the state is the weights.
+
+    Attributes
+    ----------
+    clip_norm
+        The largest norm of one record's gradient.
+    n_groups
+        How many groups, drawn at random. The noise on the centre grows as its root.
+    centre, level, start
+        As of :class:`Iterative`; ``centre="all"`` returns the means of all groups. From the median
+        hardly any step is taken, since at the usual level every direction has enough of the group
+        means behind it; from further away the walk ends at the edge of their bulk.
+
+    Guarantee
+    ---------
+    Replacing any record by any other moves the sums of all groups, as one vector, by at most
+    ``2 * clip_norm`` in l2 norm, plus the charged rounding, under replace-one neighbours. This
+    holds for any fixed groups, runs of the order that records come in: that the order is random and
+    secret is for accuracy, and no amplification is claimed. A record with a non-finite value
+    contributes zero and stays counted.
+
+    Examples
+    --------
+    >>> query = IterativeMean(None, Units.raw(3, intercept=False), clip_norm=2.0, n_groups=20)
+    >>> sensitivity = query.sensitivity(n_rows=1000, n_features=3)
+    >>> sensitivity.ideal, sensitivity.size
+    (4.0, 60)
+    """
+
+    loss: Loss | None
+    units: Units
+    clip_norm: float
+    n_groups: int = 20
+    centre: str = "updates"
+    level: float = LEVEL
+    start: str = "median"
+
+    name = "group means"
+
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"clip_norm": reach}
+
+    @classmethod
+    def worst_pair(cls, units: Units) -> dict[str, Any]:
+        """Return three groups, and a record whose slope goes from end to end."""
+        loss, weights = Squared(), np.array([0.3, -0.2, 0.1])
+        query = cls(loss, units, clip_norm=1.5, n_groups=3, centre="median")
+        ends = {"old": (9.0, 0.0, 0.0, 1e6), "new": (9.0, 0.0, 0.0, -1e6)}
+        return {"label": "3-groups", "query": query, "state": weights, "loss": loss, **ends}
+
+    def __post_init__(self) -> None:
+        check_positive("clip_norm", self.clip_norm)
+        check_integer("n_groups", self.n_groups, minimum=1)
+        check_choice("centre", self.centre, (*CENTRES, ALL))
+        check_choice("start", self.start, STARTS)
+        check_open_unit("level", self.level)
+
+    @property
+    def places(self) -> Places:
+        """Random ones where there are several groups, runs of the order of the records."""
+        return "random" if self.n_groups > 1 else "any"
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of the sums of all groups: that of one group's sum."""
+        check_group_count(self.n_groups, n_rows)
+        largest = -(-n_rows // self.n_groups)
+        size = self.n_groups * self.units.size
+        return clipped_sum_sensitivity(self.clip_norm, size, largest)
+
+    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
+        """Sum the clipped gradients of every group at the weights ``state``, on the lattice."""
+        query = MeanClippedGradient(self.loss, self.units, clip_norm=self.clip_norm)
+        edges = group_edges(rows.n_rows, self.n_groups)
+        groups = (rows.restricted(np.arange(start, stop)) for start, stop in pairwise(edges))
+        return np.concatenate([query.answer(group, state, calibration) for group in groups])
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Divide each noised sum by its group's size and find the centre of the means."""
+        sizes = np.diff(group_edges(n_rows, self.n_groups))
+        means = noised.reshape(self.n_groups, self.units.size) / sizes[:, None]
+        if self.centre == ALL:
+            return means.ravel()
+        return centre_of(means, self.centre, self.level, self.start)
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {
+            "clip_norm": self.clip_norm,
+            "n_groups": self.n_groups,
+            "coordinates": self.units.size,
+        }
+
+
+def group_edges(n_rows: int, n_groups: int) -> IntArray:
+    """Where groups begin and end in the order that records come in; sizes differ by at most one."""
+    return np.arange(n_groups + 1) * n_rows // n_groups
+
+
+def check_group_count(n_groups: int, n_rows: int) -> int:
+    """Return a number of groups if there are as many records."""
+    if check_integer("n_groups", n_groups, minimum=1) > n_rows:
+        raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {n_groups}.")
+    return n_groups
+
+
+@dataclass(frozen=True)
+class Iterative(MeanMethod):
     """Centre of the noised means of random groups of clipped rows.
 
     Attributes

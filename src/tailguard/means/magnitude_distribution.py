@@ -73,10 +73,10 @@ class MagnitudeDistribution:
         return self.quantile(min(unit_noise / BIAS_SHARE, 0.5))
 
 
-def assumed_entries() -> MagnitudeDistribution:
-    """Return the distribution assumed of entries in private units, where none was released yet."""
+def assumed_entries(scale: float = 1.0) -> MagnitudeDistribution:
+    """Return the distribution assumed of entries of a scale, where none was released yet."""
     points = _grid(1.0)
-    return MagnitudeDistribution(points, (1.0 + 2.0 * points**2) ** (-ASSUMED_INDEX / 2.0))
+    return MagnitudeDistribution(points * scale, (1.0 + 2.0 * points**2) ** (-ASSUMED_INDEX / 2.0))
 
 
 def assumed_norms(n_features: int) -> MagnitudeDistribution:

@@ -7,22 +7,31 @@ more than a quarter of the budget. What they leave goes to the histogram of magn
 Reference
 ---------
 Karwa and Vadhan 2018, Section 3 (units before means); Huang, Liang and Yi 2021 (tails before
-means).
+means); Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms, with Laplace noise).
+``privacy/books/books.py`` has the proof that Gaussian shares may move between releases.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.budget import Share, part_of
 from tailguard.gate.plan import Plan
 from tailguard.gate.stage import Stage
-from tailguard.means.base import Expected, MeanFacts, most_coordinates
-from tailguard.means.budget import amount_of, noise_std_of, tail_noise, usable_share
-from tailguard.means.histograms import MeanHistograms, noise_of
+from tailguard.means.base import (
+    Expected,
+    MeanFacts,
+    amount_of,
+    most_coordinates,
+    noise_std_of,
+    tail_noise,
+    usable_share,
+)
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
     MagnitudeDistribution,
@@ -34,15 +43,15 @@ from tailguard.means.magnitude_distribution import (
 from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
 from tailguard.privacy.calibration import Calibration
 from tailguard.privacy.events import Gaussian, Laplace
-from tailguard.queries.base import calibration_for
+from tailguard.queries.base import Query, calibration_for
+from tailguard.queries.column_histograms import Bins, ColumnHistograms
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
-from tailguard.scaling.columns import Columns
+from tailguard.scaling.columns import MeasuredColumns
 from tailguard.scaling.locations import FINEST_BINS
+from tailguard.scaling.required_records import scale_warnings
 from tailguard.scaling.sizes import fewest_records
-from tailguard.scaling.units import find_columns, planned_histograms
-from tailguard.solvers.enough import scale_warnings
-from tailguard.solvers.problem_columns import histogram_stages
+from tailguard.scaling.units import find_columns, histogram_stages, planned_histograms
 
 Magnitude = Literal["norm", "entries"]
 
@@ -55,6 +64,66 @@ TAIL_SHARE = 0.1
 AFFORDED = 1.5  # times the fewest records at which sizes stand out: locations take a little more
 MISSED = 3.0  # noise standard deviations that a count of all records must lack to be short of some
 SMALLEST_FRACTION = SMALLEST_SLOPE = 0.25  # that a mean is divided by
+
+TWO_BINS = Bins("linear", -1.0, 1.0, 2)  # noise is that of any bins
+ROUNDING = 1.0 - 1e-12  # sums of squares are rounded
+
+
+def noise_of(stage: Stage, columns: int, n_rows: int, n_features: int) -> float:
+    """Return the std of Gaussian noise that is as rarely large as that of the histograms."""
+    query = ColumnHistograms(tuple(range(columns)), TWO_BINS)
+    return tail_noise(query, n_rows, n_features, stage.asked)
+
+
+class MeanHistograms:
+    """Asks the gate for the histograms of planned stages, and knows which were not asked for."""
+
+    def __init__(self, gate: Gate, stages: Sequence[Stage]) -> None:
+        self._gate = gate
+        self._stages = {stage.name: stage for stage in stages}
+        self._times_left = {stage.name: stage.times for stage in stages}
+
+    @property
+    def total_mu(self) -> float:
+        """What these stages may spend in all."""
+        return math.hypot(*(stage.total_mu for stage in self._stages.values()))
+
+    def n_rows(self, stage: Stage | None = None) -> int:
+        """Return how many records there are: every stage reads all of them."""
+        return self._gate.n_rows
+
+    def plans(self, name: str) -> bool:
+        """Whether a stage of that name was planned."""
+        return name in self._stages
+
+    def stage(self, name: str) -> Stage:
+        """Return the planned stage of that name."""
+        return self._stages[name]
+
+    def unspent(self, stage: Stage) -> float:
+        """Return the mu of a planned stage that was not spent."""
+        return stage.mu * math.sqrt(self._times_left[stage.name])
+
+    def left(self) -> float:
+        """Return the mu that these stages have left."""
+        return math.hypot(*(self.unspent(stage) for stage in self._stages.values()))
+
+    def noise_std(self, columns: int, stage: Stage) -> float:
+        """Return the noise of histograms of so many columns."""
+        return noise_of(stage, columns, self._gate.n_rows, self._gate.n_features)
+
+    def histograms(
+        self, query: Query, state: Any, stage: Stage, *, columns: int = 1
+    ) -> tuple[FloatArray, float]:
+        """Ask for one release of the stage; return counts and their noise."""
+        self._times_left[stage.name] -= 1
+        return self._gate.ask(query, state, stage), self.noise_std(columns, stage)
+
+    def topped_up(self, stage: Stage) -> Stage:
+        """Return a stage that spends what these have left, too; Laplace noise stays as planned."""
+        if isinstance(stage.asked, Laplace):
+            return stage
+        return replace(stage, mu=math.hypot(stage.mu, self.left()) * ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +215,7 @@ class PrivateUnits:
         if self.unit is not None:
             width = gate.n_features
             return Units(np.zeros(width), np.full(width, self.unit), intercept=False), tail
-        session, columns = MeanHistograms(gate, histograms), Columns(gate.n_features)
+        session, columns = MeanHistograms(gate, histograms), MeasuredColumns(gate.n_features)
         units = find_columns(session, columns, believe_narrow=True).units(columns)
         return replace(units, intercept=False), session.topped_up(tail)
 
@@ -196,7 +265,7 @@ def units_share(facts: MeanFacts, budget: Share) -> float:
 def _histograms(facts: MeanFacts, budget: Share, part: float) -> tuple[Stage, ...]:
     """Share a part of the budget out over the histograms of columns."""
     planned = planned_histograms(
-        Columns(facts.n_features),
+        MeasuredColumns(facts.n_features),
         size=SIZE_SHARE,
         location=LOCATION_SHARE,
         pair_differences=PAIRS_SHARE,

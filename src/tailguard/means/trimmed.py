@@ -1,62 +1,258 @@
-"""The coordinate-wise trimmed mean with noise that follows the records.
+"""The coordinate-wise trimmed mean with noise on its smooth sensitivity.
 
 The noise shrinks with the spread of the values that are kept, without a threshold to choose. Its
-cost is concentrated and not Gaussian, so that an (epsilon, delta) promise is kept by way of zCDP.
+cost is concentrated, so that an (epsilon, delta) promise is kept by way of zCDP.
+
+Of every coordinate the ``n_trimmed`` smallest and largest values are left out; the mean of the rest
+is cut to a public range. Write ``x(1) <= ... <= x(n)`` for the sorted values, m for ``n_trimmed``.
+One replaced record moves an order statistic to a neighbouring one at most, so k replacements and
+one more move the mean by at most
+
+    ``A(k) = max over l = 0..k+1 of (x(n-m+1+k-l) - x(m+1-l)) / (n - 2m)``   for k < m,
+
+and never by more than the width of the range. ``A(k)`` is at most its value ``A(k + 1)`` on a
+neighbour. So ``S = max(exp(-t k) min(width, A(k)) over k < m, exp(-t m) width)`` is t-smooth and at
+least the local sensitivity. By default ``A(k)`` is replaced by the wider
+``U(k) = (x(n-m+1+k) - x(m-k)) / (n - 2m)``, which has the same property, costs nothing beyond the
+sort, and gives at most twice the scale.
+
+As computed. Differences, quotients and maxima of floats are monotone, so the property of ``A`` and
+``U`` holds for floats as they are; products with the weights change the logarithm of S by less than
+``smoothness - decay``. The sum is rounded once, correctly, so that the mean errs by less than two
+roundings of itself, and of the range once it is cut; the scale is raised by more than that.
 
 Reference
 ---------
-Bun and Steinke 2019; Wang, Xiao, Devadas and Xu 2020, Algorithm 2, on a scale that is smooth.
+Bun and Steinke 2019 (trimmed mean on smooth sensitivity); Wang, Xiao, Devadas and Xu 2020,
+Algorithm 2 and Theorem 3. The scale that Algorithm 2 prints, ``(x(n) - x(1)) / (n - 2m)`` in the
+place of all ``A(k)``, is an upper bound but not smooth: one record that moves to infinity takes it
+along, and there is no privacy.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import (
     InputError,
     check_choice,
     check_count,
     check_finite,
     check_given,
+    check_open_unit,
+    check_positive,
     require,
+    shown,
 )
+from tailguard.data.rows.base import Rows
 from tailguard.gate import Gate
 from tailguard.gate.budget import concentrated_budget, usable_guarantee
 from tailguard.gate.plan import Plan
 from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
+from tailguard.losses.base import Loss
 from tailguard.means.base import (
-    ANY_TAIL,
-    IN_PRIVATE_UNITS,
-    IN_USER_UNITS,
     Expected,
     MeanExample,
     MeanFacts,
     MeanMethod,
     MeanPlan,
+    amount_of,
     found_mean,
     most_coordinates,
 )
-from tailguard.means.budget import amount_of
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
     MagnitudeDistribution,
     assumed_entries,
 )
 from tailguard.means.private_units import PrivateUnits
-from tailguard.privacy.calibration import SmoothCalibration
-from tailguard.privacy.events import Gaussian, ZeroConcentrated
+from tailguard.noise.smooth import SmoothAnswer
+from tailguard.privacy.arsinh import PROVED, arsinh_rho, arsinh_shift, arsinh_smoothness
+from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
+from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
-from tailguard.queries.means.trimmed import TrimmedMean
+from tailguard.queries.base import SmoothQuery
+from tailguard.queries.gather import check_gathered, gather
+from tailguard.queries.kernels.gather import GatheredGradients
 from tailguard.queries.units import Units
 
-# Of the hyperbolic sine of a standard normal: the root of (e^2 - 1) / 2.
-NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)
+LARGEST_ENTRY = 1e150  # larger entries count as this, so that no difference or sum overflows
+USUAL_RESOLUTION = 1e-3  # of the range: how far data are expected to spread if nobody says
+NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)  # of the sinh of a standard normal
 FIRST_SHARE = 0.25  # for the smoothness, where the number of trimmed values is told
 REACH = 8.0  # private scales between a column's median and its mean, at most
 # Parts of the budget for the smoothness that are tried. A larger part trims fewer records.
 SMOOTHNESS_SHARES = (0.001, 0.005, 0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+
+
+def published_constants(rho: float) -> tuple[float, float]:
+    """Return smoothness and shift of one coordinate as the paper has them."""
+    epsilon = math.sqrt(2.0 * rho)
+    return epsilon**2 / 16.0, epsilon / 4.0
+
+
+def trimmed_mean(ordered: FloatArray, n_trimmed: int, low: float, high: float) -> float:
+    """Return the mean of what trimming leaves of sorted values, cut to ``[low, high]``."""
+    kept = ordered[n_trimmed : ordered.size - n_trimmed]
+    # One rounding for the whole sum, so that the error does not grow with n.
+    return min(max(math.fsum(kept.tolist()) / kept.size, low), high)
+
+
+def trimmed_scale(
+    ordered: FloatArray, n_trimmed: int, width: float, smoothness: float, *, exact: bool = False
+) -> float:
+    """Return a smooth upper bound on how far one record moves the trimmed mean of sorted values."""
+    first = ordered.size - n_trimmed
+    bounds = ordered[first:] - ordered[:n_trimmed][::-1]  # (n - 2m) U(k) for every k below m
+    if exact:
+        for k in range(n_trimmed):  # (n - 2m) A(k): l = 0..k+1 steps down from both ends at once
+            upper = ordered[first - 1 : first + k + 1][::-1]
+            bounds[k] = (upper - ordered[n_trimmed - k - 1 : n_trimmed + 1][::-1]).max()
+    bounds = np.minimum(width, bounds / (ordered.size - 2 * n_trimmed))
+    weights = np.exp(-smoothness * np.arange(n_trimmed + 1))
+    return float(max((weights[:-1] * bounds).max(), weights[-1] * width))
+
+
+@dataclass(frozen=True)
+class TrimmedMean(SmoothQuery):
+    """Trimmed means of every coordinate of ``slope * row``; the state is the weight vector.
+
+    Attributes
+    ----------
+    low, high, n_trimmed, calibration
+        As of :class:`Trimmed`, in these units; ``calibration="published"`` takes the constants of
+        the paper, ``t = epsilon**2 / 16`` and ``s = epsilon / 4`` with ``rho = epsilon**2 / 2``.
+    smoothness_share
+        The part of the budget for the smoothness, where ``n_trimmed`` is None; the rest goes to the
+        noise. A larger part needs fewer trimmed records.
+    resolution
+        How widely the bulk of the data is expected to spread; data of no spread get the scale
+        ``resolution / n_rows``. A thousandth of the range by default.
+    exact
+        Whether the exact sensitivity is worked out, at a cost of ``n_trimmed**2`` per coordinate.
+
+    Guarantee
+    ---------
+    ``calibrate_event(...).event`` under replace-one neighbours: zCDP, proved in real arithmetic,
+    with a numerical certificate for ``"numerical"``. A record with a non-finite value contributes
+    zero and stays counted. Fewer than ``2 * n_trimmed + 1`` records are refused before any is read.
+
+    Examples
+    --------
+    >>> query = TrimmedMean(None, Units.raw(1, intercept=False), low=-5.0, high=5.0)
+    >>> public = query.calibrate_event(5_000, 1, ZeroConcentrated(0.5))
+    >>> public.facts["n_trimmed"], round(public.shift, 3)
+    (123, 0.656)
+    """
+
+    loss: Loss | None
+    units: Units
+    low: float
+    high: float
+    n_trimmed: int | None = None
+    smoothness_share: float = 0.25
+    resolution: float | None = None
+    exact: bool = False
+    calibration: str = "tight"
+
+    name = "trimmed mean"
+
+    @classmethod
+    def wide(cls, reach: float) -> dict[str, float]:
+        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        return {"low": -reach, "high": reach, "n_trimmed": 100}
+
+    def __post_init__(self) -> None:
+        check_choice("calibration", self.calibration, PROVED)
+        if not check_finite("low", self.low) < check_finite("high", self.high):
+            raise InputError(f"high must be above low = {self.low!r}; got {self.high!r}.")
+        if not 1e-100 <= max(abs(self.low), abs(self.high)) <= 1e100:
+            raise InputError("low and high must reach between 1e-100 and 1e100 in magnitude.")
+        check_open_unit("smoothness_share", self.smoothness_share)
+        check_given(self, check_count, "n_trimmed")
+        check_given(self, check_positive, "resolution")
+
+    @property
+    def width(self) -> float:
+        """The width of the range, rounded up."""
+        return math.nextafter(self.high - self.low, math.inf)
+
+    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
+        """Choose smoothness, trimming and noise so that the release costs at most ``event``."""
+        if not isinstance(event, ZeroConcentrated):
+            raise InputError(f"event must be a ZeroConcentrated cost; got {shown(event)}.")
+        check_gathered(n_rows, self.units.size)
+        rho = event.rho / self.units.size
+        smoothness, shift = self._constants(n_rows, rho)
+        return SmoothCalibration(
+            mechanism="arsinh-normal",
+            size=self.units.size,
+            smoothness=smoothness,
+            shift=shift,
+            calibration=self.calibration,
+            value_limit=max(abs(self.low), abs(self.high)),
+            scale_ceiling=self.width * (1.0 + FLOAT_MARGIN),  # no smooth scale is larger
+            facts={"n_trimmed": self._trimming(n_rows, smoothness)},
+        )
+
+    def _constants(self, n_rows: int, rho: float) -> tuple[float, float]:
+        """Return smoothness and shift of one coordinate."""
+        if self.calibration == "published":
+            constants = published_constants(rho)
+            if arsinh_rho(*constants) > rho:
+                raise InputError(
+                    "calibration='published' must have a rho of at most 41 per coordinate, where "
+                    f"its constants are proved; got {rho:.3g}."
+                )
+            return constants
+        smoothness = self._decay_needed(n_rows) / (self.n_trimmed or 1)
+        if self.n_trimmed is None:
+            smoothness = arsinh_smoothness(rho, self.smoothness_share, self.calibration)
+        return smoothness, arsinh_shift(rho, smoothness, self.calibration)
+
+    def _decay_needed(self, n_rows: int) -> float:
+        """Return the product of smoothness and trimming that takes the width to the resolution."""
+        resolution = self.resolution or USUAL_RESOLUTION * self.width
+        return max(1.0, math.log(n_rows * self.width / resolution))
+
+    def _trimming_needed(self, n_rows: int, smoothness: float) -> int:
+        """Return how many values the smoothness asks to leave out at either end."""
+        return math.ceil(self._decay_needed(n_rows) / smoothness)
+
+    def _trimming(self, n_rows: int, smoothness: float) -> int:
+        """Return how many values to leave out at either end; refuse if too few would be left."""
+        n_trimmed = self.n_trimmed or self._trimming_needed(n_rows, smoothness)
+        if n_rows > 2 * n_trimmed:
+            return n_trimmed
+        if self.n_trimmed:
+            half = f"half of n_rows = {n_rows}"
+            raise InputError(f"n_trimmed must be below {half}; got {self.n_trimmed}.")
+        raise InputError(
+            f"n_rows must be above {2 * n_trimmed}, twice the records that this budget needs "
+            f"to trim at either end; got {n_rows}: use more rows, a larger share of the "
+            "budget, another method, or calibration='numerical', which trims far fewer."
+        )
+
+    def answer(self, rows: Rows, state: FloatArray, calibration: SmoothCalibration) -> SmoothAnswer:
+        """Trim every coordinate of the gradients at the weights ``state``."""
+        reading = self.units.for_kernels()
+        kernel = GatheredGradients(weights=state, **reading, loss=self.loss, n_rows=rows.n_rows)
+        gradients = np.clip(gather(rows, kernel), -LARGEST_ENTRY, LARGEST_ENTRY)
+        m, columns = int(calibration.facts["n_trimmed"]), np.sort(gradients, axis=0).T
+        value = [trimmed_mean(ordered, m, self.low, self.high) for ordered in columns]
+        scale = np.array([self._scale(ordered, m, calibration) for ordered in columns])
+        return SmoothAnswer(np.array(value), scale * (1.0 + FLOAT_MARGIN))
+
+    def _scale(self, ordered: FloatArray, m: int, calibration: SmoothCalibration) -> float:
+        """Return the scale of one coordinate's sorted values."""
+        return trimmed_scale(ordered, m, self.width, calibration.decay, exact=self.exact)
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the scale, beside those of the calibration."""
+        return {"low": self.low, "high": self.high, "exact": str(self.exact).lower()}
 
 
 @dataclass(frozen=True)
@@ -78,10 +274,6 @@ class Trimmed(MeanMethod):
     zCDP, for every input, proved in real arithmetic; with ``calibration="numerical"`` numerically
     certified. Pure DP and GDP are refused: the noise keeps neither.
 
-    Reference
-    ---------
-    Wang, Xiao, Devadas and Xu 2020, Algorithm 2, on the smooth sensitivity of Bun and Steinke 2019.
-
     Examples
     --------
     >>> import tailguard as tg
@@ -97,12 +289,13 @@ class Trimmed(MeanMethod):
     calibration: str = "tight"
 
     name = "trimmed"
+    besides = ("the distribution of each column is nearly symmetric beyond what is trimmed",)
     example = MeanExample(
         {"low": -50.0, "high": 50.0, "n_trimmed": 400}, refuses=(PureDP, GDP), distance=0.01
     )
 
     def plan_from(self, facts: MeanFacts) -> MeanPlan:
-        """Choose how much to trim."""
+        """Choose how much to trim, in a stated range or in units that are released first."""
         if facts.moment is not None or facts.problem.unit is not None:
             raise InputError(
                 "moment must not be given with method 'trimmed', which takes low= and high=, a "
@@ -111,14 +304,24 @@ class Trimmed(MeanMethod):
         if (self.low is None) != (self.high is None):
             raise InputError("low and high must be given together; got one of them.")
         check_given(self, check_count, "n_trimmed")
-        self.check_calibration()
-        budget = Gaussian(math.sqrt(2.0 * self.rho(facts)))
-        if self.low is None or self.high is None:
-            return self._private_plan(facts, budget)
-        low, high = check_finite("low", self.low), check_finite("high", self.high)
-        distribution = assumed_entries()
-        distribution = replace(distribution, points=distribution.points * _spread(low, high))
-        return self._plan(facts, budget.mu, (), low, high, distribution)
+        check_choice("calibration", self.calibration, ("tight", "numerical"))
+        released: tuple[Stage, ...] = ()
+        mu, low, high = math.sqrt(2.0 * self.rho(facts)), self.low, self.high
+        if low is None or high is None:
+            units, left = PrivateUnits.of(facts, "entries", Gaussian(mu))
+            mu, released, low, high = amount_of(left), units.stages, -REACH, REACH
+        low, high = check_finite("low", low), check_finite("high", high)
+        spread = (high - low) / (2.0 * REACH)  # one private scale
+        cost = ZeroConcentrated(mu**2 / 2.0)
+        query, public, expected = self._least_error(facts, cost, low, high, spread)
+        kept = {"kept": public.event, "by_place": True}
+        stage = Stage.of(cost, "mean", "the trimmed mean", 1, public.size, **kept)
+        settings: dict[str, float | int | str] = {
+            "trimmed at either end": int(public.facts["n_trimmed"]),
+            "smoothness share": query.smoothness_share,
+            **{"low": low, "high": high, "spread": spread},
+        }
+        return self.planned(facts, (*released, stage), expected, settings)
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask once, in the planned or the released units."""
@@ -127,19 +330,14 @@ class Trimmed(MeanMethod):
         if len(plan.stages) > 1:
             released = PrivateUnits.planned(plan, "entries").release(gate)
             units, distribution, fraction = released.units, released.distribution, released.fraction
-        query = self._planned_query(plan, units)
+        names = ("low", "high", "spread", "smoothness share")
+        query = self.query(units, *(float(plan.settings[name]) for name in names))
         found = gate.ask(query, np.zeros(gate.n_features), stage) / fraction
-        public = query.calibrate_event(gate.n_rows, gate.n_features, stage.asked)
-        noise_std = (
-            math.nan
-            if distribution is None
-            else _noise_std(distribution, public, gate.n_rows) / fraction
-        )
+        noise_std = math.nan
+        if distribution is not None:
+            public = query.calibrate_event(gate.n_rows, gate.n_features, stage.asked)
+            noise_std = _noise_std(distribution, public, gate.n_rows) / fraction
         return found_mean(plan, units.center + units.scale * found, units.scale * noise_std)
-
-    def check_calibration(self) -> None:
-        """Refuse a calibration that the method does not have."""
-        check_choice("calibration", self.calibration, ("tight", "numerical"))
 
     def rho(self, facts: MeanFacts) -> float:
         """Return the concentrated budget of a guarantee that has one."""
@@ -155,100 +353,35 @@ class Trimmed(MeanMethod):
         self, units: Units, low: float, high: float, resolution: float, share: float = FIRST_SHARE
     ) -> TrimmedMean:
         """Return the query for means in a range, with a part of the budget for the smoothness."""
-        return TrimmedMean(
-            None,
-            units,
-            low,
-            high,
-            n_trimmed=self.n_trimmed,
-            smoothness_share=share,
-            resolution=resolution,
-            calibration=self.calibration,
-        )
+        chosen = (self.n_trimmed, share, resolution)
+        return TrimmedMean(None, units, low, high, *chosen, calibration=self.calibration)
 
-    def _private_plan(self, facts: MeanFacts, budget: Gaussian) -> MeanPlan:
-        units_plan, left = PrivateUnits.of(facts, "entries", budget)
-        distribution = units_plan.assumed(facts.n_features)
-        return self._plan(facts, amount_of(left), units_plan.stages, -REACH, REACH, distribution)
-
-    def _plan(
-        self,
-        facts: MeanFacts,
-        mu: float,
-        released: tuple[Stage, ...],
-        low: float,
-        high: float,
-        distribution: MagnitudeDistribution,
-    ) -> MeanPlan:
-        d, spread = facts.n_features, _spread(low, high)
-        query = self.query(Units.raw(d, intercept=False), low, high, spread)
-        share = ZeroConcentrated(mu**2 / 2.0)
-        query, public, expected = _least_error(query, facts, share, distribution, spread)
-        kept = {"kept": public.event, "by_place": True}
-        stage = Stage.of(share, "mean", "the trimmed mean", 1, public.size, **kept)
-        return MeanPlan(
-            self.name,
-            facts.problem,
-            facts.guarantee,
-            (*released, stage),
-            {
-                "trimmed at either end": int(public.facts["n_trimmed"]),
-                "smoothness share": query.smoothness_share,
-                "low": low,
-                "high": high,
-                "spread": spread,
-            },
-            (
-                ANY_TAIL,
-                "the distribution of each column is nearly symmetric beyond what is trimmed",
-            ),
-            expected=expected,
-            unit=IN_PRIVATE_UNITS if released else IN_USER_UNITS,
-        )
-
-    def _planned_query(self, plan: Plan, units: Units) -> TrimmedMean:
-        low, high, spread, share = (
-            float(plan.settings[name]) for name in ("low", "high", "spread", "smoothness share")
-        )
-        return self.query(units, low, high, spread, share)
-
-
-def _spread(low: float, high: float) -> float:
-    """Return the spread of the data that a range of their mean suggests: one private scale."""
-    return (high - low) / (2.0 * REACH)
-
-
-def _least_error(
-    query: TrimmedMean,
-    facts: MeanFacts,
-    event: ZeroConcentrated,
-    distribution: MagnitudeDistribution,
-    spread: float,
-) -> tuple[TrimmedMean, SmoothCalibration, Expected]:
-    """Split the budget between smoothness and noise for the least error, bias included."""
-    found, refusal = [], None
-    for share in SMOOTHNESS_SHARES if query.n_trimmed is None else (query.smoothness_share,):
-        candidate = replace(query, smoothness_share=share)
-        try:
-            public = candidate.calibrate_event(facts.n_rows, facts.n_features, event)
-        except InputError as error:
-            refusal = error
-            continue
-        found.append((candidate, public, _expected(distribution, public, facts, spread)))
-    if not found:
-        assert refusal is not None
-        raise refusal
-    return min(found, key=lambda each: each[2].total)
+    def _least_error(
+        self, facts: MeanFacts, cost: Event, low: float, high: float, spread: float
+    ) -> tuple[TrimmedMean, SmoothCalibration, Expected]:
+        """Split the budget between smoothness and noise for the least error, bias included."""
+        found, refusals, raw = [], [], Units.raw(facts.n_features, intercept=False)
+        entries = assumed_entries(spread)
+        for share in SMOOTHNESS_SHARES if self.n_trimmed is None else (FIRST_SHARE,):
+            query = self.query(raw, low, high, spread, share)
+            try:
+                public = query.calibrate_event(facts.n_rows, facts.n_features, cost)
+                found.append((query, public, _expected(entries, public, facts, spread)))
+            except InputError as refusal:
+                refusals.append(refusal)
+        if not found:
+            raise refusals[-1]
+        return min(found, key=lambda each: each[2].total)
 
 
 def _expected(
-    distribution: MagnitudeDistribution, public: SmoothCalibration, facts: MeanFacts, spread: float
+    entries: MagnitudeDistribution, public: SmoothCalibration, facts: MeanFacts, spread: float
 ) -> Expected:
     """Predict noise, bias and sampling error from a distribution of magnitudes."""
     part = 2.0 * int(public.facts["n_trimmed"]) / facts.n_rows
-    edge, root = distribution.quantile(min(part, 1.0)), math.sqrt(facts.n_features)
-    bias = BIAS_SHARE * distribution.expected(lambda t: np.where(t > edge, t - edge, 0.0))
-    noise = _noise_std(distribution, public, facts.n_rows)
+    edge, root = entries.quantile(min(part, 1.0)), math.sqrt(facts.n_features)
+    bias = BIAS_SHARE * entries.expected(lambda t: np.maximum(t - edge, 0.0))
+    noise = _noise_std(entries, public, facts.n_rows)
     return Expected(noise * root, bias * root, root * spread / math.sqrt(facts.n_rows))
 
 
@@ -257,9 +390,8 @@ def _noise_std(
 ) -> float:
     """Predict the noise from a distribution of magnitudes, by its expected order statistics.
 
-    With ``k`` of the ``m`` trimmed values moved, one record moves the mean by at most the distance
-    of the order statistics ``m - k`` from either end over the number of values kept; these are
-    where a part ``2 (m - k) / n`` of the magnitudes lies beyond.
+    With ``k`` of ``m`` trimmed values moved, one record moves the mean by at most the distance of
+    the order statistics ``m - k`` from either end over the number of values kept.
     """
     trimmed = int(public.facts["n_trimmed"])
     moved = np.unique(np.geomspace(1.0, trimmed, 60).astype(int)) - 1

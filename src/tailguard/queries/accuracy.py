@@ -30,8 +30,7 @@ import numpy as np
 
 from tailguard.queries.certified import StepFacts
 from tailguard.queries.float_error import is_cut_by_ball, point_roundoff
-from tailguard.sets.base import ConstraintSet
-from tailguard.sets.points import length
+from tailguard.sets.base import ConstraintSet, length
 
 TOLERANCE_SHARE = 1e-3  # of what one record moves: it costs as much noise
 CAPPED_STEPS = 20_000  # where plain descent could not finish, it does so many

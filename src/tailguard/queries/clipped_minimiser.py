@@ -47,8 +47,7 @@ from tailguard.queries.certified import StepFacts, certified_point, descended
 from tailguard.queries.float_error import gradient_error, is_cut_by_ball
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.queries.units import Units
-from tailguard.sets.base import ConstraintSet
-from tailguard.sets.points import length
+from tailguard.sets.base import ConstraintSet, length
 from tailguard.sets.whole_space import WholeSpace
 
 # Steps of the sum of one chunk: far finer than its roundings, and a total of 2**26 rows fits.

@@ -4,7 +4,7 @@ The vector is ``w - step_size * g`` with public ``w`` and ``g`` the mean of the 
 entry of which counts as zero beyond ``threshold``. One record moves every entry of ``g`` by at most
 ``2 * threshold / n_rows``, by itself. On the lattice ``g`` is an integer vector whose entries move
 by at most that over the grid, plus the float error of one chunk and ``1 + 2**-8``, as
-:mod:`tailguard.queries.means.coordinate_mean` shows; ``w`` is rounded to the same lattice, which
+:mod:`tailguard.means.coordinate_wise` shows; ``w`` is rounded to the same lattice, which
 reads no record, and the difference of the two is exact. A magnitude moves no more than its entry.
 
 Reference

@@ -1,4 +1,7 @@
-"""Every query by name. One line here buys the contract tests.
+"""Every query by name. One line here buys the contract tests, and of a mean all that is needed.
+
+A line says that the class's proof covers every input: the gate admits these classes and no others,
+wherever their files lie. The query of a mean lies beside its method, in ``means/``.
 
 Reference
 ---------
@@ -17,12 +20,12 @@ QUERIES = {
     "level-gradients": "tailguard.queries.level_gradients:LevelGradients",
     "contribution-levels": "tailguard.queries.contribution_levels:ContributionLevels",
     "loss-differences": "tailguard.queries.loss_differences:LossDifferences",
-    "clamped-mean": "tailguard.queries.means.clamped:ClampedMean",
-    "truncated-mean": "tailguard.queries.means.truncated:TruncatedMean",
+    "clipped-shells": "tailguard.means.clipped:ClippedShells",
+    "clamped-mean": "tailguard.means.clamped:ClampedMean",
+    "truncated-mean": "tailguard.means.truncated:TruncatedMean",
+    "soft-mean": "tailguard.means.soft:SoftMean",
+    "iterative-mean": "tailguard.means.iterative:IterativeMean",
     "count-magnitudes": "tailguard.queries.magnitudes:CountMagnitudes",
-    "clipped-shells": "tailguard.queries.means.shells:ClippedShells",
-    "soft-mean": "tailguard.queries.means.soft:SoftMean",
-    "iterative-mean": "tailguard.queries.means.iterative:IterativeMean",
     "peeled-step": "tailguard.queries.peeling:PeeledStep",
     "usable-records": "tailguard.queries.usable_records:UsableRecords",
     "cell-kinds": "tailguard.queries.usable_records:CellKinds",
@@ -30,7 +33,7 @@ QUERIES = {
 """Name -> ``"module:Class"``."""
 
 SMOOTH_QUERIES = {
-    "trimmed-mean": "tailguard.queries.means.trimmed:TrimmedMean",
+    "trimmed-mean": "tailguard.means.trimmed:TrimmedMean",
     "sample-aggregate": "tailguard.queries.sample_aggregate:SampleAggregate",
 }
 """The same, for queries that answer with the scale of their noise; they have a contract of their

@@ -60,7 +60,7 @@ from tailguard.queries.kernels.gather import GatheredRecords
 from tailguard.queries.kernels.safe_clip import safe_clip
 from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
 from tailguard.quiet import quietly
-from tailguard.sets.points import as_vector
+from tailguard.sets.base import as_vector
 
 # All pairs of points are compared.
 FEWEST_BLOCKS, MOST_BLOCKS = 4, 5_000

@@ -14,7 +14,7 @@ from typing import TypedDict
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link
 
 
 class ReadingUnits(TypedDict):

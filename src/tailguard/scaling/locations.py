@@ -4,20 +4,28 @@ Signed logarithmic bins reach far and are fine near zero. A column that lies far
 with its spread, is one sharp fitted curve in a wide bin there: its scale is not known yet, and it
 is measured again in linear bins that split this one.
 
+Location and scale are read off a noised histogram by a matched filter. Where the noise of a bin is
+a good part of what it counts, quantiles of the bins that stand out are too narrow. A curve that
+fits all bins at once uses them all; it need not be the column's distribution, since it tells units
+alone.
+
 Reference
 ---------
-Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms).
+Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Turin 1960 (matched filters): the
+curve whose counts, over their norm, correlate most with the released ones is that of least squares.
 """
 
+from dataclasses import dataclass
+from functools import lru_cache
+
 import numpy as np
+from scipy.special import expit, logit
 
 from tailguard.array_types import BoolArray, FloatArray, IndexArray
 from tailguard.gate.stage import Stage
 from tailguard.queries.column_histograms import Bins
-from tailguard.scaling.column_queries import ColumnQueries
-from tailguard.scaling.columns import ColumnScales
-from tailguard.scaling.location_scale_fit import LEAST_SHARE, LocationScaleFit, fit_location_scale
-from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.columns import ColumnQueries, ColumnScales
+from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution, detection_threshold
 
 LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first histogram, in units of the size: a median is within a few sizes of zero."""
@@ -38,6 +46,86 @@ FALSE_LOCATION, LOCATION_WINDOWS = 0.05, 2e2
 # standard deviations on; the centre, which moves by two widths of the bin at most, before that.
 SCALE_SIGNIFICANCE = 9.0
 NEAR = 0.35  # of the size: a median within that is no offset, and the size tells the scale
+
+LOCATIONS_A_BIN = 2
+LEAST_SHARE = 0.5  # of the records that a fitted curve holds: else it is noise, as its spread is
+# Spreads in bins: the least one, and over how many octaves and in which steps they widen.
+LEAST_SPREAD, OCTAVES, STEPS_AN_OCTAVE = 0.15, 9, 2
+NARROW = 1.2  # bins: a narrower fitted curve is one bin, and what lies there may be narrower still
+# Fitted curves are logistic, with heavier tails than a normal one: their scale over the median
+# absolute difference of two of their records, roughly.
+LOGISTIC = 0.64
+QUANTILES = 64  # parts of a fitted curve of equal mass, as a distribution
+
+
+@dataclass(frozen=True)
+class LocationScaleFit:
+    """What a histogram looks like.
+
+    Attributes
+    ----------
+    location, scale
+        Its middle, and the typical absolute difference of two of its records.
+    significance
+        How many noise standard deviations it stands out.
+    narrow
+        Whether it is as narrow as a bin, so that the spread is only a bound.
+    share
+        The share of all records that it is seen to hold.
+    """
+
+    location: float
+    scale: float
+    significance: float
+    narrow: bool
+    share: float
+
+    def distribution(self) -> NoisyDistribution:
+        """Return it as the distribution of what was counted."""
+        ends = np.arange(QUANTILES + 1) / QUANTILES
+        ends[[0, -1]] = 0.25 / QUANTILES, 1.0 - 0.25 / QUANTILES
+        count = QUANTILES * POINTS
+        points, edges = (
+            self.location + LOGISTIC * self.scale * logit(shares)
+            for shares in ((np.arange(count) + 0.5) / count, ends)
+        )
+        return NoisyDistribution(points, np.full(count, 1.0 / count), 1.0, self.significance, edges)
+
+
+def fit_location_scale(
+    counts: FloatArray, bins: Bins, total: float, noise_std: float
+) -> LocationScaleFit:
+    """Return the curve of ``total`` records whose counts are closest in least squares."""
+    locations, scales, narrow, filters, norms = _candidates(bins)
+    match = filters @ counts
+    best = int(np.argmax((match - total * norms / 2.0) * norms))
+    return LocationScaleFit(
+        location=float(locations[best]),
+        scale=float(scales[best]),
+        significance=float(match[best]) / noise_std,
+        narrow=bool(narrow[best]),
+        share=float(match[best] / (total * norms[best])),
+    )
+
+
+@lru_cache(maxsize=8)
+def _candidates(bins: Bins) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray, FloatArray]:
+    """Lay out the curves that bins can tell apart: every centre with every spread of its place.
+
+    They are locations, scales, whether narrow, shares of the bins over their norms, and the norms.
+    """
+    position = (np.arange(LOCATIONS_A_BIN * bins.count) + 0.5) / LOCATIONS_A_BIN
+    width = bins.value(np.floor(position) + 1.0) - bins.value(np.floor(position))
+    steps = np.arange(OCTAVES * STEPS_AN_OCTAVE) / STEPS_AN_OCTAVE
+    locations = np.repeat(bins.value(position), steps.size)
+    scales = (LEAST_SPREAD * width[:, None] * 2.0**steps).ravel()
+    narrow = scales < np.repeat(NARROW * width, steps.size)
+    edges = bins.value(np.arange(1.0, bins.count))
+    below = expit((edges - locations[:, None]) / (scales[:, None] * LOGISTIC))
+    nothing, all_of_it = np.zeros((locations.size, 1)), np.ones((locations.size, 1))
+    shares = np.diff(np.hstack([nothing, below, all_of_it]), axis=1)
+    norms = np.linalg.norm(shares, axis=1)
+    return locations, scales, narrow, shares / norms[:, None], norms
 
 
 def find_locations(

@@ -22,8 +22,7 @@ from tailguard.queries.column_histograms import Bins
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.scaling.column_queries import ColumnQueries
-from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.columns import ColumnQueries, ColumnScales
 from tailguard.scaling.noisy_distribution import (
     POINTS,
     NoisyDistribution,

@@ -12,14 +12,15 @@ all units follows Karwa and Vadhan 2018, Section 3.
 """
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
+from tailguard.gate.budget import Share, part_of
 from tailguard.gate.stage import Stage
 from tailguard.queries.units import Units
-from tailguard.scaling.column_queries import ColumnQueries, HistogramSession
-from tailguard.scaling.columns import Columns, ColumnScales
+from tailguard.scaling.columns import ColumnQueries, ColumnScales, HistogramSession, MeasuredColumns
 from tailguard.scaling.locations import (
     FINE_BINS,
     FINEST_BINS,
@@ -63,7 +64,7 @@ PAIRED = frozenset({"scale", "target scale"})
 
 
 def planned_histograms(
-    columns: Columns,
+    columns: MeasuredColumns,
     *,
     size: float,
     location: float,
@@ -103,7 +104,24 @@ def planned_histograms(
     ]
 
 
-def find_units(session: HistogramSession, columns: Columns) -> tuple[Units, ColumnScales]:
+def histogram_stages(
+    planned: Iterable[PlannedReleases], budget: Share, part: float = 1.0
+) -> list[Stage]:
+    """Return stages of histograms that have their shares of a part of a budget."""
+    return [
+        Stage.of(
+            part_of(budget, part * share, times=times),
+            name,
+            purpose,
+            times,
+            size,
+            by_place=name in PAIRED,
+        )
+        for name, purpose, share, times, size in planned
+    ]
+
+
+def find_units(session: HistogramSession, columns: MeasuredColumns) -> tuple[Units, ColumnScales]:
     """Release the histograms and turn them into units; return what they tell of columns, too.
 
     Where the target is not seen only a constant will be fitted: its centre takes all that is left,
@@ -115,7 +133,7 @@ def find_units(session: HistogramSession, columns: Columns) -> tuple[Units, Colu
 
 def find_columns(
     session: HistogramSession,
-    columns: Columns,
+    columns: MeasuredColumns,
     *,
     or_constant: bool = False,
     believe_narrow: bool = False,
@@ -148,7 +166,7 @@ def find_columns(
     return whole
 
 
-def find_target(session: HistogramSession, columns: Columns) -> tuple[Units, bool]:
+def find_target(session: HistogramSession, columns: MeasuredColumns) -> tuple[Units, bool]:
     """Release what the target alone tells of units; say whether it was seen."""
     whole = ColumnScales.unknown(len(columns.indices))
     if not columns.target:

@@ -1,14 +1,15 @@
-"""What a constraint set is: the protocols that every set of this room follows.
+"""What a constraint set is; points and lengths that stay right at the ends of the float range.
 
 A set never sees a record: it moves weights that were already released.
 """
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_cost, check_methods
+from tailguard.checks import InputError, check_cost, check_methods, shown
 
 
 @runtime_checkable
@@ -46,22 +47,6 @@ class ConstraintSet(Protocol):
         ...
 
 
-@runtime_checkable
-class BoundedSet(ConstraintSet, Protocol):
-    """A bounded convex set over which linear functions are easy to minimise.
-
-    Examples
-    --------
-    >>> from tailguard.sets import L1Ball, WholeSpace
-    >>> isinstance(L1Ball(1.0), BoundedSet), isinstance(WholeSpace(), BoundedSet)
-    (True, False)
-    """
-
-    def minimise_linear(self, direction: ArrayLike) -> FloatArray:
-        """Return a point of the set with the smallest inner product with ``direction``."""
-        ...
-
-
 def check_set(name: str, value: Any) -> Any:
     """Return what is a set of weights, refusing anything else."""
     needed = ("project", "diameter", "convex")
@@ -69,3 +54,52 @@ def check_set(name: str, value: Any) -> Any:
     check_methods(name, value, needed, wanted)
     check_cost(f"{name}.diameter()", value.diameter())
     return value
+
+
+def as_point(point: ArrayLike, size: int | None = None) -> FloatArray:
+    """Copy a point; one with an entry that is not finite becomes the origin."""
+    copy = np.array(as_entries(point, size))
+    return copy if np.isfinite(copy).all() else np.zeros_like(copy)
+
+
+def as_entries(point: ArrayLike, size: int | None = None) -> FloatArray:
+    """Return the entries of a point as they are, finite or not; refuse what is no vector."""
+    entries = as_numbers(point)
+    if entries.ndim != 1:
+        raise InputError(f"point must be a vector of numbers; got {shown(point)}.")
+    if size is not None and entries.shape != (size,):
+        raise InputError(f"point must have shape ({size},), as the set does; got {entries.shape}.")
+    return entries
+
+
+def as_numbers(values: ArrayLike) -> FloatArray:
+    """Return an array of numbers; one NaN for what holds anything else, which no set allows."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):  # whose words may show an entry
+        return np.array(np.nan)
+
+
+def as_vector(name: str, numbers: ArrayLike) -> tuple[float, ...]:
+    """Return the parameter called ``name`` as a tuple, which compares and hashes by value."""
+    vector = as_numbers(numbers)
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise InputError(f"{name} must be a vector of finite numbers; got {shown(numbers)}.")
+    return tuple(vector.tolist())
+
+
+def length(vector: FloatArray) -> float:
+    """Euclidean length; squares never overflow or vanish on the way."""
+    largest = float(np.abs(vector).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    return largest * float(np.linalg.norm(vector / largest))
+
+
+def unit_vector(vector: FloatArray) -> FloatArray:
+    """Scale to length one; the zero vector stays zero."""
+    largest = np.abs(vector).max(initial=0.0)
+    if largest == 0.0:
+        return np.zeros_like(vector)
+    scaled: FloatArray = vector / largest
+    return scaled / np.linalg.norm(scaled)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_cost, shown
 
-from .points import as_entries, as_numbers, as_point, length
+from .base import as_entries, as_numbers, as_point, length
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Box:
     Edge cases
     ----------
     A box given by two numbers does not know how many coordinates it has, so its diameter is
-    infinite. Linear functions are minimised over bounded boxes only.
+    infinite.
 
     Examples
     --------
@@ -78,12 +78,6 @@ class Box:
         entries = as_entries(point, self._size)
         inside = (entries >= low - slack) & (entries <= high + slack)
         return bool((inside & np.isfinite(entries)).all())
-
-    def minimise_linear(self, direction: ArrayLike) -> FloatArray:
-        """Take the low end where ``direction`` is not negative and the high end elsewhere."""
-        if not all(np.isfinite(side).all() for side in self._sides):
-            raise InputError("minimise_linear needs a bounded box; got one with infinite bounds.")
-        return np.where(as_point(direction, self._size) >= 0, *self._sides)
 
     @cached_property
     def _sides(self) -> tuple[FloatArray, FloatArray]:

@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_integer, shown
 
-from .base import ConstraintSet, check_set
+from .base import ConstraintSet, as_point, check_set
 from .box import Box
 from .l1_ball import L1Ball
 from .l2_ball import L2Ball
-from .points import as_point
 from .simplex import Simplex
 
 

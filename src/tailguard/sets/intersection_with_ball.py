@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_cost, check_positive, shown
 
-from .base import ConstraintSet, check_set
+from .base import ConstraintSet, as_entries, as_vector, check_set, length
 from .l1_ball import L1Ball
-from .points import as_entries, as_vector, length
 from .simplex import Simplex
 from .whole_space import WholeSpace
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_cost, check_positive
 
-from .points import as_entries, as_point, some_point
+from .base import as_entries, as_point
 from .simplex import nearest_shares
 
 
@@ -61,14 +61,6 @@ class L1Ball:
         """Whether the sum is at most ``radius * (1 + tolerance)``."""
         slack = check_cost("tolerance", tolerance)
         return _sum_of_sizes(np.abs(as_entries(point))) <= self.radius * (1 + slack)
-
-    def minimise_linear(self, direction: ArrayLike) -> FloatArray:
-        """Return the corner against the largest entry of ``direction``."""
-        costs = some_point(direction)
-        corner = np.zeros_like(costs)
-        largest = np.argmax(np.abs(costs))
-        corner[largest] = -np.copysign(self.radius, costs[largest])
-        return corner
 
 
 @np.errstate(over="ignore")

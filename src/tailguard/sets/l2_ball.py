@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_cost, check_positive
 
-from .points import as_entries, as_point, as_vector, length, unit_vector
+from .base import as_entries, as_point, as_vector, length, unit_vector
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,6 @@ class L2Ball:
         if not np.isfinite(entries).all():
             return False
         return length(self._half_offset(entries)) <= self.radius * (1 + slack) / 2
-
-    def minimise_linear(self, direction: ArrayLike) -> FloatArray:
-        """Return the point of the sphere opposite to ``direction``."""
-        return self._middle - self.radius * unit_vector(as_point(direction, self._size))
 
     @cached_property
     def _middle(self) -> FloatArray:

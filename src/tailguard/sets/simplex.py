@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_cost, check_positive
+from tailguard.checks import check_cost, check_positive, require
 
-from .points import as_entries, some_point
+from .base import as_entries, as_point
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,9 @@ class Simplex:
 
     def project(self, point: ArrayLike) -> FloatArray:
         """Lower all entries alike, and stop each at zero, so that the sum is right."""
-        return nearest_shares(some_point(point), self.total)
+        inside = as_point(point)
+        require(inside.size > 0, "point must have at least one entry; got none.")
+        return nearest_shares(inside, self.total)
 
     def diameter(self) -> float:
         """Distance of two corners."""
@@ -61,13 +63,6 @@ class Simplex:
         if not np.isfinite(np.abs(entries).sum()):
             return False
         return bool((entries >= -slack).all() and abs(math.fsum(entries) - 1) <= slack)
-
-    def minimise_linear(self, direction: ArrayLike) -> FloatArray:
-        """Return the corner at the smallest entry of ``direction``."""
-        costs = some_point(direction)
-        corner = np.zeros_like(costs)
-        corner[np.argmin(costs)] = self.total
-        return corner
 
 
 @np.errstate(over="ignore")

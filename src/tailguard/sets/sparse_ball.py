@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_cost, check_integer, check_positive
 
-from .points import as_entries, as_point, length, unit_vector
+from .base import as_entries, as_point, length, unit_vector
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_cost
 
-from .points import as_entries, as_point
+from .base import as_entries, as_point
 
 
 @dataclass(frozen=True)

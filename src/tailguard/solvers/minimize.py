@@ -10,7 +10,8 @@ from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
 from tailguard.gate.problem import Problem
 from tailguard.gate.record_check import RecordRule
-from tailguard.losses.base import Gradient, Loss, RecordLoss
+from tailguard.losses.base import Loss, RecordLoss
+from tailguard.losses.compiled import Gradient
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.registry import check_known
 from tailguard.privacy.books import AnyLedger

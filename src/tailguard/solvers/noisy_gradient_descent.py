@@ -1,7 +1,7 @@
 """Projected noisy gradient descent in the user's own units, over any private mean of gradients.
 
 The gradients of a step are averaged by an *oracle*: clipped to one l2 level, or one of the means of
-:mod:`tailguard.queries.means`. Where the user states neither, a tenth of the budget is for a
+:mod:`tailguard.means`. Where the user states neither, a tenth of the budget is for a
 quantile
 of the gradient norms at the start as a clip level. A step reads all records or a block of them. The
 step size follows from the set's diameter, as in the theorem for Lipschitz losses, so no curvature

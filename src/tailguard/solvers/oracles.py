@@ -2,7 +2,7 @@
 
 An oracle describes a query. It becomes one once it gets the loss whose gradients are averaged and
 the units in which records are read. One line here makes a private mean of
-:mod:`tailguard.queries.means` an oracle of every descent.
+:mod:`tailguard.means` an oracle of every descent.
 
 Reference
 ---------
@@ -20,17 +20,18 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, class_called
 from tailguard.losses.base import Loss
+from tailguard.means.centres import CENTRES
+from tailguard.means.iterative import ALL
 from tailguard.queries.base import AnyQuery
-from tailguard.queries.means.iterative import ALL, CENTRES
 from tailguard.queries.units import Units
 
 ORACLES = {
     "clipped": "tailguard.queries.clipped_gradient:MeanClippedGradient",
-    "clamped": "tailguard.queries.means.clamped:ClampedMean",
-    "truncated": "tailguard.queries.means.truncated:TruncatedMean",
-    "soft": "tailguard.queries.means.soft:SoftMean",
-    "trimmed": "tailguard.queries.means.trimmed:TrimmedMean",
-    "iterative": "tailguard.queries.means.iterative:IterativeMean",
+    "clamped": "tailguard.means.clamped:ClampedMean",
+    "truncated": "tailguard.means.truncated:TruncatedMean",
+    "soft": "tailguard.means.soft:SoftMean",
+    "trimmed": "tailguard.means.trimmed:TrimmedMean",
+    "iterative": "tailguard.means.iterative:IterativeMean",
 }
 """Name -> ``"module:Class"`` of a query that is built from loss, units and its own parameters."""
 

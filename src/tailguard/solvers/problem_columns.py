@@ -5,19 +5,16 @@ Reference
 McCullagh and Nelder 1989, Section 6.2 (scaling a Poisson target shifts the intercept only).
 """
 
-from collections.abc import Iterable
-
-from tailguard.gate.budget import Share, part_of
 from tailguard.gate.problem import Problem
 from tailguard.gate.stage import Stage
 from tailguard.privacy.events import Gaussian
-from tailguard.scaling.columns import Columns
-from tailguard.scaling.units import PAIRED, PlannedReleases, planned_histograms
+from tailguard.scaling.columns import MeasuredColumns
+from tailguard.scaling.units import histogram_stages, planned_histograms
 
 
-def columns_of(problem: Problem) -> Columns:
+def columns_of(problem: Problem) -> MeasuredColumns:
     """Read from the public facts what is measured."""
-    return Columns(
+    return MeasuredColumns(
         problem.n_features,
         target=problem.link.scaled,
         offset=problem.has_offset,
@@ -48,20 +45,3 @@ def units_stages(
         target=target,
     )
     return histogram_stages(planned, Gaussian(total_mu))
-
-
-def histogram_stages(
-    planned: Iterable[PlannedReleases], budget: Share, part: float = 1.0
-) -> list[Stage]:
-    """Return stages of histograms that have their shares of a part of a budget."""
-    return [
-        Stage.of(
-            part_of(budget, part * share, times=times),
-            name,
-            purpose,
-            times,
-            size,
-            by_place=name in PAIRED,
-        )
-        for name, purpose, share, times, size in planned
-    ]

@@ -21,9 +21,9 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
 from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.required_records import scale_warnings
 from tailguard.scaling.sizes import SIZE_BINS, fewest_records, read_octaves
 from tailguard.scaling.units import find_target
-from tailguard.solvers.enough import scale_warnings
 from tailguard.solvers.problem_columns import columns_of, units_stages
 from tailguard.solvers.session import BudgetSession
 

@@ -18,8 +18,7 @@ from tailguard.queries.base import Query
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.units import Units
-from tailguard.sets.base import ConstraintSet
-from tailguard.sets.points import as_numbers
+from tailguard.sets.base import ConstraintSet, as_numbers
 from tailguard.sets.whole_space import WholeSpace
 
 

@@ -24,7 +24,7 @@ from tailguard.data.sources.opening import opened
 from tailguard.gate import Gate
 from tailguard.gate.problem import Problem
 from tailguard.gate.stage import SAMPLE, Stage
-from tailguard.means.registry import MEANS, make_method
+from tailguard.means.choice import MEANS, make_method
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import make_source
 from tailguard.privacy.events import Gaussian

@@ -13,7 +13,7 @@ from support.batched import arrow_table, parquet_sources, small_memory
 from support.registered import ESTIMATORS
 from support.solvers import SOLVERS, make_solver
 from support.targets import FREE, column_for, takes_labels
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 from tailguard.solvers.newton.schedule import Shares
 from tailguard.solvers.newton.solver import WhitenedNewton
 

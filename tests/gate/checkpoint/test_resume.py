@@ -20,7 +20,7 @@ from tailguard.checks import BudgetError, InputError
 from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.gate import Gate
 from tailguard.gate.engine import run
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.books import MemoryBooks
 

@@ -8,7 +8,7 @@ import tailguard as tg
 from papers.support.theorems import CASES
 from support.solvers import SOLVERS
 from tailguard.estimators.registry import ESTIMATORS
-from tailguard.means.registry import MEANS
+from tailguard.means.choice import MEANS
 from tailguard.sets.registry import SETS
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from tailguard.data.rows.base import chunks_of, round_to_lattice
-from tailguard.queries.means.soft import SoftMean
+from tailguard.means.soft import SoftMean
 
 
 def printed_closed_form(a, smoothing):

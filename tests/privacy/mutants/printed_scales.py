@@ -4,17 +4,16 @@ import math
 
 import numpy as np
 
-from tailguard.queries.means.trimmed import TrimmedMean
+from tailguard.means.trimmed import TrimmedMean
 from tailguard.queries.sample_aggregate import SampleAggregate, changes_until_all, first_ball
 
 
 class PrintedTrimmedScale(TrimmedMean):
     """Algorithm 2: ``max((x(n) - x(1)) / (n - 2m), exp(-m t) width)``, at a finite price."""
 
-    def _of_one(self, ordered, n_trimmed, calibration):
-        value, _ = super()._of_one(ordered, n_trimmed, calibration)
-        spread = (ordered[-1] - ordered[0]) / (ordered.size - 2 * n_trimmed)
-        return value, max(spread, math.exp(-n_trimmed * calibration.decay) * self.width)
+    def _scale(self, ordered, m, calibration):
+        spread = (ordered[-1] - ordered[0]) / (ordered.size - 2 * m)
+        return max(spread, math.exp(-m * calibration.decay) * self.width)
 
 
 class PrintedCentralScale(SampleAggregate):

@@ -12,8 +12,11 @@ from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import RecordBlock
 from tailguard.losses import Squared
 from tailguard.losses.registry import make_loss
-from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
-from tailguard.queries.kernels.coordinates_twin import bounded_coordinate_sum
+from tailguard.queries.kernels.coordinates import (
+    BoundedCoordinateSum,
+    CoordinateBound,
+    bounded_coordinate_sum,
+)
 from tailguard.queries.kernels.soft_truncation import cubic_reach
 
 BOUNDS = {

@@ -1,15 +1,13 @@
-"""Histograms of magnitudes and sums by shells, against plain NumPy."""
+"""Histograms of magnitudes against plain NumPy."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock
-from tailguard.queries.kernels.norms import MagnitudeCount, ShellSum
+from tailguard.queries.kernels.norms import MagnitudeCount
 
-GRID = 2.0**-30
 EDGES = np.array([0.5, 1.0, 2.0, 4.0])
 
 
@@ -38,18 +36,6 @@ def _cells():
     return pairwise([0.0, *EDGES, np.inf])
 
 
-def test_shells_add_up_to_the_clipped_sum():
-    X, radii = rows(), np.array([1.0, 2.0, 8.0])
-    widths = np.diff(radii, prepend=0.0)
-    kernel = ShellSum(**units(), radii=radii, limits=widths, grid=GRID)
-    shells = kernel.sum_block(RecordBlock(X)).reshape(3, 3) * GRID
-    standard = (X - 0.5) * 2.0
-    norms = np.linalg.norm(standard, axis=1, keepdims=True)
-    for count, radius in enumerate(radii, start=1):
-        clipped = (standard * np.minimum(1.0, radius / norms)).sum(axis=0)
-        np.testing.assert_allclose(shells[:count].sum(axis=0), clipped, atol=1e-6)
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_void_records_count_nowhere(value):
     X = rows(10)
@@ -57,11 +43,8 @@ def test_void_records_count_nowhere(value):
     pairs = MagnitudeCount(**units(), edges=EDGES, of="differences", multiplier=1)
     assert pairs.sum_block(RecordBlock(X)).sum() == 4 * 3
     Z = np.delete(X, 4, axis=0)
-    for kernel in (
-        MagnitudeCount(**units(), edges=EDGES, of="norm", multiplier=1),
-        MagnitudeCount(**units(), edges=EDGES, of="entries", multiplier=1),
-        ShellSum(**units(), radii=np.ones(1), limits=np.ones(1), grid=2.0**-40),
-    ):
+    for of in ("norm", "entries"):
+        kernel = MagnitudeCount(**units(), edges=EDGES, of=of, multiplier=1)
         with_void, without = (kernel.sum_block(RecordBlock(data)) for data in (X, Z))
         np.testing.assert_allclose(with_void, without, atol=1)
 
@@ -69,15 +52,5 @@ def test_void_records_count_nowhere(value):
 @pytest.mark.parametrize("value", [1e308, -1e308, 5e-324])
 def test_extreme_records_stay_within_their_limits(value):
     X = np.full((1, 3), value)
-    limits = np.array([1.0, 2.0])
-    kernel = ShellSum(**units(), radii=np.array([1.0, 5.0]), limits=limits, grid=2.0**-40)
-    parts = kernel.sum_block(RecordBlock(X)) * 2.0**-40
-    assert np.linalg.norm(parts) <= np.linalg.norm(limits) * (1 + 1e-11)
     counts = MagnitudeCount(**units(), edges=EDGES, of="entries", multiplier=1)
     assert counts.sum_block(RecordBlock(X)).sum() == 3
-
-
-@pytest.mark.parametrize("radii", [[0.0], [1.0, 1.0], [2.0, 1.0], [np.inf], [np.nan]])
-def test_radii_must_rise(radii):
-    with pytest.raises(InputError, match="radii must be finite, positive and increasing"):
-        ShellSum(**units(), radii=np.array(radii), limits=np.ones(len(radii)), grid=1.0)

@@ -5,7 +5,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate.problem import Problem
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS, feature_bound
 

@@ -8,8 +8,8 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate.problem import Problem
-from tailguard.losses.exponential import exponential
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link
+from tailguard.losses.compiled import exponential
 from tailguard.losses.registry import LOSSES
 from tailguard.solvers.newton.solver import WhitenedNewton
 

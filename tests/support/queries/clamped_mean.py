@@ -4,7 +4,7 @@ import numpy as np
 
 import tailguard as tg
 from support.query_example import N_FEATURES, Example, skewed_units
-from tailguard.queries.means.clamped import ClampedMean
+from tailguard.means.clamped import ClampedMean
 from tailguard.queries.units import Units
 
 

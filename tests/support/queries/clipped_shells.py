@@ -3,7 +3,7 @@
 import numpy as np
 
 from support.query_example import N_FEATURES, Example, skewed_units
-from tailguard.queries.means.shells import ClippedShells
+from tailguard.means.clipped import ClippedShells
 from tailguard.queries.units import Units
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import tailguard as tg
 from support.query_example import N_FEATURES, Example, skewed_units
-from tailguard.queries.means.iterative import IterativeMean
+from tailguard.means.iterative import IterativeMean
 from tailguard.queries.units import Units
 
 

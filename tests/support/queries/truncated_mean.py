@@ -4,7 +4,7 @@ import numpy as np
 
 import tailguard as tg
 from support.query_example import N_FEATURES, Example
-from tailguard.queries.means.truncated import TruncatedMean
+from tailguard.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
 
 

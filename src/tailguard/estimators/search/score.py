@@ -26,8 +26,7 @@ from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
-from tailguard.losses.base import Loss
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link, Loss
 from tailguard.privacy.guarantees import GDP
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.units import Units

@@ -8,8 +8,8 @@ import math
 
 from tailguard.checks import InputError, check_choice
 from tailguard.means.facts import checked
-from tailguard.means.groups import group_count as group_count
-from tailguard.means.groups import whole_groups as whole_groups
+from tailguard.means.facts import group_count as group_count
+from tailguard.means.facts import whole_groups as whole_groups
 
 
 def check_groups(groups: str | None, *, prints: bool) -> str:

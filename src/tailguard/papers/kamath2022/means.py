@@ -12,8 +12,7 @@ from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.estimators.mean import MeanResult
-from tailguard.means.base import MeanFacts
-from tailguard.means.budget import amount_of
+from tailguard.means.base import MeanFacts, amount_of
 from tailguard.means.clamped import Clamped
 from tailguard.papers.kamath2022 import parameters
 from tailguard.papers.printed.means import PrintedLevel, mean_of_paper

@@ -14,8 +14,7 @@ from tailguard.estimators.mean import MeanResult, mean
 from tailguard.gate.budget import Share
 from tailguard.gate.problem import Problem
 from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan
-from tailguard.means.levels import LevelMethod
-from tailguard.means.registry import make_method, own_options
+from tailguard.means.choice import make_method, own_options
 from tailguard.papers.printed.terms import CALIBRATIONS
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
@@ -31,7 +30,7 @@ class Printed(MeanMethod):
 
 
 @dataclass(frozen=True)
-class PrintedLevel(Printed, LevelMethod):
+class PrintedLevel(Printed, MeanMethod):
     """The same for a mean that bounds records at a level, which a paper has public."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:

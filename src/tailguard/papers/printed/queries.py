@@ -11,14 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.means.trimmed import LARGEST_ENTRY, TrimmedMean, published_constants
 from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events import Event
-from tailguard.queries.means.trimmed import (
-    LARGEST_ENTRY,
-    TrimmedMean,
-    published_constants,
-    trimmed_mean,
-)
 from tailguard.queries.sample_aggregate import (
     SampleAggregate,
     changes_until_all,
@@ -59,12 +54,9 @@ class PrintedTrimmedMean(TrimmedMean):
     def _trimming_needed(self, n_rows: int, smoothness: float) -> int:
         return max(1, n_rows // PRINTED_TRIMMING)
 
-    def _of_one(
-        self, ordered: FloatArray, n_trimmed: int, calibration: SmoothCalibration
-    ) -> tuple[float, float]:
-        value = trimmed_mean(ordered, n_trimmed, self.low, self.high)
-        spread = float(ordered[-1] - ordered[0]) / (ordered.size - 2 * n_trimmed)
-        return value, max(spread, math.exp(-n_trimmed * calibration.smoothness) * self.width)
+    def _scale(self, ordered: FloatArray, m: int, calibration: SmoothCalibration) -> float:
+        spread = float(ordered[-1] - ordered[0]) / (ordered.size - 2 * m)
+        return max(spread, math.exp(-m * calibration.smoothness) * self.width)
 
 
 def printed_smooth_scale(

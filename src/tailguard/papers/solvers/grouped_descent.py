@@ -22,8 +22,8 @@ from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
+from tailguard.means.centres import CENTRES, LEVEL, STARTS, centre_of
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.queries.means.iterative import CENTRES, LEVEL, STARTS, centre_of
 from tailguard.solvers.batches import Batches
 from tailguard.solvers.options import check_ranges
 from tailguard.solvers.user_units import clipped_gradients, set_of, solved_at
@@ -42,7 +42,7 @@ class GroupedDescent:
     n_groups
         How many groups a step has, of equal size; the few records left over are not used.
     centre, level, start
-        As in :class:`tailguard.queries.means.iterative.IterativeMean`.
+        As in :class:`tailguard.means.iterative.IterativeMean`.
 
     Guarantee
     ---------

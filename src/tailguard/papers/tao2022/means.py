@@ -10,8 +10,7 @@ from typing import Any
 
 from tailguard.estimators.mean import MeanResult
 from tailguard.gate.budget import Share
-from tailguard.means.base import MeanFacts
-from tailguard.means.levels import Level
+from tailguard.means.base import Level, MeanFacts
 from tailguard.means.truncated import Truncated
 from tailguard.papers.printed.means import PrintedLevel, mean_of_paper
 from tailguard.papers.printed.terms import printed_in

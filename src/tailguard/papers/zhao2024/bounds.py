@@ -17,7 +17,7 @@ paper uses and does not state) with a vanishing gradient at the minimiser.
 import math
 
 from tailguard.means.facts import checked, moment_scale, tail_power
-from tailguard.means.levels import clipping_bias as clipping_bias
+from tailguard.means.facts import clipping_bias as clipping_bias
 
 
 @checked

@@ -11,10 +11,9 @@ from typing import Any
 
 from tailguard.estimators.mean import MeanResult
 from tailguard.gate.budget import Share
-from tailguard.means.base import MeanFacts
+from tailguard.means.base import Level, MeanFacts, directional_level
 from tailguard.means.clipped import Clipped
 from tailguard.means.iterative import Iterative
-from tailguard.means.levels import Level, directional_level
 from tailguard.papers.printed.means import PrintedLevel, mean_of_paper
 from tailguard.papers.printed.terms import printed_in
 from tailguard.papers.zhao2024 import parameters

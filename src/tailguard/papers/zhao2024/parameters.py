@@ -12,7 +12,7 @@ says: see :func:`printed_amplified_rho`.
 import math
 
 from tailguard.means.facts import checked, moment_scale
-from tailguard.means.levels import mean_clip_norm as mean_clip_norm
+from tailguard.means.facts import mean_clip_norm as mean_clip_norm
 
 
 @checked

@@ -18,6 +18,7 @@ from typing import Any
 from tailguard.checks import InputError, check_boolean
 from tailguard.gate.problem import Problem
 from tailguard.losses.squared import Squared
+from tailguard.means.iterative import check_group_count
 from tailguard.papers.common.convex import Step, convex_theorem
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches
@@ -25,7 +26,6 @@ from tailguard.papers.common.steps import composed_shares
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.solvers.grouped_descent import GroupedDescent
 from tailguard.papers.zhao2024 import bounds, parameters
-from tailguard.queries.means.iterative import check_group_count
 from tailguard.solvers.oracles import Oracle, make_oracle
 
 

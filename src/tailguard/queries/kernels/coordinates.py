@@ -1,22 +1,41 @@
-"""Sums by groups of gradients whose every entry is bounded by itself, in one pass."""
+"""Sums by groups of gradients whose every entry is bounded by itself, in one pass.
+
+Losses that Numba does not know have their pass in plain NumPy, which is slower, the reference that
+the compiled one is tested against, and evaluates the soft truncation to full precision.
+"""
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
-from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Together
-from tailguard.queries.kernels import coordinates_twin
+from tailguard.data.rows.base import (
+    CHUNK_ROWS,
+    Kernel,
+    RecordBlock,
+    Together,
+    chunks_of,
+    round_to_lattice,
+    rounded_alone,
+)
 from tailguard.queries.kernels.clipped_gradient import ScoreModel
-from tailguard.queries.kernels.soft_truncation import fast_form, soft_limit
+from tailguard.queries.kernels.numpy_twin import (
+    LARGEST_FEATURE,
+    bounded_slopes,
+    known,
+    standardised,
+)
+from tailguard.queries.kernels.soft_truncation import fast_form, soft_limit, soft_truncation
 from tailguard.queries.kernels.steady import steady
 
 BOUND_KINDS = ("clamped", "truncated", "soft")
 # Beyond these a scale or its inverse leaves the range of normal numbers.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-250, 1e250
+LARGEST_SLOPE = LARGEST_FEATURE
+"""Larger slopes count as this, as larger features do, so that their product is finite."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +71,12 @@ class CoordinateBound:
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Return what is made of each value; for plans, which work out the bias of a bound."""
-        return coordinates_twin.bounded_entries(self, values)
+        if self.kind == "clamped":
+            return np.clip(values, -self.scale, self.scale)
+        if self.kind == "truncated":
+            return np.where(np.abs(values) <= self.scale, values, 0.0)
+        softened: FloatArray = self.scale * soft_truncation(values / self.scale, self.smoothing)
+        return softened
 
     def numbers(self) -> FloatArray:
         """Return the public numbers that the compiled loops read, in their order."""
@@ -123,13 +147,11 @@ class BoundedCoordinateSum(ScoreModel, Kernel):
             )
         arguments = self.arguments(block, math.inf)
         if arguments is None:
-            return coordinates_twin.bounded_coordinate_sum(self, block)
+            return bounded_coordinate_sum(self, block)
         from tailguard.queries.kernels.grouped import sum_groups  # noqa: PLC0415 (Numba takes a while to load)
 
         *start, limits = arguments
-        limits = limits._replace(
-            slope_limit=min(limits.slope_limit, coordinates_twin.LARGEST_SLOPE)
-        )
+        limits = limits._replace(slope_limit=min(limits.slope_limit, LARGEST_SLOPE))
         totals = np.zeros((self.n_groups, self.weights.size), dtype=np.int64)
         sum_groups(block.features.dtype)(
             *start,
@@ -140,3 +162,36 @@ class BoundedCoordinateSum(ScoreModel, Kernel):
             totals,
         )
         return totals.ravel()
+
+
+@np.errstate(all="ignore")
+def bounded_coordinate_sum(kernel: BoundedCoordinateSum, block: RecordBlock) -> IntArray:
+    """Lattice sums by groups of the bounded gradients of a block."""
+    totals = np.zeros((kernel.n_groups, kernel.weights.size), dtype=np.int64)
+    if block.alone:
+        for chunk in chunks_of(block):
+            values = kernel.bound.apply(score_gradients(kernel, chunk))
+            totals[0] += rounded_alone(values, kernel.grid * kernel.n_rows)
+        return totals.ravel()
+    start = 0
+    while start < block.n_rows:
+        group = ((block.place + start + 1) * kernel.n_groups - 1) // kernel.n_rows
+        opening, closing = (k * kernel.n_rows // kernel.n_groups for k in (group, group + 1))
+        chunk_end = (start // CHUNK_ROWS + 1) * CHUNK_ROWS
+        end = min(block.n_rows, chunk_end, closing - block.place)
+        values = kernel.bound.apply(score_gradients(kernel, block.rows(start, end)))
+        totals[group] += round_to_lattice(values.sum(axis=0), kernel.grid * (closing - opening))
+        start = end
+    return totals.ravel()
+
+
+@np.errstate(all="ignore")
+def score_gradients(model: Any, records: RecordBlock) -> FloatArray:
+    """Return the gradient of every record, finite whatever it holds; zeros where void."""
+    void = records.void()
+    rows = standardised(model, records, void)
+    target, offset = known(model, records)
+    # Row by row, unlike BLAS: nothing about one record may change a bit of another's score.
+    score = np.einsum("ij,j->i", rows, model.weights) + offset
+    slope = bounded_slopes(model, score, target, min(model.slope_limit, LARGEST_SLOPE))
+    return np.where(void[:, None], 0.0, slope[:, None] * rows)

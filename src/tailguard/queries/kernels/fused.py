@@ -17,8 +17,7 @@ from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.data.rows.base import CHUNK_ROWS, LARGEST_UNITS, shrink
-from tailguard.losses.base import SlopeLoop
-from tailguard.losses.compiled import compile_slopes
+from tailguard.losses.compiled import SlopeLoop, compile_slopes
 from tailguard.machine_code import builds_loop, compiled
 from tailguard.queries.kernels import tile_bounds, vectors
 from tailguard.queries.kernels.tile import (

@@ -11,8 +11,8 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import Kernel, RecordBlock, Together
-from tailguard.queries.kernels import coordinates_twin
 from tailguard.queries.kernels.clipped_gradient import ScoreModel
+from tailguard.queries.kernels.coordinates import score_gradients
 from tailguard.queries.kernels.steady import steady
 
 
@@ -43,7 +43,7 @@ class GatheredGradients(ScoreModel, Kernel):
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Return the bits of the gradients of one block, in their places."""
         block.check_features(self.center.size)
-        return _placed(coordinates_twin.score_gradients(self, block), block, self.n_rows)
+        return _placed(score_gradients(self, block), block, self.n_rows)
 
 
 @dataclass(frozen=True, kw_only=True)

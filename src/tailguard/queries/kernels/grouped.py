@@ -17,7 +17,7 @@ from numba import njit, types
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.data.rows.base import CHUNK_ROWS, LARGEST_UNITS, TILE_ROWS
-from tailguard.losses.base import SlopeLoop
+from tailguard.losses.compiled import SlopeLoop
 from tailguard.machine_code import builds_loop, compiled
 from tailguard.queries.kernels import bounded_rows, tile_bounds, vectors
 from tailguard.queries.kernels.fused import ClipLimits, argument_types, load_known

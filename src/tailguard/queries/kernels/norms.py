@@ -1,7 +1,4 @@
-"""Histograms of magnitudes, and sums of vectors cut into shells by their norm.
-
-Both read records in given units, a chunk at a time, in plain NumPy.
-"""
+"""Histograms of magnitudes of records in given units, a chunk at a time, in plain NumPy."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,16 +6,8 @@ from typing import Literal
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import InputError, check_choice, check_integer, check_positive
-from tailguard.data.rows.base import (
-    Kernel,
-    RecordBlock,
-    Together,
-    chunks_of,
-    round_to_lattice,
-    rounded_alone,
-    shrink,
-)
+from tailguard.checks import check_choice, check_integer
+from tailguard.data.rows.base import Kernel, RecordBlock, Together, chunks_of
 from tailguard.queries.kernels.bin_loops import count_below
 from tailguard.queries.kernels.numpy_twin import LARGEST_FEATURE, directions
 from tailguard.queries.kernels.steady import steady
@@ -87,55 +76,3 @@ class MagnitudeCount(RowModel, Kernel):
             cells = np.where(void[:, None], self.size, cells)
             counts += np.bincount(cells.ravel(), minlength=self.size + 1)[: self.size]
         return counts * self.multiplier
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ShellSum(RowModel, Kernel):
-    """Lattice sums of every row's parts between the radii ``0 < radii[0] < radii[1] < ...``.
-
-    The part of a row of norm ``r`` in shell ``k`` points along the row and has length
-    ``limits[k]`` times the share of ``(radii[k - 1], radii[k]]`` that lies below ``r``.
-
-    Guarantee
-    ---------
-    The parts of one record, as one vector, have l2 norm at most ``norm(limits)`` as floats.
-    """
-
-    radii: FloatArray
-    limits: FloatArray
-    grid: float
-
-    def __post_init__(self) -> None:
-        widths = np.diff(self.radii, prepend=0.0)
-        if not (np.isfinite(widths).all() and (widths > 0).all()):
-            raise InputError(f"radii must be finite, positive and increasing; got {self.radii}.")
-        check_positive("grid", self.grid)
-
-    @property
-    def size(self) -> int:
-        """Number of integers: one per shell and column, shell by shell."""
-        return self.radii.size * self.center.size
-
-    @property
-    def together(self) -> Together:
-        """Each record adds to the sum by itself."""
-        return "none"
-
-    @steady
-    def sum_block(self, block: RecordBlock) -> IntArray:
-        """Add up the parts of the rows of one block."""
-        inner = np.concatenate([[0.0], self.radii[:-1]])
-        widths = self.radii - inner
-        total = np.zeros(self.size, dtype=np.int64)
-        for chunk in chunks_of(block):
-            direction, norm = directions(self, chunk, chunk.void())
-            shares = np.clip((norm[:, None] - inner) / widths, 0.0, 1.0)
-            lengths = shares * (self.limits * shrink(self.size))
-            if chunk.alone:
-                parts = lengths[:, :, None] * direction[:, None, :]
-                total += rounded_alone(parts.reshape(len(parts), -1), self.grid)
-                continue
-            # Without BLAS, so that no number of threads can change the order of the sum.
-            parts = np.einsum("rk,rd->kd", lengths, direction)
-            total += round_to_lattice(parts.ravel(), self.grid)
-        return total

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
 from tailguard.data.rows.base import RecordBlock
-from tailguard.losses.base import Gradient
-from tailguard.losses.compiled import compile_loop
+from tailguard.losses.compiled import Gradient, compile_loop
 from tailguard.quiet import quietly
 
 # A function of Python need not bear two threads at once.

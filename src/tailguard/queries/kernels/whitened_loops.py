@@ -18,7 +18,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.losses.exponential import ROUNDING
+from tailguard.losses.compiled import ROUNDING
 from tailguard.machine_code import builds_loop, compiled
 from tailguard.queries.kernels.lanes import INDEX, LANES, ZEROS, Lanes, cgutils
 from tailguard.queries.kernels.standardised_rows import bits

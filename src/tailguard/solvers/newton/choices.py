@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.solvers.newton.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
 from tailguard.solvers.newton.fit_session import FitSession

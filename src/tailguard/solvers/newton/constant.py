@@ -19,7 +19,7 @@ from tailguard.gate.plan import Plan
 from tailguard.gate.problem import Problem
 from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units

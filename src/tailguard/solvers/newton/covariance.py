@@ -25,7 +25,7 @@ import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.gate.solution import Solution
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.newton.allocation import MOSTLY_NOISE, fits_squares
 from tailguard.solvers.newton.choices import FARTHER_STILL

@@ -20,12 +20,12 @@ from tailguard.checks import InputError, require
 from tailguard.gate.budget import usable_mu
 from tailguard.gate.problem import Problem
 from tailguard.gate.stage import Stage
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
 from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.required_records import least, mean_hides, noise_refusal, remedy
 from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
-from tailguard.solvers.enough import least, mean_hides, noise_refusal, remedy
 from tailguard.solvers.limits import leans
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.schedule import stages_before, stages_for

@@ -16,7 +16,7 @@ from tailguard.losses.base import Loss
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.scaling.location_scale_fit import LEAST_SHARE, fit_location_scale
+from tailguard.scaling.locations import LEAST_SHARE, fit_location_scale
 from tailguard.scaling.noisy_distribution import SURE, NoisyDistribution
 from tailguard.solvers.newton.choices import choose_bound
 from tailguard.solvers.newton.clipping import (

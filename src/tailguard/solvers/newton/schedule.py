@@ -19,7 +19,7 @@ from tailguard.checks import (
 )
 from tailguard.gate.problem import Problem
 from tailguard.gate.stage import SAMPLE, Stage
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.scaling.sizes import NEAREST_BOUND

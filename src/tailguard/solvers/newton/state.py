@@ -16,8 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.losses.base import Loss
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link, Loss
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.solvers.newton.clipping import Clipping

@@ -11,8 +11,14 @@ from functools import partial
 from typing import Any, Literal
 
 from tailguard.gate.problem import Problem
-from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan, most_coordinates
-from tailguard.means.budget import amount_of, usable_share
+from tailguard.means.base import (
+    MeanFacts,
+    MeanMethod,
+    MeanPlan,
+    amount_of,
+    most_coordinates,
+    usable_share,
+)
 from tailguard.means.clamped import FEWEST_MOMENT_UNITS, Clamped
 from tailguard.means.clipped import Clipped
 from tailguard.means.coordinate_wise import theory_groups

@@ -1,4 +1,4 @@
-"""Largest reach of points: exact in one and two dimensions, near the best beyond, total always."""
+"""Centres of points: the walk by hand, the reach exact in the plane, near the best beyond."""
 
 import math
 
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tailguard.queries.means import directions
-from tailguard.queries.means.directions import furthest_direction, reach
+from tailguard.means import centres
+from tailguard.means.centres import CENTRES, centre_of, furthest_direction, reach, updated_centre
 
 
 def test_one_dimension_by_hand():
@@ -37,16 +37,16 @@ def test_further_dimensions_against_many_random_starts(n_features, n_points):
     rng = np.random.default_rng(n_features)
     points = rng.standard_t(2.5, (n_points, n_features)) + 4.0 / math.sqrt(n_features)
     count = math.ceil(0.9 * n_points)
-    starts = directions._unit_vectors(rng.standard_normal((20, n_features)))
-    searched = np.array([directions._search_direction(points, start, count) for start in starts])
+    starts = centres._unit_vectors(rng.standard_normal((20, n_features)))
+    searched = np.array([centres._search_direction(points, start, count) for start in starts])
     assert furthest_direction(points, count)[0] >= 0.9 * reach(points, searched, count).max()
 
 
 def test_alternation_never_lowers_the_reach():
     rng = np.random.default_rng(3)
     points = rng.standard_t(2.5, (50, 8)) + 0.5
-    for start in directions._unit_vectors(rng.standard_normal((20, 8))):
-        turned = directions._alternate(points, start, 45)
+    for start in centres._unit_vectors(rng.standard_normal((20, 8))):
+        turned = centres._alternate(points, start, 45)
         before, after = reach(points, np.array([start, turned]), 45)
         assert after >= before
 
@@ -75,7 +75,7 @@ def test_a_solver_that_gives_up_costs_nothing_but_accuracy(monkeypatch):
     def gives_up(system, goal):
         raise RuntimeError("too many iterations")
 
-    monkeypatch.setattr(directions, "nnls", gives_up)
+    monkeypatch.setattr(centres, "nnls", gives_up)
     points = np.random.default_rng(0).standard_normal((20, 4)) + 3.0
     assert furthest_direction(points, 18)[0] > 0.0
 
@@ -84,6 +84,62 @@ def test_alternation_ends_after_its_turns_with_what_the_last_one_gained(monkeypa
     points = np.random.default_rng(3).standard_t(2.5, (50, 8)) + 0.5
     start, reached = np.eye(8)[0], []
     for turns in (0, 1, 2):
-        monkeypatch.setattr(directions, "TURNS", turns)
-        reached.append(reach(points, directions._alternate(points, start, 45)[None], 45)[0])
+        monkeypatch.setattr(centres, "TURNS", turns)
+        reached.append(reach(points, centres._alternate(points, start, 45)[None], 45)[0])
     assert reached[0] < reached[1] < reached[2]
+
+
+def test_the_walk_of_the_card():
+    points = np.arange(10.0)[:, None]
+    assert updated_centre(points, np.array([4.5])).tolist() == [4.5]
+    ahead = updated_centre(points, np.array([-5.0]), n_steps=1)
+    assert ahead.tolist() == [-5.0 + 0.25 * 6.0]
+
+
+def test_a_step_goes_a_quarter_of_the_way():
+    points = np.full((20, 3), 2.0)
+    for n_steps in (1, 5, 20):
+        found = updated_centre(points, np.zeros(3), n_steps=n_steps)
+        assert np.linalg.norm(points[0] - found) == pytest.approx(
+            0.75**n_steps * np.linalg.norm(points[0]), rel=1e-9
+        )
+    assert updated_centre(points, points[0]).tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("centre", CENTRES)
+def test_another_unit_changes_no_centre(centre):
+    """By a power of two, which floats multiply by exactly."""
+    points = np.random.default_rng(0).standard_t(2.0, (21, 3))
+    for unit in (2.0**-60, 2.0**60):
+        np.testing.assert_array_equal(centre_of(unit * points, centre) / unit,
+                                      centre_of(points, centre))  # fmt: skip
+
+
+@pytest.mark.parametrize("centre", CENTRES)
+def test_a_tenth_of_bad_groups_moves_no_centre_far(centre):
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((50, 4))
+    points[:4] += 1e6
+    assert np.linalg.norm(centre_of(points, centre)) < 1.0
+    assert np.linalg.norm(points.mean(axis=0)) > 1e4
+
+
+def test_a_walk_from_the_origin_moves_and_one_from_the_median_hardly_does():
+    """Of 60 clouds of groups around (3, 3): from the median no step is taken in most."""
+    rng = np.random.default_rng(4)
+    moved = {"median": 0, "origin": 0}
+    for _ in range(60):
+        points = 3.0 + rng.normal(size=(40, 2))
+        for start in moved:
+            begin = np.median(points, axis=0) if start == "median" else np.zeros(2)
+            end = centre_of(points, "updates", start=start)
+            moved[start] += not np.array_equal(end, begin)
+    assert moved["median"] < 12
+    assert moved["origin"] == 60
+
+
+def test_a_start_that_no_step_betters_is_kept():
+    points = np.full((20, 2), 1.0)
+    assert updated_centre(points, np.zeros(2), n_steps=0).tolist() == [0.0, 0.0]
+    split = np.array([[0.0], [1.0]] * 10)
+    assert updated_centre(split, np.array([0.5]), level=0.3, n_steps=3).tolist() == [0.5]

@@ -13,14 +13,13 @@ from support.stages import pure as pure_once
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
-from tailguard.means.soft import psi_limit
+from tailguard.means.clamped import ClampedMean
+from tailguard.means.coordinate_wise import median_of_groups
+from tailguard.means.soft import SoftMean, psi_limit
+from tailguard.means.truncated import TruncatedMean
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.queries.kernels.soft_truncation import soft_limit, soft_truncation
-from tailguard.queries.means.clamped import ClampedMean
-from tailguard.queries.means.coordinate_mean import CoordinateMean, median_of_groups
-from tailguard.queries.means.soft import SoftMean
-from tailguard.queries.means.truncated import TruncatedMean
 from tailguard.queries.units import Units
 
 TOY = np.array([1.0, 2.0, 100.0, 4.0, -50.0, 6.0, 7.0, 8.0])[:, None]
@@ -186,13 +185,6 @@ def test_more_groups_than_rows_are_refused(n_rows):
 def test_wrong_parameters_are_refused(build):
     with pytest.raises(InputError):
         build()
-
-
-def test_a_mean_that_states_nothing_says_what_is_missing():
-    nameless = CoordinateMean(None, raw(1))
-    for question in ("bound", "group_count"):
-        with pytest.raises(TypeError, match="must state its"):
-            getattr(nameless, question)
 
 
 def test_the_books_show_what_the_sensitivity_follows_from():

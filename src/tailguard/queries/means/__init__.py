@@ -1,1 +1,0 @@
-"""Private means of heavy-tailed vectors; one estimator a file."""
