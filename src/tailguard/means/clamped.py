@@ -184,6 +184,11 @@ def clamping_bias(
     *Correction.* The paper's ``3 (14 / threshold)^(k-1)`` is valid and says nothing below 14.
 
     *Reference.* Kamath, Liu and Zhang 2022, Lemma B.1, sharpened.
+
+    Examples
+    --------
+    >>> round(clamping_bias(moment_order=2.0, threshold=10.0, mean_bound=1.0), 4)
+    0.0086
     """
     room = 3.0 * threshold - mean_bound
     if room <= 0.0:

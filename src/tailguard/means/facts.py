@@ -150,6 +150,11 @@ def clipping_bias(
     *Correction.* The paper has the constant ``1 / (q-1)``, four times as large for second moments.
 
     *Reference.* Zhao and others 2024, proof of Theorem 2, sharpened.
+
+    Examples
+    --------
+    >>> clipping_bias(n_features=4, moment_order=2.0, clip_norm=10.0)
+    0.1
     """
     reach = n_features ** (moment_order / 2.0) / clip_norm ** (moment_order - 1.0)
     return float(cut_factor(moment_order) * moment_bound * reach)
