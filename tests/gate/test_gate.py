@@ -22,7 +22,7 @@ from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.distance import EXACT
 from tailguard.privacy.books import MemoryBooks, Release
-from tailguard.privacy.events import Gaussian, Laplace, Repeated
+from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.units import Units
@@ -339,3 +339,18 @@ def test_identifiers_decide_who_is_in_a_block_and_the_order_of_rows_does_not(in_
     assert first_block(table) == first_block(table.reverse())
     if not in_batches:  # without identifiers the order of rows is that of the table
         assert first_block(table, known=False) != first_block(table.reverse(), known=False)
+
+
+@pytest.mark.parametrize("with_ledger", [False, True])
+def test_only_a_simulation_may_cost_more_than_its_guarantee(tmp_path, with_ledger):
+    ledger = None
+    if with_ledger:
+        ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", guarantee=tg.GDP(9.0))
+    gate = Gate.over(np.zeros((9, 1)), guarantee=tg.GDP(0.5), ledger=ledger)
+    with pytest.raises(BudgetError, match="random_state must be given, and no ledger"):
+        gate.reserve(Gaussian(1.0), unprotected=True)
+    assert gate.books.reserved == Composed(())
+    gate.reserve(Gaussian(0.5), unprotected=True)  # which keeps the guarantee
+    assert gate.certificate().mode == "private"
+    with pytest.raises(BudgetError, match="random_state must be None when a ledger is given"):
+        Gate.over(np.zeros((9, 1)), guarantee=tg.GDP(0.5), ledger=MemoryBooks(), random_state=1)

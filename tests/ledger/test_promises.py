@@ -200,6 +200,13 @@ def test_a_key_is_a_text_of_some_length(ledger, key):
     assert ledger.verify() == 1  # a number in the file would break the chain
 
 
+@pytest.mark.parametrize("name", ["", " ", "\t\n", "x" * 201, 7])
+def test_a_data_set_has_a_name_that_can_be_seen(tmp_path, name):
+    with pytest.raises(InputError, match="name must be a text of 1 to 200 signs; got"):
+        tg.Ledger(tmp_path / "other.sqlite", name, guarantee=tg.GDP(1.0))
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("path", [None, 7, b"copy", "", "a\0b"])
 def test_a_copy_goes_to_a_path(ledger, path):
     for act in (ledger.backup, tg.Ledger.names):

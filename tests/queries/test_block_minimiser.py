@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tailguard.losses import Squared
-from tailguard.queries.block_minimiser import BlockMinimiser
+from tailguard.queries.block_minimiser import BlockMinimiser, no_estimate
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -17,3 +17,7 @@ def test_half_the_squared_residual_has_the_minimiser_of_ridge_regression(interce
     gram = design.T @ design / 40 + 2.0 * ridge * np.eye(design.shape[1])
     found = BlockMinimiser(Squared(), intercept=intercept, ridge=ridge)(X, y)
     assert found == pytest.approx(np.linalg.solve(gram, design.T @ y / 40), abs=1e-4)
+
+
+def test_public_numbers_need_no_estimate():
+    assert no_estimate(np.ones((40, 2)), np.ones(40)).size == 0

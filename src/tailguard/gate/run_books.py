@@ -150,12 +150,12 @@ class RunBooks:
             self._checkpoint.close(begun=self._reserved_coordinates > 0)
 
     def _drop_protection(self) -> None:
-        """Let a simulation without a ledger cost more than the guarantee, and mark its books."""
-        if self._source.private or self._given is not None:
+        """Let a simulation, which has no ledger, cost more than the guarantee; mark its books."""
+        if self._source.private:
             raise BudgetError(
                 "random_state must be given, and no ledger, for this noise as printed: it does not "
-                f"keep {self._guarantee.describe()}, so the run is NOT PRIVATE; got "
-                f"{'no random_state' if self._source.private else 'a ledger'}."
+                f"keep {self._guarantee.describe()}, so the run is NOT PRIVATE; got no "
+                "random_state."
             )
         self.own.unprotected = True
 

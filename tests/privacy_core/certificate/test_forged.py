@@ -14,6 +14,7 @@ from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.certificate.agreement import kept_by
 from tailguard.privacy.events import Gaussian, Repeated, Sampled, event_from_dict
 from tailguard.privacy.guarantees import guarantee_from_dict
 
@@ -144,6 +145,11 @@ def test_a_plan_beyond_its_promise_is_refused(guarantee, planned):
     stored = certify(planned, [], guarantee).to_json()
     with pytest.raises(InputError, match="must plan for no more than it promises"):
         Certificate.from_json(stored)
+
+
+def test_only_the_four_guarantees_are_promises():
+    with pytest.raises(InputError, match="guarantee must be an ApproxDP, PureDP, ZCDP or GDP"):
+        kept_by(1.0, example().total)
 
 
 def test_printed_noise_that_costs_more_than_promised_is_not_turned_into_a_promise():
