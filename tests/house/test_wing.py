@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 WING = ("src/tailguard/papers", "tests/papers")
+# As in a source distribution: tests of the house read what lies beside the sources.
+FOLDERS = ("src", "tests", "docs", "benchmarks", "paper", "release", ".ci", ".github")
 # Of every room that reaches for the wing, or that the wing reaches into.
 REPRESENTATIVE = (
     *("tests/means/test_facts.py", "tests/solvers/test_smooth_stage.py"),
@@ -36,7 +38,7 @@ print(len(names))
 def core(tmp_path_factory):
     """A copy of the repository without the two folders of the wing, but for what git ignores."""
     folder = tmp_path_factory.mktemp("core")
-    for name in ("src", "tests", "docs", "benchmarks"):
+    for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name)
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":
