@@ -50,19 +50,19 @@ def test_every_answer_is_told_with_its_stage_and_public_number_of_rows():
 
 def test_what_is_told_depends_on_released_numbers_alone(monkeypatch):
     """With equal answers from other records, the same is told."""
-    from tailguard.gate import gate as gates
+    from tailguard.gate import Gate
 
     _, expected = fitted(X)
     answers = []
-    drawn = gates.noised_answer
+    drawn = Gate._noised
 
     def kept(*given):
         answers.append(drawn(*given))
         return answers[-1]
 
-    monkeypatch.setattr(gates, "noised_answer", kept)
+    monkeypatch.setattr(Gate, "_noised", kept)
     fitted(X)
-    monkeypatch.setattr(gates, "noised_answer", lambda *_: answers.pop(0))
+    monkeypatch.setattr(Gate, "_noised", lambda *_: answers.pop(0))
     _, told = fitted(np.full_like(X, np.nan))
     assert told.answers == expected.answers
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, require
 from tailguard.estimators.registry import ESTIMATORS
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.base import MeanPlan

@@ -11,7 +11,7 @@ from tailguard.audit.gates import MUTANTS, AttackedGate
 from tailguard.audit.of_runs import points
 from tailguard.checks import BudgetError
 from tailguard.data.rows.arrays import make_rows
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.gate.stage import Stage
 from tailguard.means.choice import make_method
 from tailguard.privacy.events import Laplace

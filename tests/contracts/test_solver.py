@@ -14,7 +14,7 @@ from support.problems import example_of, problem_for, promises, refusal_of
 from support.solvers import SOLVERS, make_solver
 from support.spy import GENEROUS, gate_over, spent_mu
 from tailguard.checks import BudgetError
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.privacy.accounting.total_cost import spent_share
 from tailguard.privacy.events import Composed, Repeated
 from tailguard.solvers.registry import solver_for

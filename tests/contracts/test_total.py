@@ -14,7 +14,7 @@ from support.extremes import KINDS, UNITS, in_units, records, survive
 from support.problems import example_of, promises
 from support.registered import examples_of
 from support.solvers import SOLVERS, make_solver
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.losses.registry import LOSSES
 from tailguard.means.choice import MEANS
 

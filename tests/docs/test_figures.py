@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.solvers.newton.solver import WhitenedNewton
 

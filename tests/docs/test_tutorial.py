@@ -12,7 +12,7 @@ import pytest
 import tailguard as tg
 from support.spy import gate_over
 from support.tutorial import FILE, NAME, PAGE, PLACE, module
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 
 TESTS = Path(__file__).parents[1]
 CONTRACTS = (

@@ -9,7 +9,7 @@ import pytest
 
 import tailguard as tg
 from support.targets import FREE, takes_labels, target_for
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.privacy.books import MemoryBooks
 from tailguard.solvers.newton.constant import CONSTANT_ONLY
 from tailguard.solvers.newton.outlook import constant_hides, planned_mu, scales_hide

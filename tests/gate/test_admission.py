@@ -179,7 +179,7 @@ def test_a_query_of_somebodys_own_is_refused():
 
     refused(Lookalike(), np.zeros(1))
     with pytest.raises(QueryError, match="query must be one of"):
-        closed().ask_each(LookingQuery(columns=(0,)), np.zeros(1), once(1.0), blocks=[])
+        closed().ask(LookingQuery(columns=(0,)), np.zeros(1), once(1.0), blocks=[])
 
 
 def test_parts_of_somebodys_own_are_refused():

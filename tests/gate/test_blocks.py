@@ -126,10 +126,10 @@ def test_asking_a_block_twice_costs_twice():
 def test_all_blocks_are_asked_in_one_release():
     gate = gate_over(X, planned("m"), Shuffled(0.5, 10))
     blocks = gate.partition("m", 5, equal_sizes=True)
-    answers = gate.ask_each(MEAN, ZERO, once(1.0, "groups"), blocks=blocks)
+    answers = gate.ask(MEAN, ZERO, once(1.0, "groups"), blocks=blocks)
     secret = gate.partition("s", 10, amplified=True)
     assert answers.shape == (5, 2)
-    assert gate.ask_each(MEAN, ZERO, once(0.5), blocks=secret).shape == (10, 2)
+    assert gate.ask(MEAN, ZERO, once(0.5), blocks=secret).shape == (10, 2)
     first, second = gate.books.releases
     assert (first.stage, second.stage) == ("groups", "")
     assert (first.block_map, first.block, first.parameters["map_blocks"]) == ("m", None, 5)
@@ -147,7 +147,7 @@ def test_asking_all_at_once_and_one_by_one_reads_the_same():
         asked = (
             np.array([gate.ask(MEAN, ZERO, once(1e5), block=block) for block in blocks])
             if one_by_one
-            else gate.ask_each(MEAN, ZERO, once(1e5), blocks=blocks)
+            else gate.ask(MEAN, ZERO, once(1e5), blocks=blocks)
         )
         answers.append(asked)
     np.testing.assert_array_equal(*answers)
@@ -161,7 +161,7 @@ def test_an_amplified_block_answers_once_and_in_any_order():
     with pytest.raises(BudgetError, match="at most once"):
         gate.ask(MEAN, ZERO, once(0.5), block=blocks[7])
     with pytest.raises(BudgetError, match="at most once"):
-        gate.ask_each(MEAN, ZERO, once(0.5), blocks=blocks)
+        gate.ask(MEAN, ZERO, once(0.5), blocks=blocks)
     with pytest.raises(BudgetError, match="reserved budget"):
         gate.ask(MEAN, ZERO, once(0.51), block=blocks[3])
     gate.ask(MEAN, ZERO, once(0.4), block=blocks[3])
@@ -228,7 +228,7 @@ def test_a_name_is_used_once_and_blocks_stay_with_their_gate():
     with pytest.raises(InputError, match="partition of this gate"):
         other.ask(MEAN, ZERO, once(1.0), block=gate.partition("n", 2)[0])
     with pytest.raises(InputError, match="equal size"):
-        gate.ask_each(MEAN, ZERO, once(1.0), blocks=gate.partition("o", 2))
+        gate.ask(MEAN, ZERO, once(1.0), blocks=gate.partition("o", 2))
 
 
 def test_nested_passes_cost_as_their_costliest_phase():
@@ -238,7 +238,7 @@ def test_nested_passes_cost_as_their_costliest_phase():
     for phase in (0, 1):
         name, facts = f"batches {phase}", {"amplified": True}
         batches = gate.partition(name, 5, within=outer[phase], **facts)
-        assert gate.ask_each(MEAN, ZERO, once(0.5), blocks=batches).shape == (5, 2)
+        assert gate.ask(MEAN, ZERO, once(0.5), blocks=batches).shape == (5, 2)
     certificate = gate.certificate()
     assert certificate.spent.epsilon == pytest.approx(certificate.total.epsilon, rel=1e-9)
     alone = gate_over(X, Shuffled(0.5, 5)).certificate()

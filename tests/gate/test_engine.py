@@ -6,7 +6,7 @@ import pytest
 import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.gate.engine import run
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.registry import make_solver
 

@@ -59,7 +59,7 @@ def test_blocks_of_somebodys_own_class_are_refused():
     for ask in (
         lambda: gate.ask(COUNT, ZERO, once(1.0), block=Block(forged, 0)),
         lambda: gate.ask(COUNT, ZERO, once(1.0), block=LyingBlock(forged, 0)),
-        lambda: gate.ask_each(COUNT, ZERO, once(1.0), blocks=forged),
+        lambda: gate.ask(COUNT, ZERO, once(1.0), blocks=forged),
         lambda: gate.partition("q", 1, within=Block(forged, 0)),
     ):
         with pytest.raises(InputError, match="block must come from a partition of this gate"):

@@ -13,9 +13,16 @@ from support.clean_tables import n_stopped
 from tailguard.checks import BudgetError, InputError
 from tailguard.data.design.cells import TableColumn
 from tailguard.gate import Gate
-from tailguard.gate.problem import Problem
-from tailguard.gate.record_check import RESTS_ON, SURELY, RecordRule
-from tailguard.gate.unusable import REMEDIES, about, blamed_columns, unusable_sentence
+from tailguard.gate.plan import Problem
+from tailguard.gate.record_check import (
+    REMEDIES,
+    RESTS_ON,
+    SURELY,
+    RecordRule,
+    about,
+    blamed_columns,
+    unusable_sentence,
+)
 from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.solvers.registry import SOLVERS, make_solver, plan_for
 

@@ -149,7 +149,7 @@ def test_so_does_a_fault_while_a_block_or_a_sample_is_copied(kind, fault, monkey
     monkeypatch.setattr(ArrayRows, "restricted", restricted)
     asked = {
         "block": lambda: gate.ask(query, at, once(0.5), block=blocks[0]),
-        "each": lambda: gate.ask_each(query, at, once(0.5), blocks=blocks),
+        "each": lambda: gate.ask(query, at, once(0.5), blocks=blocks),
         "sample": lambda: gate.ask(query, at, of_sample(0.5, 100, len(X))),
     }[kind]
     with pytest.raises(tg.ReleaseError) as caught:

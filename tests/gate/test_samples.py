@@ -214,5 +214,5 @@ def test_no_sample_is_drawn_of_a_block():
     with pytest.raises(InputError, match="block must be None where a stage draws samples"):
         gate.ask(MEAN, ZERO, of_sample(0.5, DRAWN, N_ROWS), block=blocks[0])
     with pytest.raises(InputError, match="block must be None where a stage draws samples"):
-        gate.ask_each(MEAN, ZERO, of_sample(0.5, DRAWN, N_ROWS), blocks=blocks)
+        gate.ask(MEAN, ZERO, of_sample(0.5, DRAWN, N_ROWS), blocks=blocks)
     assert not gate.books.releases

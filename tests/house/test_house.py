@@ -22,13 +22,12 @@ HOUSE = [read(path) for path in sorted((SOURCE / "tailguard").rglob("*.py"))]
 EXCEPTIONS = {
     # How many files they have at most; the numbers may only fall.
     "packages": {
-        "tailguard.gate": 14,
         "tailguard.queries.kernels": 18,
         "tailguard.solvers": 14,
         "tailguard.solvers.newton": 14,
     },
     "disguised_ladders": {
-        *("tailguard.gate.problem", "tailguard.solvers.hard_thresholding"),
+        *("tailguard.gate.plan", "tailguard.solvers.hard_thresholding"),
         "tailguard.solvers.session",
     },
     # Methods without privacy to compare with: they read records as they are.

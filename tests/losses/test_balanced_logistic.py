@@ -8,7 +8,7 @@ import tailguard as tg
 from support.compiled_slopes import compiled_slopes
 from support.spy import spent_mu
 from tailguard.gate import Gate
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.solvers.newton.allocation import BALANCED_BELOW, shares_for

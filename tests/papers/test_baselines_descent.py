@@ -5,7 +5,7 @@ import pytest
 
 import tailguard as tg
 from support.spy import GENEROUS, gate_over
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.papers.baselines import (
     DpSgd,
     NonPrivateFit,

@@ -3,7 +3,7 @@
 import numpy as np
 
 import tailguard as tg
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.papers.tao2022.parameters import sparse_threshold
 from tailguard.solvers.sparse_limits import choose_sparse_limits
 

@@ -3,7 +3,7 @@
 import pytest
 
 from papers.support.theorems import CASES
-from tailguard.gate.checkpoint.described import described
+from tailguard.gate.described import described
 from tailguard.solvers.registry import plan_for
 
 

@@ -45,7 +45,7 @@ from papers.support.printed_formulas import (
     zhao_4,
     zhao_7,
 )
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.papers.kamath2022.means import PrintedClamped
 from tailguard.papers.tao2022.means import PrintedTruncated
 from tailguard.papers.wang2020.means import PrintedTrimmed

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.papers.zhao2024.means import PrintedIterative
 from tailguard.papers.zhao2024.parameters import printed_amplified_rho
 from tailguard.privacy.accounting.total_cost import satisfies

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.papers.printed.solvers import (
     PrintedHardThresholding,
     PrintedSampleAndAggregate,

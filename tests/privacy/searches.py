@@ -8,10 +8,8 @@ import numpy as np
 import tailguard as tg
 from tailguard.data.rows.arrays import make_rows
 from tailguard.estimators.search.score import LossScore
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.selection import PlannedSolver, SelectionGate, selection_coordinates
-from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Composed, Selected

@@ -51,7 +51,7 @@ def parallel_scores(first, mu, n_runs, seed):
     gate.reserve(Parallel("m", 0, Repeated(Gaussian(mu), n_runs)), coordinates=2 * n_runs)
     blocks = gate.partition("m", 2, equal_sizes=True)
     (home,) = (j for j in (0, 1) if 0 in gate._partitions._cuts["m"].places(j))
-    answers = [gate.ask_each(MEAN, ZERO, once(mu), blocks=blocks)[:, 0] for _ in range(n_runs)]
+    answers = [gate.ask(MEAN, ZERO, once(mu), blocks=blocks)[:, 0] for _ in range(n_runs)]
     # In noise deviations, from where the lower answer lies.
     return (np.array(answers)[:, home] - 6.0 / 8.0) / (2.0 / 8.0 / mu)
 
@@ -114,7 +114,7 @@ def hidden_counts(mu, n_blocks, n_runs):
             gate = Gate(rows, guarantee=tg.GDP(mu), source=source)
             gate.reserve(Shuffled(mu, n_blocks), coordinates=n_blocks, unprotected=True)
             blocks = gate.partition("secret", n_blocks, amplified=True)
-            answers = gate.ask_each(MEAN, ZERO, once(mu), blocks=blocks)[:, 0]
+            answers = gate.ask(MEAN, ZERO, once(mu), blocks=blocks)[:, 0]
             noises.append((1.0 - answers) * mu)
         counts.append(int((hidden_ratio(np.array(noises), mu) > 0.0).sum()))
     return counts[0], n_runs - counts[1]

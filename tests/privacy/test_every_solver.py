@@ -18,7 +18,7 @@ from support.problems import example_of
 from support.solvers import SOLVERS, make_solver
 from support.spy import gate_over, in_known_order
 from tailguard.audit.gates import understated
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
 pytestmark = pytest.mark.usefixtures("any_query")

@@ -15,7 +15,7 @@ import pytest
 import tailguard as tg
 from support import transcripts
 from support.transcripts import check_claim, check_noises, overhear
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.solver import WhitenedNewton
 

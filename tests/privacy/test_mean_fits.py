@@ -180,10 +180,11 @@ def test_with_pure_privacy_every_release_moves_as_was_booked_too(method, heard):
 class GroupsHeard(Gate):
     """Keeps what was released of the groups, and in which of them the first record is."""
 
-    def ask_each(self, query, state, stage, *, blocks):
-        answers = super().ask_each(query, state, stage, blocks=blocks)
-        # The mean of a group is 1, or 0 with a first record of -1; its noise deviation is 1 / mu.
-        self.noises = (1.0 - answers[:, 0]) * stage.mu
+    def ask(self, query, state, stage, **asked):
+        answers = super().ask(query, state, stage, **asked)
+        if "blocks" in asked:
+            # The mean of a group is 1, or 0 with a first record of -1; its noise has 1 / mu.
+            self.noises = (1.0 - answers[:, 0]) * stage.mu
         return answers
 
     def reserve(self, event, **told):

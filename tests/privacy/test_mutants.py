@@ -24,7 +24,7 @@ from support.statistics import gaussian_scale_test
 from tailguard.checks import BudgetError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate, record_check
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.noise.mechanisms import GaussianMechanism
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.calibration import Sensitivity

@@ -22,7 +22,7 @@ from support import transcripts
 from support.spy import spent_mu
 from support.transcripts import audit_fits, check_claim, check_noises, overhear
 from tailguard.audit.overheard import OverheardGate
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.solvers.newton.allocation import shares_for

@@ -7,8 +7,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.columns import ColumnQueries, ColumnScales

@@ -5,8 +5,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.scaling.units import find_units
 from tailguard.solvers.problem_columns import columns_of, units_stages
 from tailguard.solvers.session import BudgetSession

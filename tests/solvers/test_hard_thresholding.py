@@ -9,7 +9,7 @@ from scipy.special import expit
 import tailguard as tg
 from support.spy import GENEROUS, gate_over
 from tailguard.gate import Gate, engine
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.calibration import peeling_event
 from tailguard.privacy.events import BoundedRange, Composed, Parallel, Pure, Repeated

@@ -9,7 +9,7 @@ from support.oracles import wide_oracle
 from support.problems import example_of
 from support.solvers import SOLVERS, make_solver
 from support.spy import GENEROUS, gate_over
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES
 
 N_ROWS = 300

@@ -5,8 +5,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.queries.units import Units
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.shared_scale import FEATURES, SharedScale

@@ -8,7 +8,7 @@ import pytest
 import tailguard as tg
 from support.spy import gate_over
 from support.stages import smooth
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.privacy.events import Parallel, Repeated
 from tailguard.queries.block_minimiser import BlockMinimiser
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent

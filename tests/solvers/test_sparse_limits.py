@@ -3,7 +3,7 @@
 import pytest
 
 import tailguard as tg
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.solvers.sparse_limits import choose_sparse_limits, typical_slope
 
 RATIO = 1.0 / 14.0

@@ -5,8 +5,7 @@ import math
 import pytest
 
 import tailguard as tg
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.stage import Stage
 from tailguard.privacy.accounting.total_cost import total_mu
 from tailguard.privacy.events import Gaussian, Parallel, Repeated, Sampled, Shuffled

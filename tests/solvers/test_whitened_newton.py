@@ -8,7 +8,7 @@ import pytest
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.solvers.newton import phase_start, solver
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.schedule import Shares

@@ -6,7 +6,7 @@ import tailguard as tg
 from tailguard.checks import UnusableTableError
 from tailguard.data.design.cells import TableColumn
 from tailguard.gate import Gate
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import FEWEST, RecordRule
 
 MOST_VOID = 0.45

@@ -1,6 +1,6 @@
 """Means as tests ask for them: sizes, promise and moment in one line."""
 
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.means.base import MeanFacts
 
 

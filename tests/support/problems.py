@@ -5,8 +5,8 @@ from functools import cache
 import tailguard as tg
 from support.registered import class_of
 from support.solvers import SOLVERS, make_solver
-from tailguard.gate.example import SolverExample
-from tailguard.gate.problem import Problem
+from tailguard.gate.engine import SolverExample
+from tailguard.gate.plan import Problem
 
 PROMISES = (tg.GDP(1.0), tg.ApproxDP(1.0, 1e-6), tg.ZCDP(0.01), tg.GDP(0.3), tg.ApproxDP(4.0, 1e-9))
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import tailguard as tg
 from support.spy import GENEROUS, gate_over
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.queries import clipped_minimiser
 from tailguard.queries.certified import certified_point
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tailguard.gate import Gate
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.losses.base import Loss
 from tailguard.privacy.guarantees import GDP
 from tailguard.scaling.units import find_units

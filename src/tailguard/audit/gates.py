@@ -97,9 +97,8 @@ class AttackedGate(Gate):
         5
         """
         self.ask(query, state, stage)
-        query, state, calibration, _, read, _ = self._asked
         for _ in range(times - 1):
-            self._noised(query, state, calibration, read)
+            self._noised(*self._asked)
 
     def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
         self.booked = calibration
@@ -109,13 +108,10 @@ class AttackedGate(Gate):
         if self.keeps_books:
             super()._record(release, size, distance)
 
-    def _answer(self, *asked: Any) -> FloatArray:
-        self._asked = asked
-        return super()._answer(*asked)
-
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
+        self._asked = query, state, calibration, read
         if self.factor != 1.0 and calibration.mechanism in SMOOTH_MECHANISMS:
             query = understated(query, self.factor)
         noised = super()._noised(query, state, calibration, read)

@@ -32,8 +32,7 @@ from tailguard.audit.worst_pairs import moved_end, moved_medians
 from tailguard.checks import class_called
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate.engine import Solver
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.losses.squared import Squared
 from tailguard.means.choice import MEANS, make_method
 from tailguard.means.trimmed import Trimmed

@@ -41,7 +41,7 @@ from tailguard.cli.commands import (
 )
 from tailguard.cli.declarations import REMEDIES
 from tailguard.cli.options import page
-from tailguard.gate.unusable import unusable_sentence
+from tailguard.gate.record_check import unusable_sentence
 from tailguard.printable import printable
 from tailguard.version import __version__
 from tailguard.wing import wing

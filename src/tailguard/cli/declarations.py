@@ -12,7 +12,7 @@ from tailguard.cli.printing import print_wrapped
 from tailguard.data.schema.declared import check_columns, undeclared_words
 from tailguard.data.schema.schema import Schema
 from tailguard.data.sources.opening import TableFiles
-from tailguard.gate.unusable import Remedies
+from tailguard.gate.record_check import Remedies
 
 # An example names so many columns.
 SHOWN = 2

@@ -25,8 +25,7 @@ from tailguard.estimators.unpaid import fits_with, warn_of_score
 from tailguard.estimators.wald import intervals, wald_test
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
 from tailguard.privacy.books import AnyLedger

@@ -18,7 +18,7 @@ from tailguard.data.tables import column_names, is_sparse, to_features, to_matri
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, run
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
 from tailguard.means.base import MeanMethod, MeanPlan

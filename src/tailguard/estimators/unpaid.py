@@ -18,7 +18,7 @@ def fits_with(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) ->
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.gate.problem import Problem
+    >>> from tailguard.gate.plan import Problem
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
     >>> plan = tg.solvers.WhitenedNewton().plan(problem, tg.GDP(1.0))
     >>> len(fits_with((), plan.event, plan.guarantee))

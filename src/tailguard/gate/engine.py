@@ -7,8 +7,8 @@ run asks adaptively (``privacy/books/books.py`` has the proof). Dwork and Roth 2
 (post-processing): whatever a solver does with gate answers costs nothing beyond the answers.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any, Protocol, TypeVar
 
@@ -19,14 +19,47 @@ from tailguard.checks import require, warn_before_spending
 from tailguard.data.design.cells import TableColumn
 from tailguard.data.sources.given import Given
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.record_check import RecordCheck, RecordRule
-from tailguard.gate.solution import Solution
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, weak_promise
 from tailguard.progress import tell_planned
+from tailguard.sets.base import ConstraintSet
+from tailguard.sets.l2_ball import L2Ball
+
+
+@dataclass(frozen=True)
+class SolverExample:
+    """What contract tests try a solver on, where its class has an attribute ``example``.
+
+    Attributes
+    ----------
+    constraint
+        A set that it takes, of any number of weights.
+    intercept
+        Whether it is tried with an intercept.
+    exact
+        Options with which it reaches the optimum of all records to 1e-6 in every weight, once there
+        is no noise; None if it reads each record once, or goes by released numbers.
+    shown
+        Options of at most three steps, with which its answer shows a record that may pull as far as
+        it can, beside records that say nothing; None if it shows more on another pair.
+    skips
+        Whether it leaves out stages on released evidence.
+
+    Examples
+    --------
+    >>> SolverExample(exact={"clip_norm": 1e3}).constraint
+    L2Ball(radius=1.0, center=None)
+    """
+
+    constraint: ConstraintSet | None = field(default_factory=lambda: L2Ball(1.0))
+    intercept: bool = False
+    exact: Mapping[str, Any] | None = None
+    shown: Mapping[str, Any] | None = None
+    skips: bool = False
+
 
 AnyGate = TypeVar("AnyGate", bound=Gate)
 AnyPlan = TypeVar("AnyPlan", bound=Plan)

@@ -7,9 +7,12 @@ exists, so that a crash costs budget and never privacy.
 Reference
 ---------
 Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (fully adaptive composition: prices may
-depend on answers; ``privacy/books/books.py`` has the proof).
+depend on answers; ``privacy/books/books.py`` has the proof); McSherry 2009, Theorem 4 (blocks);
+Feldman, McMillan and Talwar 2021 (shuffles); Balle, Barthe and Gaboardi 2018 (samples without
+replacement).
 """
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
@@ -18,7 +21,14 @@ from typing import Any, Self
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import InputError, check_finite, check_integer, shown
+from tailguard.checks import (
+    InputError,
+    ReleaseError,
+    RoomError,
+    check_finite,
+    check_integer,
+    shown,
+)
 from tailguard.data.design.cells import Cells
 from tailguard.data.design.columns import BatchedTable
 from tailguard.data.rows.arrays import make_rows
@@ -27,9 +37,9 @@ from tailguard.data.rows.partitions import Partitions
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.rows.unordered import UnorderedRows
+from tailguard.data.rows.watched import WatchedRows
 from tailguard.data.schema.schema import Schema
 from tailguard.data.tables import label_list
-from tailguard.gate.noised import noised_answer
 from tailguard.gate.run_books import RunBooks
 from tailguard.gate.stage import Stage
 from tailguard.losses.registry import check_known
@@ -44,8 +54,9 @@ from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.progress import tell_answered
 from tailguard.queries.admission import check_question, check_state
-from tailguard.queries.base import AnyQuery, Query, calibration_for
+from tailguard.queries.base import AnyQuery, calibration_for
 from tailguard.queries.told import release_of
+from tailguard.quiet import quietly
 
 
 class Gate:
@@ -113,36 +124,31 @@ class Gate:
         void. ``classes`` declares the labels. ``exposure`` enters the score as its logarithm.
         ``missing`` maps columns to public constants for their missing cells. ``unordered`` rows
         have no order, nor have those that ``row_ids`` tell apart; a table in batches has its schema
-        name these. ``cells`` are those that ``X``, ``y`` and ``exposure`` were read from. A
-        ``ledger`` is charged beside the gate's own books. A ``checkpoint`` is a file of released
-        answers, from which a run that was stopped goes on.
+        name these. ``cells`` are those that ``X``, ``y`` and ``exposure`` were read from.
         """
         if loss is not None:
             check_known(loss)
         rows: Rows
-        labels = None if classes is None else label_list(classes)
         source = make_source(random_state)
         if isinstance(X, BatchedTable):
-            declared = Schema.of(schema)
-            unordered = unordered or declared.row_id is not None
-            streamed = StreamRows(X, RecordReader(declared, loss, classes, alone=unordered))
+            stated = Schema.of(schema)
+            unordered = unordered or stated.row_id is not None
+            streamed = StreamRows(X, RecordReader(stated, loss, classes, alone=unordered))
             rows = UnorderedRows.of_stream(streamed, source) if unordered else streamed
         else:
             read = {"exposure": exposure, "missing": missing, "cells": cells}
-            arrays = make_rows(X, y, loss=loss, classes=classes, **read)
-            rows = arrays
+            rows = arrays = make_rows(X, y, loss=loss, classes=classes, **read)
             if unordered or row_ids is not None:
                 rows = UnorderedRows.of_arrays(arrays, row_ids, source)
+        labels = None if classes is None else label_list(classes)
+        declared = schema, missing, labels, loss, rows.feature_names
         return cls(
             rows,
             guarantee=guarantee,
             source=source,
             ledger=ledger,
             checkpoint=checkpoint,
-            facts={
-                "declarations": (schema, missing, labels, loss, rows.feature_names),
-                "random state": random_state,
-            },
+            facts={"declarations": declared, "random state": random_state},
         )
 
     @property
@@ -173,8 +179,6 @@ class Gate:
         ``coordinates`` says how many numbers may be released against it: each adds the distance of
         sampled from ideal noise, which is charged. ``run`` is what a checkpoint must be of.
 
-        Edge cases
-        ----------
         ``unprotected`` is the door for noise as papers print it. What costs more than the guarantee
         is then reserved by a simulation, with ``random_state`` and without a ledger: books and
         certificate say that nothing is protected, and from then on queries need no proof.
@@ -203,15 +207,9 @@ class Gate:
         block counts. If ``amplified``, blocks are of equal size, and the answers, at most one a
         block and with Gaussian noise, cost one ``Shuffled`` event together.
 
-        Edge cases
-        ----------
         ``n_blocks`` differ in size by one record at most, or not at all with ``equal_sizes``, which
-        leaves the rest unused; or ``sizes`` says how large each is. ``within`` cuts one block of an
-        earlier partition. A name can be used once: other blocks under it would count as the same.
-
-        Reference
-        ---------
-        McSherry 2009, Theorem 4; Feldman, McMillan and Talwar 2021 (shuffles).
+        leaves the rest unused; or ``sizes`` says how large each is. ``within`` cuts a block of an
+        earlier partition. A name serves once: other blocks under it would count as the same.
         """
         n_rows = self.n_rows if within is None else self._partitions.check(within).n_rows
         found = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes or amplified)
@@ -220,10 +218,7 @@ class Gate:
         return self._partitions.cut(name, found, amplified=amplified, within=within)
 
     def check_places(self, stages: Sequence[Stage]) -> None:
-        """Refuse stages that read records by their places where these have none, or lack room.
-
-        No record is read for that.
-        """
+        """Refuse, reading nothing, stages by place where records have none, or lack room."""
         if isinstance(self._rows, UnorderedRows):
             whole = any(not stage.reads_sample for stage in stages)
             self._rows.check_places([stage.name for stage in stages], whole=whole)
@@ -233,7 +228,13 @@ class Gate:
         return name in self._partitions
 
     def ask(
-        self, query: AnyQuery, state: Any, stage: Stage, *, block: Block | None = None
+        self,
+        query: AnyQuery,
+        state: Any,
+        stage: Stage,
+        *,
+        block: Block | None = None,
+        blocks: Blocks | None = None,
     ) -> FloatArray:
         """Answer one query, over all records or one block: calibrate, book, read, draw, finish.
 
@@ -241,63 +242,29 @@ class Gate:
         with Laplace noise; or another event, with noise whose scale follows the records and is
         never shown; each where the query has such a form. The books keep the stage's name.
 
-        Guarantee
-        ---------
+        ``blocks`` of equal size answer one by one, a row each, with noise of their own; what the
+        stage asks for is what each costs its own records. The books keep one release of all.
+
         A stage with ``sampled`` reads a sample of that share of the records, which is drawn for
         this answer and forgotten: uniform over all samples without replacement, in random order;
         which records it has never leaves the gate. The answer costs ``mu`` to the records that are
         drawn, and ``Sampled(mu, sampled)`` to all of them. Only Gaussian noise will do.
-
-        Reference
-        ---------
-        Balle, Barthe and Gaboardi 2018 (sampling without replacement).
         """
         self._check_question(query, state)
-        block = None if block is None else self._partitions.check(block)
-        n_rows = self.n_rows if block is None else block.n_rows
-        sample_rows = self._sample_rows(stage, block)
-        if block is not None or sample_rows is not None or query.by_place:
-            self.check_places([stage])  # of a plan that left it out
-        n_rows = n_rows if sample_rows is None else sample_rows
-        hidden = sample_rows is not None or (block is not None and block.blocks.amplified)
+        n_rows, reads, scope = self._reads(query, stage, block, blocks)
+        hidden = "sample" in scope or ("blocks" in scope and scope["blocks"].amplified)
         calibration = self._calibrate(query, n_rows, stage, hidden=hidden)
-        read: Callable[[], Rows]
-        if block is not None:
-            release = release_of(
-                query, calibration, stage.name, blocks=block.blocks, index=block.index
-            )
-            read = partial(self._partitions.rows_of, block)
-        elif sample_rows is not None:
-            sample = sample_rows, self.n_rows
-            release = release_of(query, calibration, stage.name, sample=sample)
-            read = partial(self._drawn, sample_rows)
-        else:
-            release = release_of(query, calibration, stage.name)
-            read = partial(self._partitions.all_rows, random_order=query.random_order)
-            if query.random_order and self.has_checkpoint:
-                self._partitions.draw_order()  # of a simulation, before its recorded answers
-        self._book(release, calibration)
-        return self._answer(query, state, calibration, n_rows, read, release)
-
-    def ask_each(self, query: Query, state: Any, stage: Stage, *, blocks: Blocks) -> FloatArray:
-        """Answer one query for every block of equal size: an answer a row, booked as one release.
-
-        Each answer has noise of its own and costs at most what ``stage`` asks for to the records of
-        its block.
-        """
-        self._check_question(query, state)
-        blocks = self._partitions.check(Block(blocks, 0)).blocks
-        if len(set(blocks.sizes)) > 1:
-            raise InputError("blocks must be of equal size to be asked together.")
-        self.check_places([stage])  # of a plan that left it out
-        n_rows = min(self._partitions.check(block).n_rows for block in blocks)
-        self._sample_rows(stage, blocks[0])
-        calibration = self._calibrate(query, n_rows, stage, hidden=blocks.amplified)
-        release = release_of(query, calibration, stage.name, blocks=blocks)
-        self._book(release, calibration, len(blocks))
-        reads = [partial(self._partitions.rows_of, block) for block in blocks]
-        asked = partial(self._answer, query, state, calibration, n_rows)
-        return np.array([asked(read, release) for read in reads])
+        release = release_of(query, calibration, stage.name, **scope)
+        self._book(release, calibration, len(reads))
+        answers = []
+        for read in reads:
+            noised = self._books.recorded(release, (query, state))
+            if noised is None:
+                noised = self._noised(query, state, calibration, read)
+                self._books.keep(release, noised, (query, state))
+            tell_answered(release.stage, n_rows)
+            answers.append(query.finish(noised.astype(np.float64) * calibration.grid, n_rows))
+        return answers[0] if blocks is None else np.array(answers)
 
     def _check_question(self, query: object, state: object) -> None:
         """Refuse whatever no proof covers, unless nothing is protected."""
@@ -306,6 +273,40 @@ class Gate:
         else:
             check_question(query, state)
         self._books.check_question((query, state))
+
+    def _reads(
+        self, query: AnyQuery, stage: Stage, block: Block | None, blocks: Blocks | None
+    ) -> tuple[int, list[Callable[[], Rows]], dict[str, Any]]:
+        """Return how many records each answer reads, how, and what the books say of that."""
+        if not isinstance(stage, Stage):
+            raise InputError(f"stage must be a stage of a plan; got {shown(stage)}.")
+        asked = [] if block is None else [self._partitions.check(block)]
+        if blocks is not None:
+            whole = self._partitions.check(Block(blocks, 0)).blocks
+            if len(set(whole.sizes)) > 1:
+                raise InputError("blocks must be of equal size to be asked together.")
+            asked = [self._partitions.check(each) for each in whole]
+        if asked and stage.sampled is not None:
+            raise InputError("block must be None where a stage draws samples.")
+        if asked or stage.sampled is not None or query.by_place:
+            self.check_places([stage])  # of a plan that left it out
+        if asked:
+            scope: dict[str, Any] = {"blocks": asked[0].blocks}
+            if blocks is None:
+                scope["index"] = asked[0].index
+            rows_of = self._partitions.rows_of
+            return asked[0].n_rows, [partial(rows_of, each) for each in asked], scope
+        if stage.sampled is not None:
+            share = round(check_finite("sampled", stage.sampled) * self.n_rows)
+            n_rows = check_integer("sampled times n_rows", share, minimum=1, maximum=self.n_rows)
+            return n_rows, [partial(self._drawn, n_rows)], {"sample": (n_rows, self.n_rows)}
+        if query.random_order and self.has_checkpoint:
+            self._partitions.draw_order()  # of a simulation, before its recorded answers
+        every = partial(self._partitions.all_rows, random_order=query.random_order)
+        return self.n_rows, [every], {}
+
+    def _drawn(self, n_rows: int) -> Rows:  # a record and its like share a chunk
+        return self._rows.restricted(random_sample(self.n_rows, n_rows, self._source))
 
     def _calibrate(self, query: AnyQuery, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
         """Choose noise for what the stage asks: Gaussian where who is read is ``hidden``."""
@@ -317,21 +318,6 @@ class Gate:
             )
         return calibration
 
-    def _sample_rows(self, stage: Stage, block: Block | None) -> int | None:
-        """Return how many records the stage draws for an answer; None where it draws none."""
-        if not isinstance(stage, Stage):
-            raise InputError(f"stage must be a stage of a plan; got {shown(stage)}.")
-        if stage.sampled is None:
-            return None
-        if block is not None:
-            raise InputError("block must be None where a stage draws samples.")
-        n_rows = round(check_finite("sampled", stage.sampled) * self.n_rows)
-        return check_integer("sampled times n_rows", n_rows, minimum=1, maximum=self.n_rows)
-
-    def _drawn(self, n_rows: int) -> Rows:
-        """Draw a sample. A record and the one in its place of another sample share a chunk."""
-        return self._rows.restricted(random_sample(self.n_rows, n_rows, self._source))
-
     def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
         """Write down a release of so many answers."""
         distance = make_mechanism(calibration.mechanism).distance(calibration)
@@ -340,37 +326,38 @@ class Gate:
     def _record(self, release: Release, size: int, distance: Distance) -> None:
         self._books.record(release, size, distance)
 
-    def _answer(
-        self,
-        query: Any,
-        state: Any,
-        calibration: Any,
-        n_rows: int,
-        read: Callable[[], Rows],
-        release: Release,
-    ) -> FloatArray:
-        """Read, add noise, finish; query and mechanism agree on what only passes here."""
-        draw = partial(self._noised, query, state, calibration, read)
-        noised = self._books.answered(release, draw, (query, state))
-        tell_answered(release.stage, n_rows)
-        finished: FloatArray = query.finish(noised.astype(np.float64) * calibration.grid, n_rows)
-        return finished
-
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
+        """Read and add noise. What goes wrong once records are read is told to nobody.
+
+        Before, an error speaks of the question, hence of public and released numbers.
+        """
+        cause: BaseException | None = None
+        rows: WatchedRows | None = None  # a block or sample that cannot be copied was read, too
+        mechanism = make_mechanism(calibration.mechanism)
         try:
-            return noised_answer(query, state, calibration, read, self._source)
-        except BaseException:  # which a record may have caused
+            rows = WatchedRows(read())
+            with quietly():
+                answer = query.answer(rows, state, calibration)
+            noised: IntArray = mechanism.release(answer, calibration, self._source)
+            return noised
+        except BaseException as error:  # SystemExit too
             self._books.forfeit()
-            raise
+            full = isinstance(error, RoomError)
+            before = rows is not None and not rows.read
+            if isinstance(error, KeyboardInterrupt) or (before and not full):
+                raise
+            if not full and not self._source.private:
+                cause = error
+        # Raised out here, where the error above is no longer its context.
+        raise _failure(query.name, full=full) from cause
 
     def settle(self, *, stopped_early: bool = False) -> None:
         """End the run: nothing more is reserved or released, and a ledger is told.
 
-        What was reserved stays charged, unless the run ``stopped_early``, which is a choice made on
-        released numbers before anything was refused or failed: then the ledger may give back what
-        was left unspent.
+        What was reserved stays charged. Only after a run that ``stopped_early``, by a choice made
+        on released numbers before anything failed, may the ledger give back what was unspent.
         """
         self._books.settle(stopped_early=stopped_early)
 
@@ -394,3 +381,20 @@ class Gate:
             ledger_entries=self._books.entries,
             charged=self._books.charged,
         )
+
+
+def _failure(name: str, *, full: bool) -> ReleaseError:
+    """Return what is said where reading failed, or the disk is full that rows are ordered on.
+
+    How long a file gets is public, and so is what others leave of the disk.
+    """
+    if full:
+        return RoomError(
+            f"release {name!r} must be repeated: the disk of temporary files in "
+            f"{tempfile.gettempdir()!r}, where rows are put in order, is full; it stays charged, "
+            "and nothing of it leaves: name another folder in the variable TMPDIR."
+        )
+    return ReleaseError(
+        f"release {name!r} must be repeated: it failed while records were read, stays charged, "
+        "and nothing of it leaves; with random_state=<int>, a simulation, the cause is shown."
+    )

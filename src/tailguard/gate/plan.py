@@ -1,4 +1,6 @@
-"""A plan: every release that a run will ask for, worked out before any record is read.
+"""A problem of public facts, the plan of every release that a run will ask for, and a solution.
+
+A plan is worked out before any record is read.
 
 Reference
 ---------
@@ -10,12 +12,86 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import cast
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_choice, four_digits
-from tailguard.gate.problem import Problem
 from tailguard.gate.stage import Stage
+from tailguard.losses.base import Loss, RecordLoss
+from tailguard.losses.link import Link
+from tailguard.moments import Moment
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.sets.base import ConstraintSet
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The public facts of a fit or a mean; no record is part of it.
+
+    Attributes
+    ----------
+    loss
+        A loss of a score, or a loss known one record at a time; None asks for the mean of each
+        column.
+    n_rows, n_features
+        Public sizes.
+    intercept
+        Whether a constant coordinate is added.
+    constraint
+        The set of allowed weights in the user's units; None leaves the choice to the solver.
+    has_offset
+        Whether an offset is added to the score.
+    moment
+        What is assumed of the tails of columns whose mean is asked for.
+    unit
+        A public scale of these columns about zero, where buying scales is too dear.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True).size
+    4
+    """
+
+    loss: Loss | RecordLoss | None
+    n_rows: int
+    n_features: int
+    intercept: bool = False
+    constraint: ConstraintSet | None = None
+    has_offset: bool = False
+    moment: Moment | None = None
+    unit: float | None = None
+
+    @cached_property
+    def scored(self) -> Loss | None:
+        """The loss if it is one of a single score, else None."""
+        return cast(Loss, self.loss) if hasattr(self.loss, "slope") else None
+
+    @cached_property
+    def link(self) -> Link:
+        """How scores tell expected targets; of a loss of a single score."""
+        assert self.scored is not None
+        return self.scored.link
+
+    @cached_property
+    def by_record(self) -> RecordLoss | None:
+        """The loss if it is known one record at a time, else None."""
+        return None if self.loss is None or self.scored else cast(RecordLoss, self.loss)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of weights."""
+        if self.by_record:
+            return self.by_record.size(self.n_features)
+        return self.n_features + int(self.intercept)
+
+    def describe(self) -> str:
+        """Say the sizes in a few words."""
+        if self.loss is None:
+            return f"n = {self.n_rows}, d = {self.n_features}"
+        return f"n = {self.n_rows}, {self.size} coefficients (intercept included)"
 
 
 @dataclass(frozen=True)
@@ -50,12 +126,12 @@ class Plan:
         for stage in self.stages:
             stage.check(self.problem.n_rows, self.guarantee)
 
-    @property
+    @cached_property
     def total_mu(self) -> float:
         """What all stages spend together, where no shuffle and no sample makes it less."""
         return math.sqrt(self._total)
 
-    @property
+    @cached_property
     def _total(self) -> float:
         """What the costs of stages add up to; of blocks of one map the costliest counts."""
         totals: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
@@ -64,12 +140,12 @@ class Plan:
             totals[block_map][block] += stage.additive
         return sum(max(blocks.values()) for blocks in totals.values())
 
-    @property
+    @cached_property
     def event(self) -> Event:
         """The whole plan as a privacy event."""
         return Composed(tuple(stage.event for stage in self.stages))
 
-    @property
+    @cached_property
     def coordinates(self) -> int:
         """How many numbers the plan releases in all."""
         return sum(stage.coordinates for stage in self.stages)
@@ -105,8 +181,11 @@ class Plan:
 
     def stage(self, name: str) -> Stage:
         """Return the stage of that name, or refuse the name."""
-        stages = {stage.name: stage for stage in self.stages}
-        return stages[check_choice("name", name, stages)]
+        return self._by_name[check_choice("name", name, self._by_name)]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Stage]:
+        return {stage.name: stage for stage in self.stages}
 
     def explain(self) -> str:
         """Say in plain words what the budget is spent on."""
@@ -143,3 +222,60 @@ def last_lines(
     lines = [f"  rows without an order need a row_id, for {names}"] if names else []
     lines += [f"  warning: {warning}" for warning in warnings]
     return lines + [f"  assumed for accuracy: {assumption}" for assumption in assumptions]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a run found, in the user's units.
+
+    Attributes
+    ----------
+    coef, intercept
+        The released coefficients; or the mean of each column, and 0.
+    plan
+        The plan that was run.
+    coef_noise_std, intercept_noise_std
+        Predicted standard deviation that the privacy noise gives each coefficient, from public and
+        released numbers; NaN where no prediction is made.
+    trace
+        Released iterates, one a row, in the units of the descent.
+    coef_std, intercept_std
+        Predicted standard deviation of each coefficient through sampling and privacy noise
+        together, where the solver pays for it; None and NaN where it does not.
+    center
+        What intervals lie about where that is not the coefficients, the intercept last.
+    notes
+        What was decided on the way, from released numbers.
+    found
+        Released numbers that the run decided by.
+    feature_bounds
+        Lower and upper bound of each feature, within which the fit read it and its coefficient is a
+        slope; None where features were read as they are, or none was.
+    score_bound
+        The largest score of a prediction, as a log link may have one; else infinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> solution = tg.minimize(
+    ...     tg.losses.Squared(), np.eye(100)[:, :1], np.ones(100), guarantee=tg.GDP(1.0),
+    ...     constraint=tg.sets.L2Ball(2.0), random_state=0,
+    ... )
+    >>> solution.coef.shape
+    (1,)
+    """
+
+    coef: FloatArray
+    intercept: float
+    plan: Plan
+    coef_noise_std: FloatArray
+    intercept_noise_std: float
+    trace: FloatArray
+    coef_std: FloatArray | None = None
+    intercept_std: float = math.nan
+    center: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+    feature_bounds: FloatArray | None = None
+    score_bound: float = math.inf
+    found: Mapping[str, float | int | str] = field(default_factory=dict)

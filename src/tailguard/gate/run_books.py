@@ -1,14 +1,14 @@
 """What one gate writes down: its own books, a ledger beside them, and a checkpoint of answers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from threading import Lock
 from typing import Any
 
 from tailguard.array_types import IntArray
 from tailguard.checks import BudgetError, check_integer, check_methods
-from tailguard.gate.checkpoint.checkpoint import Checkpoint
-from tailguard.gate.checkpoint.described import described
+from tailguard.gate.checkpoint import Checkpoint
+from tailguard.gate.described import described
 from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
 from tailguard.privacy.accounting.total_cost import satisfies
@@ -120,11 +120,16 @@ class RunBooks:
         if self._path is not None:
             described(question)
 
-    def answered(self, release: Release, draw: Callable[[], IntArray], question: Any) -> IntArray:
-        """Return what a checkpoint recorded for a release that is in the books, or draw."""
+    def recorded(self, release: Release, question: Any) -> IntArray | None:
+        """Return what a checkpoint holds for a release that is in the books; None: draw it."""
         if self._checkpoint is None:
-            return draw()
-        return self._checkpoint.answered(release.to_dict(), draw, question)
+            return None
+        return self._checkpoint.recorded(release.to_dict(), question)
+
+    def keep(self, release: Release, answer: IntArray, question: Any) -> None:
+        """Write an answer into the checkpoint, before anybody sees it."""
+        if self._checkpoint is not None:
+            self._checkpoint.keep(release.to_dict(), answer, question)
 
     def settle(self, *, stopped_early: bool = False) -> None:
         """Close the books; a ledger may give back what an early stop left unspent.

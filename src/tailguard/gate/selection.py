@@ -21,15 +21,23 @@ import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from importlib import import_module
+from inspect import signature
+from pkgutil import iter_modules
 from typing import Any, Protocol
 
+import numpy as np
+
+from tailguard import losses, noise
 from tailguard.array_types import FloatArray
-from tailguard.checks import ReleaseError
+from tailguard.checks import ReleaseError, class_called
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solver
-from tailguard.gate.plan import Plan
-from tailguard.gate.solution import Solution
+from tailguard.gate.plan import Plan, Solution
 from tailguard.gate.stage import Stage
+from tailguard.losses.compiled import compile_slopes
+from tailguard.losses.registry import EXPECTED_SLOPES, LOSSES
+from tailguard.machine_code import BUILDERS
 from tailguard.noise.tries import draw_number_of_tries, draw_place
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.books import Release
@@ -37,8 +45,31 @@ from tailguard.privacy.events import Composed, Selected
 from tailguard.privacy.guarantees import GDP
 from tailguard.privacy.selection import tries_of
 from tailguard.progress import listening
+from tailguard.queries import kernels
 from tailguard.queries.base import Query
 from tailguard.quiet import quietly
+
+STORED = np.dtype(np.float64), np.dtype(np.float32)
+"""The types that features are stored as."""
+
+
+def compile_all_loops() -> None:
+    """Compile every loop that any run may ask for, or load its machine code, before a first try.
+
+    A loop is compiled when it first runs, and its machine code is kept on the disk. So the loops
+    that are there after a search would tell which candidates were tried, and which turns their runs
+    took, which is secret. A user's own gradient is compiled where its loss is made, and kept
+    nowhere.
+    """
+    for room in (kernels, losses, noise):
+        for module in iter_modules(room.__path__):
+            import_module(f"{room.__name__}.{module.name}")
+    for build in BUILDERS:
+        for types in [(each,) for each in STORED] if signature(build).parameters else [()]:
+            build(*types)
+    known = LOSSES | EXPECTED_SLOPES
+    for name in known:
+        compile_slopes(class_called(name, known).one_slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +79,7 @@ class PlannedSolver:
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.gate.problem import Problem
+    >>> from tailguard.gate.plan import Problem
     >>> solver = tg.solvers.WhitenedNewton()
     >>> plan = solver.plan(Problem(tg.losses.Squared(), n_rows=400, n_features=4), tg.GDP(1.0))
     >>> PlannedSolver(solver, plan).plan.total_mu < 1.0
@@ -116,7 +147,7 @@ def selection_coordinates(candidates: Sequence[PlannedSolver], event: Selected) 
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.gate.problem import Problem
+    >>> from tailguard.gate.plan import Problem
     >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
     >>> solver = tg.solvers.WhitenedNewton()
     >>> candidate = PlannedSolver(solver, solver.plan(problem, tg.GDP(1.0)))
@@ -149,8 +180,6 @@ class SelectionGate(Gate):
         *Edge cases.* Of tries with the same score the first is returned. ``ReleaseError`` where
         every try failed.
         """
-        from tailguard.gate.loops import compile_all_loops  # noqa: PLC0415 (Numba takes a while)
-
         compile_all_loops()
         coordinates = selection_coordinates(candidates, event)
         self._record(

@@ -1,4 +1,6 @@
-"""Stages of a plan: releases of one kind and purpose, with what each spends and what it reads.
+"""A stage of a plan: releases of one kind and purpose, with what each spends and what it reads.
+
+And what a plan may share out of a guarantee, in each of the ways in which costs add up.
 
 Reference
 ---------
@@ -8,10 +10,13 @@ Lemma 2.3 (Gaussian, pure and concentrated costs add up); McSherry 2009, Theorem
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
-from tailguard.checks import InputError, require, shown
+from tailguard.checks import InputError, shown
+from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.gaussian import mu_of
+from tailguard.privacy.accounting.zcdp import rho_of
 from tailguard.privacy.calibration import LARGEST_RECORDS_SHARE, LARGEST_SHARE, SMALLEST_SHARE
 from tailguard.privacy.events import (
     Approximate,
@@ -24,7 +29,7 @@ from tailguard.privacy.events import (
     Shuffled,
     ZeroConcentrated,
 )
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee
 
 SAMPLE = "sample"  # the partition whose only block, at most half of the records, is the sample
 
@@ -108,6 +113,7 @@ class Stage:
             return cls(name, purpose, share.mu, times, size, **how)
         return cls(name, purpose, _mu_of_share(share), times, size, share=share, **how)
 
+    # What follows from the fields is worked out once: a plan asks each stage again and again.
     def __post_init__(self) -> None:
         """Refuse two costs of one release that disagree, and samples of noise without a proof."""
         if self.share is None:
@@ -117,7 +123,7 @@ class Stage:
         if self.shuffled or self.sampled is not None:
             raise InputError(f"share must be None in samples or a shuffle; got {self.share}.")
 
-    @property
+    @cached_property
     def needs_places(self) -> bool:
         """Whether it reads records by their places: in pairs, groups, blocks or samples."""
         return self.by_place or self.block_map is not None or self.sampled is not None
@@ -127,30 +133,30 @@ class Stage:
         """Whether it reads the sample, and no other records."""
         return self.block_map == SAMPLE and self.within is None
 
-    @property
+    @cached_property
     def asked(self) -> Event:
         """What the gate is asked to spend on a release."""
         return Gaussian(self.mu) if self.share is None else self.share
 
-    @property
+    @cached_property
     def total_mu(self) -> float:
         """What the stage spends as a whole, where no shuffle and no sample makes it less."""
         return self.mu * math.sqrt(self.times)
 
-    @property
+    @cached_property
     def additive(self) -> float:
         """What adds up over releases and stages: ``mu**2``, or the epsilon of Laplace noise."""
         laplace = isinstance(self.price, Laplace)
         return self.times * self.mu if laplace else self.total_mu**2
 
-    @property
+    @cached_property
     def cost(self) -> Event:
         """What one release costs, or one of every block of a secret partition."""
         if self.sampled is not None:
             return Sampled(self.mu, self.sampled)
         return Shuffled(self.mu, self.n_blocks) if self.shuffled else self.kept or self.asked
 
-    @property
+    @cached_property
     def event(self) -> Event:
         """The stage as a privacy event."""
         event: Event = Repeated(self.cost, self.times)
@@ -158,32 +164,31 @@ class Stage:
             event = Parallel(self.block_map, 0, event)  # of blocks that cost the same, one counts
         return event if self.within is None else Parallel(*self.within, event)
 
-    @property
+    @cached_property
     def price(self) -> Event:
         """The cost of a release as it is told and adds up, without its mechanism's constants."""
         if self.kept is None or isinstance(self.asked, Approximate):
             return self.asked
         return ZeroConcentrated(self.mu**2 / 2.0)
 
-    @property
-    def _spent(self) -> dict[str, Any]:
-        """The numbers of the price, by name."""
-        return {name: value for name, value in self.price.to_dict().items() if name != "kind"}
-
-    @property
+    @cached_property
     def currency(self) -> str:
         """In what its costs add up: ``"mu"``, ``"rho"`` or ``"epsilon"``; else the cost itself."""
-        return next(iter(self._spent)) if len(self._spent) == 1 else self.spends
+        if self.price is self.asked and self.share is None:
+            return "mu"
+        _, name, *more = self.price.to_dict()
+        return self.spends if more else name
 
-    @property
+    @cached_property
     def coordinates(self) -> int:
         """How many numbers the stage releases."""
         return self.times * self.n_blocks * self.size
 
-    @property
+    @cached_property
     def spends(self) -> str:
         """What a release spends, in words."""
-        return ", ".join(f"{name} = {value:.4g}" for name, value in self._spent.items())
+        spent = list(self.price.to_dict().items())[1:]  # of the event, without its kind
+        return ", ".join(f"{name} = {value:.4g}" for name, value in spent)
 
     @property
     def releases(self) -> str:
@@ -201,19 +206,19 @@ class Stage:
         if self.share is not None:
             return
         largest = min(LARGEST_SHARE, LARGEST_RECORDS_SHARE / n_rows)
-        require(
-            self.mu <= largest,
-            f"epsilon must be smaller: stage {self.name!r} would release numbers at "
-            f"mu = {self.mu:.3g}, and {largest:.3g} is the most for {n_rows} "
-            f"records; got {guarantee.describe()}.",
-        )
+        if not self.mu <= largest:
+            raise InputError(
+                f"epsilon must be smaller: stage {self.name!r} would release numbers at "
+                f"mu = {self.mu:.3g}, and {largest:.3g} is the most for {n_rows} "
+                f"records; got {guarantee.describe()}."
+            )
         smallest = SMALLEST_SHARE * math.sqrt(self.size)
-        require(
-            self.mu >= smallest,
-            f"epsilon must be larger: stage {self.name!r} would release {self.size} numbers "
-            f"at mu = {self.mu:.3g}, and {smallest:.3g} is the least; "
-            f"got {guarantee.describe()}.",
-        )
+        if not self.mu >= smallest:
+            raise InputError(
+                f"epsilon must be larger: stage {self.name!r} would release {self.size} numbers "
+                f"at mu = {self.mu:.3g}, and {smallest:.3g} is the least; "
+                f"got {guarantee.describe()}."
+            )
 
 
 def _mu_of_share(share: Event) -> float:
@@ -229,4 +234,95 @@ def _mu_of_share(share: Event) -> float:
             return mu_of(epsilon, delta)
     raise InputError(
         f"share must be Gaussian, Laplace, ZeroConcentrated or Approximate; got {share}."
+    )
+
+
+Share: TypeAlias = Gaussian | Laplace
+"""What releases may spend: mu, whose squares add up, or epsilon, which adds up itself."""
+
+# Leaves room for rounding: closed forms are rounded by 1e-12 relative, shares by less.
+BUDGET_MARGIN = 1e-9
+
+
+def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
+    """Return what a plan may promise of ideal noise, releasing at most that many coordinates.
+
+    The distance of sampled from ideal noise is taken off epsilon and delta.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.guarantees import GDP, ApproxDP
+    >>> usable_guarantee(GDP(1.0), coordinates=1000)
+    GDP(mu=1.0)
+    >>> usable_guarantee(ApproxDP(1.0, 1e-20), coordinates=1000).delta < 1e-20
+    True
+    """
+    if not isinstance(guarantee, ApproxDP):
+        return guarantee
+    distance = COORDINATE_DISTANCE.times(coordinates)
+    epsilon, delta = distance.left_of(guarantee.epsilon, guarantee.delta)
+    if epsilon >= guarantee.epsilon / 2.0 and delta >= guarantee.delta / 2.0:
+        return ApproxDP(epsilon, delta)
+    least = 2.0 * distance.variation * (1.0 + math.exp(min(guarantee.epsilon, 700.0)))
+    wanted = f"delta must be above {least:.3g} at epsilon = {guarantee.epsilon:g}"
+    if least >= 1.0:
+        wanted = "epsilon must be smaller"
+    if epsilon < guarantee.epsilon / 2.0:
+        wanted = f"epsilon must be above {4.0 * distance.log_ratio:.3g}"
+    raise InputError(
+        f"{wanted} for {coordinates} released numbers, whose noise is sampled and not ideal; "
+        f"got {guarantee.describe()}; guarantee=tg.GDP(mu) states a promise beyond that."
+    )
+
+
+def usable_mu(guarantee: Guarantee, coordinates: int) -> float:
+    """Total mu that a plan may share out, when it releases at most that many coordinates.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.guarantees import GDP, ApproxDP
+    >>> round(usable_mu(GDP(1.0), coordinates=1000), 6)
+    1.0
+    >>> round(usable_mu(ApproxDP(1.0, 1e-6), coordinates=1000), 6)
+    0.236704
+    """
+    return usable_guarantee(guarantee, coordinates).gaussian_mu() * (1.0 - BUDGET_MARGIN)
+
+
+def part_of(share: Share, part: float, *, times: int = 1) -> Share:
+    """Return what each of ``times`` releases spends that together spend a part of a share.
+
+    Examples
+    --------
+    >>> part_of(Gaussian(0.5), 0.25), part_of(Laplace(0.5), 0.25)
+    (Gaussian(mu=0.25), Laplace(epsilon=0.125))
+    """
+    portion = part / times
+    if isinstance(share, Laplace):
+        return Laplace(share.epsilon * portion)
+    return Gaussian(share.mu * math.sqrt(portion))
+
+
+def concentrated_budget(guarantee: Guarantee) -> float:
+    """Return the rho that zCDP releases may spend together.
+
+    *Edge cases.* GDP and pure DP are refused: no amount of zCDP implies them.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> round(concentrated_budget(ApproxDP(1.0, 1e-5)), 6)
+    0.030557
+    >>> concentrated_budget(GDP(1.0))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    tailguard.checks.InputError: guarantee must be ApproxDP or ZCDP for noise that follows ...
+    """
+    if isinstance(guarantee, ZCDP):
+        return guarantee.rho * (1.0 - BUDGET_MARGIN)
+    if isinstance(guarantee, ApproxDP):
+        return rho_of(guarantee.epsilon, guarantee.delta) * (1.0 - BUDGET_MARGIN)
+    raise InputError(
+        "guarantee must be ApproxDP or ZCDP for noise that follows the records: its cost is "
+        f"concentrated, neither Gaussian nor pure; got {guarantee!r}."
     )

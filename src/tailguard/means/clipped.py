@@ -54,10 +54,8 @@ from tailguard.data.rows.base import (
     shrink,
 )
 from tailguard.gate import Gate
-from tailguard.gate.budget import Share
-from tailguard.gate.plan import Plan
-from tailguard.gate.solution import Solution
-from tailguard.gate.stage import Stage
+from tailguard.gate.plan import Plan, Solution
+from tailguard.gate.stage import Share, Stage
 from tailguard.means.base import (
     Expected,
     Level,
@@ -241,7 +239,7 @@ class Clipped(MeanMethod):
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.gate.problem import Problem
+    >>> from tailguard.gate.plan import Problem
     >>> plan = Clipped(clip_norm=3.0).plan(Problem(None, 1000, 2), tg.GDP(1.0))
     >>> plan.settings
     {'clip norm': 3.0}

@@ -40,13 +40,15 @@ from tailguard.checks import (
 )
 from tailguard.data.rows.base import Rows
 from tailguard.gate import Gate
-from tailguard.gate.budget import BUDGET_MARGIN, Share, usable_guarantee
 from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
+from tailguard.gate.plan import Problem
+from tailguard.gate.plan import Solution
+from tailguard.gate.stage import BUDGET_MARGIN
+from tailguard.gate.stage import Share
+from tailguard.gate.stage import usable_guarantee
 from tailguard.means.base import (
     Expected,
     Level,
@@ -229,7 +231,7 @@ class Iterative(MeanMethod):
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.gate.problem import Problem
+    >>> from tailguard.gate.plan import Problem
     >>> problem = Problem(None, 100_000, 10, moment=tg.Moment(2.0, 1.0, kind="directional"))
     >>> methods = Iterative(), Iterative(n_groups=1000)
     >>> few, many = (method.plan(problem, tg.ApproxDP(0.1, 1e-6)) for method in methods)
@@ -275,7 +277,7 @@ class Iterative(MeanMethod):
         groups = gate.partition(GROUPS, k, equal_sizes=True, amplified=stage.shuffled)
         query = MeanClippedGradient(None, units, clip_norm=clip_norm)
         n_rows = groups[0].n_rows
-        means = gate.ask_each(query, np.zeros(gate.n_features), stage, blocks=groups) / slope
+        means = gate.ask(query, np.zeros(gate.n_features), stage, blocks=groups) / slope
         noise = query.calibrate(n_rows, gate.n_features, stage.mu).noise_std / n_rows / slope
         return found_mean(
             plan,

@@ -20,18 +20,17 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.gate.budget import Share, part_of
 from tailguard.gate.plan import Plan
 from tailguard.gate.stage import Stage
-from tailguard.means.base import (
-    Expected,
-    MeanFacts,
-    amount_of,
-    most_coordinates,
-    noise_std_of,
-    tail_noise,
-    usable_share,
-)
+from tailguard.means.base import Expected
+from tailguard.means.base import MeanFacts
+from tailguard.means.base import most_coordinates
+from tailguard.means.base import amount_of
+from tailguard.means.base import noise_std_of
+from tailguard.means.base import tail_noise
+from tailguard.means.base import usable_share
+from tailguard.gate.stage import Share
+from tailguard.gate.stage import part_of
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
     MagnitudeDistribution,

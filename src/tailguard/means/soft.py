@@ -16,9 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailguard.checks import check_positive
-from tailguard.gate.budget import Share
-from tailguard.means.base import Level, MeanExample, MeanFacts, amount_of
-from tailguard.means.coordinate_wise import CoordinateMean, CoordinateWise
+from tailguard.means.base import MeanExample
+from tailguard.means.base import MeanFacts
+from tailguard.means.coordinate_wise import CoordinateWise
+from tailguard.means.base import Level
+from tailguard.means.base import amount_of
+from tailguard.means.coordinate_wise import CoordinateMean
+from tailguard.gate.stage import Share
 from tailguard.means.facts import checked
 from tailguard.moments import Moment
 from tailguard.queries.kernels.coordinates import CoordinateBound
@@ -111,7 +115,7 @@ class Soft(CoordinateWise):
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.gate.problem import Problem
+    >>> from tailguard.gate.plan import Problem
     >>> problem = Problem(None, 100_000, 10, moment=tg.Moment(2.0, 5.0, kind="raw"))
     >>> plan = Soft(failure_probability=0.01).plan(problem, tg.ApproxDP(1.0, 1e-5))
     >>> round(plan.settings["threshold"], 2)

@@ -48,11 +48,12 @@ from tailguard.checks import (
 )
 from tailguard.data.rows.base import Rows
 from tailguard.gate import Gate
-from tailguard.gate.budget import concentrated_budget, usable_guarantee
 from tailguard.gate.plan import Plan
-from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Loss
+from tailguard.gate.plan import Solution
+from tailguard.gate.stage import concentrated_budget
+from tailguard.gate.stage import usable_guarantee
 from tailguard.means.base import (
     Expected,
     MeanExample,
@@ -277,7 +278,7 @@ class Trimmed(MeanMethod):
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.gate.problem import Problem
+    >>> from tailguard.gate.plan import Problem
     >>> plan = Trimmed(low=0.0, high=100.0).plan(Problem(None, 100_000, 1), tg.ZCDP(0.1))
     >>> plan.settings["trimmed at either end"] < 10_000
     True

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 
 from tailguard.checks import InputError, check_integer, require
 from tailguard.gate import Gate
-from tailguard.gate.budget import BUDGET_MARGIN
-from tailguard.gate.stage import Stage
+from tailguard.gate.stage import BUDGET_MARGIN, Stage
 from tailguard.privacy.accounting.total_cost import calibrate, satisfies
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.books.blocks import Block

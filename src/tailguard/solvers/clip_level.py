@@ -16,9 +16,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tailguard.gate import Gate
-from tailguard.gate.budget import BUDGET_MARGIN
-from tailguard.gate.problem import Problem
-from tailguard.gate.stage import Stage
+from tailguard.gate.plan import Problem
+from tailguard.gate.stage import BUDGET_MARGIN, Stage
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.sets.whole_space import WholeSpace

@@ -28,12 +28,9 @@ from tailguard.checks import (
     shown,
 )
 from tailguard.gate import Gate
-from tailguard.gate.budget import BUDGET_MARGIN, usable_guarantee
-from tailguard.gate.example import SolverExample
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
-from tailguard.gate.stage import Stage
+from tailguard.gate.engine import SolverExample
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units

@@ -8,7 +8,7 @@ from tailguard.data.sources.given import Given, given
 from tailguard.data.tables import check_plain_labels, classes_assumed, n_labels
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.losses.compiled import Gradient

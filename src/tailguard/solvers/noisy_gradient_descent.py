@@ -25,12 +25,9 @@ from tailguard.checks import (
     require,
 )
 from tailguard.gate import Gate
-from tailguard.gate.budget import concentrated_budget, usable_guarantee
-from tailguard.gate.example import SolverExample
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
-from tailguard.gate.stage import Stage
+from tailguard.gate.engine import SolverExample
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import Stage, concentrated_budget, usable_guarantee
 from tailguard.privacy.events import ZeroConcentrated
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query

@@ -17,8 +17,7 @@ from tailguard.checks import (
     class_called,
 )
 from tailguard.gate.engine import Solver
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.privacy.guarantees import Guarantee
 
 SOLVERS = {

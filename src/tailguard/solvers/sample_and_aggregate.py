@@ -16,11 +16,8 @@ from tailguard.checks import (
     require,
 )
 from tailguard.gate import Gate
-from tailguard.gate.budget import BUDGET_MARGIN, usable_guarantee
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
-from tailguard.gate.stage import Stage
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee
 from tailguard.privacy.arsinh import PROVED
 from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee

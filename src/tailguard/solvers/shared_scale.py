@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tailguard.gate.budget import usable_mu
-from tailguard.gate.problem import Problem
-from tailguard.gate.stage import Stage
+from tailguard.gate.plan import Problem
+from tailguard.gate.stage import Stage, usable_mu
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.checks import require
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.losses.base import Loss
 from tailguard.solvers.limits import typical_curvature, typical_scores
 

@@ -11,9 +11,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, require
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
+from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.queries.base import Query
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.record_gradient import MeanRecordGradient

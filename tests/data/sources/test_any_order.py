@@ -22,7 +22,7 @@ from tailguard.data.schema.schema import Schema
 from tailguard.data.sources import dask_table
 from tailguard.data.sources.opening import opened
 from tailguard.gate import Gate
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.gate.stage import SAMPLE, Stage
 from tailguard.means.choice import MEANS, make_method
 from tailguard.noise.keyed_hash import KeyedHash
@@ -291,5 +291,5 @@ def test_blocks_of_rows_without_identifiers_are_refused_before_they_are_booked()
     query = MeanClippedGradient(None, Units.raw(2, intercept=False), clip_norm=1.0)
     stage = Stage("pass", "means", 0.5, 1, 2, block_map="blocks", n_blocks=4)
     with pytest.raises(InputError, match=SENTENCE):
-        gate.ask_each(query, np.zeros(2), stage, blocks=blocks)
+        gate.ask(query, np.zeros(2), stage, blocks=blocks)
     assert gate.certificate().releases == ()

@@ -9,8 +9,7 @@ import tailguard as tg
 from tailguard.data.rows.arrays import make_rows
 from tailguard.estimators.search.score import UNSEEN, LossScore, find_score, score_units_plan
 from tailguard.gate import Gate
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
+from tailguard.gate.plan import Problem, Solution
 from tailguard.gate.stage import Stage
 from tailguard.privacy.calibration import LARGEST_SHARE
 

@@ -11,7 +11,7 @@ from numba import njit
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.gate.checkpoint.described import described
+from tailguard.gate.described import described
 from tailguard.gate.stage import Stage
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.sample_aggregate import SampleAggregate

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError, ReleaseError
-from tailguard.gate.checkpoint.checkpoint import Checkpoint
-from tailguard.gate.checkpoint.log import Log
-from tailguard.gate.checkpoint.sealed import sealed, unsealed
+from tailguard.gate.checkpoint import Checkpoint, Log, sealed, unsealed
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 
 FACTS = {"plan": "mean", "records": (5, 1)}
@@ -42,9 +40,18 @@ def begun(path, facts=FACTS):
     return checkpoint
 
 
+def answered(checkpoint, release, draw):
+    """What the gate does: takes a recorded answer, or draws one and keeps it."""
+    answer = checkpoint.recorded(release)
+    if answer is None:
+        answer = draw()
+        checkpoint.keep(release, answer)
+    return answer
+
+
 def asked(checkpoint, answers=ANSWERS):
     return [
-        checkpoint.answered({"name": f"question {number}"}, lambda answer=answer: answer)
+        answered(checkpoint, {"name": f"question {number}"}, lambda answer=answer: answer)
         for number, answer in enumerate(answers)
     ]
 
@@ -136,7 +143,7 @@ def test_a_run_that_asks_something_else_gets_nothing(path):
     written(path)
     again = begun(path)
     with pytest.raises(ReleaseError, match="asks for something else"):
-        again.answered({"name": "another question"}, lambda: np.array([1]))
+        answered(again, {"name": "another question"}, lambda: np.array([1]))
 
 
 def test_a_run_that_ended_answers_nothing_more(path):
@@ -145,7 +152,7 @@ def test_a_run_that_ended_answers_nothing_more(path):
     asked(again)
     again.finish()
     with pytest.raises(ReleaseError, match="asks for more"):
-        again.answered({"name": "one more"}, lambda: np.array([1]))
+        answered(again, {"name": "one more"}, lambda: np.array([1]))
 
 
 @pytest.mark.parametrize("text", [b"age,cost\n41,7.5\n", b"age", b'{"content":{}}\n', b"{}\n"])
@@ -197,18 +204,18 @@ def test_a_simulation_draws_the_words_that_it_would_have_drawn(path):
     source = SimulationSource(3)
     first = Checkpoint(path, source)
     first.begin({})
-    first.answered({"name": "one"}, lambda: source.words(5).astype(np.int64))
+    answered(first, {"name": "one"}, lambda: source.words(5).astype(np.int64))
     first.close()
     expected = source.words(3)
     again = SimulationSource(3)
     second = Checkpoint(path, again)
     second.begin({})
-    second.answered({"name": "one"}, lambda: np.zeros(5, dtype=int))
+    answered(second, {"name": "one"}, lambda: np.zeros(5, dtype=int))
     np.testing.assert_array_equal(again.words(3), expected)
 
 
 def test_a_system_that_cannot_hold_a_file_refuses_a_checkpoint(path, monkeypatch):
-    monkeypatch.setattr("tailguard.gate.checkpoint.log.fcntl", None)
+    monkeypatch.setattr("tailguard.gate.checkpoint.fcntl", None)
     with pytest.raises(InputError, match="checkpoint must be None on this system"):
         Checkpoint(path, CryptographicSource())
 

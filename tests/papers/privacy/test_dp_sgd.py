@@ -11,7 +11,7 @@ from privacy.mutants.public_sample import PublicSample
 from privacy.test_samples import UNDER_NOISED, power, shown_delta
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.noise.sources import SimulationSource
 from tailguard.papers.solvers import DpSgd
 

@@ -12,7 +12,7 @@ from privacy.mutants.single_pass import MUTANTS
 from support.audits import gdp_audit
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.noise.sources import SimulationSource
 from tailguard.papers.solvers import localised
 from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import tailguard as tg
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.gradient_facts import GradientFacts
 from tailguard.papers.xu2025 import parameters as xu2025
 

@@ -7,7 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.recursions import without_noise
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.grouped_descent import GroupedDescent
 
 ALONG = tg.Moment(2.0, 1.0, kind="directional")

@@ -8,7 +8,7 @@ import pytest
 import tailguard as tg
 from support.recursions import consecutive, data, penalised, without_noise
 from support.spy import GENEROUS
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.gradient_facts import GradientFacts
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.phases import halving_sizes, printed_halving_sizes

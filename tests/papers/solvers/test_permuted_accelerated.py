@@ -9,7 +9,7 @@ import tailguard as tg
 from support.recursions import clipped_slope, consecutive, data, without_noise
 from support.spy import gate_over
 from tailguard.checks import BudgetError
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.batch_noise import batch_noise, printed_batch_noise
 from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated

@@ -5,7 +5,7 @@ import pytest
 
 import tailguard as tg
 from support.recursions import consecutive, data, penalised, without_noise
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.phased_growth import DoublingLocalised, ShrinkingLocalised
 from tailguard.papers.solvers.phases import doubling_sizes, equal_sizes, halving_sizes

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import tailguard as tg
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 
 N_ROWS, N_FEATURES, DIAMETER = 4_000, 3, 2.0
 GUARANTEE = tg.ApproxDP(1.0, 1e-5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.solvers.newton.allocation import (
     DEBIASING_FACTOR,
     LARGEST_DEBIASING,

@@ -8,7 +8,7 @@ import pytest
 
 import tailguard as tg
 from support.fits import plain_fit
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.losses.registry import make_loss
 from tailguard.solvers.newton.allocation import REGIMES, shares_for
 from tailguard.solvers.newton.choices import choose_fit

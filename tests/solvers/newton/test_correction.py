@@ -7,7 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.whitened import example_run
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_units

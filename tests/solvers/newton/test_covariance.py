@@ -10,8 +10,7 @@ from scipy.special import ndtr
 import tailguard as tg
 from support.fits import plain_fit
 from support.whitened import example_fit
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.queries.column_histograms import Bins
 from tailguard.queries.units import Units
 from tailguard.scaling.noisy_distribution import NoisyDistribution

@@ -9,8 +9,7 @@ import pytest
 import tailguard as tg
 from support.fits import plain_fit, reserved
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.scaling.noisy_distribution import NoisyDistribution

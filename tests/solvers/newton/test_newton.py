@@ -7,8 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.fits import plain_fit
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import (
     CURVATURE_RANGE,

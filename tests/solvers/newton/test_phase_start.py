@@ -8,8 +8,7 @@ import pytest
 import tailguard as tg
 from support.fits import plain_fit, reserved
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton import phase_start, solver, start
 from tailguard.solvers.newton.clipping import SIGNIFICANT, SlopeDistribution

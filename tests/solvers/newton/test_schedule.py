@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.schedule import (
     EARLY_ROUNDS_SHARE,

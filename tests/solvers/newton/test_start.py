@@ -7,7 +7,7 @@ from scipy.special import logit
 import tailguard as tg
 from support.spy import spent_mu
 from tailguard.gate import Gate
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.solvers.newton import phase_start, solver
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.constant import fall_back_to_constant

@@ -13,12 +13,10 @@ from typing import Any
 from tailguard.checks import InputError, four_digits, shown
 from tailguard.data.design.cells import TableColumn
 from tailguard.estimators.search.score import score_units_plan
-from tailguard.gate.budget import BUDGET_MARGIN, usable_guarantee
-from tailguard.gate.plan import Plan, last_lines
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem, last_lines
 from tailguard.gate.record_check import RecordCheck, RecordRule
 from tailguard.gate.selection import PlannedSolver, selection_coordinates
-from tailguard.gate.stage import Stage
+from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee
 from tailguard.privacy.accounting.total_cost import smallest_epsilon
 from tailguard.privacy.events import Composed, Event, Gaussian, Selected
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee

@@ -22,9 +22,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
+from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Link, Loss
 from tailguard.privacy.guarantees import GDP

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tailguard.gate.budget import usable_mu
+from tailguard.gate.stage import usable_mu
 from tailguard.papers.common.descent import (
     descent_bound,
     smooth_descent_bound,

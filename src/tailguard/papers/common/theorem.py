@@ -19,9 +19,7 @@ from typing import Any
 from tailguard.checks import InputError, beyond_floats
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solved, Solver
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
+from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.means.facts import check_facts
 from tailguard.moments import MomentKind, check_moment
 from tailguard.papers.common.setting import Facts

@@ -11,8 +11,8 @@ from typing import Any
 
 from tailguard.checks import InputError, check_choice
 from tailguard.estimators.mean import MeanResult, mean
-from tailguard.gate.budget import Share
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
+from tailguard.gate.stage import Share
 from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan
 from tailguard.means.choice import make_method, own_options
 from tailguard.papers.printed.terms import CALIBRATIONS

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Loss
 from tailguard.papers.printed.queries import PrintedSampleAggregate, PrintedTrimmedMean

@@ -8,7 +8,7 @@ Xu et al. 2025, Algorithm 6 (the printed noise).
 
 import math
 
-from tailguard.gate.budget import BUDGET_MARGIN
+from tailguard.gate.stage import BUDGET_MARGIN
 from tailguard.papers.printed.terms import printed_in
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.guarantees import ApproxDP, Guarantee

@@ -13,10 +13,8 @@ import numpy as np
 
 from tailguard.checks import InputError, check_count, check_positive, require, shown
 from tailguard.gate import Gate
-from tailguard.gate.example import SolverExample
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
+from tailguard.gate.engine import SolverExample
+from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Stage
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.papers.solvers.phases import doubling_sizes

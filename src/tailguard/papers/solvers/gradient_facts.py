@@ -9,7 +9,7 @@ minimise the predicted risk of distance, sampling, noise and clipping.
 import math
 from dataclasses import dataclass
 
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.solvers.limits import ROW_LIMIT_PER_COORDINATE
 
 NOISE_FACTOR = 16.0

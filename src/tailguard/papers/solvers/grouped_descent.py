@@ -17,12 +17,15 @@ import numpy as np
 
 from tailguard.checks import require
 from tailguard.gate import Gate
-from tailguard.gate.budget import usable_guarantee
 from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
-from tailguard.means.centres import CENTRES, LEVEL, STARTS, centre_of
+from tailguard.means.centres import CENTRES
+from tailguard.means.centres import LEVEL
+from tailguard.means.centres import STARTS
+from tailguard.means.centres import centre_of
+from tailguard.gate.plan import Problem
+from tailguard.gate.plan import Solution
+from tailguard.gate.stage import usable_guarantee
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.batches import Batches
 from tailguard.solvers.options import check_ranges
@@ -128,7 +131,7 @@ class GroupedDescent:
                     equal_sizes=True,
                     amplified=stage.shuffled,
                 )
-            means = gate.ask_each(query, point, stage, blocks=groups)
+            means = gate.ask(query, point, stage, blocks=groups)
             gradient = centre_of(means, self.centre, self.level, self.start)
             point = allowed.project(point - self.step_size * gradient)
             points[step] = point

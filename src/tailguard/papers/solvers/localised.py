@@ -25,12 +25,9 @@ from tailguard.checks import (
     shown,
 )
 from tailguard.gate import Gate
-from tailguard.gate.budget import usable_mu
-from tailguard.gate.example import SolverExample
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
-from tailguard.gate.stage import Stage
+from tailguard.gate.engine import SolverExample
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import Stage, usable_mu
 from tailguard.losses.base import Loss
 from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
 from tailguard.papers.solvers.gradient_facts import GradientFacts

@@ -18,12 +18,9 @@ from tailguard.checks import (
     require,
 )
 from tailguard.gate import Gate
-from tailguard.gate.budget import usable_guarantee
-from tailguard.gate.example import SolverExample
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
-from tailguard.gate.stage import Stage
+from tailguard.gate.engine import SolverExample
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import Stage, usable_guarantee
 from tailguard.papers.printed.terms import CALIBRATIONS
 from tailguard.papers.solvers.acceleration import (
     accelerate,

@@ -12,8 +12,8 @@ Xu et al. 2025, Algorithms 4 and 5 and Theorems 2 and 3.
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tailguard.gate.example import SolverExample
-from tailguard.gate.problem import Problem
+from tailguard.gate.engine import SolverExample
+from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.phases import Round, doubling_sizes, equal_sizes
 from tailguard.papers.solvers.printed_schedule import PrintedSchedule

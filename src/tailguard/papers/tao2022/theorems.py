@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from tailguard.checks import check_integer
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.losses.squared import Squared
 from tailguard.means.facts import FAILURE_PROBABILITY, group_count, whole_groups
 from tailguard.papers.common.convex import (

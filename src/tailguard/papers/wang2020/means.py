@@ -12,7 +12,7 @@ from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.estimators.mean import MeanResult
-from tailguard.gate.budget import Share
+from tailguard.gate.stage import Share
 from tailguard.means.base import MeanFacts
 from tailguard.means.soft import Soft
 from tailguard.means.trimmed import FIRST_SHARE, Trimmed

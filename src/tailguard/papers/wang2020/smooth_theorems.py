@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
-from tailguard.gate.budget import concentrated_budget, usable_guarantee
+from tailguard.gate.stage import concentrated_budget, usable_guarantee
 from tailguard.papers.common.convex import Step, strongly_convex_theorem
 from tailguard.papers.common.prediction import released_excess
 from tailguard.papers.common.setting import Facts

@@ -19,7 +19,7 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.losses.squared import Squared
 from tailguard.means.facts import check_facts, check_order, tail_power
 from tailguard.papers.common.prediction import accelerated_excess, localised_excess

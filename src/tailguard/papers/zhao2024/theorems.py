@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.losses.squared import Squared
 from tailguard.means.iterative import check_group_count
 from tailguard.papers.common.convex import Step, convex_theorem

@@ -14,12 +14,12 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.gate.budget import usable_mu
 from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Link
+from tailguard.gate.plan import Problem
+from tailguard.gate.plan import Solution
+from tailguard.gate.stage import usable_mu
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units

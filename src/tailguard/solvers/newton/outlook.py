@@ -17,10 +17,10 @@ import math
 from dataclasses import replace
 
 from tailguard.checks import InputError, require
-from tailguard.gate.budget import usable_mu
-from tailguard.gate.problem import Problem
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Link
+from tailguard.gate.plan import Problem
+from tailguard.gate.stage import usable_mu
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
 from tailguard.scaling.noisy_distribution import detection_threshold

@@ -17,7 +17,7 @@ from tailguard.checks import (
     require,
     shown,
 )
-from tailguard.gate.problem import Problem
+from tailguard.gate.plan import Problem
 from tailguard.gate.stage import SAMPLE, Stage
 from tailguard.losses.base import Link
 from tailguard.queries.view import LARGEST_FEATURE

@@ -17,11 +17,9 @@ from typing import ClassVar
 
 from tailguard.checks import check_choice, check_methods, require, shown
 from tailguard.gate import Gate
-from tailguard.gate.budget import usable_mu
-from tailguard.gate.example import SolverExample
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
+from tailguard.gate.engine import SolverExample
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import usable_mu
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.scaling.columns import ColumnScales

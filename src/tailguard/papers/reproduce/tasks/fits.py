@@ -8,9 +8,7 @@ from typing import Any
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solver, run
-from tailguard.gate.plan import Plan
-from tailguard.gate.problem import Problem
-from tailguard.gate.solution import Solution
+from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.losses.base import Loss
 from tailguard.papers.common.theorem import Theorem
 from tailguard.privacy.guarantees import Guarantee

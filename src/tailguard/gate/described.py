@@ -33,7 +33,7 @@ def described(fact: object) -> str:
     >>> described((1, {"start": [0.5, None]}))
     "tuple(1, Mapping(tuple('start', list(0.5, None))))"
     >>> described(described)
-    'tailguard.gate.checkpoint.described.described'
+    'tailguard.gate.described.described'
     """
     if isinstance(fact, np.generic):
         fact = fact.item()

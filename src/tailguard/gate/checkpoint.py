@@ -1,0 +1,341 @@
+"""A run that goes on where it was stopped: answers that it released, in the order of asking.
+
+A run's solver follows from its plan and the gate's answers alone. So a run that was stopped is run
+again from its start: the gate gives the recorded answers without reading a record, until there are
+no more, and goes on. Its books are written anew, to the same lines.
+
+*Why nothing is paid twice.* A release is recorded before the solver sees it, so what was seen comes
+back as it was. A question that was being answered when the process ended is asked again with fresh
+noise, and charged once: its first answer was in the memory of that process and, at most, in the
+file without its key, and so was seen by nobody. A file that ends in the midst
+of a key is refused.
+
+*What a fresh secret may replace.* Random pairs and groups are drawn anew after the stop. Given any
+orders, each answer has its stated sensitivity, so nothing rests on all answers having one order.
+The same holds of a sample for each answer, and of the one block that several answers read: their
+prices add up whoever is in it. Of several blocks the costliest counts, since a record is in one of
+them: that is false of two partitions, so such plans are refused.
+
+*Why an answer is sealed.* Whoever saw part of an answer in the file, and later another answer to
+the same question, saw two. So an answer is written under a key first, and the short key once all of
+the answer is on the disk. Without its key an answer is nobody's.
+
+*The file* only grows, by lines that are on the disk before anything follows from them. The digest
+of a line is that of its own words and of the digest before it. A process that is killed while it
+writes leaves at most one line cut short, the last one, which counts as never written.
+
+Reference
+---------
+Dwork and Roth 2014, Proposition 2.1 (post-processing); Smith and Thakurta 2022 (questions chosen in
+the light of earlier answers, within what was reserved); FIPS 202 (SHAKE256 with a secret random key
+of 256 bits is a stream that cannot be told from chance without it).
+"""
+
+import json
+import os
+from base64 import b64decode, b64encode
+from hashlib import sha256, shake_256
+from itertools import pairwise
+from pathlib import Path
+from threading import Lock
+from types import ModuleType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError, ReleaseError, shown
+from tailguard.gate.described import described
+from tailguard.ledger.lines import canonical
+from tailguard.ledger.store import check_no_side_file, check_regular_file, flush_folder
+from tailguard.noise.sources import CryptographicSource, Source
+from tailguard.privacy.books import Books
+from tailguard.version import __version__
+
+# Whole numbers of 64 bits, the lowest byte first, on every machine: a text of digits would be as
+# long as its numbers are large, which is for anybody to see.
+STORED = "<i8"
+
+
+def sealed(numbers: IntArray, key: bytes) -> str:
+    """Return whole numbers as text that only the key opens; a key is used once."""
+    return b64encode(_masked(numbers.astype(STORED).tobytes(), key)).decode()
+
+
+def unsealed(text: str, key: bytes) -> IntArray:
+    """Return the numbers again."""
+    return np.frombuffer(_masked(b64decode(text), key), dtype=STORED).astype(np.int64)
+
+
+def _masked(plain: bytes, key: bytes) -> bytes:
+    """Return bytes joined with the key's stream; twice gives them back."""
+    stream = np.frombuffer(shake_256(key).digest(len(plain)), dtype=np.uint8)
+    return (np.frombuffer(plain, dtype=np.uint8) ^ stream).tobytes()
+
+
+# How every line begins: whatever else a file holds is not overwritten.
+BEGINNING = b'{"content":{'
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows, where two processes are not kept apart
+    fcntl = None
+
+
+class Log:
+    """Lines in a file that one process holds at a time.
+
+    Attributes
+    ----------
+    lines
+        Kind and content of each.
+    rest
+        What there is of a last line that was cut short; it goes when another one is written.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        check_regular_file("checkpoint", path)
+        check_no_side_file("checkpoint", path)
+        try:
+            self._file: BinaryIO = open(path, "ab+", buffering=0)  # noqa: SIM115 (see close)
+        except OSError:
+            raise InputError(
+                f"checkpoint must be a file in a folder that exists and can be written to; "
+                f"{path!r} cannot be opened."
+            ) from None
+        try:
+            self._hold()
+            self.lines: list[tuple[str, dict[str, Any]]] = []
+            self._digest = ""
+            self.rest = self._read()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, kind: str, content: dict[str, Any]) -> None:
+        """Write a line; it is on the disk when this returns."""
+        line, self._digest = _line(kind, content, self._digest)
+        try:
+            self._file.truncate(self._file.seek(-len(self.rest), os.SEEK_END))
+            self.rest = b""
+            # Of a file without a buffer, one call of the system, which may write less on a full
+            # disk.
+            written = self._file.write(line)
+            os.fsync(self._file.fileno())
+        except OSError:
+            written = 0
+        if written != len(line):
+            raise InputError(
+                f"checkpoint must be on a disk that works and has room; {self.path!r} could not be "
+                "written: the run stops, and goes on from here once it can be."
+            )
+        self.lines.append((kind, content))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def discard(self) -> None:
+        """Remove the file."""
+        Path(self.path).unlink(missing_ok=True)
+        self.close()
+
+    def _hold(self) -> None:
+        """Refuse a file that another run holds."""
+        if fcntl is None:
+            raise InputError(
+                "checkpoint must be None on this system, which cannot hold a file for one run."
+            )
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(
+                f"checkpoint must be a file that no other run holds; one holds {self.path!r}."
+            ) from None
+
+    def _read(self) -> bytes:
+        """Read all lines; return what there is of one that was cut short."""
+        self._file.seek(0)
+        text = self._file.read()
+        whole, _, rest = text.rpartition(b"\n")
+        if not BEGINNING.startswith(text[: len(BEGINNING)]):
+            raise self._foreign()
+        for line in whole.split(b"\n") if whole else []:
+            self.lines.append(self._checked(line))
+        flush_folder(self.path)
+        return rest
+
+    def _checked(self, line: bytes) -> tuple[str, dict[str, Any]]:
+        try:
+            read = json.loads(line)
+            kind, content = str(read["kind"]), dict(read["content"])
+            again, digest = _line(kind, content, self._digest)
+        except (ValueError, TypeError, LookupError, RecursionError):
+            again, digest = b"", ""
+        if again != line + b"\n":
+            raise self._foreign()
+        self._digest = digest
+        return kind, content
+
+    def _foreign(self) -> InputError:
+        return InputError(
+            f"checkpoint must be a file that a run wrote, as it wrote it; {self.path!r} is "
+            "something else, or was changed."
+        )
+
+
+def _line(kind: str, content: dict[str, Any], before: str) -> tuple[bytes, str]:
+    """Return a line and its digest."""
+    digest = sha256((before + canonical([kind, content])).encode()).hexdigest()
+    text = canonical({"content": content, "digest": digest, "kind": kind})
+    return text.encode() + b"\n", digest
+
+
+RUN, ANSWER, OPENED, RESUMED, FINISHED = "run", "answer", "key", "resumed", "finished"
+"""What lines are: what the run is; an answer under its key; the key; another start; the end."""
+
+VERSION = 1
+"""Of the format."""
+
+# How the line of a key begins.
+KEY_BEGUN = b'{"content":{"key":"'
+
+
+class Checkpoint:
+    """The recorded answers of one run.
+
+    Parameters
+    ----------
+    path
+        A file: a new one for a new run, else that of the run that is to go on. It is held until
+        ``close``.
+    source
+        Where the run's noise comes from. A simulation's is brought to where it was at an answer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tailguard.noise.sources import make_source
+    >>> source = make_source(None)
+    >>> first = Checkpoint("mean.checkpoint", source)
+    >>> first.begin({"n_rows": 5})
+    >>> first.keep({"name": "count"}, np.array([7]))
+    >>> first.close()
+    >>> again = Checkpoint("mean.checkpoint", source)
+    >>> again.begin({"n_rows": 5})
+    >>> again.recorded({"name": "count"})
+    array([7])
+    >>> again.close()
+    """
+
+    def __init__(self, path: str | os.PathLike[str], source: Source) -> None:
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            raise InputError(f"checkpoint must be the path of a file; got {shown(path)}.")
+        self._secret = CryptographicSource()
+        self._source = source
+        self._lock = Lock()
+        self._log = Log(os.path.realpath(os.fspath(path)))
+        kinds = [kind for kind, _ in self._log.lines]
+        # No run at all, where the process ended before its first line was whole.
+        self.resumed = bool(kinds)
+        self.finished = FINISHED in kinds
+        self.starts = kinds.count(RESUMED) + int(self.resumed)
+        self.run = f"{int(self._secret.words(1)[0]):016x}"
+        self._answers = self._recorded()
+        self._next = 0
+
+    def begin(self, facts: dict[str, Any]) -> None:
+        """Write down what the run is, or refuse a file that is of another one."""
+        facts = {name: described(fact) for name, fact in facts.items()}
+        facts |= {"format": repr(VERSION), "software": repr(__version__)}
+        if not self.resumed:
+            self._log.append(RUN, {"run": self.run, "facts": facts})
+            return
+        known = self._log.lines[0][1]["facts"]
+        for name in sorted({*known, *facts}):
+            if known.get(name) != facts.get(name):
+                raise InputError(
+                    f"checkpoint must be of the same run; {self._log.path!r} is of one with "
+                    f"another {name.replace('_', ' ')}: take another file, or remove this one."
+                )
+        if not self.finished:
+            self._log.append(RESUMED, {"start": self.starts})
+
+    def recorded(self, release: dict[str, Any], question: Any = None) -> IntArray | None:
+        """Return the recorded answer to a release; None where one is to be drawn."""
+        release = _asked(release, question)
+        told = canonical(release)  # what cannot be written is refused before an answer is drawn
+        with self._lock:
+            if self._next == len(self._answers):
+                if self.finished:
+                    raise self._other("asks for more")
+                return None
+            answer, key = self._answers[self._next]
+            if canonical(answer["release"]) != told:
+                raise self._other("asks for something else")
+            self._next += 1
+            self._source.move_to(answer["words"])
+            return unsealed(answer["sealed"], bytes.fromhex(key))
+
+    def keep(self, release: dict[str, Any], answer: IntArray, question: Any = None) -> None:
+        """Record an answer that was drawn, under a key, and then the key."""
+        key = self._secret.words(4).tobytes()
+        hidden = {"sealed": sealed(answer, key), "words": self._source.n_drawn}
+        with self._lock:
+            self._log.append(ANSWER, {"release": _asked(release, question), **hidden})
+            self._log.append(OPENED, {"key": key.hex()})
+
+    def finish(self) -> None:
+        """Write down that all was answered."""
+        if not self.finished:
+            self._log.append(FINISHED, {})
+            self.finished = True
+
+    def opened(self, ledger: Any) -> Books:
+        """Return the books of the run in a ledger, which refuses a copy that goes on later."""
+        if not self.resumed:
+            books: Books = ledger.opened(self.run)
+        else:
+            start = None if self.finished else self.starts
+            books = ledger.resumed(self.run, start=start)
+        return books
+
+    def close(self, *, begun: bool = True) -> None:
+        """Let go of the file, and remove that of a new run that was refused at its beginning."""
+        if begun or self.resumed:
+            self._log.close()
+        else:
+            self._log.discard()
+
+    def _recorded(self) -> list[tuple[dict[str, Any], str]]:
+        """Return the answers whose keys are there."""
+        lines = self._log.lines
+        if not lines:
+            return []
+        if lines[0][0] != RUN or self._log.rest.startswith(KEY_BEGUN):
+            self._log.close()
+            raise InputError(
+                f"checkpoint must be a file that a run wrote up to the end of a line; "
+                f"{self._log.path!r} was cut short where a run cannot go on: its budget is spent."
+            )
+        self.run = str(lines[0][1]["run"])
+        pairs = pairwise(lines)
+        return [
+            (answer, key["key"])
+            for (kind, answer), (after, key) in pairs
+            if (kind, after) == (ANSWER, OPENED)
+        ]
+
+    def _other(self, what: str) -> ReleaseError:
+        return ReleaseError(
+            f"checkpoint must be of the same run; this one {what} than was recorded in "
+            f"{self._log.path!r}, and nothing was drawn: use the machine and the software that it "
+            "was begun with."
+        )
+
+
+def _asked(release: dict[str, Any], question: Any) -> dict[str, Any]:
+    """Return a release together with a digest of its question."""
+    return release | {"question": sha256(described(question).encode()).hexdigest()}
