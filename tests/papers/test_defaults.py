@@ -5,7 +5,7 @@ import numpy as np
 import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.papers.tao2022.parameters import sparse_threshold
-from tailguard.solvers.sparse_limits import choose_sparse_limits
+from tailguard.solvers.limits import choose_sparse_limits
 
 RATIO = 1.0 / 14.0
 

@@ -7,8 +7,8 @@ import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
 from tailguard.scaling.units import find_units
-from tailguard.solvers.problem_columns import columns_of, units_stages
 from tailguard.solvers.session import BudgetSession
+from tailguard.solvers.units import columns_of, units_stages
 
 N_ROWS = 4_000
 MU = 3.0

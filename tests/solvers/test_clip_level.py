@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tailguard.solvers.clip_level import bisect
+from tailguard.solvers.noisy_gradient_descent import bisect
 
 
 def counter(norms, log=None):

@@ -14,8 +14,7 @@ from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.calibration import peeling_event
 from tailguard.privacy.events import BoundedRange, Composed, Parallel, Pure, Repeated
 from tailguard.privacy.flat_events import flatten
-from tailguard.solvers.hard_thresholding import HardThresholding
-from tailguard.solvers.peeling_stage import std_of
+from tailguard.solvers.hard_thresholding import HardThresholding, std_of
 from tailguard.solvers.registry import plan_for
 
 BUDGET = tg.ApproxDP(1.0, 1e-6)

@@ -7,7 +7,7 @@ import tailguard as tg
 from support.oracles import wide_oracle
 from support.spy import GENEROUS, gate_over
 from tailguard.gate.plan import Problem
-from tailguard.solvers.batches import Batches
+from tailguard.solvers.descent import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES, make_oracle
 

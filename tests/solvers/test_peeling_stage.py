@@ -8,7 +8,7 @@ import tailguard as tg
 from tailguard.privacy.accounting.total_cost import spent_share
 from tailguard.privacy.calibration import PEELINGS, peeling_event
 from tailguard.privacy.events import Gaussian
-from tailguard.solvers.peeling_stage import best_form, peeling_stage
+from tailguard.solvers.hard_thresholding import best_form, peeling_stage
 
 # Noise over sensitivity: the paper's, the Laplace form by loss distributions, the Gaussian by zCDP.
 TABLE = [

@@ -8,7 +8,7 @@ from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
 from tailguard.queries.units import Units
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.shared_scale import FEATURES, SharedScale
+from tailguard.solvers.units import FEATURES, SharedScale
 
 N_ROWS, N_FEATURES = 4_000, 50
 

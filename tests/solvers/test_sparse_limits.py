@@ -4,7 +4,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate.plan import Problem
-from tailguard.solvers.sparse_limits import choose_sparse_limits, typical_slope
+from tailguard.solvers.limits import choose_sparse_limits, typical_slope
 
 RATIO = 1.0 / 14.0
 

@@ -12,7 +12,7 @@ from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
 from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.newton.start import start
 from tailguard.solvers.newton.state import Fit
-from tailguard.solvers.problem_columns import columns_of
+from tailguard.solvers.units import columns_of
 
 
 def example_run(loss: Loss) -> FitSession:

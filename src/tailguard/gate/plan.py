@@ -181,10 +181,11 @@ class Plan:
 
     def stage(self, name: str) -> Stage:
         """Return the stage of that name, or refuse the name."""
-        return self._by_name[check_choice("name", name, self._by_name)]
+        return self.by_name[check_choice("name", name, self.by_name)]
 
     @cached_property
-    def _by_name(self) -> dict[str, Stage]:
+    def by_name(self) -> dict[str, Stage]:
+        """The stages by their names."""
         return {stage.name: stage for stage in self.stages}
 
     def explain(self) -> str:

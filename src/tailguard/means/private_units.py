@@ -50,7 +50,11 @@ from tailguard.scaling.columns import MeasuredColumns
 from tailguard.scaling.locations import FINEST_BINS
 from tailguard.scaling.required_records import scale_warnings
 from tailguard.scaling.sizes import fewest_records
-from tailguard.scaling.units import find_columns, histogram_stages, planned_histograms
+from tailguard.scaling.units import find_columns
+from tailguard.scaling.units import planned_histograms
+from tailguard.scaling.units import histogram_stages
+from tailguard.solvers.required_records import scale_warnings
+from tailguard.solvers.units import histogram_stages
 
 Magnitude = Literal["norm", "entries"]
 

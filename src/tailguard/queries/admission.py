@@ -16,7 +16,7 @@ that is evaluated.
 """
 
 from dataclasses import fields
-from functools import cached_property
+from functools import cache, cached_property
 from types import FunctionType, NoneType
 from typing import Any
 
@@ -37,6 +37,8 @@ PARTS = {
 }
 """What queries are made of beside numbers, words, losses and sets."""
 
+HOLDERS = PARTS | SETS
+
 ESTIMATOR = "estimator"  # the field of a user's function of one block
 
 PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.bool_)
@@ -49,13 +51,57 @@ def check_question(query: object, state: object) -> None:
 
 
 def check_admitted(query: object) -> None:
-    """Refuse a query that is not of the registry, or that holds anything unregistered."""
+    """Refuse a query that is not of the registry, or that holds anything unregistered.
+
+    It is walked through each time it is asked, and not once: whoever holds it could change it.
+    """
     if not is_registered(query, ALL_QUERIES):
         raise QueryError(
             "query must be one of tailguard.queries.registry, whose sensitivities are proved; got "
             f"an object of {type(query).__qualname__}."
         )
-    _check_fields(query)
+    holders: list[Any] = [query]
+    while holders:
+        for name, value in _held(holders.pop()).items():
+            parts = [value]
+            while parts:
+                part = parts.pop()
+                kind = type(part)
+                if kind in PLAIN or (kind is np.ndarray and part.dtype.kind in "biuf"):
+                    continue
+                if kind in (tuple, list):
+                    parts += part
+                elif is_registered(part, HOLDERS):
+                    holders.append(part)
+                elif not (is_known(part) or (name == ESTIMATOR and kind is FunctionType)):
+                    raise _refusal(name, part)
+
+
+def _held(holder: Any) -> dict[str, Any]:
+    """Return everything that a registered object holds, if it holds its fields alone."""
+    kind: Any = type(holder)
+    names = _field_names(kind)
+    for name in getattr(holder, "__dict__", ()):
+        if name not in names and not isinstance(getattr(kind, name, None), cached_property):
+            raise QueryError(f"query must hold the fields of {kind.__qualname__} alone; got more.")
+    return {**{name: getattr(holder, name) for name in names}, **getattr(holder, "__dict__", {})}
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def _refusal(name: str, part: object) -> QueryError:
+    if name == ESTIMATOR:
+        return QueryError(
+            "estimator must be a plain function (features, target) -> vector, made by def or "
+            f"lambda; got {type(part).__name__}."
+        )
+    return QueryError(
+        f"query must hold registered losses, sets and parts only; {name!r} is an object of "
+        f"{type(part).__qualname__}."
+    )
 
 
 def check_state(state: object) -> None:
@@ -70,45 +116,3 @@ def check_state(state: object) -> None:
         raise QueryError(
             f"state must be None, numbers or arrays of them; got {type(state).__qualname__}."
         )
-
-
-def _check_fields(holder: Any) -> None:
-    """Check everything that a registered object holds, and that it holds its fields alone."""
-    kind = type(holder)
-    names = {field.name for field in fields(holder)}
-    held = names | set(getattr(holder, "__dict__", ()))
-    if any(not isinstance(getattr(kind, name, None), cached_property) for name in held - names):
-        raise QueryError(f"query must hold the fields of {kind.__qualname__} alone; got more.")
-    for name in held:
-        _check_part(name, getattr(holder, name))
-
-
-def _check_part(name: str, part: object) -> None:
-    """Check one thing that a query holds."""
-    if _is_plain(part):
-        return
-    if type(part) in (tuple, list):
-        for each in part:  # type: ignore[attr-defined]
-            _check_part(name, each)
-    elif is_registered(part, PARTS) or is_registered(part, SETS):
-        _check_fields(part)
-    elif not (is_known(part) or _is_estimator(name, part)):
-        if name == ESTIMATOR:
-            raise QueryError(
-                "estimator must be a plain function (features, target) -> vector, made by def or "
-                f"lambda; got {type(part).__name__}."
-            )
-        raise QueryError(
-            f"query must hold registered losses, sets and parts only; {name!r} is an object of "
-            f"{type(part).__qualname__}."
-        )
-
-
-def _is_plain(part: object) -> bool:
-    """Whether something is a number, a word, or an array of numbers, and of no class beyond."""
-    return type(part) in PLAIN or (type(part) is np.ndarray and part.dtype.kind in "biuf")
-
-
-def _is_estimator(name: str, part: object) -> bool:
-    """Whether something is a user's function of one block."""
-    return name == ESTIMATOR and isinstance(part, FunctionType)

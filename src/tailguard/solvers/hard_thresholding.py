@@ -2,16 +2,17 @@
 
 The records are cut into disjoint blocks. Each step moves along the mean gradient of one block, of
 which the largest entries are chosen and noised: noise in a few entries, and not in a thousand. A
-record meets one block, so every step may spend the whole budget.
+record meets one block, so every step may spend the whole budget, and blocks cost as much as one.
 
 Reference
 ---------
-Tao, Wu, Cheng and Wang 2022, Algorithm 5; Cai, Wang and Zhang 2021, Algorithm 3. The noise is that
-of an exact accounting, and threshold and steps follow from it: see ``solvers/sparse_limits.py``.
+Tao, Wu, Cheng and Wang 2022, Algorithm 5; Cai, Wang and Zhang 2021, Algorithm 3; McSherry 2009,
+Theorem 4 (disjoint blocks). The noise is that of an exact accounting, and threshold and steps
+follow from it: see ``solvers/limits.py``.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -31,20 +32,80 @@ from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.accounting.total_cost import calibrate
+from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.calibration import PEELINGS, peeling_event, share_factor
+from tailguard.privacy.events import Composed, Event, Gaussian, Laplace, Parallel
+from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.sets.sparse_ball import SparseBall
+from tailguard.solvers.limits import LEFT, STEP_COUNTS, choose_sparse_limits
 from tailguard.solvers.options import check_ranges
-from tailguard.solvers.peeling_stage import (
-    BLOCK_MAP,
-    best_form,
-    peeling_stage,
-    std_of,
-)
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.shared_scale import SharedScale
-from tailguard.solvers.sparse_limits import LEFT, STEP_COUNTS, choose_sparse_limits
+from tailguard.solvers.units import SharedScale
+
+BLOCK_MAP = "hard thresholding"
+"""Name of the partition into blocks."""
+
+ACCURACY = 1e-6  # of the calibrated ratio; what is lost goes to the safe side
+
+
+def peeling_stage(
+    form: str, ratio: float, n_selected: int, n_free: int, *, n_blocks: int, size: int
+) -> Stage:
+    """Plan one peeling of each of so many blocks of records; its mu is the root of twice its rho.
+
+    Parameters
+    ----------
+    form
+        ``"peeled-gaussian"`` or ``"peeled-laplace"``.
+    ratio
+        Sensitivity of an entry over the scale of its noise.
+    n_selected, n_free
+        How many entries are chosen, and how many are released without being chosen.
+    """
+    one = peeling_event(form, ratio, n_selected, n_free)
+    share = ratio * share_factor(form, n_selected, n_free)
+    return Stage(
+        "descent",
+        "the largest entries of steps, a block of records each",
+        math.sqrt(2.0 * ZcdpAccountant().compose(one).rho),
+        1,
+        size,
+        block_map=BLOCK_MAP,
+        n_blocks=n_blocks,
+        share=Gaussian(share) if form == "peeled-gaussian" else Laplace(share),
+        kept=one,
+    )
+
+
+def best_form(
+    guarantee: Guarantee, earlier: Iterable[Event], n_selected: int, n_free: int
+) -> tuple[str, float]:
+    """Return the form of least noise beside ``earlier`` within the guarantee, and its ratio."""
+    beside = tuple(earlier)
+
+    def largest_ratio(form: str) -> float:
+        """Return the largest ratio that the guarantee allows."""
+
+        def event_of(ratio: float) -> Event:
+            """Return what everything costs at a ratio."""
+            one = peeling_event(form, ratio, n_selected, n_free)
+            return Composed((*beside, Parallel(BLOCK_MAP, 0, one)))
+
+        return calibrate(event_of, guarantee, guess=0.1, accuracy=ACCURACY)
+
+    forms = PEELINGS[1:] if isinstance(guarantee, PureDP) else PEELINGS
+    found = [(form, largest_ratio(form)) for form in forms]
+    # A choice suffers from the scale of the noise, a value from its standard deviation.
+    return min(found, key=lambda pair: (1.0 if n_selected else std_of(pair[0])) / pair[1])
+
+
+def std_of(form: str) -> float:
+    """Return the standard deviation of a value's noise, in scales."""
+    return 1.0 if form == "peeled-gaussian" else math.sqrt(2.0)
+
 
 # As for the diameter of sample and aggregate: products of two of them are in the range of floats.
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -61,7 +122,7 @@ class HardThresholding:
     n_nonzero
         How many features are kept; None takes it from the constraint, a ``tg.sets.SparseBall``.
     n_steps, threshold, step_size
-        Public numbers in private units; None takes the rule in ``solvers/sparse_limits.py``.
+        Public numbers in private units; None takes the rule in ``solvers/limits.py``.
     feature_scale
         Public scales of the columns, one number or one per column; None releases one for all.
     feature_center

@@ -1,20 +1,31 @@
 """What losses and rows are like where a typical record has coordinates of about 1.
 
-Nothing here looks at a record. The constants were chosen on simulated Gaussian, correlated and
-log-normal designs.
+Nothing here looks at a record. The constants were chosen on simulated Gaussian, Student-t,
+correlated and log-normal designs.
+
+Each step of hard thresholding sees a block of ``m = n_rows / n_steps`` records, and noise of scale
+``2 * threshold / (ratio * m)`` in gradient units. What counts is the largest noise of all entries,
+about ``log d`` scales: the theorem's threshold balances the bias against one scale, and the support
+is lost. In private units a typical entry of a gradient is about 1, and clipping biases the mean by
+about ``1 / threshold**2`` for tails with three moments. So the threshold balances that with the
+largest noise, and the number of steps balances both with what descent leaves.
 
 Reference
 ---------
 Stein 1981, Lemma 1 (a mean curvature from slopes); Nesterov 2004, Theorem 2.1.14 (steps of one over
-the curvature do not overshoot).
+the curvature do not overshoot); Tao, Wu, Cheng and Wang 2022, Algorithm 5 and Theorem 10, whose
+threshold this replaces.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
 
 from tailguard.array_types import FloatArray
+from tailguard.checks import require
+from tailguard.gate.plan import Problem
 from tailguard.losses.base import Loss
 
 ROW_LIMIT_PER_COORDINATE = math.sqrt(3.0)  # a row of unit-scale coordinates has norm sqrt(size)
@@ -63,3 +74,78 @@ def step_curvature(loss: Loss, typical: float) -> float:
     if loss.link.log:
         return LOG_LINK_CURVATURE * typical
     return min(loss.curvature_bound(), CURVATURE_SPREAD * typical)
+
+
+STEP_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # the plan picks one
+FEWEST_BLOCK_ROWS = 50
+STEP = 0.6  # over the typical curvature: columns of heavy tails have variances of up to 3 here
+LEFT = 0.4  # of the distance, after one step
+SMALLEST_THRESHOLD, LARGEST_THRESHOLD = 1.0, 30.0  # in typical slopes
+TINIEST = 1e-30  # curvature below which a step would leave the floats
+EULER = 0.5772156649  # the mean of the largest of d Gumbel variables is log d plus this
+
+
+@dataclass(frozen=True)
+class SparseLimits:
+    """Public numbers of a sparse descent, in its own units.
+
+    Attributes
+    ----------
+    n_steps, threshold, step_size
+        As the solver's parameters.
+    largest_noise
+        What the largest noise of all entries of a step is expected to be.
+    """
+
+    n_steps: int
+    threshold: float
+    step_size: float
+    largest_noise: float
+
+
+def typical_slope(loss: Loss) -> float:
+    """Root of the mean square of the slope, for a standard normal residual or score."""
+    _, scores = typical_scores(loss)
+    return float(np.sqrt(np.mean(loss.slope(scores, np.zeros(scores.size)) ** 2)))
+
+
+def choose_sparse_limits(
+    problem: Problem,
+    ratio: float,
+    n_nonzero: int,
+    *,
+    n_steps: int | None = None,
+    threshold: float | None = None,
+    step_size: float | None = None,
+) -> SparseLimits:
+    """Fill in what the user left open; among step counts, the one of least predicted error.
+
+    ``ratio`` is the sensitivity of an entry over the scale of its noise, which the budget fixes.
+    """
+    loss = problem.scored
+    assert loss is not None
+    with np.errstate(all="ignore"):
+        slope, curvature = typical_slope(loss), typical_curvature(loss)
+    require(
+        0.0 < slope < math.inf and TINIEST < curvature < math.inf,
+        "solver 'hard-thresholding' needs a loss with curvature near a standard normal residual; "
+        f"{loss} is too flat or too steep there.",
+    )
+    step_size = step_size or STEP / curvature
+    reach = max(math.log(problem.n_features) + EULER, math.sqrt(n_nonzero))
+    most = max(1, problem.n_rows // FEWEST_BLOCK_ROWS)
+    counts = [count for count in STEP_COUNTS if count <= most] if n_steps is None else [n_steps]
+    best: tuple[float, SparseLimits] | None = None
+    for count in counts:
+        # The largest noise over the threshold, in gradient units.
+        noise = 2.0 * reach * count / (problem.n_rows * ratio)
+        multiple = (2.0 / noise) ** (1.0 / 3.0)
+        multiple = min(max(multiple, SMALLEST_THRESHOLD), LARGEST_THRESHOLD)
+        clip = threshold or multiple * slope
+        error = (slope / clip) ** 2 + noise * clip / slope
+        predicted = LEFT**count + error
+        limits = SparseLimits(count, clip, step_size, step_size * noise * clip)
+        if best is None or predicted < best[0]:
+            best = predicted, limits
+    assert best is not None
+    return best[1]

@@ -1,21 +1,25 @@
 """Projected noisy gradient descent in the user's own units, over any private mean of gradients.
 
 The gradients of a step are averaged by an *oracle*: clipped to one l2 level, or one of the means of
-:mod:`tailguard.means`. Where the user states neither, a tenth of the budget is for a
-quantile
-of the gradient norms at the start as a clip level. A step reads all records or a block of them. The
-step size follows from the set's diameter, as in the theorem for Lipschitz losses, so no curvature
-is needed.
+:mod:`tailguard.means`. A step reads all records or a block of them. The step size follows
+from the set's diameter, as in the theorem for Lipschitz losses, so no curvature is needed.
+
+Where the user states neither, a tenth of the budget is for a clip level: a quantile of the gradient
+norms at the start, found by bisection of the ordered floats. The bit pattern of a positive double
+grows with its value, and halving the range of patterns eleven times leaves one octave. Nothing but
+noised counts is looked at, and no bound on the norms is needed.
 
 Reference
 ---------
 Kamath, Liu and Zhang 2022, Algorithms 1 and 2; Tao, Wu, Cheng and Wang 2022, Algorithm 2; Wang,
 Xiao, Devadas and Xu 2020, Algorithms 3 and 4; Zhao et al. 2024, Algorithm 1 and Lemma 3; Bassily,
 Smith and Thakurta 2014, Theorem 2.4 (step ``diameter / (G sqrt(T))`` with averaging); Andrew et al.
-2021 (clip level from a private quantile).
+2021 (clip level from a private quantile); Smith 2011, Section 3 (quantiles from noisy ranks); IEEE
+754-2019, section 3.4 (binary interchange format).
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -27,22 +31,26 @@ from tailguard.checks import (
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution
-from tailguard.gate.stage import Stage, concentrated_budget, usable_guarantee
+from tailguard.gate.stage import BUDGET_MARGIN, Stage, concentrated_budget, usable_guarantee
 from tailguard.privacy.events import ZeroConcentrated
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
+from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.queries.units import Units
-from tailguard.solvers.batches import Batches
-from tailguard.solvers.clip_level import CLIP_RELEASES, clip_level_stage, release_clip_norm
-from tailguard.solvers.descent import DECAYS, ITERATES, Schedule, descend
-from tailguard.solvers.options import check_ranges
-from tailguard.solvers.oracles import Oracle
-from tailguard.solvers.user_units import (
+from tailguard.sets.whole_space import WholeSpace
+from tailguard.solvers.descent import (
+    DECAYS,
+    ITERATES,
+    Batches,
+    Schedule,
     check_vectors,
     clipped_gradients,
+    descend,
     set_of,
     solved_at,
 )
+from tailguard.solvers.options import check_ranges
+from tailguard.solvers.oracles import Oracle
 
 
 @dataclass(frozen=True)
@@ -257,3 +265,54 @@ def _check_constraint(problem: Problem, step_size: float | None) -> None:
         f"high as vectors); got {constraint!r}.",
     )
     check_vectors(problem)
+
+
+CLIP_SHARE = 0.1  # of mu**2
+CLIP_STEPS = 13  # to a quarter of an octave
+LARGEST_PATTERN = int(np.float64(np.finfo(np.float64).max).view(np.int64))  # of a finite float
+CLIP_RELEASES = CLIP_STEPS + 1  # one more for the number of records that are not void
+CLIP_QUANTILE = 0.9  # of the gradient norms at the start
+
+
+def clip_level_stage(problem: Problem, guarantee: Guarantee, start: float) -> Stage:
+    """Plan the search: a tenth of the budget."""
+    total_mu = guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
+    share = total_mu * math.sqrt(CLIP_SHARE / CLIP_RELEASES)
+    query = _norm_counts(problem, start)
+    share = query.calibrate(problem.n_rows, problem.n_features, share).share
+    return Stage("clip level", "a private clip level for the gradients", share, CLIP_RELEASES, 1)
+
+
+def release_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) -> float:
+    """Bisect for a quantile of the gradient norms at the start."""
+    query = _norm_counts(problem, start)
+
+    def count_below(threshold: float) -> float:
+        """Ask how many gradients are shorter."""
+        return float(gate.ask(query, np.array([threshold]), stage)[0])
+
+    level = bisect(count_below, CLIP_QUANTILE * count_below(math.inf), steps=CLIP_STEPS)
+    return float(np.clip(level, 2.0**-500, 2.0**500))
+
+
+def bisect(count_below: Callable[[float], float], wanted: float, *, steps: int) -> float:
+    """Return a float at or below which about as many lie as wanted, after so many counts."""
+    low, high = 0, LARGEST_PATTERN
+    for _ in range(steps):
+        middle = low // 2 + high // 2
+        if count_below(_float_of(middle)) >= wanted:
+            high = middle
+        else:
+            low = middle
+    return _float_of(high)
+
+
+def _float_of(pattern: int) -> float:
+    """Return the float of a bit pattern."""
+    return float(np.int64(pattern).view(np.float64))
+
+
+def _norm_counts(problem: Problem, start: float) -> CountNormsBelow:
+    assert problem.loss is not None  # a mean is not descended to
+    point = (problem.constraint or WholeSpace()).project(np.full(problem.size, start))
+    return CountNormsBelow(problem.loss, point, problem.intercept)

@@ -23,8 +23,8 @@ from tailguard.privacy.events import Approximate
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.block_minimiser import BlockEstimator, BlockMinimiser, no_estimate
 from tailguard.queries.sample_aggregate import LAYOUTS, SampleAggregate
+from tailguard.solvers.descent import check_constraint, set_of, solved_at
 from tailguard.solvers.options import check_ranges
-from tailguard.solvers.user_units import check_constraint, set_of, solved_at
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -94,7 +94,7 @@ class BudgetSession:
 
     def plans(self, name: str) -> bool:
         """Whether a stage of that name was planned."""
-        return any(planned.name == name for planned in self.plan.stages)
+        return name in self.plan.by_name
 
     def stage(self, name: str) -> Stage:
         """Return the planned stage of that name."""

@@ -19,7 +19,7 @@ from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.papers.solvers.phased_growth import DoublingLocalised, ShrinkingLocalised
-from tailguard.solvers import user_units
+from tailguard.solvers import descent as user_units
 
 pytestmark = pytest.mark.usefixtures("any_query")
 

@@ -16,7 +16,7 @@ from tailguard.solvers.newton.correction.correct import correct
 from tailguard.solvers.newton.correction.errors import Lean
 from tailguard.solvers.newton.correction.released import Tail, curvature_floor
 from tailguard.solvers.newton.solver import WhitenedNewton, fits
-from tailguard.solvers.problem_columns import columns_of
+from tailguard.solvers.units import columns_of
 
 N_ROWS = 20_000
 

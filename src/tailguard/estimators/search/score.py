@@ -32,8 +32,8 @@ from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.scaling.units import find_target
 from tailguard.solvers.newton.constant import run_constant_plan
 from tailguard.solvers.newton.outlook import constant_stages
-from tailguard.solvers.problem_columns import columns_of, units_stages
 from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
+from tailguard.solvers.units import columns_of, units_stages
 
 # A difference is clipped at the loss of a residual of so many scales of the target, at half a nat,
 # and at two counts in scales of the target.

@@ -20,7 +20,7 @@ from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.papers.solvers.phases import doubling_sizes
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.l1_ball import L1Ball
-from tailguard.solvers.user_units import solved_at, start_of
+from tailguard.solvers.descent import solved_at, start_of
 
 
 @dataclass(frozen=True, kw_only=True)

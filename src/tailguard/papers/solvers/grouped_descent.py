@@ -27,9 +27,11 @@ from tailguard.gate.plan import Problem
 from tailguard.gate.plan import Solution
 from tailguard.gate.stage import usable_guarantee
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.batches import Batches
+from tailguard.solvers.descent import Batches
+from tailguard.solvers.descent import clipped_gradients
+from tailguard.solvers.descent import set_of
+from tailguard.solvers.descent import solved_at
 from tailguard.solvers.options import check_ranges
-from tailguard.solvers.user_units import clipped_gradients, set_of, solved_at
 
 
 @dataclass(frozen=True, kw_only=True)

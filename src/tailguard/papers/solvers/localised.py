@@ -44,8 +44,8 @@ from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.intersection_with_ball import IntersectionWithBall
+from tailguard.solvers.descent import check_constraint, set_of, solved_at, start_of
 from tailguard.solvers.options import check_ranges
-from tailguard.solvers.user_units import check_constraint, set_of, solved_at, start_of
 
 SCHEDULES = ("practical", "printed")
 

@@ -32,15 +32,15 @@ from tailguard.papers.solvers.batch_noise import batch_noise, printed_batch_nois
 from tailguard.papers.solvers.gradient_facts import GradientFacts
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.limits import step_curvature, typical_curvature
-from tailguard.solvers.options import check_ranges
-from tailguard.solvers.user_units import (
+from tailguard.solvers.descent import (
     check_constraint,
     clipped_gradients,
     set_of,
     solved_at,
     start_of,
 )
+from tailguard.solvers.limits import step_curvature, typical_curvature
+from tailguard.solvers.options import check_ranges
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.kamath2022 import bounds as kamath2022
 from tailguard.papers.wang2020 import bounds, parameters
 from tailguard.privacy.accounting.zcdp import rho_of_simple
-from tailguard.solvers.batches import Batches
+from tailguard.solvers.descent import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
 

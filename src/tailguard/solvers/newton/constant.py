@@ -34,7 +34,7 @@ from tailguard.solvers.newton.outlook import constant_hides, constant_stages, re
 from tailguard.solvers.newton.schedule import SLOPE_BINS, Shares
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import Whitening
-from tailguard.solvers.problem_columns import columns_of
+from tailguard.solvers.units import columns_of
 
 CONSTANT_ONLY = "constant_only"
 """The plan's setting that says so."""

@@ -29,6 +29,7 @@ from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.solvers.limits import leans
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.schedule import stages_before, stages_for
+from tailguard.solvers.required_records import least, mean_hides, noise_refusal, remedy
 
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5

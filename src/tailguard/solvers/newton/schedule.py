@@ -24,8 +24,8 @@ from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.scaling.sizes import NEAREST_BOUND
 from tailguard.scaling.units import PlannedReleases
-from tailguard.solvers.problem_columns import units_stages
 from tailguard.solvers.session import SAMPLED
+from tailguard.solvers.units import units_stages
 
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)

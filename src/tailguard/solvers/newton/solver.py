@@ -51,8 +51,8 @@ from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
 from tailguard.solvers.newton.schedule import Shares, stages_for
 from tailguard.solvers.newton.start import start
 from tailguard.solvers.newton.state import OVERFLOWED, Fit, last_fit
-from tailguard.solvers.problem_columns import columns_of
 from tailguard.solvers.session import BEYOND_FLOATS
+from tailguard.solvers.units import columns_of
 
 
 @dataclass(frozen=True)

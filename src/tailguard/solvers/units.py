@@ -1,4 +1,4 @@
-"""One private scale for all features, and a scale and a centre of the target's own.
+"""Private units of a problem: which columns are measured, by which stages, and one shared scale.
 
 A scale for each of a thousand columns would cost more than the fit. One for all of them costs as
 much as one column's. So columns must come in comparable units and near zero, as columns of one
@@ -6,25 +6,85 @@ kind do (expression levels, word counts, standardised scores); a user can state 
 
 Reference
 ---------
-Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Karwa and Vadhan 2018, Section 3.
+Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Karwa and Vadhan 2018, Section 3;
+McCullagh and Nelder 1989, Section 6.2 (scaling a Poisson target shifts the intercept only).
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tailguard.gate.plan import Problem
-from tailguard.gate.stage import Stage, usable_mu
+from tailguard.gate.stage import Share, Stage, part_of, usable_mu
+from tailguard.privacy.events import Gaussian
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
+from tailguard.scaling.columns import Columns
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.required_records import scale_warnings
 from tailguard.scaling.sizes import SIZE_BINS, fewest_records, read_octaves
 from tailguard.scaling.units import find_target
-from tailguard.solvers.problem_columns import columns_of, units_stages
+from tailguard.scaling.units import PAIRED
+from tailguard.scaling.units import PlannedReleases
+from tailguard.scaling.units import planned_histograms
+from tailguard.solvers.required_records import scale_warnings
 from tailguard.solvers.session import BudgetSession
+
+
+def columns_of(problem: Problem) -> Columns:
+    """Read from the public facts what is measured."""
+    return Columns(
+        problem.n_features,
+        target=problem.link.scaled,
+        offset=problem.has_offset,
+        intercept=problem.intercept,
+        residual=problem.link.residual,
+    )
+
+
+def units_stages(
+    problem: Problem,
+    total_mu: float,
+    *,
+    size: float,
+    location: float,
+    size_retry: float = 0.0,
+    shared_size: float = 0.0,
+    pair_differences: float = 0.02,
+    target: float = 0.02,
+) -> list[Stage]:
+    """Plan the histograms by their shares of ``total_mu**2``."""
+    planned = planned_histograms(
+        columns_of(problem),
+        size=size,
+        location=location,
+        size_retry=size_retry,
+        shared_size=shared_size,
+        pair_differences=pair_differences,
+        target=target,
+    )
+    return histogram_stages(planned, Gaussian(total_mu))
+
+
+def histogram_stages(
+    planned: Iterable[PlannedReleases], budget: Share, part: float = 1.0
+) -> list[Stage]:
+    """Return stages of histograms that have their shares of a part of a budget."""
+    return [
+        Stage.of(
+            part_of(budget, part * share, times=times),
+            name,
+            purpose,
+            times,
+            size,
+            by_place=name in PAIRED,
+        )
+        for name, purpose, share, times, size in planned
+    ]
+
 
 FEATURES = "feature scale"
 FEATURES_SHARE = 0.4  # of what units get, where the target is measured too, in three stages

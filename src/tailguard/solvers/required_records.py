@@ -1,0 +1,107 @@
+"""How many records, or which epsilon, would be enough where noise is predicted to hide the answer.
+
+Everything follows from public numbers, and is said before anything is spent.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3 (noise on a sum does not shrink with its records).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from tailguard.checks import InputError
+from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
+
+# The mean of outcomes is told from noise where this many of its standard deviations fit into one.
+MEAN_SIGNIFICANCE = 4.0
+# What is said to be enough is found by doublings, then to this part of it; it is a prediction.
+FINDS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
+
+
+def mean_hides(n_rows: int, noise_std: float) -> bool:
+    """Whether a mean of numbers from 0 to 1 hides, with such noise on their sum."""
+    return n_rows < MEAN_SIGNIFICANCE * noise_std
+
+
+def scale_warnings(
+    n_rows: int,
+    guarantee: Guarantee,
+    fewest: int,
+    *,
+    amount: Callable[[Guarantee], float],
+    noise_std: float,
+    effect: str,
+) -> tuple[str, ...]:
+    """Warn where no scale is predicted to be seen; refuse where not even a mean would be.
+
+    Scales need the ``fewest`` records, a number that falls as the ``amount`` of the budget grows.
+    ``noise_std`` is that of a sum released with the whole of it.
+    """
+    if n_rows >= fewest:
+        return ()
+    wanted = amount(guarantee) * fewest / n_rows
+    epsilon = _enough_epsilon(guarantee, lambda promise: amount(promise) < wanted)
+    if mean_hides(n_rows, noise_std):
+        raise noise_refusal(n_rows, guarantee, _would_do(fewest, epsilon))
+    more = "" if epsilon is None else f"; epsilon = {epsilon} would do too"
+    return (
+        f"n = {n_rows} is below the {fewest} records that scales need at this budget, so columns "
+        f"are read in their raw units: {effect}{more}",
+    )
+
+
+def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str) -> InputError:
+    """Return the refusal of what would be noise."""
+    return InputError(
+        f"n_rows or the budget must be larger: at {guarantee.describe()} noise is predicted to "
+        f"hide all that {n_rows} records tell, the best constant included, and nothing was "
+        f"spent; {enough}"
+    )
+
+
+def remedy(n_rows: float, guarantee: Guarantee, hides: Callable[[Guarantee], bool]) -> str:
+    """Say what would do: so many records, or an epsilon at which nothing hides."""
+    return _would_do(n_rows, _enough_epsilon(guarantee, hides))
+
+
+def least(hides: Callable[[float], bool], start: float) -> float:
+    """Return about the least number above ``start`` at which nothing hides; infinity if none."""
+    low, high = start, 2.0 * start
+    try:
+        for _ in range(FINDS):
+            if not hides(high):
+                break
+            low, high = high, 2.0 * high
+        else:
+            return math.inf
+        while high > ACCURACY * low:
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if hides(middle) else (low, middle)
+    except InputError:  # a budget that no plan takes
+        return math.inf
+    return high
+
+
+def _enough_epsilon(guarantee: Guarantee, hides: Callable[[Guarantee], bool]) -> str | None:
+    """Return the epsilon that would do, where there is an epsilon and one that anybody takes."""
+    if not isinstance(guarantee, ApproxDP | PureDP):
+        return None
+    epsilon = least(lambda e: hides(replace(guarantee, epsilon=e)), guarantee.epsilon)
+    return _rounded(epsilon) if epsilon < LARGEST_EPSILON else None
+
+
+def _would_do(n_rows: float, epsilon: str | None) -> str:
+    if math.isinf(n_rows):
+        words = "no number of records" if epsilon is None else f"epsilon = {epsilon}"
+    else:
+        words = f"about {_rounded(n_rows)} records"
+        words += "" if epsilon is None else f", or epsilon = {epsilon},"
+    return f"{words} would do."
+
+
+def _rounded(number: float) -> str:
+    """Two digits, rounded up."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return f"{math.ceil(number / unit - 1e-9) * unit:,.10g}"
