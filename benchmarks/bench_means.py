@@ -33,9 +33,8 @@ from matplotlib.lines import Line2D
 
 from tailguard.checks import InputError
 from tailguard.estimators.mean import mean
-from tailguard.means.choice import choose
-from tailguard.means.choice import MEANS
 from tailguard.gate.plan import Problem
+from tailguard.means.choice import MEANS, choose
 from tailguard.moments import Moment
 from tailguard.papers.instances.hard_instances import hard_means, pure_chance, zcdp_chance
 from tailguard.privacy.guarantees import ApproxDP, PureDP

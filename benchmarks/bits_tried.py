@@ -12,9 +12,9 @@ import numpy as np
 import tailguard as tg
 from tailguard.checks import class_called
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
+from tailguard.gate.engine import SolverExample
 from tailguard.means.choice import MEANS as METHODS
 from tailguard.means.choice import make_method
-from tailguard.gate.engine import SolverExample
 from tailguard.papers.audits import KINDS
 from tailguard.sets.registry import SETS
 from tailguard.solvers.registry import SOLVERS

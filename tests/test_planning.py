@@ -35,7 +35,9 @@ def advice(task, n_rows=200_000, n_features=5, **facts):
 def test_nothing_that_holds_records_can_be_passed():
     names = {*inspect.signature(tg.plan).parameters}
     assert not names & {"X", "y", "gate", "rows", "data"}
-    assert not re.search(r"tailguard\.gate(\.gate| import Gate|\.engine)", inspect.getsource(planning))
+    assert not re.search(
+        r"tailguard\.gate(\.gate| import Gate|\.engine)", inspect.getsource(planning)
+    )
 
 
 def by_default(name):

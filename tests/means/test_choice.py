@@ -5,11 +5,9 @@ import pytest
 
 import tailguard as tg
 from support.means import planned, task_of
-from tailguard.means.choice import choose
-from tailguard.means.base import MeanMethod
-from tailguard.means.choice import MEANS
-from tailguard.means.choice import make_method
 from tailguard.gate.plan import Problem
+from tailguard.means.base import MeanMethod
+from tailguard.means.choice import MEANS, choose, make_method
 from tailguard.means.clipped import Clipped
 from tailguard.means.facts import CENTRE_LOSS
 

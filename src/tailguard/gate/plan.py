@@ -18,8 +18,7 @@ from typing import cast
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_choice, four_digits
 from tailguard.gate.stage import Stage
-from tailguard.losses.base import Loss, RecordLoss
-from tailguard.losses.link import Link
+from tailguard.losses.base import Link, Loss, RecordLoss
 from tailguard.moments import Moment
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee

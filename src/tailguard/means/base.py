@@ -14,15 +14,9 @@ from typing import Any, ClassVar
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_between, check_positive
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.means.facts import put_into
-from tailguard.gate.budget import BUDGET_MARGIN
-from tailguard.gate.budget import usable_mu
-from tailguard.gate.stage import Stage
-from tailguard.means.facts import clipping_bias
-from tailguard.gate.plan import Problem
-from tailguard.gate.plan import Solution
-from tailguard.gate.stage import Share
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import BUDGET_MARGIN, Share, Stage, usable_mu
+from tailguard.means.facts import clipping_bias, put_into
 from tailguard.moments import Moment, MomentKind
 from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee, PureDP

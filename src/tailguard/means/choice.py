@@ -19,10 +19,7 @@ from dataclasses import dataclass, fields, replace
 from inspect import cleandoc
 from typing import Any, TypeAlias
 
-from tailguard.checks import InputError
-from tailguard.checks import check_choice
-from tailguard.checks import check_methods
-from tailguard.checks import class_called
+from tailguard.checks import InputError, check_choice, check_methods, class_called
 from tailguard.gate.plan import Problem
 from tailguard.means.base import (
     IN_USER_UNITS,

@@ -14,19 +14,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tailguard.checks import InputError
-from tailguard.checks import shown
-from tailguard.means.base import MeanExample
-from tailguard.means.base import MeanFacts
-from tailguard.means.coordinate_wise import CoordinateWise
-from tailguard.means.coordinate_wise import chosen_groups
-from tailguard.means.coordinate_wise import theory_groups
-from tailguard.checks import check_integer
-from tailguard.checks import check_positive
-from tailguard.means.base import Level
-from tailguard.means.coordinate_wise import CoordinateMean
+from tailguard.checks import InputError, check_integer, check_positive, shown
 from tailguard.gate.plan import Problem
 from tailguard.gate.stage import Share
+from tailguard.means.base import Level, MeanExample, MeanFacts
+from tailguard.means.coordinate_wise import (
+    CoordinateMean,
+    CoordinateWise,
+    chosen_groups,
+    theory_groups,
+)
 from tailguard.means.facts import checked, cut_factor, moment_scale
 from tailguard.moments import Moment
 from tailguard.privacy.events import Laplace

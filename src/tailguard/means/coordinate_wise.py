@@ -42,22 +42,19 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer, check_open_unit
 from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.stage import Stage
-from tailguard.means.base import Expected
-from tailguard.means.base import MeanFacts
-from tailguard.means.base import MeanPlan
-from tailguard.means.base import found_mean
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import Share, Stage
 from tailguard.losses.base import Loss
-from tailguard.means.base import Level
-from tailguard.means.base import MeanMethod
-from tailguard.means.base import noise_std_of
-from tailguard.means.facts import CENTRE_LOSS
-from tailguard.means.facts import group_count
-from tailguard.means.facts import whole_groups
-from tailguard.gate.plan import Problem
-from tailguard.gate.plan import Solution
-from tailguard.gate.stage import Share
+from tailguard.means.base import (
+    Expected,
+    Level,
+    MeanFacts,
+    MeanMethod,
+    MeanPlan,
+    found_mean,
+    noise_std_of,
+)
+from tailguard.means.facts import CENTRE_LOSS, group_count, whole_groups
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.private_units import PrivateUnits
 from tailguard.noise.lattice import laplace_calibration

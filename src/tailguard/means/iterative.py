@@ -40,15 +40,10 @@ from tailguard.checks import (
 )
 from tailguard.data.rows.base import Rows
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.stage import Stage
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import BUDGET_MARGIN, Share, Stage, usable_guarantee
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
-from tailguard.gate.plan import Problem
-from tailguard.gate.plan import Solution
-from tailguard.gate.stage import BUDGET_MARGIN
-from tailguard.gate.stage import Share
-from tailguard.gate.stage import usable_guarantee
 from tailguard.means.base import (
     Expected,
     Level,

@@ -21,16 +21,16 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
-from tailguard.gate.stage import Stage
-from tailguard.means.base import Expected
-from tailguard.means.base import MeanFacts
-from tailguard.means.base import most_coordinates
-from tailguard.means.base import amount_of
-from tailguard.means.base import noise_std_of
-from tailguard.means.base import tail_noise
-from tailguard.means.base import usable_share
-from tailguard.gate.stage import Share
-from tailguard.gate.stage import part_of
+from tailguard.gate.stage import Share, Stage, part_of
+from tailguard.means.base import (
+    Expected,
+    MeanFacts,
+    amount_of,
+    most_coordinates,
+    noise_std_of,
+    tail_noise,
+    usable_share,
+)
 from tailguard.means.magnitude_distribution import (
     BIAS_SHARE,
     MagnitudeDistribution,
@@ -50,11 +50,7 @@ from tailguard.scaling.columns import MeasuredColumns
 from tailguard.scaling.locations import FINEST_BINS
 from tailguard.scaling.required_records import scale_warnings
 from tailguard.scaling.sizes import fewest_records
-from tailguard.scaling.units import find_columns
-from tailguard.scaling.units import planned_histograms
-from tailguard.scaling.units import histogram_stages
-from tailguard.solvers.required_records import scale_warnings
-from tailguard.solvers.units import histogram_stages
+from tailguard.scaling.units import find_columns, histogram_stages, planned_histograms
 
 Magnitude = Literal["norm", "entries"]
 

@@ -16,13 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailguard.checks import check_positive
-from tailguard.means.base import MeanExample
-from tailguard.means.base import MeanFacts
-from tailguard.means.coordinate_wise import CoordinateWise
-from tailguard.means.base import Level
-from tailguard.means.base import amount_of
-from tailguard.means.coordinate_wise import CoordinateMean
 from tailguard.gate.stage import Share
+from tailguard.means.base import Level, MeanExample, MeanFacts, amount_of
+from tailguard.means.coordinate_wise import CoordinateMean, CoordinateWise
 from tailguard.means.facts import checked
 from tailguard.moments import Moment
 from tailguard.queries.kernels.coordinates import CoordinateBound

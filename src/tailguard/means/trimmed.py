@@ -48,12 +48,9 @@ from tailguard.checks import (
 )
 from tailguard.data.rows.base import Rows
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.stage import Stage
+from tailguard.gate.plan import Plan, Solution
+from tailguard.gate.stage import Stage, concentrated_budget, usable_guarantee
 from tailguard.losses.base import Loss
-from tailguard.gate.plan import Solution
-from tailguard.gate.stage import concentrated_budget
-from tailguard.gate.stage import usable_guarantee
 from tailguard.means.base import (
     Expected,
     MeanExample,

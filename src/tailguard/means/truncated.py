@@ -14,17 +14,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tailguard.means.base import MeanExample
-from tailguard.means.base import MeanFacts
-from tailguard.means.coordinate_wise import CoordinateWise
-from tailguard.means.coordinate_wise import chosen_groups
-from tailguard.means.coordinate_wise import theory_groups
-from tailguard.checks import check_integer
-from tailguard.checks import check_positive
-from tailguard.means.base import Level
-from tailguard.means.coordinate_wise import CoordinateMean
+from tailguard.checks import check_integer, check_positive
 from tailguard.gate.plan import Problem
 from tailguard.gate.stage import Share
+from tailguard.means.base import Level, MeanExample, MeanFacts
+from tailguard.means.coordinate_wise import (
+    CoordinateMean,
+    CoordinateWise,
+    chosen_groups,
+    theory_groups,
+)
 from tailguard.moments import Moment
 from tailguard.queries.kernels.coordinates import CoordinateBound
 from tailguard.queries.units import Units

@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tailguard.gate.budget import Share, part_of
-from tailguard.gate.stage import Stage
+from tailguard.gate.stage import Share, Stage, part_of
 from tailguard.queries.units import Units
 from tailguard.scaling.columns import ColumnQueries, ColumnScales, HistogramSession, MeasuredColumns
 from tailguard.scaling.locations import (

@@ -39,8 +39,7 @@ from tailguard.queries.base import AnyQuery, Query
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.units import Units
-from tailguard.sets.base import ConstraintSet
-from tailguard.sets.points import as_numbers
+from tailguard.sets.base import ConstraintSet, as_numbers
 from tailguard.sets.whole_space import WholeSpace
 from tailguard.solvers.options import check_ranges
 
@@ -176,9 +175,9 @@ class Batches:
         total = guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
         mu, shuffled = math.sqrt((total**2 - spent_mu**2) / passes), False
         if self.schedule == "shuffled" and isinstance(guarantee, ApproxDP) and spent_mu == 0.0:
-            best = grouped_shuffle(guarantee, n_groups=self.n_blocks, group_size=rows, times=passes)
-            if best.proof == "groups":
-                mu, shuffled = best.mu, True
+            best, pays = grouped_shuffle(guarantee, n_groups=self.n_blocks, times=passes)
+            if pays:
+                mu, shuffled = best, True
         rate = None if self.batch_rows is None else rows / n_rows
         if rate is not None:
             mu = self._sampled_mu(guarantee, spent_mu, rate, mu)

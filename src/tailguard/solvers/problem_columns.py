@@ -5,10 +5,8 @@ Reference
 McCullagh and Nelder 1989, Section 6.2 (scaling a Poisson target shifts the intercept only).
 """
 
-from tailguard.gate.stage import Stage
 from tailguard.gate.plan import Problem
-from tailguard.gate.stage import Share
-from tailguard.gate.stage import part_of
+from tailguard.gate.stage import Stage
 from tailguard.privacy.events import Gaussian
 from tailguard.scaling.columns import MeasuredColumns
 from tailguard.scaling.units import histogram_stages, planned_histograms

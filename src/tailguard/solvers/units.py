@@ -11,32 +11,31 @@ McCullagh and Nelder 1989, Section 6.2 (scaling a Poisson target shifts the inte
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tailguard.gate.plan import Problem
-from tailguard.gate.stage import Share, Stage, part_of, usable_mu
+from tailguard.gate.stage import Stage, usable_mu
 from tailguard.privacy.events import Gaussian
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
-from tailguard.scaling.columns import Columns
+from tailguard.scaling.columns import MeasuredColumns
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.required_records import scale_warnings
 from tailguard.scaling.sizes import SIZE_BINS, fewest_records, read_octaves
-from tailguard.scaling.units import find_target
-from tailguard.scaling.units import PAIRED
-from tailguard.scaling.units import PlannedReleases
-from tailguard.scaling.units import planned_histograms
-from tailguard.solvers.required_records import scale_warnings
+from tailguard.scaling.units import (
+    find_target,
+    histogram_stages,
+    planned_histograms,
+)
 from tailguard.solvers.session import BudgetSession
 
 
-def columns_of(problem: Problem) -> Columns:
+def columns_of(problem: Problem) -> MeasuredColumns:
     """Read from the public facts what is measured."""
-    return Columns(
+    return MeasuredColumns(
         problem.n_features,
         target=problem.link.scaled,
         offset=problem.has_offset,
@@ -67,23 +66,6 @@ def units_stages(
         target=target,
     )
     return histogram_stages(planned, Gaussian(total_mu))
-
-
-def histogram_stages(
-    planned: Iterable[PlannedReleases], budget: Share, part: float = 1.0
-) -> list[Stage]:
-    """Return stages of histograms that have their shares of a part of a budget."""
-    return [
-        Stage.of(
-            part_of(budget, part * share, times=times),
-            name,
-            purpose,
-            times,
-            size,
-            by_place=name in PAIRED,
-        )
-        for name, purpose, share, times, size in planned
-    ]
 
 
 FEATURES = "feature scale"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.losses.base import Link
 from tailguard.gate.plan import Problem
+from tailguard.losses.base import Link
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS, feature_bound
 

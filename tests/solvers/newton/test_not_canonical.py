@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.gate.plan import Problem
 from tailguard.losses.base import Link
 from tailguard.losses.compiled import exponential
-from tailguard.gate.plan import Problem
 from tailguard.losses.registry import LOSSES
 from tailguard.solvers.newton.solver import WhitenedNewton
 

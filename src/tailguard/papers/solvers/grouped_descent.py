@@ -17,20 +17,11 @@ import numpy as np
 
 from tailguard.checks import require
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.stage import Stage
-from tailguard.means.centres import CENTRES
-from tailguard.means.centres import LEVEL
-from tailguard.means.centres import STARTS
-from tailguard.means.centres import centre_of
-from tailguard.gate.plan import Problem
-from tailguard.gate.plan import Solution
-from tailguard.gate.stage import usable_guarantee
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import Stage, usable_guarantee
+from tailguard.means.centres import CENTRES, LEVEL, STARTS, centre_of
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.descent import Batches
-from tailguard.solvers.descent import clipped_gradients
-from tailguard.solvers.descent import set_of
-from tailguard.solvers.descent import solved_at
+from tailguard.solvers.descent import Batches, clipped_gradients, set_of, solved_at
 from tailguard.solvers.options import check_ranges
 
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailguard.estimators.mean import MeanResult
-from tailguard.means.base import MeanFacts
-from tailguard.means.base import Level
 from tailguard.gate.stage import Share
+from tailguard.means.base import Level, MeanFacts
 from tailguard.means.truncated import Truncated
 from tailguard.papers.printed.means import PrintedLevel, mean_of_paper
 from tailguard.papers.printed.terms import printed_in

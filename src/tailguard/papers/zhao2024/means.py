@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailguard.estimators.mean import MeanResult
-from tailguard.means.base import MeanFacts
-from tailguard.means.base import Level
-from tailguard.means.base import directional_level
 from tailguard.gate.stage import Share
+from tailguard.means.base import Level, MeanFacts, directional_level
 from tailguard.means.clipped import Clipped
 from tailguard.means.iterative import Iterative
 from tailguard.papers.printed.means import PrintedLevel, mean_of_paper

@@ -14,12 +14,9 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
-from tailguard.gate.stage import Stage
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import Stage, usable_mu
 from tailguard.losses.base import Link
-from tailguard.gate.plan import Problem
-from tailguard.gate.plan import Solution
-from tailguard.gate.stage import usable_mu
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.losses.base import Link
 from tailguard.gate.plan import Solution
+from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.newton.allocation import MOSTLY_NOISE, fits_squares
 from tailguard.solvers.newton.choices import FARTHER_STILL

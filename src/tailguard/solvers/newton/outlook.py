@@ -17,10 +17,9 @@ import math
 from dataclasses import replace
 
 from tailguard.checks import InputError, require
-from tailguard.gate.stage import Stage
-from tailguard.losses.base import Link
 from tailguard.gate.plan import Problem
-from tailguard.gate.stage import usable_mu
+from tailguard.gate.stage import Stage, usable_mu
+from tailguard.losses.base import Link
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
 from tailguard.scaling.noisy_distribution import detection_threshold
@@ -29,7 +28,6 @@ from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.solvers.limits import leans
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.schedule import stages_before, stages_for
-from tailguard.solvers.required_records import least, mean_hides, noise_refusal, remedy
 
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5

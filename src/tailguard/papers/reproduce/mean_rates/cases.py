@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from tailguard.means.base import MeanFacts
-from tailguard.means.base import MeanMethod
-from tailguard.means.base import MeanPlan
-from tailguard.means.base import most_coordinates
-from tailguard.means.base import amount_of
-from tailguard.means.base import usable_share
 from tailguard.gate.plan import Problem
+from tailguard.means.base import (
+    MeanFacts,
+    MeanMethod,
+    MeanPlan,
+    amount_of,
+    most_coordinates,
+    usable_share,
+)
 from tailguard.means.clamped import FEWEST_MOMENT_UNITS, Clamped
 from tailguard.means.clipped import Clipped
 from tailguard.means.coordinate_wise import theory_groups
