@@ -42,9 +42,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property
 
-from tailguard.checks import InputError, shown
+from tailguard.checks import InputError
 from tailguard.privacy.accounting.accountant import AdditiveAccountant
 from tailguard.privacy.accounting.cover import covering_mu
 from tailguard.privacy.accounting.gaussian import GdpAccountant, epsilon_of, mu_of
@@ -53,7 +53,15 @@ from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event
 from tailguard.privacy.flat_events import FlatEvents, flatten
-from tailguard.privacy.guarantees import GDP, WEAKEST, ZCDP, ApproxDP, Guarantee, PureDP
+from tailguard.privacy.guarantees import (
+    GDP,
+    WEAKEST,
+    ZCDP,
+    ApproxDP,
+    Guarantee,
+    PureDP,
+    check_guarantee,
+)
 
 # The share of delta that is kept for events that may fail; it takes 5e-4 of epsilon = 1. At delta
 # = 1e-6 it is enough for 90 runs that are priced by a cover.
@@ -227,10 +235,18 @@ def exact_sum(numbers: Iterable[Fraction]) -> Fraction:
     return sum((Fraction(top, bottom) for bottom, top in tops.items()), start=Fraction(0))
 
 
-@singledispatch
 def filters_of(cap: Guarantee) -> tuple[Filter, ...]:
     """Return the filters of a cap, of which one must admit all charges."""
-    raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(cap)}.")
+    _, limit = check_guarantee(cap).strength
+    if isinstance(cap, ApproxDP):
+        mu = mu_of(limit, cap.delta * (1.0 - FAILURE_SHARE))
+        failure = Fraction(cap.delta * FAILURE_SHARE)
+        pure = Filter(PureAccountant, Fraction(limit))
+        return pure, Filter(GdpAccountant, Fraction(mu) ** 2, failure)
+    if isinstance(cap, GDP):
+        return (Filter(GdpAccountant, Fraction(limit) ** 2),)
+    accountant = ZcdpAccountant if cap.delta is None else PureAccountant
+    return (Filter(accountant, Fraction(limit)),)
 
 
 def within_filter(guarantee: Guarantee, ledger: object) -> Guarantee:
@@ -244,29 +260,6 @@ def within_filter(guarantee: Guarantee, ledger: object) -> Guarantee:
     if isinstance(cap, ApproxDP) and guarantee == cap:
         return ApproxDP(cap.epsilon, cap.delta * (1.0 - FAILURE_SHARE))
     return guarantee
-
-
-@filters_of.register
-def _(cap: ApproxDP) -> tuple[Filter, ...]:
-    mu = mu_of(cap.epsilon, cap.delta * (1.0 - FAILURE_SHARE))
-    failure = Fraction(cap.delta * FAILURE_SHARE)
-    pure = Filter(PureAccountant, Fraction(cap.epsilon))
-    return pure, Filter(GdpAccountant, Fraction(mu) ** 2, failure)
-
-
-@filters_of.register
-def _(cap: PureDP) -> tuple[Filter, ...]:
-    return (Filter(PureAccountant, Fraction(cap.epsilon)),)
-
-
-@filters_of.register
-def _(cap: ZCDP) -> tuple[Filter, ...]:
-    return (Filter(ZcdpAccountant, Fraction(cap.rho)),)
-
-
-@filters_of.register
-def _(cap: GDP) -> tuple[Filter, ...]:
-    return (Filter(GdpAccountant, Fraction(cap.mu) ** 2),)
 
 
 def fitting(left: Filter, delta: float | None, amount: Fraction) -> Guarantee | None:

@@ -119,14 +119,7 @@ class Ledger:
 
     @staticmethod
     def names(path: str | os.PathLike[str]) -> tuple[str, ...]:
-        """Return the names of the data sets whose ledgers a file holds.
-
-        Examples
-        --------
-        >>> _ = Ledger("budget-1.sqlite", "claims", epsilon=4.0, delta=1e-5)
-        >>> Ledger.names("budget-1.sqlite")
-        ('claims',)
-        """
+        """Return the names of the data sets whose ledgers a file holds."""
         return Store(checked_path(path)).names()
 
     @property
@@ -248,14 +241,7 @@ class Ledger:
         return head_of(self.lines())
 
     def export(self) -> dict[str, Any]:
-        """Return all lines and their head as plain data, to be kept elsewhere.
-
-        Examples
-        --------
-        >>> ledger = Ledger("budget-4.sqlite", "claims", epsilon=4.0, delta=1e-5)
-        >>> ledger.export()["head"]["position"]
-        1
-        """
+        """Return all lines and their head as plain data, to be kept elsewhere."""
         return exported(self.lines())
 
     def verify(self, known: Any = None) -> int:

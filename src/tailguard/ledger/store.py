@@ -316,11 +316,7 @@ class Store:
         return lines
 
     def _write(
-        self,
-        connection: sqlite3.Connection,
-        lines: tuple[Line, ...],
-        ledger: str,
-        draft: Draft,
+        self, connection: sqlite3.Connection, lines: tuple[Line, ...], ledger: str, draft: Draft
     ) -> Line:
         # When a run was over would tell how long it took.
         line = Line.after(lines, ledger, draft, time="" if draft.kind == SETTLED else _today())

@@ -6,7 +6,7 @@ record, which may be replaced by any other.
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 from tailguard.checks import InputError, check_choice, check_open_unit, check_positive, shown
@@ -17,15 +17,41 @@ from tailguard.privacy.roots import down
 WEAKEST, STRONGEST = 1e15, 1e-15
 
 
-def _check_strength(name: str, value: float) -> None:
-    if not STRONGEST <= check_positive(name, value) <= WEAKEST:
-        raise InputError(
-            f"{name} must lie between {STRONGEST:g} and {WEAKEST:g}; got {shown(value)}."
-        )
+@dataclass(frozen=True)
+class _Promise:
+    """What the four share: their numbers are checked, and said in words."""
+
+    kind: ClassVar[str]
+    words: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            name, value = field.name, getattr(self, field.name)
+            if name == "delta":
+                check_open_unit(name, value)
+            elif not STRONGEST <= check_positive(name, value) <= WEAKEST:
+                raise InputError(
+                    f"{name} must lie between {STRONGEST:g} and {WEAKEST:g}; got {shown(value)}."
+                )
+
+    @property
+    def strength(self) -> tuple[str, float]:
+        """The name and the value of what a cost is compared with: the first number."""
+        name = fields(self)[0].name
+        return name, getattr(self, name)
+
+    def describe(self) -> str:
+        """Say it in plain words."""
+        numbers = " and ".join([f"{name} = {value:g}" for name, value in asdict(self).items()])
+        return f"{self.words} with {numbers}"
+
+    def to_dict(self) -> dict[str, float | str]:
+        """Return it as plain data."""
+        return {"kind": self.kind, **asdict(self)}
 
 
 @dataclass(frozen=True)
-class ApproxDP:
+class ApproxDP(_Promise):
     """(``epsilon``, ``delta``) differential privacy.
 
     *Guarantee.* Whatever the outcome, replacing one record multiplies its probability by at most
@@ -42,29 +68,15 @@ class ApproxDP:
     epsilon: float
     delta: float
     kind: ClassVar[str] = "approx"
-
-    def __post_init__(self) -> None:
-        _check_strength("epsilon", self.epsilon)
-        check_open_unit("delta", self.delta)
+    words: ClassVar[str] = "(epsilon, delta)-differential privacy"
 
     def gaussian_mu(self) -> float:
         """Return the largest total mu of Gaussian releases that keeps it, rounded down."""
         return mu_of(self.epsilon, self.delta)
 
-    def describe(self) -> str:
-        """Say it in plain words."""
-        return (
-            f"(epsilon, delta)-differential privacy with epsilon = {self.epsilon:g} "
-            f"and delta = {self.delta:g}"
-        )
-
-    def to_dict(self) -> dict[str, float | str]:
-        """Return it as plain data."""
-        return {"kind": self.kind, **asdict(self)}
-
 
 @dataclass(frozen=True)
-class PureDP:
+class PureDP(_Promise):
     """Pure ``epsilon`` differential privacy, which Gaussian noise cannot give.
 
     *Guarantee.* Whatever the outcome, replacing one record multiplies its probability by at most
@@ -80,14 +92,8 @@ class PureDP:
 
     epsilon: float
     kind: ClassVar[str] = "pure"
-
-    def __post_init__(self) -> None:
-        _check_strength("epsilon", self.epsilon)
-
-    @property
-    def delta(self) -> float:
-        """The probability with which it may fail: none."""
-        return 0.0
+    words: ClassVar[str] = "pure differential privacy"
+    delta: ClassVar[float] = 0.0
 
     def gaussian_mu(self) -> float:
         """Refuse: no Gaussian release keeps it."""
@@ -96,18 +102,10 @@ class PureDP:
             "this one adds Gaussian noise; pass ApproxDP, ZCDP or GDP."
         )
 
-    def describe(self) -> str:
-        """Say it in plain words."""
-        return f"pure differential privacy with epsilon = {self.epsilon:g}"
-
-    def to_dict(self) -> dict[str, float | str]:
-        """Return it as plain data."""
-        return {"kind": self.kind, **asdict(self)}
-
 
 @dataclass(frozen=True)
-class ZCDP:
-    """Zero-concentrated differential privacy with parameter ``rho``.
+class ZCDP(_Promise):
+    """Zero-concentrated differential privacy with parameter ``rho``; no delta is part of it.
 
     *Guarantee.* Replacing one record moves the outcome's distribution by a Renyi divergence of at
     most ``rho`` times the order, for every order above 1.
@@ -122,31 +120,17 @@ class ZCDP:
 
     rho: float
     kind: ClassVar[str] = "zcdp"
-
-    def __post_init__(self) -> None:
-        _check_strength("rho", self.rho)
-
-    @property
-    def delta(self) -> None:
-        """No delta is part of it."""
-        return
+    words: ClassVar[str] = "zero-concentrated differential privacy"
+    delta: ClassVar[None] = None
 
     def gaussian_mu(self) -> float:
         """Return the largest total mu of Gaussian releases that keeps it, rounded down."""
         return down(math.sqrt(2.0 * self.rho))
 
-    def describe(self) -> str:
-        """Say it in plain words."""
-        return f"zero-concentrated differential privacy with rho = {self.rho:g}"
-
-    def to_dict(self) -> dict[str, float | str]:
-        """Return it as plain data."""
-        return {"kind": self.kind, **asdict(self)}
-
 
 @dataclass(frozen=True)
-class GDP:
-    """Gaussian differential privacy with parameter ``mu``.
+class GDP(_Promise):
+    """Gaussian differential privacy with parameter ``mu``; no delta is part of it.
 
     *Guarantee.* Telling two neighbours apart is at least as hard as telling N(0, 1) from N(mu, 1).
 
@@ -160,36 +144,26 @@ class GDP:
 
     mu: float
     kind: ClassVar[str] = "gdp"
-
-    def __post_init__(self) -> None:
-        _check_strength("mu", self.mu)
-
-    @property
-    def delta(self) -> None:
-        """No delta is part of it."""
-        return
+    words: ClassVar[str] = "Gaussian differential privacy"
+    delta: ClassVar[None] = None
 
     def gaussian_mu(self) -> float:
         """Return the largest total mu of Gaussian releases that keeps it, rounded down."""
         return down(self.mu)
 
-    def describe(self) -> str:
-        """Say it in plain words."""
-        return f"Gaussian differential privacy with mu = {self.mu:g}"
-
-    def to_dict(self) -> dict[str, float | str]:
-        """Return it as plain data."""
-        return {"kind": self.kind, **asdict(self)}
-
 
 Guarantee: TypeAlias = ApproxDP | PureDP | ZCDP | GDP
 
-KINDS: dict[str, type[ApproxDP | PureDP | ZCDP | GDP]] = {
-    "approx": ApproxDP,
-    "pure": PureDP,
-    "zcdp": ZCDP,
-    "gdp": GDP,
-}
+KINDS: dict[str, type[Guarantee]] = {each.kind: each for each in (ApproxDP, PureDP, ZCDP, GDP)}
+
+
+def check_guarantee(guarantee: object) -> Guarantee:
+    """Return one of the four; a subclass could mean anything."""
+    if type(guarantee) not in KINDS.values():
+        raise InputError(
+            f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}."
+        )
+    return guarantee  # type: ignore[return-value]
 
 
 def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
@@ -216,11 +190,7 @@ def resolve_guarantee(
     if guarantee is not None:
         if epsilon is not None or delta is not None:
             raise InputError("Pass either guarantee=, or epsilon= and delta=; not both.")
-        if type(guarantee) not in KINDS.values():
-            raise InputError(
-                f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}."
-            )
-        return guarantee
+        return check_guarantee(guarantee)
     if epsilon is None and delta is None:
         raise InputError(
             "Privacy parameters are missing: pass epsilon= and delta=, or guarantee= "

@@ -25,32 +25,14 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_cost, check_failure
+from tailguard.privacy import events
+from tailguard.privacy.accounting import profiles
 from tailguard.privacy.accounting.accountant import Accountant
-from tailguard.privacy.accounting.profiles import (
-    Profile,
-    bounded_range_profile,
-    gaussian_profile,
-    laplace_profile,
-    loss_distribution,
-    pure_profile,
-    zcdp_profile,
-)
+from tailguard.privacy.accounting.profiles import Profile
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.amplification.sampling import fixed_size_profile, poisson_profile
 from tailguard.privacy.amplification.shuffling import shuffled_profile, shuffled_pure_profile
-from tailguard.privacy.events import (
-    Approximate,
-    BoundedRange,
-    Event,
-    Gaussian,
-    Laplace,
-    Pure,
-    Sampled,
-    Selected,
-    Shuffled,
-    ShuffledPure,
-    ZeroConcentrated,
-)
+from tailguard.privacy.events import Event
 from tailguard.privacy.flat_events import FlatEvents
 from tailguard.privacy.roots import up
 from tailguard.privacy.selection import selected_profile
@@ -71,23 +53,23 @@ FINEST, COARSEST = 1e-5, 1e-3
 
 SCHEMES = {"fixed-size": fixed_size_profile, "poisson": poisson_profile}
 PROFILES: Mapping[type[Event], Callable[[Any], Profile]] = {
-    Gaussian: lambda event: gaussian_profile(event.mu),
-    Laplace: lambda event: laplace_profile(event.epsilon),
-    Pure: lambda event: pure_profile(event.epsilon),
-    Approximate: lambda event: pure_profile(event.epsilon, event.delta),
-    BoundedRange: lambda event: bounded_range_profile(event.eta),
-    ZeroConcentrated: lambda event: zcdp_profile(event.rho),
-    Sampled: lambda event: SCHEMES[event.scheme](event.mu, event.rate),
-    Shuffled: lambda event: shuffled_profile(event.mu, event.n_units),
-    ShuffledPure: lambda event: shuffled_pure_profile(event.epsilon, event.n_units),
-    Selected: selected_profile,
+    events.Gaussian: lambda event: profiles.gaussian_profile(event.mu),
+    events.Laplace: lambda event: profiles.laplace_profile(event.epsilon),
+    events.Pure: lambda event: profiles.pure_profile(event.epsilon),
+    events.Approximate: lambda event: profiles.pure_profile(event.epsilon, event.delta),
+    events.BoundedRange: lambda event: profiles.bounded_range_profile(event.eta),
+    events.ZeroConcentrated: lambda event: profiles.zcdp_profile(event.rho),
+    events.Sampled: lambda event: SCHEMES[event.scheme](event.mu, event.rate),
+    events.Shuffled: lambda event: shuffled_profile(event.mu, event.n_units),
+    events.ShuffledPure: lambda event: shuffled_pure_profile(event.epsilon, event.n_units),
+    events.Selected: selected_profile,
 }
 """The privacy profile of every leaf that has one."""
-KNOWN_BY_PROFILE = (Sampled, Selected, Shuffled, ShuffledPure)
+KNOWN_BY_PROFILE = (events.Sampled, events.Selected, events.Shuffled, events.ShuffledPure)
 """Leaves without a rho."""
 
 # Leaves of these types are merged with their like before they are discretised.
-MERGED = (Gaussian, ZeroConcentrated)
+MERGED = (events.Gaussian, events.ZeroConcentrated)
 
 
 @dataclass(frozen=True)
@@ -215,15 +197,23 @@ def _composed(flat_events: FlatEvents, step: float) -> "PrivacyLossDistribution"
 
 def _merged(leaves: Mapping[Event, int]) -> dict[Event, int]:
     """Merge Gaussian leaves into one, and leaves known only by their rho into another."""
-    mu = math.sqrt(sum(n * leaf.mu**2 for leaf, n in leaves.items() if isinstance(leaf, Gaussian)))
-    rho = sum(n * leaf.rho for leaf, n in leaves.items() if isinstance(leaf, ZeroConcentrated))
+    mu = math.sqrt(
+        sum(n * leaf.mu**2 for leaf, n in leaves.items() if isinstance(leaf, events.Gaussian))
+    )
+    rho = sum(
+        n * leaf.rho for leaf, n in leaves.items() if isinstance(leaf, events.ZeroConcentrated)
+    )
     merged = {leaf: times for leaf, times in leaves.items() if not isinstance(leaf, MERGED)}
-    return merged | ({Gaussian(mu): 1} if mu else {}) | ({ZeroConcentrated(rho): 1} if rho else {})
+    return (
+        merged
+        | ({events.Gaussian(mu): 1} if mu else {})
+        | ({events.ZeroConcentrated(rho): 1} if rho else {})
+    )
 
 
 def _convolved(leaf: Event, times: int, step: float) -> "PrivacyLossDistribution":
     """Discretise a leaf and convolve it with itself."""
-    once = loss_distribution(profile_of(leaf), step)
+    once = profiles.loss_distribution(profile_of(leaf), step)
     return once if times == 1 else once.self_compose(times)
 
 
@@ -247,7 +237,7 @@ def _envelope(parts: list[FlatEvents], step: float) -> "PrivacyLossDistribution"
         values = [each.get_delta_for_epsilon(e) for each in losses]
         return np.asarray(np.max(values, axis=0), dtype=np.float64)
 
-    return loss_distribution(Profile(delta, max(map(_end_of, losses))), step)
+    return profiles.loss_distribution(Profile(delta, max(map(_end_of, losses))), step)
 
 
 def _end_of(losses: "PrivacyLossDistribution") -> float:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import cache, lru_cache, singledispatch
+from functools import cache, lru_cache
 
 from tailguard.checks import InputError, check_failure, shown
 from tailguard.privacy.accounting.accountant import Accountant, AdditiveAccountant
@@ -19,7 +19,7 @@ from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event, Gaussian, Unbounded, check_event
 from tailguard.privacy.flat_events import flatten
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, check_guarantee
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 from tailguard.privacy.selection import RenyiAccountant, SelectionAccountant
 
@@ -172,28 +172,17 @@ def epsilon_at_distance(event: Event, delta: float, distance: Distance) -> Epsil
 ACCURACY = 1e-10
 
 
-@singledispatch
 def spent_share(guarantee: Guarantee, event: Event) -> float:
     """Return what the event costs over what the guarantee allows; infinity where no bound is known.
 
     *Guarantee.* Never below the truth; at most 1 exactly if the event keeps the promise.
     """
-    raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}.")
-
-
-@spent_share.register
-def _(guarantee: ApproxDP | PureDP, event: Event) -> float:
-    return smallest_epsilon(event, guarantee.delta).epsilon / guarantee.epsilon
-
-
-@spent_share.register
-def _(guarantee: ZCDP, event: Event) -> float:
-    return _share_of(Fraction(guarantee.rho), ZcdpAccountant.of(event))
-
-
-@spent_share.register
-def _(guarantee: GDP, event: Event) -> float:
-    return math.sqrt(_share_of(Fraction(guarantee.mu) ** 2, GdpAccountant.of(event)))
+    _, allowed = check_guarantee(guarantee).strength
+    if guarantee.delta is not None:
+        return smallest_epsilon(event, guarantee.delta).epsilon / allowed
+    if isinstance(guarantee, GDP):
+        return math.sqrt(_share_of(Fraction(allowed) ** 2, GdpAccountant.of(event)))
+    return _share_of(Fraction(allowed), ZcdpAccountant.of(event))
 
 
 def satisfies(event: Event, guarantee: Guarantee, *, distance: Distance = EXACT) -> bool:

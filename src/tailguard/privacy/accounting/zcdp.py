@@ -23,16 +23,9 @@ from typing import ClassVar
 from scipy.optimize import minimize_scalar
 
 from tailguard.checks import check_cost, check_open_unit
+from tailguard.privacy import events
 from tailguard.privacy.accounting.accountant import AdditiveAccountant, Prices, ceiling
 from tailguard.privacy.accounting.gaussian import mu_of
-from tailguard.privacy.events import (
-    Approximate,
-    BoundedRange,
-    Gaussian,
-    Laplace,
-    Pure,
-    ZeroConcentrated,
-)
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 
 # Where log(order - 1) is searched: orders from 1 + 4e-18 to 1e26. Every order gives a valid bound,
@@ -203,12 +196,12 @@ class ZcdpAccountant(AdditiveAccountant):
     """
 
     prices: ClassVar[Prices] = {
-        Gaussian: lambda event: Fraction(event.mu) ** 2 / 2,
-        Laplace: lambda event: Fraction(rho_of_laplace(event.epsilon)),
-        Pure: lambda event: Fraction(rho_of_pure(event.epsilon)),
-        BoundedRange: lambda event: Fraction(rho_of_bounded_range(event.eta)),
-        ZeroConcentrated: lambda event: Fraction(event.rho),
-        Approximate: lambda event: Fraction(rho_of_pure(event.epsilon)),
+        events.Gaussian: lambda event: Fraction(event.mu) ** 2 / 2,
+        events.Laplace: lambda event: Fraction(rho_of_laplace(event.epsilon)),
+        events.Pure: lambda event: Fraction(rho_of_pure(event.epsilon)),
+        events.BoundedRange: lambda event: Fraction(rho_of_bounded_range(event.eta)),
+        events.ZeroConcentrated: lambda event: Fraction(event.rho),
+        events.Approximate: lambda event: Fraction(rho_of_pure(event.epsilon)),
     }
 
     @property

@@ -173,7 +173,8 @@ class MemoryBooks:
 
     unprotected = False
 
-    def __init__(self) -> None:
+    def __init__(self, shared: "MemoryBooks | None" = None) -> None:
+        self._shared = shared  # books of several runs, in which this one's are written as well
         self._reserved: tuple[Event, ...] = ()
         self._planned = FlatEvents()
         self._spent = ComposedReleases()
@@ -212,7 +213,7 @@ class MemoryBooks:
 
     def opened(self, run: str) -> "MemoryBooks":
         """Return the books of one run, which are written into these books as well."""
-        return _SharedRun(self)
+        return MemoryBooks(shared=self)
 
     def settle(self, *, stopped_early: bool = False) -> None:
         """Close the books; what was reserved stays reserved, however the run ended."""
@@ -226,6 +227,8 @@ class MemoryBooks:
             self._check_open()
             self._planned = FlatEvents.total((self._planned, flatten(event)))
             self._reserved = (*self._reserved, event)
+            if self._shared is not None:
+                self._shared.reserve(event, coordinates=coordinates)
 
     def check(self, release: Release) -> None:
         """Raise ``BudgetError`` if what is reserved does not cover the release on top."""
@@ -240,6 +243,8 @@ class MemoryBooks:
                 self._releases[-1] = replace(last, times=last.times + release.times)
             else:
                 self._releases.append(release)
+            if self._shared is not None:
+                self._shared.record(release)
 
     def _check_open(self) -> None:
         """Refuse settled books, too."""
@@ -267,26 +272,6 @@ class MemoryBooks:
                 "spent before, it is not, and nothing was drawn."
             )
         return spent
-
-
-class _SharedRun(MemoryBooks):
-    """The books of one of the runs that share books in memory."""
-
-    def __init__(self, shared: MemoryBooks) -> None:
-        super().__init__()
-        self._shared = shared
-
-    def reserve(self, event: Event, *, coordinates: int = 0) -> None:
-        """Reserve in both."""
-        with self._lock:
-            super().reserve(event, coordinates=coordinates)
-            self._shared.reserve(event, coordinates=coordinates)
-
-    def record(self, release: Release) -> None:
-        """Write down in both."""
-        with self._lock:
-            super().record(release)
-            self._shared.record(release)
 
 
 class ReadOnlyBooks:

@@ -11,14 +11,13 @@ What a certificate states and its file cannot prove, in words for whoever relies
 import math
 import re
 from collections.abc import Mapping
-from functools import singledispatch
 from typing import Any
 
 from tailguard.checks import InputError, require, shown
 from tailguard.privacy.accounting.total_cost import TotalCost
 from tailguard.privacy.books.composed_releases import covers
 from tailguard.privacy.flat_events import flatten
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from tailguard.privacy.guarantees import Guarantee
 
 ACCURACY = 1e-9
 """Closed forms agree to less than this share from one machine to another: known values of the tests
@@ -93,29 +92,11 @@ def _check_entries(certificate: Any) -> None:
     )
 
 
-@singledispatch
 def kept_by(guarantee: Guarantee, total: TotalCost) -> bool:
     """Whether a total keeps a promise, to the accuracy of what is worked out anew."""
-    raise InputError(f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}.")
-
-
-@kept_by.register
-def _(guarantee: ApproxDP | PureDP, total: TotalCost) -> bool:
-    return _is_within(total.epsilon, guarantee.epsilon, total.accountant)
-
-
-@kept_by.register
-def _(guarantee: ZCDP, total: TotalCost) -> bool:
-    return _is_within(total.rho, guarantee.rho, total.accountant)
-
-
-@kept_by.register
-def _(guarantee: GDP, total: TotalCost) -> bool:
-    return _is_within(total.mu, guarantee.mu, total.accountant)
-
-
-def _is_within(cost: float | None, promised: float, accountant: str) -> bool:
-    return cost is not None and cost <= promised * (1.0 + _accuracy(accountant))
+    currency, promised = guarantee.strength
+    cost: float | None = getattr(total, currency)
+    return cost is not None and cost <= promised * (1.0 + _accuracy(total.accountant))
 
 
 def _accuracy(accountant: str) -> float:

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from tailguard.checks import InputError, check_choice, check_failure, check_integer, check_version
+from tailguard.privacy import events
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.books import Books
@@ -22,18 +23,6 @@ from tailguard.privacy.books.composed_releases import covers, spent_event
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate.agreement import check_agreement, unproven
 from tailguard.privacy.certificate.pages import COMPOSITION, certificate_html, certificate_text
-from tailguard.privacy.events import (
-    Approximate,
-    BoundedRange,
-    Event,
-    Gaussian,
-    Laplace,
-    Pure,
-    Sampled,
-    Selected,
-    Shuffled,
-    event_from_dict,
-)
 from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, Guarantee, guarantee_from_dict
 from tailguard.version import __version__
@@ -50,20 +39,20 @@ read is compared with what is worked out."""
 ROUNDING_MARGIN = 1e-9
 
 OVER_BLOCKS = "over disjoint blocks of records that do not depend on values, the maximum counts"
-COUNTED: Mapping[type[Event], str] = {
-    Shuffled: "one pass over the blocks of a secret partition counts as a shuffle of them "
+COUNTED: Mapping[type[events.Event], str] = {
+    events.Shuffled: "one pass over the blocks of a secret partition counts as a shuffle of them "
     "(Feldman, McMillan and Talwar 2021)",
-    Sampled: "a release on a fresh secret sample of fixed size counts as sampling without "
+    events.Sampled: "a release on a fresh secret sample of fixed size counts as sampling without "
     "replacement (Balle, Barthe and Gaboardi 2018)",
-    Selected: "the best of a secret, random number of tries counts as that number's law allows "
-    "(Papernot and Steinke 2022)",
+    events.Selected: "the best of a secret, random number of tries counts as that number's law "
+    "allows (Papernot and Steinke 2022)",
 }
 """As what events count, whoever adds them up."""
-COUNTED_AS_GAUSSIAN: Mapping[type[Event], str] = {
-    BoundedRange: "a choice of bounded range counts as the Gaussian release that covers its worst "
-    "pair (Dong, Durfee and Rogers 2020, Section 3)",
+COUNTED_AS_GAUSSIAN: Mapping[type[events.Event], str] = {
+    events.BoundedRange: "a choice of bounded range counts as the Gaussian release that covers its "
+    "worst pair (Dong, Durfee and Rogers 2020, Section 3)",
     **dict.fromkeys(
-        (Laplace, Pure, Approximate),
+        (events.Laplace, events.Pure, events.Approximate),
         "a pure release counts as the Gaussian one that covers it (Dong, Roth and Su 2022, "
         "Proposition 2.10 and Section 2.3)",
     ),
@@ -123,14 +112,14 @@ class Certificate:
 
     guarantee: Guarantee
     n_rows: int
-    planned: Event
+    planned: events.Event
     releases: tuple[Release, ...] = ()
     assumptions_for_accuracy: tuple[str, ...] = ()
     unused_stages: tuple[str, ...] = ()
     mode: Mode = "private"
     sampler_distance: Distance = EXACT
     ledger_entries: tuple[LedgerEntry, ...] = ()
-    charged: Event | None = None
+    charged: events.Event | None = None
     version: str = __version__
 
     def __post_init__(self) -> None:
@@ -146,24 +135,16 @@ class Certificate:
         n_rows: int,
         private: bool,
         unprotected: bool = False,
-        assumptions_for_accuracy: tuple[str, ...] = (),
-        unused_stages: tuple[str, ...] = (),
-        sampler_distance: Distance = EXACT,
-        ledger_entries: tuple[LedgerEntry, ...] = (),
-        charged: Event | None = None,
+        **facts: Any,
     ) -> "Certificate":
-        """Certify what the books say."""
+        """Certify what the books say; ``facts`` are further attributes."""
         return cls(
             guarantee,
             n_rows,
             planned=books.reserved,
             releases=tuple(books.releases),
-            assumptions_for_accuracy=tuple(assumptions_for_accuracy),
-            unused_stages=tuple(unused_stages),
             mode=_mode(private=private, unprotected=unprotected),
-            sampler_distance=sampler_distance,
-            ledger_entries=ledger_entries,
-            charged=charged,
+            **facts,
         )
 
     @cached_property
@@ -238,7 +219,7 @@ class Certificate:
             found = cls(
                 guarantee_from_dict(data["guarantee"]),
                 data["n_rows"],
-                planned=event_from_dict(data["planned"]),
+                planned=events.event_from_dict(data["planned"]),
                 releases=tuple(Release(**release) for release in data["releases"]),
                 assumptions_for_accuracy=tuple(data["assumptions_for_accuracy"]),
                 unused_stages=tuple(data["unused_stages"]),
@@ -248,7 +229,7 @@ class Certificate:
                     check_failure("variation", data["sampler_total_variation"]),
                 ),
                 ledger_entries=tuple(LedgerEntry(**entry) for entry in data["ledger_entries"]),
-                charged=event_from_dict(charged) if charged is not None else None,
+                charged=events.event_from_dict(charged) if charged is not None else None,
                 version=data["version"],
             )
             if not covers(found.planned, found.releases):
@@ -320,7 +301,7 @@ class Certificate:
         """Say by which rules the events were added up."""
         kinds, accountant = flatten(self.planned).kinds, self.total.accountant
         counted = COUNTED
-        if accountant == "gdp" and not kinds <= {Gaussian}:
+        if accountant == "gdp" and not kinds <= {events.Gaussian}:
             accountant, counted = "gdp bound", {**COUNTED, **COUNTED_AS_GAUSSIAN}
         rules = dict.fromkeys(text for kind, text in counted.items() if kind in kinds)
         return "; ".join([COMPOSITION[accountant], OVER_BLOCKS, *rules])
@@ -338,7 +319,7 @@ class Certificate:
             f"for an event of probability {distance.variation:.3g}; {charged}"
         )
 
-    def _total(self, event: Event) -> TotalCost:
+    def _total(self, event: events.Event) -> TotalCost:
         """Add an event up at the promised delta."""
         return total_cost(
             event,

@@ -1,10 +1,6 @@
-"""The certificate as a page of plain text, made from the same dictionary as its JSON.
-
-The certificate as one page of HTML that needs no other file, made from the JSON's dictionary.
-"""
+"""The certificate as a page: plain text, or HTML that needs no other file; of the JSON's data."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from html import escape
 from itertools import chain, groupby
 from operator import itemgetter
@@ -45,35 +41,23 @@ def certificate_text(data: Mapping[str, Any]) -> str:
     return printable_lines("\n".join([*chain(*parts), *_assumptions(data)]))
 
 
-@dataclass(frozen=True)
-class PrintedRelease:
-    """A release as a page shows it: numbers rounded, what and how in words."""
+def printed_releases(releases: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Return what a page lists: how often, sensitivity, noise std, what and how.
 
-    sensitivity: str
-    noise_std: str
-    what: str
-    how: str
-    times: int = 1
-
-
-def printed_releases(releases: list[dict[str, Any]]) -> list[PrintedRelease]:
-    """Return what a page lists: releases in a row that look alike, once rounded, share a line.
-
-    Only the page rounds: what they cost follows from their own numbers, which the JSON has.
+    Releases in a row that look alike, once rounded, share a line. Only the page rounds: what they
+    cost follows from their own numbers, which the JSON has.
     """
-    shown = [
-        PrintedRelease(
-            _shown_or_hidden(r["sensitivity"]),
-            _shown_or_hidden(r["noise_std"]),
-            printable(_release_name(r)),
-            printable(_how(r)),
-        )
-        for r in releases
+    printed = []
+    for release in releases:
+        numbers = [_shown_or_hidden(release[name]) for name in ("sensitivity", "noise_std")]
+        words = printable(_release_name(release)), printable(_how(release))
+        # Where numbers are hidden the parameters say what was released.
+        hidden = release["parameters"] if release["sensitivity"] is None else None
+        printed.append(((*numbers, *words), hidden, release["times"]))
+    return [
+        (str(sum([times for *_, times in alike])), *line)
+        for (line, _), alike in groupby(printed, key=itemgetter(0, 1))
     ]
-    # Where numbers are hidden the parameters say what was released.
-    hidden = [r["parameters"] if r["sensitivity"] is None else None for r in releases]
-    lines = groupby(zip(shown, hidden, releases, strict=True), key=itemgetter(0, 1))
-    return [replace(line, times=sum(r["times"] for *_, r in rest)) for (line, _), rest in lines]
 
 
 def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
@@ -146,9 +130,9 @@ def _releases_lines(releases: list[dict[str, Any]]) -> Iterator[str]:
     yield RELEASED
     head = f"  {'times':>5}  {'sensitivity':>11}  {'noise std':>11}  "
     yield f"{head}what"
-    for line in printed_releases(releases):
-        numbers = f"  {line.times:>5}  {line.sensitivity:>11}  {line.noise_std:>11}  "
-        first, *rest = _what(line, WIDTH - len(numbers))
+    for times, sensitivity, noise_std, what, how in printed_releases(releases):
+        numbers = f"  {times:>5}  {sensitivity:>11}  {noise_std:>11}  "
+        first, *rest = _what(what, how, WIDTH - len(numbers))
         yield f"{numbers}{first}"
         yield from (" " * len(head) + line for line in rest)
     if not releases:
@@ -169,10 +153,10 @@ def _remarks(remarks: list[str]) -> Iterator[str]:
         yield from wrap(remark, WIDTH, initial_indent="  - ", subsequent_indent="    ")
 
 
-def _what(line: PrintedRelease, width: int) -> list[str]:
+def _what(what: str, how: str, width: int) -> list[str]:
     """Say what a release was, by which mechanism and query; on one line where that fits."""
-    whole = f"{line.what} {line.how}"
-    return [whole] if len(whole) <= width else [*wrap(line.what, width), *wrap(line.how, width)]
+    whole = f"{what} {how}"
+    return [whole] if len(whole) <= width else [*wrap(what, width), *wrap(how, width)]
 
 
 def _release_name(release: Mapping[str, Any]) -> str:
@@ -255,10 +239,9 @@ def _releases_table(releases: list[dict[str, Any]]) -> Iterator[str]:
         return
     head = "".join(f'<th scope="col" class="number">{escape(name)}</th>' for name in COLUMNS)
     yield f'<table>\n<thead><tr>{head}<th scope="col">what</th></tr></thead>\n<tbody>'
-    for line in printed_releases(releases):
-        numbers = (str(line.times), line.sensitivity, line.noise_std)
+    for *numbers, what, how in printed_releases(releases):
         cells = "".join(f'<td class="number">{escape(number)}</td>' for number in numbers)
-        yield f"<tr>{cells}<td>{escape(line.what)} {escape(line.how)}</td></tr>"
+        yield f"<tr>{cells}<td>{escape(what)} {escape(how)}</td></tr>"
     yield "</tbody>\n</table>"
 
 
