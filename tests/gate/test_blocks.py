@@ -74,7 +74,9 @@ def test_blocks_add_up_to_the_whole():
 
 
 @pytest.mark.parametrize(
-    "table", [np.asarray, csr_array, lambda X: X.astype(object), pd.DataFrame], ids=str
+    "table",
+    [np.asarray, csr_array, lambda X: X.astype(object), pd.DataFrame],
+    ids=["array", "sparse", "objects", "frame"],
 )
 @pytest.mark.parametrize("unordered", [False, True])
 def test_cells_of_a_block_are_those_of_its_own_records(table, unordered):
