@@ -1,15 +1,57 @@
 import math
+from decimal import Decimal, getcontext
 
 import mpmath
 import numpy as np
 import pytest
 
 from support.sources import QuietSource, ScriptedSource
-from support.statistics import goodness_of_fit, laplace_scale_power, laplace_scale_test
-from tailguard.audit.bounds import smallest_sample
+from support.statistics import goodness_of_fit
 from tailguard.noise import discrete_laplace as module
-from tailguard.noise.discrete_laplace import NOISE_LIMIT, discrete_laplace
+from tailguard.noise.discrete_laplace import (
+    NOISE_LIMIT,
+    binary_digits,
+    discrete_laplace,
+    settle_tie,
+)
 from tailguard.noise.sources import SimulationSource
+
+
+def probability():
+    return Decimal(-1).exp()
+
+
+@pytest.mark.parametrize("count", [1, 8, 64, 128, 1000])
+def test_binary_digits_are_exact(count):
+    with mpmath.workprec(count + 100):
+        assert binary_digits(probability, count) == int(mpmath.floor(mpmath.exp(-1) * 2**count))
+
+
+def test_precision_grows_until_the_digits_are_certain():
+    precisions = []
+
+    def barely_below_one_half():
+        precisions.append(getcontext().prec)
+        return Decimal("0.5") - Decimal(10) ** -200 if getcontext().prec > 250 else Decimal("0.5")
+
+    assert binary_digits(barely_below_one_half, 1) == 0
+    assert len(precisions) > 3
+    assert precisions == sorted(precisions)
+
+
+@pytest.mark.parametrize("n_equal", [0, 1, 3])
+@pytest.mark.parametrize("step", [-1, 1])
+def test_a_tie_is_decided_by_the_first_word_that_differs(n_equal, step):
+    digits = [binary_digits(probability, 64 * count) % 2**64 for count in range(2, n_equal + 3)]
+    source = ScriptedSource([*digits[:-1], digits[-1] + step])
+    assert settle_tie(probability, source) == (step < 0)
+    assert source.exhausted
+
+
+def test_extreme_words_decide():
+    assert settle_tie(probability, ScriptedSource([0]))
+    assert not settle_tie(probability, ScriptedSource([int(np.iinfo(np.uint64).max)]))
+
 
 MEDIAN = 2**63
 # At scale 2**2 a geometric takes seven digits, of weights 1 to 64, and one word for the overflow.
@@ -102,19 +144,6 @@ def test_small_scale_has_the_discrete_laplace_probabilities():
     verdict = goodness_of_fit(counts, cells(4.0), false_alarm=1e-9, alternative=cells(3.8))
     assert verdict.accepted
     assert verdict.power > 0.999
-
-
-def test_scale_is_accepted_and_wrong_scales_are_rejected():
-    n_draws = smallest_sample(
-        lambda size: min(laplace_scale_power(size, ratio, 1e-6) for ratio in (0.9, 1.1)), 0.999
-    )
-    draws = discrete_laplace(n_draws, 26, SimulationSource(22))
-    verdicts = {
-        ratio: laplace_scale_test(ratio * draws, 2.0**26, false_alarm=1e-6)
-        for ratio in (0.9, 1.0, 1.1)
-    }
-    assert verdicts[1.0].power >= 0.999
-    assert [verdict.accepted for verdict in verdicts.values()] == [False, True, False]
 
 
 def test_batches_cover_every_coordinate():

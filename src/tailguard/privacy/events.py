@@ -315,13 +315,7 @@ KINDS: dict[str, type[Event]] = {
 
 
 def check_event(name: str, value: object) -> Event:
-    """Return ``value`` if it is an event.
-
-    Examples
-    --------
-    >>> check_event("event", Nothing())
-    Nothing()
-    """
+    """Return ``value`` if it is an event."""
     if not isinstance(value, Event):
         raise InputError(f"{name} must hold privacy events; got {shown(value)}.")
     return value

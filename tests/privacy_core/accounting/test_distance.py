@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from tailguard.checks import InputError
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.total_cost import epsilon_at_distance
@@ -80,11 +79,6 @@ def test_distances_add_up():
     assert not EXACT
     assert Distance(variation=1e-300)
     assert Distance(1.0 / 8, 0.5).left_of(1.0, 0.9)[0] == 0.75
-    for bad in (-1.0, math.nan, "0"):
-        with pytest.raises(InputError):
-            Distance(bad)
-        with pytest.raises(InputError):
-            Distance(0.0, bad)
 
 
 def test_a_distance_is_within_itself_and_within_none_that_is_smaller_in_a_number():

@@ -5,7 +5,6 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from dp_accounting.pld import privacy_loss_distribution as package
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,17 +34,6 @@ LEAVES = [
     Approximate(0.5, 1e-4),
     ZeroConcentrated(0.125),
 ]
-PEELING = [  # k, eta, generic pure, bounded range
-    (10, 0.1, 0.99937091, 0.68612897),
-    (10, 0.3, 2.99974438, 2.20229297),
-    (50, 0.05, 1.48904262, 0.83734909),
-    (100, 0.1, 4.77456760, 2.61177397),
-]
-
-
-def epsilon_of_repeated(leaf, times, delta, step=1e-4):
-    losses = loss_distribution(profile_of(leaf), step)
-    return losses.self_compose(times).get_epsilon_for_delta(delta)
 
 
 @pytest.mark.parametrize("leaf", LEAVES)
@@ -119,7 +107,8 @@ def test_the_zcdp_profile_is_at_most_the_conversion_and_above_a_gaussian(rho, pl
 
 @pytest.mark.parametrize(("rho", "delta"), [(0.5, 1e-6), (0.005, 1e-3), (2.0, 1e-9)])
 def test_the_zcdp_distribution_keeps_the_conversion(rho, delta):
-    got = epsilon_of_repeated(ZeroConcentrated(rho), 1, delta)
+    losses = loss_distribution(profile_of(ZeroConcentrated(rho)), 1e-4)
+    got = losses.get_epsilon_for_delta(delta)
     assert got == pytest.approx(epsilon_of_zcdp(rho, delta), rel=1e-4)
 
 
@@ -131,44 +120,6 @@ def test_gaussian_epsilon_from_above(mu, step, delta):
     got = loss_distribution(profile_of(Gaussian(mu)), step).get_epsilon_for_delta(delta)
     exact = epsilon_of(mu, delta)
     assert exact * (1 - 1e-9) <= got <= exact * (1 + 1e-5)
-
-
-@pytest.mark.parametrize(
-    ("leaf", "times", "epsilon"),
-    [
-        (Gaussian(0.1), 100, 4.88655459),  # published: one step and self-composition
-        (Gaussian(0.01), 100, 0.39686093),
-        (Laplace(0.1), 10, 0.99897809),
-    ],
-)
-def test_self_composition(leaf, times, epsilon):
-    assert epsilon_of_repeated(leaf, times, 1e-6) == pytest.approx(epsilon, abs=2e-7)
-
-
-@pytest.mark.parametrize(("times", "eta", "pure", "bounded_range"), PEELING)
-def test_peeling_table(times, eta, pure, bounded_range):
-    assert epsilon_of_repeated(Pure(eta), times, 1e-6) == pytest.approx(pure, abs=2e-8)
-    assert epsilon_of_repeated(BoundedRange(eta), times, 1e-6) == pytest.approx(
-        bounded_range, abs=1e-7
-    )
-
-
-@pytest.mark.parametrize(
-    ("times", "epsilon"),
-    [(1, 0.499998), (10, 1.58011695), (100, 2.19328090), (1000, 2.24362197), (10**4, 2.25162609)],
-)
-def test_repeated_laplace_tends_to_a_gaussian(times, epsilon):
-    got = epsilon_of_repeated(Laplace(1 / (2 * math.sqrt(times))), times, 1e-6)
-    assert got == pytest.approx(epsilon, abs=6e-8)
-
-
-def test_the_package_builds_the_same_laplace_distribution():
-    ours = loss_distribution(profile_of(Laplace(0.3)), 1e-4)
-    theirs = package.from_laplace_mechanism(1 / 0.3, value_discretization_interval=1e-4)
-    e = np.linspace(0, 0.3, 50)
-    assert ours.get_delta_for_epsilon(e) == pytest.approx(
-        theirs.get_delta_for_epsilon(e), abs=1e-14
-    )
 
 
 def test_an_approximate_release_fails_or_is_randomised_response():

@@ -109,16 +109,6 @@ def test_refusal_comes_before_spending_and_changes_nothing():
     assert [release.times for release in books.releases] == [3]
 
 
-def test_checking_spends_nothing():
-    books = MemoryBooks()
-    books.reserve(Gaussian(0.25))
-    for _ in range(5):
-        books.check(slope())
-    books.record(slope())
-    with pytest.raises(BudgetError):
-        books.record(slope())
-
-
 def test_only_equal_releases_in_a_row_share_a_line():
     books = MemoryBooks()
     books.reserve(Repeated(Gaussian(0.25), 9))

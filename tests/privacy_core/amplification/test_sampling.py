@@ -14,23 +14,19 @@ from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.pld import PldAccountant, profile_of
 from tailguard.privacy.accounting.profiles import Profile, loss_distribution
 from tailguard.privacy.accounting.total_cost import (
-    calibrate,
-    satisfies,
     smallest_epsilon,
-    spent_share,
 )
 from tailguard.privacy.amplification.sampling import fixed_size_profile, poisson_profile
-from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated, Sampled
-from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP
+from tailguard.privacy.events import Composed, Gaussian, Repeated, Sampled
 
-# Rate, clip norm over noise, steps; then epsilon at 1e-6 for each way of sampling.
+# Rate, clip norm over noise, steps; then published epsilons at 1e-6 for each way of sampling.
 TABLE = [
-    (0.01, 1, 1, 4.28542314, 1.73330869, 0.37393000),
-    (0.01, 1, 100, 8.08079968, 4.40311633, 1.11042938),
-    (0.01, 1, 1000, 16.96210661, 6.60680081, 3.21423700),
-    (0.01, 0.25, 100, 0.24837619, 0.21045002, 0.18951746),
-    (0.01, 0.25, 1000, 0.82715794, 0.70747599, 0.64824739),
-    (0.1, 0.25, 100, 2.88384424, 2.49350598, 2.25136254),
+    (0.01, 1, 1, 4.28542314, 1.73330869),
+    (0.01, 1, 100, 8.08079968, 4.40311633),
+    (0.01, 1, 1000, 16.96210661, 6.60680081),
+    (0.01, 0.25, 100, 0.24837619, 0.21045002),
+    (0.01, 0.25, 1000, 0.82715794, 0.70747599),
+    (0.1, 0.25, 100, 2.88384424, 2.49350598),
 ]
 
 
@@ -65,30 +61,13 @@ def accounted(event, delta=1e-6):
     return PldAccountant().compose(event).epsilon(delta)
 
 
-@pytest.mark.parametrize(("rate", "ratio", "times", "fixed_size", "poisson", "pair"), TABLE)
-def test_published_table(rate, ratio, times, fixed_size, poisson, pair):
-    published = dict(zip(PROFILES, (fixed_size, poisson, pair), strict=True))
-    if ratio * times > 25:  # the proved ones take a second each, and the next test has them
-        published = {poisson_pair_profile: pair}
-    got = [composed(profile(2 * ratio, rate), times) for profile in published]
-    assert got == pytest.approx(list(published.values()), rel=2e-8, abs=2e-8)
-
-
-@pytest.mark.parametrize(("rate", "ratio", "times", "fixed_size", "poisson", "pair"), TABLE)
-def test_the_accountant_agrees(rate, ratio, times, fixed_size, poisson, pair):
+@pytest.mark.parametrize(("rate", "ratio", "times", "fixed_size", "poisson"), TABLE)
+def test_the_accountant_agrees(rate, ratio, times, fixed_size, poisson):
     for scheme, published in (("fixed-size", fixed_size), ("poisson", poisson)):
         event = Repeated(Sampled(2 * ratio, rate, scheme), times)
         # Published with cells of 1e-4; ours are finer here and coarser there.
         assert accounted(event) == pytest.approx(published, rel=6e-5)
         assert smallest_epsilon(event, 1e-6).accountant == "pld"
-
-
-def test_small_batches_of_gradients():
-    # n = 1e5, batches of 1000, noise twice the sensitivity, 200 steps, delta = 1e-5.
-    steps = Repeated(Sampled(0.5, 0.01), 200)
-    assert accounted(steps, 1e-5) == pytest.approx(0.301820, abs=1e-5)
-    epochs = Repeated(Parallel("batches", 0, Gaussian(0.5)), 2)
-    assert smallest_epsilon(epochs, 1e-5).epsilon == pytest.approx(2.943, abs=5e-4)
 
 
 def test_a_batch_of_fixed_size_is_not_a_poisson_sample():
@@ -136,20 +115,10 @@ def test_the_proved_poisson_bound_holds_on_exact_pairs(mu, rate, others):
 
 
 @pytest.mark.parametrize("scheme", ["fixed-size", "poisson"])
-def test_monotone_in_everything(scheme):
-    def cost(mu=0.5, rate=0.05, times=20, delta=1e-6):
-        return accounted(Repeated(Sampled(mu, rate, scheme), times), delta)
-
-    for costs in (
-        [cost(mu=mu) for mu in (0.1, 0.3, 1.0, 2.0)],
-        [cost(rate=rate) for rate in (0.001, 0.01, 0.1, 0.9, 1.0)],
-        [cost(times=times) for times in (1, 2, 10, 200)],
-        [cost(delta=delta) for delta in (1e-2, 1e-4, 1e-6, 1e-9)],
-    ):
-        assert costs == sorted(costs)
-        assert costs[0] < costs[-1]
-    e = np.linspace(0, 3, 500)
-    assert np.all(np.diff(profile_of(Sampled(1.0, 0.1, scheme)).delta(e)) <= 1e-17)
+def test_cost_grows_with_the_rate(scheme):
+    rates = (0.001, 0.01, 0.1, 0.9, 1.0)
+    costs = [accounted(Repeated(Sampled(0.5, rate, scheme), 20)) for rate in rates]
+    assert costs == sorted(set(costs))
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -180,15 +149,6 @@ def test_samples_compose_with_other_releases():
     mixed = Composed((Gaussian(0.5), Repeated(Sampled(0.5, 0.1), 10)))
     alone = accounted(Repeated(Sampled(0.5, 0.1), 10))
     assert epsilon_of(0.5, 1e-6) < accounted(mixed) < epsilon_of(0.5, 1e-6) + alone
-
-
-def test_only_approximate_promises_cover_samples():
-    event = Sampled(0.1, 0.1)
-    assert spent_share(ZCDP(1.0), event) == spent_share(GDP(1.0), event) == math.inf
-    promise = ApproxDP(0.5, 1e-6)
-    mu = calibrate(lambda mu: Repeated(Sampled(mu, 0.01), 100), promise, accuracy=1e-4)
-    assert satisfies(Repeated(Sampled(mu, 0.01), 100), promise)
-    assert not satisfies(Repeated(Sampled(mu * 1.002, 0.01), 100), promise)
 
 
 @pytest.mark.parametrize(("mu", "rate", "times"), [(2.0, 0.01, 20), (1.0, 0.1, 8), (0.5, 0.5, 4)])

@@ -1,4 +1,7 @@
-"""Does an event keep a promise; calibration never overspends and wastes little."""
+"""The smallest valid epsilon, and totals with the sampler's imperfection.
+
+Does an event keep a promise; calibration never overspends and wastes little.
+"""
 
 import math
 
@@ -6,21 +9,86 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.events import GAUSSIAN_TREES
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.gaussian import mu_of
-from tailguard.privacy.accounting.total_cost import calibrate, satisfies, spent_share
+from tailguard.privacy.accounting.gaussian import epsilon_of, mu_of
+from tailguard.privacy.accounting.total_cost import (
+    ACCOUNTANTS,
+    calibrate,
+    satisfies,
+    smallest_epsilon,
+    spent_share,
+    total_cost,
+    total_mu,
+)
+from tailguard.privacy.accounting.zcdp import epsilon_of_zcdp
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
     Composed,
+    Event,
     Gaussian,
     Laplace,
     Nothing,
     Parallel,
+    Pure,
     Repeated,
     ZeroConcentrated,
 )
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
+
+EXAMPLE_A = Composed((Gaussian(1.0), Repeated(Laplace(0.1), 10), BoundedRange(0.3)))
+
+
+@pytest.mark.parametrize(
+    ("event", "delta", "epsilon", "accountant"),
+    [
+        (Gaussian(1.0), 1e-6, 4.88655412, "gdp"),
+        (Gaussian(1.0), 1e-15, 8.1655796955, "gdp"),
+        (EXAMPLE_A, 1e-6, 5.21800147, "pld"),
+        (
+            EXAMPLE_A,
+            1e-12,
+            epsilon_of(1.0919423064, 1e-12),
+            "gdp",
+        ),  # below what convolutions can be trusted with
+        (Repeated(BoundedRange(0.1), 10), 1e-6, 0.68612897, "pld"),
+        (Repeated(BoundedRange(0.05), 50), 1e-6, 0.788736, "zcdp"),
+        (Repeated(BoundedRange(0.1), 100), 1e-6, 2.419094, "zcdp"),
+        (Laplace(0.5), 1e-6, 0.4999984, "pure"),
+        (Repeated(Pure(0.1), 10), 0.0, 1.0, "pure"),
+        (ZeroConcentrated(0.5), 1e-12, epsilon_of_zcdp(0.5, 1e-12), "zcdp"),
+        (Nothing(), 0.0, 0.0, "gdp"),
+        (Gaussian(1.0), 0.0, math.inf, "gdp"),
+    ],
+)
+def test_which_accountant_wins(event, delta, epsilon, accountant):
+    bound = smallest_epsilon(event, delta)
+    assert bound.epsilon == pytest.approx(epsilon, rel=1e-6)
+    assert bound.accountant == accountant
+
+
+@given(GAUSSIAN_TREES)
+def test_total_mu_is_exact_for_gaussian_trees(tree):
+    mu = total_mu(tree)
+    assert mu == pytest.approx(math.sqrt(ACCOUNTANTS["gdp"]().compose(tree).total))
+    assert total_mu(Composed((tree, Laplace(0.1)))) is None
+
+
+def test_unknown_events_have_no_epsilon():
+    with pytest.raises(InputError, match="known to an accountant"):
+        smallest_epsilon(Event(), 1e-6)
+    with pytest.raises(InputError, match="delta must be"):
+        smallest_epsilon(Gaussian(1.0), 1.0)
+
+
+def test_totals_in_every_currency():
+    total = total_cost(Gaussian(1.0), 1e-6)
+    assert (total.mu, total.rho, total.accountant) == (1.0, 0.5, "gdp")
+    mixed = total_cost(EXAMPLE_A, None)
+    assert (mixed.epsilon, mixed.delta, mixed.mu, mixed.accountant) == (None, None, None, "zcdp")
+    assert total_cost(Gaussian(1.0), 0.0).to_dict()["epsilon"] == "infinite"
+
 
 SIZES = st.floats(0.01, 10)
 GUARANTEES = st.one_of(

@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from support.events import epsilon_of_zcdp_simple
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.gaussian import GdpAccountant
 from tailguard.privacy.accounting.pure import PureAccountant
@@ -43,26 +42,6 @@ def test_the_laplace_form_costs_what_its_closed_form_says(ratio, n_selected, n_f
     found = rho("peeled-laplace", ratio, n_selected, n_free)
     assert found == pytest.approx(choices + values, rel=1e-9)
     assert found <= 2.5 * (n_selected + n_free) * ratio**2
-
-
-@pytest.mark.parametrize(
-    ("n_selected", "epsilon", "delta", "paper", "older"),
-    [
-        (1, 1.0, 1e-5, 19.1941, 11.7539),
-        (5, 1.0, 1e-5, 42.9193, 26.2826),
-        (20, 1.0, 1e-5, 85.8386, 52.5652),
-        (20, 0.5, 1e-6, 188.06304, 115.1646),
-        (5, 0.5, 1e-6, 94.0315, 57.5823),
-    ],
-)
-def test_the_noise_of_the_papers_is_valid_and_wasteful(n_selected, epsilon, delta, paper, older):
-    nats = n_selected * math.log(1.0 / delta)
-    assert 4.0 * math.sqrt(2.0 * nats) / epsilon == pytest.approx(paper, rel=1e-5)
-    assert 2.0 * math.sqrt(3.0 * nats) / epsilon == pytest.approx(older, rel=1e-5)
-    for noise in (paper, older):
-        cost = rho("peeled-laplace", 1.0 / noise, n_selected)
-        assert epsilon_of_zcdp_simple(cost, delta) < epsilon
-    assert epsilon_of_zcdp_simple(rho("peeled-laplace", 1.0 / paper, n_selected), delta) < 0.57
 
 
 @pytest.mark.parametrize(("n_selected", "n_free"), [(1, 0), (4, 0), (4, 2), (0, 5)])
