@@ -3,7 +3,7 @@
 import pytest
 
 from tailguard.noise.discrete_gaussian import coordinate_distance
-from tailguard.noise.mechanisms import GaussianMechanism, LaplaceMechanism
+from tailguard.noise.mechanisms import LatticeMechanism
 from tailguard.privacy.accounting.distance import EXACT
 from tailguard.privacy.calibration import Sensitivity
 
@@ -14,12 +14,14 @@ CLIPPED_SUM = Sensitivity("l2", 2.0, 2.0 + 1e-9, 3, largest_partial=1024, larges
 
 @pytest.mark.parametrize(("mu", "levels"), [(1.0, 5), (600.0, 4)])
 def test_the_distance_counts_coordinates_and_levels(mu, levels):
-    calibration = GaussianMechanism().calibrate(CLIPPED_SUM, mu)
-    assert GaussianMechanism().distance(calibration) == coordinate_distance(levels).times(3)
-    assert GaussianMechanism().distance(calibration).variation == 3 * levels * 5e-27
+    calibration = LatticeMechanism("gaussian").calibrate(CLIPPED_SUM, mu)
+    assert LatticeMechanism("gaussian").distance(calibration) == coordinate_distance(levels).times(
+        3
+    )
+    assert LatticeMechanism("gaussian").distance(calibration).variation == 3 * levels * 5e-27
 
 
 def test_laplace_is_exact():
     statistic = Sensitivity("l1", 1.0, 1.0, 4, largest_partial=1024, largest_total=1e4)
-    calibration = LaplaceMechanism().calibrate(statistic, 1.0)
-    assert LaplaceMechanism().distance(calibration) == EXACT
+    calibration = LatticeMechanism("laplace").calibrate(statistic, 1.0)
+    assert LatticeMechanism("laplace").distance(calibration) == EXACT

@@ -25,7 +25,7 @@ from tailguard.checks import BudgetError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate, record_check
 from tailguard.gate.plan import Problem
-from tailguard.noise.mechanisms import GaussianMechanism
+from tailguard.noise.mechanisms import LatticeMechanism
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.solvers.newton.allocation import shares_for
@@ -99,7 +99,10 @@ def noise_of(mechanism):
 
 
 def test_halved_noise_is_caught():
-    for mechanism, accepted in ((GaussianMechanism(), True), (HalvedNoise(), False)):
+    for mechanism, accepted in (
+        (LatticeMechanism("gaussian"), True),
+        (HalvedNoise("gaussian"), False),
+    ):
         verdict = gaussian_scale_test(*noise_of(mechanism), false_alarm=1e-6)
         assert verdict.accepted is accepted
         assert verdict.power >= 0.999

@@ -8,7 +8,7 @@ Canonne, Kamath and Steinke 2020, Theorem 4 (discrete Gaussian); Ghosh, Roughgar
 Sundararajan 2012 (discrete Laplace).
 """
 
-from typing import Any, Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,38 +30,14 @@ from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.calibration import PEELINGS, Calibration, Sensitivity
 
 
-class Mechanism(Protocol):
-    """What a gate needs of noise: a calibration, its price, and the draw."""
-
-    @property
-    def name(self) -> str:
-        """The name in the registry, and in every calibration made for the mechanism."""
-        ...
-
-    def calibrate(self, sensitivity: Sensitivity, share: float) -> Calibration:
-        """Choose lattice and noise so that a release spends at most ``share``."""
-        ...
-
-    def event(self, calibration: Calibration) -> events.Event:
-        """Return what one release of this calibration costs."""
-        ...
-
-    def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
-        """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
-        ...
-
-    def distance(self, calibration: Calibration) -> Distance:
-        """Return how far the sampler is from the distribution that the event is about."""
-        ...
-
-
-class GaussianMechanism:
-    """Discrete Gaussian noise: mu-GDP in the l2 norm.
+class LatticeMechanism:
+    """Discrete noise on every coordinate: ``"gaussian"`` or ``"laplace"``.
 
     Guarantee
     ---------
-    ``share``-GDP for replace-one neighbours whose lattice vectors differ by at most
-    ``charged / grid`` in the l2 norm, up to ``distance``.
+    For replace-one neighbours whose lattice vectors differ by at most ``charged / grid``: in the
+    l2 norm, Gaussian noise is ``share``-GDP, up to ``distance``; in the l1 norm, Laplace noise is
+    ``share``-DP, with no delta at all, as its sampler is exact.
 
     Edge cases
     ----------
@@ -70,96 +46,50 @@ class GaussianMechanism:
 
     Reference
     ---------
-    Dong, Roth and Su 2022, Theorem 2.7; Canonne, Kamath and Steinke 2020, Theorem 4.
+    Dong, Roth and Su 2022, Theorem 2.7; Canonne, Kamath and Steinke 2020, Theorem 4 (Gaussian);
+    Ghosh, Roughgarden and Sundararajan 2012; Dwork, McSherry, Nissim and Smith 2006, Proposition 1
+    (Laplace).
 
     Examples
     --------
     >>> from tailguard.noise.sources import make_source
     >>> count = Sensitivity("l2", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
-    >>> mechanism = GaussianMechanism()
+    >>> mechanism = LatticeMechanism("gaussian")
     >>> calibration = mechanism.calibrate(count, 0.5)
     >>> noised = mechanism.release(np.zeros(1, dtype=np.int64), calibration, make_source(None))
     >>> bool(abs(noised[0] * calibration.grid) < 30)  # fifteen standard deviations
     True
     """
 
-    name = "gaussian"
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def calibrate(self, sensitivity: Sensitivity, share: float) -> Calibration:
-        """Choose lattice and noise so that a release spends at most ``share`` in mu."""
-        return gaussian_calibration(sensitivity, share)
+        """Choose lattice and noise so that a release spends at most ``share``: mu, or epsilon."""
+        calibrate = gaussian_calibration if self.name == "gaussian" else laplace_calibration
+        return calibrate(sensitivity, share)
 
     def event(self, calibration: Calibration) -> events.Event:
         """Return what one release of this calibration costs."""
         check_choice("calibration.mechanism", calibration.mechanism, (self.name,))
-        return events.Gaussian(mu=calibration.share)
+        return (events.Gaussian if self.name == "gaussian" else events.Laplace)(calibration.share)
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
         check_calibrated(lattice, calibration, self.name)
-        return _add(lattice, lattice_noise(lattice.size, calibration, source))
+        # Exactly: both terms leave room in int64, and noise saturates beyond the last clip.
+        answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
+        noised: IntArray = answer + lattice_noise(lattice.size, calibration, source)
+        return noised.clip(-ANSWER_LIMIT, ANSWER_LIMIT)
 
     def distance(self, calibration: Calibration) -> Distance:
-        """Return how far the draws of all coordinates are from rounded Gaussians."""
+        """Return how far the draws of all coordinates are from what the event is about."""
+        if self.name == "laplace":
+            return EXACT
         return coordinate_distance(calibration.levels).times(calibration.sensitivity.size)
 
 
-class LaplaceMechanism:
-    """Discrete Laplace noise: pure epsilon-DP in the l1 norm.
-
-    Guarantee
-    ---------
-    ``share``-DP, with no delta at all, for replace-one neighbours whose lattice vectors differ by
-    at most ``charged / grid`` in the l1 norm: the sampler is exact.
-
-    Edge cases
-    ----------
-    As for :class:`GaussianMechanism`.
-
-    Reference
-    ---------
-    Ghosh, Roughgarden and Sundararajan 2012; Dwork, McSherry, Nissim and Smith 2006, Proposition 1.
-
-    Examples
-    --------
-    >>> from tailguard.noise.sources import make_source
-    >>> count = Sensitivity("l1", 1.0, 1.0, 1, 1024.0, largest_total=1e6, integer=True)
-    >>> mechanism = LaplaceMechanism()
-    >>> calibration = mechanism.calibrate(count, 0.5)
-    >>> noised = mechanism.release(np.zeros(1, dtype=np.int64), calibration, make_source(None))
-    >>> bool(abs(noised[0] * calibration.grid) < 100)  # fifty times the scale
-    True
-    """
-
-    name = "laplace"
-
-    def calibrate(self, sensitivity: Sensitivity, share: float) -> Calibration:
-        """Choose lattice and noise so that a release spends at most ``share`` in epsilon."""
-        return laplace_calibration(sensitivity, share)
-
-    def event(self, calibration: Calibration) -> events.Event:
-        """Return what one release of this calibration costs."""
-        check_choice("calibration.mechanism", calibration.mechanism, (self.name,))
-        return events.Laplace(epsilon=calibration.share)
-
-    def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
-        """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
-        check_calibrated(lattice, calibration, self.name)
-        return _add(lattice, lattice_noise(lattice.size, calibration, source))
-
-    def distance(self, calibration: Calibration) -> Distance:
-        """Return none: the sampler is exact."""
-        return EXACT
-
-
-def _add(lattice: IntArray, noise: IntArray) -> IntArray:
-    """Add exactly: both terms leave room in int64, and noise saturates beyond the last clip."""
-    answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
-    noised: IntArray = np.clip(answer + noise, -ANSWER_LIMIT, ANSWER_LIMIT)
-    return noised
-
-
-MECHANISMS = {"gaussian": GaussianMechanism(), "laplace": LaplaceMechanism()}
+MECHANISMS = {name: LatticeMechanism(name) for name in ("gaussian", "laplace")}
 """Mechanisms that noise every coordinate, by name."""
 
 PEELING_MECHANISMS = {name: Peeling(name) for name in PEELINGS}
@@ -168,12 +98,14 @@ PEELING_MECHANISMS = {name: Peeling(name) for name in PEELINGS}
 SMOOTH_MECHANISMS = {name: SmoothMechanism(name) for name in SMOOTH_NOISE}
 """Mechanisms that take an answer together with the scale of its noise."""
 
-ALL_MECHANISMS: dict[str, Any] = {**MECHANISMS, **PEELING_MECHANISMS, **SMOOTH_MECHANISMS}
+Mechanism: TypeAlias = LatticeMechanism | Peeling | SmoothMechanism
+"""What a gate needs of noise: a calibration's price, the draw, and how exact it is."""
+
+ALL_MECHANISMS: dict[str, Mechanism] = {**MECHANISMS, **PEELING_MECHANISMS, **SMOOTH_MECHANISMS}
 
 
 def make_mechanism(name: str) -> Mechanism:
     """Return the mechanism called ``name``."""
     if name not in ALL_MECHANISMS:
         check_choice("mechanism", name, ALL_MECHANISMS)
-    mechanism: Mechanism = ALL_MECHANISMS[name]
-    return mechanism
+    return ALL_MECHANISMS[name]

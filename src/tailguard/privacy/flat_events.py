@@ -141,8 +141,10 @@ class FlatEvents:
         for leaf, times in self.leaves.items():
             if isinstance(leaf, Gaussian):
                 total += times * leaf.mu**2
-        plain = [parts for name, parts in self.blocks.items() if name not in mixed]
-        return total + sum([max([part._squared_mu() for part in p.values()]) for p in plain])
+        for name, parts in self.blocks.items():
+            if name not in mixed:
+                total += max([part._squared_mu() for part in parts.values()])
+        return total
 
 
 @singledispatch

@@ -1,9 +1,9 @@
 """A mechanism that adds half the noise that its calibration states."""
 
-from tailguard.noise.mechanisms import GaussianMechanism
+from tailguard.noise.mechanisms import LatticeMechanism
 
 
-class HalvedNoise(GaussianMechanism):
+class HalvedNoise(LatticeMechanism):
     """Draws correctly, then halves the noise."""
 
     def release(self, lattice, calibration, source):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tailguard.checks import InputError
 from tailguard.privacy.books.blocks import Blocks, block_sizes
 from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
-from tailguard.privacy.books.releases import Release, read_scope
+from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated
 
 
@@ -75,8 +75,6 @@ def release(**facts):
     ],
 )
 def test_places_that_cannot_be(block_map, block, parameters):
-    with pytest.raises(InputError):
-        read_scope(block_map, block, parameters)
     with pytest.raises(InputError):
         release(block_map=block_map, block=block, parameters=parameters)
 

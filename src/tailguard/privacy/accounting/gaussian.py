@@ -20,6 +20,7 @@ Corollary 2.13 (conversion).
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from scipy.special import erfcx, erfinv, log_expit, log_ndtr, ndtri_exp
@@ -93,7 +94,12 @@ def mu_of(epsilon: float, delta: float) -> float:
 
     *Reference.* Balle and Wang 2018, Algorithm 1 (the analytic Gaussian mechanism).
     """
-    epsilon, target = check_cost("epsilon", epsilon), math.log(check_open_unit("delta", delta))
+    return _mu_of(check_cost("epsilon", epsilon), check_open_unit("delta", delta))
+
+
+@lru_cache(maxsize=1024)  # plans and runs ask for the same promise again and again
+def _mu_of(epsilon: float, delta: float) -> float:
+    target = math.log(delta)
     if math.isinf(epsilon):
         return math.inf
     # Solves epsilon = mu^2 / 2 + mu sqrt(2 log(1 / delta)), the simple bound of zCDP.

@@ -61,31 +61,6 @@ class ReadScope:
         return event if self.outer is None else Parallel(*self.outer, event)
 
 
-def read_scope(
-    block_map: str | None, block: int | None, parameters: Mapping[str, Any]
-) -> ReadScope | None:
-    """Read the place of a release; None where it read all records.
-
-    A release that names a map and no block read every block of it, once, with noise for each.
-    """
-    if block_map is None:
-        if block is not None:
-            raise InputError("block needs a block_map.")
-        return None
-    n_blocks = check_integer("map_blocks", parameters.get("map_blocks", 0), minimum=0)
-    if block is None and not n_blocks:
-        raise InputError("block_map needs a block, or the number map_blocks of all of them.")
-    order = check_choice("map_order", parameters.get("map_order", DISJOINT), (DISJOINT, SHUFFLED))
-    outer = parameters.get("outer_map")
-    return ReadScope(
-        block_map,
-        tuple(range(n_blocks)) if block is None else (block,),
-        n_blocks,
-        shuffled=order == SHUFFLED,
-        outer=None if outer is None else (outer, parameters["outer_block"]),
-    )
-
-
 COSTS: Mapping[str, tuple[str, Callable[["Release"], Event]]] = {
     "gaussian": ("l2", lambda r: Gaussian(r.ratio)),
     "laplace": ("l1", lambda r: Laplace(_laplace_ratio(r))),
@@ -185,8 +160,23 @@ class Release:
 
     @cached_property
     def read_scope(self) -> ReadScope | None:
-        """The blocks that were read, or None for all records."""
-        return read_scope(self.block_map, self.block, self.parameters)
+        """The blocks that were read, or None for all records.
+
+        A release that names a map and no block read every block of it, once, with noise for each.
+        """
+        if self.block_map is None:
+            if self.block is not None:
+                raise InputError("block needs a block_map.")
+            return None
+        told: Mapping[str, Any] = self.parameters
+        n_blocks = check_integer("map_blocks", told.get("map_blocks", 0), minimum=0)
+        if self.block is None and not n_blocks:
+            raise InputError("block_map needs a block, or the number map_blocks of all of them.")
+        order = check_choice("map_order", told.get("map_order", DISJOINT), (DISJOINT, SHUFFLED))
+        blocks = tuple(range(n_blocks)) if self.block is None else (self.block,)
+        name = told.get("outer_map")
+        outer = None if name is None else (name, told["outer_block"])
+        return ReadScope(self.block_map, blocks, n_blocks, order == SHUFFLED, outer)
 
     @property
     def ratio(self) -> float:
