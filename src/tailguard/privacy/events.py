@@ -323,7 +323,8 @@ def check_event(name: str, value: object) -> Event:
 
 def _check_events(name: str, events: tuple[object, ...]) -> None:
     for event in events:
-        check_event(name, event)
+        if not isinstance(event, Event):
+            check_event(name, event)  # which refuses it
 
 
 def _check_rate(name: str, value: object) -> None:

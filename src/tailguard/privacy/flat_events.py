@@ -178,12 +178,13 @@ def _others_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> b
 
     The tolerance, here as for mu, is half of what rounding budgets down gave away.
     """
-    others = [_family_and_size(leaf) for leaf in spent if not isinstance(leaf, Gaussian)]
-    return all(
-        _count_as_large(planned, family, size * (1.0 - ROUNDING))
-        >= _count_as_large(spent, family, size)
-        for family, size in others
-    )
+    for leaf in spent:
+        if not isinstance(leaf, Gaussian):
+            family, size = _family_and_size(leaf)
+            held = _count_as_large(planned, family, size * (1.0 - ROUNDING))
+            if held < _count_as_large(spent, family, size):
+                return False
+    return True
 
 
 def _family_and_size(leaf: Event) -> tuple[tuple[Any, ...], float]:
