@@ -154,7 +154,7 @@ def check_cost(name: str, value: object) -> float:
 
 def check_failure(name: str, value: object) -> float:
     """Return ``value`` as a probability that is allowed to be 0 but not 1."""
-    number = _number(value)
+    number = value if type(value) is float else _number(value)
     if not 0 <= number < 1:
         raise _refusal(name, "a number of at least 0 and below 1", value)
     return number
@@ -162,7 +162,7 @@ def check_failure(name: str, value: object) -> float:
 
 def check_open_unit(name: str, value: object) -> float:
     """Return ``value`` as a float strictly between 0 and 1."""
-    number = _number(value)
+    number = value if type(value) is float else _number(value)
     if not 0 < number < 1:
         raise _refusal(name, "a number strictly between 0 and 1", value)
     return number
@@ -170,7 +170,7 @@ def check_open_unit(name: str, value: object) -> float:
 
 def check_between(name: str, value: object, low: float, high: float) -> float:
     """Return ``value`` as a float within ``[low, high]``."""
-    number = _number(value)
+    number = value if type(value) is float else _number(value)
     if not low <= number <= high:
         raise _refusal(name, f"a number from {low:g} to {high:g}", value)
     return number

@@ -53,14 +53,6 @@ def test_a_sure_and_wrong_score_has_the_largest_slope_and_a_right_one_none(targe
     )
 
 
-@pytest.mark.filterwarnings("error")
-@every_loss
-@both_targets
-def test_a_score_that_is_no_number_has_no_slope(loss, target):
-    assert np.isnan(loss.slope([np.nan, 1.0], target)).tolist() == [True, False]
-    assert np.isnan(loss.value(np.nan, target))
-
-
 @every_loss
 @both_targets
 def test_a_compiled_slope_is_the_same(loss, target):

@@ -4,32 +4,16 @@ import sys
 
 import numpy as np
 import pytest
-from numba import float64, njit, types
+from numba import float64
 
 from support.compiled_slopes import compiled_slopes
 from tailguard.losses import Huber, Multinomial
 from tailguard.losses.registry import LOSSES, make_loss
 
 TABLE, VECTOR = float64[:, ::1], float64[::1]
-LOOPED = [name for name in LOSSES if hasattr(make_loss(name), "slope_loop")]
-SLOPES = types.FunctionType(types.void(TABLE, VECTOR))
 
 
-@njit(float64(SLOPES, TABLE, VECTOR))
-def total_slope(slopes, table, shape):
-    slopes(table, shape)
-    return table[2].sum()
-
-
-def test_a_kernel_takes_a_compiled_loop_as_an_argument():
-    table = np.zeros((3, 4))
-    table[0] = [0.5, 7.0, -9.0, 3.0]
-    for loss in (Huber(1.0), Huber(2.0)):
-        expected = loss.slope(table[0], 0.0).sum()
-        assert total_slope(loss.slope_loop, table, loss.shape) == expected
-
-
-@pytest.mark.parametrize("name", LOOPED)
+@pytest.mark.parametrize("name", LOSSES)
 def test_a_loop_writes_slopes_and_nothing_else(name):
     """Bounds of a record's gradient stand in the rows below, and are trusted afterwards."""
     loss = make_loss(name)

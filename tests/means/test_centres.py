@@ -80,15 +80,6 @@ def test_a_solver_that_gives_up_costs_nothing_but_accuracy(monkeypatch):
     assert furthest_direction(points, 18)[0] > 0.0
 
 
-def test_alternation_ends_after_its_turns_with_what_the_last_one_gained(monkeypatch):
-    points = np.random.default_rng(3).standard_t(2.5, (50, 8)) + 0.5
-    start, reached = np.eye(8)[0], []
-    for turns in (0, 1, 2):
-        monkeypatch.setattr(centres, "TURNS", turns)
-        reached.append(reach(points, centres._alternate(points, start, 45)[None], 45)[0])
-    assert reached[0] < reached[1] < reached[2]
-
-
 def test_the_walk_of_the_card():
     points = np.arange(10.0)[:, None]
     assert updated_centre(points, np.array([4.5])).tolist() == [4.5]

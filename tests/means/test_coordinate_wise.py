@@ -17,7 +17,6 @@ from tailguard.means.clamped import ClampedMean
 from tailguard.means.coordinate_wise import median_of_groups
 from tailguard.means.soft import SoftMean, psi_limit
 from tailguard.means.truncated import TruncatedMean
-from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.queries.kernels.soft_truncation import soft_limit, soft_truncation
 from tailguard.queries.units import Units
@@ -105,23 +104,6 @@ def test_the_laplace_noise_of_the_clamped_mean(n_groups):
     # In l1: ten columns of a range of 60, and the median of evenly many groups moves by half.
     scale = 10 * 60.0 / (10**5 // n_groups) / (1 if n_groups % 2 else 2)
     assert calibration.noise_std == pytest.approx(scale * math.sqrt(2.0), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_features", "threshold", "epsilon", "n_groups", "expected"),
-    [
-        (10**5, 10, 10.0, 1.0, 22, 0.02595664043),
-        (10**5, 10, 10.0, 1.0, 23, 0.05427786095),
-        (10**4, 1, 35.60504114, 1.0, 1, 0.02656585857),
-        (10**4, 1, 98.28572592, 0.5, 1, 0.1382256379),
-    ],
-)
-def test_the_noise_of_the_truncated_mean(
-    n_rows, n_features, threshold, epsilon, n_groups, expected
-):
-    query = TruncatedMean(None, raw(n_features), threshold, n_groups)
-    mu = mu_of(epsilon, 1e-5)
-    assert query.calibrate(n_rows, n_features, mu).noise_std == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("smoothing", [0.5, 1.0, 4.6])

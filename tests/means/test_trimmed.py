@@ -183,12 +183,6 @@ def test_too_few_rows_are_refused_in_one_sentence_before_any_is_read():
         )
 
 
-def test_one_value_at_either_end_is_the_least_that_may_be_asked_for():
-    assert TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=1).n_trimmed == 1
-    with pytest.raises(InputError, match="n_trimmed"):
-        TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=0)
-
-
 def test_a_range_that_floats_cannot_tell_apart_is_refused():
     query = TrimmedMean(None, ONE, 1e16, 1e16 + 4.0, n_trimmed=20)
     with pytest.raises(InputError, match="floats must tell them apart"):
@@ -271,21 +265,6 @@ def test_the_share_has_the_least_predicted_total(task, method, monkeypatch):
     totals = [plan.expected.total for plan in plans_by_share(task, method, monkeypatch)]
     assert len(totals) > 5
     assert chosen.expected.total == min(totals)
-
-
-def test_it_does_not_trim_thousands_for_noise_that_nobody_sees():
-    plan = planned(Trimmed(), task_of(100_000, 1, tg.ApproxDP(1.0, 1e-6)))
-    assert plan.settings["trimmed at either end"] < 300
-    assert plan.expected.total < 0.007
-    assert plan.expected.noise > 0.3 * plan.expected.bias
-
-
-def test_the_numerical_calibration_trims_fewer_and_needs_less_noise():
-    task = task_of(100_000, 1, tg.ApproxDP(1.0, 1e-6))
-    tight, numerical = (planned(Trimmed(calibration=mode), task) for mode in ("tight", "numerical"))
-    trimmed = "trimmed at either end"
-    assert numerical.settings[trimmed] < 0.6 * tight.settings[trimmed]
-    assert numerical.expected.noise < 0.7 * tight.expected.noise
 
 
 def test_skewed_columns_are_trimmed_little():

@@ -224,12 +224,3 @@ def test_the_law_of_a_bell_has_its_centre_and_spread(center, spread):
     apart = np.abs(distribution.points[:, None] - distribution.points)
     assert np.median(apart) == pytest.approx(spread, rel=0.05)
     assert (distribution.significance, distribution.mass.sum()) == (6.5, pytest.approx(1.0))
-
-
-def test_quantiles_of_the_law_of_a_bell_are_those_of_its_points():
-    distribution = LocationScaleFit(2.0, 3.0, 6.5, narrow=False, share=0.8).distribution()
-    assert (np.diff(distribution.edges) > 0.0).all()
-    for level in (0.05, 0.25, 0.75, 0.95):
-        assert distribution.quantile(level) == pytest.approx(
-            np.quantile(distribution.points, level), abs=0.15
-        )

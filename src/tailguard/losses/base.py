@@ -11,7 +11,7 @@ turns a scale of the target into a shift of the score).
 """
 
 from enum import Enum
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -142,8 +142,7 @@ class Loss:
         return np.asarray(score, dtype=np.float64)
 
 
-@runtime_checkable
-class RecordLoss(Protocol):
+class RecordLoss:
     """A loss known by the gradient of one record, where no single score tells all.
 
     The clipped gradients of such a loss need not be monotone, so output perturbation refuses it:
@@ -157,29 +156,30 @@ class RecordLoss(Protocol):
     """
 
     name: ClassVar[str]
-    needs_target: ClassVar[bool]
-
-    @property
-    def n_classes(self) -> int | None:
-        """How many labels a target is one of: 0, 1 and so on; None for targets of another kind."""
-        ...
+    needs_target: ClassVar[bool] = True
+    n_classes: int | None
+    """How many labels a target is one of: 0, 1 and so on; None for targets of another kind."""
 
     @property
     def record_gradient(self) -> Gradient:
         """Gradient of one record; an array with a NaN makes the record void."""
-        ...
+        raise NotImplementedError(f"{type(self).__name__} must say its gradient.")
 
     def size(self, n_features: int) -> int:
-        """Count the weights of a model with ``n_features`` features."""
-        ...
+        """Count the weights of a model with ``n_features`` features: one a feature."""
+        return n_features
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Infinite: the clipped gradient of a record need not be monotone."""
-        ...
+        return np.inf
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Which targets the loss understands; a record with any other target is void."""
-        ...
+        return np.isfinite(np.asarray(target, dtype=np.float64))
+
+    def mean(self, score: ArrayLike) -> FloatArray:
+        """Return the score itself, where it is not known what it predicts."""
+        return np.asarray(score, dtype=np.float64)
 
 
 def check_width(name: str, value: object) -> float:

@@ -11,11 +11,12 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_integer
 from tailguard.machine_code import builds_loop
 
+from .base import RecordLoss
 from .compiled import Gradient, compile_gradient
 
 
 @dataclass(frozen=True)
-class Multinomial:
+class Multinomial(RecordLoss):
     """Log-loss of a target that is one of several classes, with one score a class.
 
     The weights are a matrix of shape ``(n_classes, n_features)``, flattened row by row. The
@@ -40,7 +41,6 @@ class Multinomial:
     """
 
     name: ClassVar[str] = "multinomial"
-    needs_target: ClassVar[bool] = True
     n_classes: int
 
     @classmethod
@@ -71,10 +71,6 @@ class Multinomial:
         largest = scores.max(axis=-1)
         rest = np.log(np.exp(scores - largest[..., np.newaxis]).sum(axis=-1))
         return np.where(valid, (largest - own_score) + rest, np.nan)
-
-    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Infinite: the clipped gradients are not monotone."""
-        return math.inf
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is a class."""

@@ -1,21 +1,20 @@
 """A user's own loss, known by the gradient of one record."""
 
 import inspect
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from tailguard.array_types import BoolArray, FloatArray
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_integer, check_text, shown
 
+from .base import RecordLoss
 from .compiled import Gradient, compile_loop
 
 
 @dataclass(frozen=True, init=False)
-class RecordGradient:
+class RecordGradient(RecordLoss):
     """Any loss at all, through ``function(weights, features, target) -> gradient`` of ONE record.
 
     Guarantee
@@ -54,7 +53,7 @@ class RecordGradient:
 
     name: ClassVar[str] = "record_gradient"
     needs_target: ClassVar[bool] = False
-    n_classes: ClassVar[None] = None
+    n_classes = None
     function: Gradient
     n_weights: int | None
     public_name: str | None
@@ -81,18 +80,6 @@ class RecordGradient:
     def size(self, n_features: int) -> int:
         """Count the weights: as stated, or one a feature."""
         return n_features if self.n_weights is None else self.n_weights
-
-    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Infinite: nothing is known about the function."""
-        return math.inf
-
-    def valid_target(self, target: ArrayLike) -> BoolArray:
-        """Whether each target is finite."""
-        return np.isfinite(np.asarray(target, dtype=np.float64))
-
-    def mean(self, score: ArrayLike) -> FloatArray:
-        """Return the score itself: what it predicts is not known."""
-        return np.asarray(score, dtype=np.float64)
 
 
 def _least_squares(weights: FloatArray, features: FloatArray, target: float) -> FloatArray:
