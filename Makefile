@@ -37,7 +37,7 @@ test: $(INSTALLED_DEV)  ## Run the tests, the examples and the documentation
 # pyspark brings a Spark of its own, hundreds of megabytes, and wants a Java: an environment apart.
 test-spark: export PYSPARK_PYTHON = $(abspath $(SPARK_VENV)/bin/python)
 test-spark: $(SPARK_VENV)/.installed  ## Run the tests on Spark, which needs Java 17 or newer
-	@$(SPARK_VENV)/bin/python -m pytest -m spark tests/data/sources/test_spark.py
+	@$(SPARK_VENV)/bin/python -m pytest -m spark tests/data/readers/test_spark.py
 
 lint: $(INSTALLED_DEV)  ## Check style, formatting and types
 	@$(BIN)/ruff check .

@@ -27,10 +27,10 @@ from pyarrow import parquet
 
 import tailguard as tg
 from bench_engines import BUDGET, N_FEATURES, gradient_kernel, records
+from tailguard.data.readers.opening import opened
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
-from tailguard.data.sources.opening import opened
 
 SIZES, QUICK_SIZES = (1_000_000,), (20_000,)
 PARTS = 8

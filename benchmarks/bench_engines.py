@@ -29,9 +29,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import tailguard as tg
+from tailguard.data.readers.opening import opened
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
-from tailguard.data.sources.opening import opened
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 
 N_FEATURES = 20

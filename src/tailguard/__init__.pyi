@@ -12,7 +12,7 @@ from tailguard.checks import QueryError as QueryError
 from tailguard.checks import ReleaseError as ReleaseError
 from tailguard.checks import TailguardError as TailguardError
 from tailguard.checks import UnusableTableError as UnusableTableError
-from tailguard.data.schema.schema import Schema as Schema
+from tailguard.data.schema import Schema as Schema
 from tailguard.estimators.huber import HuberRegression as HuberRegression
 from tailguard.estimators.linear import LinearRegression as LinearRegression
 from tailguard.estimators.logistic import LogisticRegression as LogisticRegression

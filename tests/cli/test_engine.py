@@ -42,12 +42,10 @@ def coefficients(folder, table, *more):
 def test_workers_that_read_the_files_change_no_bit(folder, monkeypatch):
     local = coefficients(folder, "claims")
     read = []
-    from tailguard.data.sources import parquet_files
+    from tailguard.data.readers import dask
 
-    row_group = parquet_files._row_group
-    monkeypatch.setattr(
-        parquet_files, "_row_group", lambda *given: read.append(given) or row_group(*given)
-    )
+    row_group = dask.row_group
+    monkeypatch.setattr(dask, "row_group", lambda *given: read.append(given) or row_group(*given))
     assert coefficients(folder, "claims", "--engine", "dask") == local
     assert {number for _, number, _ in read} == {0, 1, 2, 3, 4}
 
@@ -90,7 +88,7 @@ def test_what_cannot_be_is_one_sentence(folder, capsys, table, engine, sentence)
 
 
 def test_an_engine_that_is_not_installed_is_one_sentence(folder, capsys, monkeypatch):
-    monkeypatch.setattr("tailguard.data.sources.opening.find_spec", lambda _: None)
+    monkeypatch.setattr("tailguard.data.readers.opening.find_spec", lambda _: None)
     code = run(["fit", "claims", "--target", "cost", *BUDGET, "--out", "m", "--engine", "dask"])
     assert code == 2
     assert "pip install 'tailguard[dask]'" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.hostile_files import LINES, NO_NUMBERS, NUMBERS, csv_bytes, write_parquet
-from tailguard.data.sources.files import FileColumns
+from tailguard.data.readers.csv import CsvTable
 
 HEADER = ("age", "region", "years", "claims", "cost", "ill")
 N_ROWS = 200
@@ -114,7 +114,7 @@ def test_no_cell_changes_another_row_s_bits(column, path, rows):
     read = []
     for changed in (rows, with_cells(rows, column, cells)):
         write(path, changed)
-        columns = FileColumns(path)
+        columns = CsvTable(path)
         numbers = columns.numbers(["age", "years", "claims", "cost"])
         read.append((numbers, columns.cells(["region", "ill"])))
     (before, texts), (after, changed_texts) = read

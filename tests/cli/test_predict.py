@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_read_is_refused_by_the_command(
     def refuse(*_, **__):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("tailguard.data.sources.files.csv_records", refuse)
+    monkeypatch.setattr("tailguard.data.readers.csv.csv_records", refuse)
     answer = call("predict", model_file, csv_file)
     assert (answer.code, answer.out) == (2, "")
     assert "can be read; it is not: Input/output error" in " ".join(answer.err.split())

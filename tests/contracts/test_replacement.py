@@ -19,8 +19,9 @@ from support.problems import example_of
 from support.registered import ESTIMATORS
 from support.solvers import SOLVERS, make_solver
 from support.targets import takes_labels, target_for
+from tailguard.data.labels import encode_labels
+from tailguard.data.matrices import to_matrix, to_matrix_or_vector, to_vector
 from tailguard.data.rows.arrays import make_rows
-from tailguard.data.tables import encode_labels, to_matrix, to_matrix_or_vector, to_vector
 from tailguard.means.choice import MEANS
 
 CELLS = hostile.cells(500)

@@ -19,8 +19,8 @@ from pyarrow import parquet
 import tailguard as tg
 from support.batched import small_memory
 from support.hostile_files import NO_NUMBERS, text_array
-from tailguard.data.sources.lazy import LazyTable
-from tailguard.data.tables.cells import cell_numbers
+from tailguard.data.cells import cell_numbers
+from tailguard.data.readers.lazy import LazyTable
 from tailguard.privacy.books import MemoryBooks
 
 __all__ = ["small_memory"]

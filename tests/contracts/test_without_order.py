@@ -29,14 +29,14 @@ every_plain_example = pytest.mark.parametrize("name", PLAIN)
 
 
 def unordered(rows):
-    return UnorderedRows.of_arrays(rows, None, make_source(0))
+    return UnorderedRows(rows, make_source(0))
 
 
 class Pieces(UnorderedRows):
     """Records that are cut anywhere, each piece in memory of its own at any address."""
 
     def __init__(self, rows, rng, sizes):
-        super().__init__(rows.without_order(), None, make_source(0))
+        super().__init__(rows, make_source(0))
         self._rng, self._sizes = rng, sizes
 
     def reduce(self, kernel, n_threads=None):

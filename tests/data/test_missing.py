@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.data.missing import Fill
+from tailguard.data.missing import filled, missing_constants
 from tailguard.data.rows import arrays
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.queries.kernels.counts import BelowCount
 
 MISSING = {"age": 40.0, 1: -1.0}
 NAMES = ("age", "km", "cost")
+CONSTANTS = missing_constants(MISSING, 3, NAMES)
 
 
 def records(n_rows=5_000, dtype=np.float64):
@@ -21,7 +22,7 @@ def records(n_rows=5_000, dtype=np.float64):
     return features
 
 
-def filled(features):
+def filled_beforehand(features):
     expected = features.copy()
     for column, constant in enumerate((40.0, -1.0)):
         expected[np.isnan(features[:, column]), column] = constant
@@ -40,10 +41,10 @@ def test_filled_rows_are_the_rows_filled_beforehand(dtype, n_threads, monkeypatc
     monkeypatch.setattr(arrays, "NUMBERS_WORTH_A_THREAD", 1_000)
     features = records(dtype=dtype)
     rows = ArrayRows(features, feature_names=NAMES, missing=MISSING)
-    assert counts(rows, n_threads) == counts(ArrayRows(filled(features)))
+    assert counts(rows, n_threads) == counts(ArrayRows(filled_beforehand(features)))
     assert counts(rows, n_threads) != counts(ArrayRows(features))
     places = np.array([7, 3, 4_000])
-    assert counts(rows.restricted(places)) == counts(ArrayRows(filled(features)[places]))
+    assert counts(rows.restricted(places)) == counts(ArrayRows(filled_beforehand(features)[places]))
 
 
 def test_what_the_user_brought_is_not_touched_and_not_copied():
@@ -57,13 +58,13 @@ def test_what_the_user_brought_is_not_touched_and_not_copied():
 
 def test_a_filled_record_depends_on_that_record_alone():
     features = records()
-    whole = Fill.of(MISSING, 3, NAMES).filled(features)
-    alone = [Fill.of(MISSING, 3, NAMES).filled(features[[place]])[0] for place in range(50)]
+    whole = filled(features, CONSTANTS)
+    alone = [filled(features[[place]], CONSTANTS)[0] for place in range(50)]
     np.testing.assert_array_equal(whole[:50], alone)
 
 
 def test_an_infinite_cell_is_not_missing():
-    kept = Fill.of({0: 1.0}, 1, None).filled(np.array([[np.inf], [-np.inf], [np.nan]]))
+    kept = filled(np.array([[np.inf], [-np.inf], [np.nan]]), {0: 1.0})
     np.testing.assert_array_equal(kept, [[np.inf], [-np.inf], [1.0]])
 
 
@@ -98,5 +99,4 @@ def test_a_constant_is_the_same_whatever_the_type_of_the_features():
     features = np.array([[np.nan, 0.5]], np.float32)
     for constant in (0.1, 1e300):
         for held in (features, features.astype(np.float64)):
-            filled = Fill.of({0: constant}, 2, None).filled(held)
-            assert filled.tolist() == [[constant, 0.5]]
+            assert filled(held, {0: constant}).tolist() == [[constant, 0.5]]

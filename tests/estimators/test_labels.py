@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import tailguard as tg
-from tailguard.data.sources.files import FileColumns
+from tailguard.data.readers.csv import CsvTable
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.certificate import Certificate
 
@@ -184,7 +184,7 @@ def test_a_parquet_target_is_read_by_the_rule_of_tables(tmp_path, numbers):
         schema = tg.Schema(target="ill", classes=classes)
         fits = [
             tg.LogisticRegression(schema=schema, on_unusable="fit", **BUDGET).fit(each)
-            for each in (FileColumns(place), table)
+            for each in (CsvTable(place), table)
         ]
         np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
 

@@ -1,6 +1,7 @@
 """Questions to blocks of records: one record, one block; asked once where that was promised."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,8 @@ import tailguard as tg
 from support.sources import QuietSource
 from support.stages import once, pure
 from tailguard.checks import BudgetError, InputError
+from tailguard.data.inputs import read_inputs
 from tailguard.data.rows.arrays import make_rows
-from tailguard.data.sources.given import given
 from tailguard.gate import Gate
 from tailguard.means.soft import SoftMean
 from tailguard.noise.sources import CryptographicSource, SimulationSource
@@ -82,8 +83,8 @@ def test_blocks_add_up_to_the_whole():
 def test_cells_of_a_block_are_those_of_its_own_records(table, unordered):
     """Else each of many blocks would tell of all records, at the price of one."""
     ids = np.arange(N_ROWS) if unordered else None
-    held = given(table(X))
-    gate = Gate.over(held.records, guarantee=PROMISE, cells=held.cells, row_ids=ids, random_state=1)
+    held = replace(read_inputs(table(X)), row_ids=ids)
+    gate = Gate.over(held, guarantee=PROMISE, random_state=1)
     event = Composed((planned("halves"), planned("sample"), planned("within")))
     gate.reserve(event, coordinates=2_000)
     halves = gate.partition("halves", sizes=(30, 73))

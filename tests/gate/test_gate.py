@@ -13,8 +13,8 @@ from support.sources import QuietSource
 from support.stages import once, pure
 from support.statistics import gaussian_scale_test
 from tailguard.checks import BudgetError, InputError, QueryError, ReleaseError
+from tailguard.data.readers.lazy import of_polars
 from tailguard.data.rows.arrays import make_rows
-from tailguard.data.sources.lazy import of_polars
 from tailguard.gate import Gate
 from tailguard.gate.run_books import RunBooks
 from tailguard.means.clamped import ClampedMean

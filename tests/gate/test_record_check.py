@@ -11,7 +11,7 @@ import pytest
 import tailguard as tg
 from support.clean_tables import n_stopped
 from tailguard.checks import BudgetError, InputError
-from tailguard.data.design.cells import TableColumn
+from tailguard.data.design import TableColumn
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import (

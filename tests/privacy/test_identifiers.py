@@ -14,10 +14,10 @@ import pytest
 
 import tailguard as tg
 from support.stages import once, smooth
-from tailguard.data.rows import keyed
-from tailguard.data.sources.given import given
-from tailguard.data.sources.lazy import of_polars
-from tailguard.data.tables import identifiers
+from tailguard.data import cells
+from tailguard.data.inputs import read_inputs
+from tailguard.data.readers.lazy import of_polars
+from tailguard.data.rows import unordered
 from tailguard.gate import Gate
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.privacy.events import Approximate, Gaussian
@@ -71,7 +71,7 @@ def worst_case(name):
 
 
 def gate_of(table, seed, guarantee):
-    found = given(table, columns=["x"], row_id="id")
+    found = read_inputs(table, columns=["x"], row_id="id")
     told = {"row_ids": found.row_ids, "schema": found.schema} | (
         {"missing": found.missing} if isinstance(table, pd.DataFrame) else {}
     )
@@ -115,9 +115,9 @@ def test_sample_and_aggregate_is_within_its_claim_at_300_runs_a_side(name):
 
 def let_ties_stay(monkeypatch):
     """Let rows that tie stay as they came, and UUIDs be read as missing, as they once were."""
-    monkeypatch.setattr(keyed, "all_differ", lambda values: True)
+    monkeypatch.setattr(unordered, "all_differ", lambda values: True)
     monkeypatch.setattr(KeyedHash, "order", lambda _, values: np.argsort(values, kind="stable"))
-    monkeypatch.delitem(identifiers.READERS, id(UUID))
+    monkeypatch.delitem(cells.IDENTIFIERS, id(UUID))
 
 
 @pytest.mark.parametrize("name", PAIRS)

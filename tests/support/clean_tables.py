@@ -4,7 +4,7 @@ import numpy as np
 
 import tailguard as tg
 from tailguard.checks import UnusableTableError
-from tailguard.data.design.cells import TableColumn
+from tailguard.data.design import TableColumn
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import FEWEST, RecordRule

@@ -12,7 +12,7 @@ from typing import TypeVar
 import typer
 
 from tailguard.checks import InputError
-from tailguard.data.sources.parquet_files import parquet_files_in
+from tailguard.data.readers.parquet import parquet_files_in
 from tailguard.ledger import Ledger
 from tailguard.ledger.store import SIDE_FILES, check_no_side_file, check_regular_file
 from tailguard.privacy.guarantees import ApproxDP, PureDP

@@ -9,9 +9,9 @@ from rich.console import Console
 from tailguard.checks import InputError
 from tailguard.cli.arguments import constants_of, labels_of, levels_of, names_of
 from tailguard.cli.printing import print_wrapped
-from tailguard.data.schema.declared import check_columns, undeclared_words
-from tailguard.data.schema.schema import Schema
-from tailguard.data.sources.opening import TableFiles
+from tailguard.data.declarations import check_columns, undeclared_words
+from tailguard.data.schema import Schema
+from tailguard.data.table import Table
 from tailguard.gate.record_check import Remedies
 
 # An example names so many columns.
@@ -70,13 +70,13 @@ def declared_schema(
     )
 
 
-def settled_for(schema: Schema, columns: TableFiles) -> Schema:
+def settled_for(schema: Schema, columns: Table) -> Schema:
     r"""Return a schema with its features named, for a file that has its other columns too.
 
     Examples
     --------
     >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
-    >>> from tailguard.data.sources.opening import opened_path
+    >>> from tailguard.data.readers.opening import opened_path
     >>> settled_for(Schema(target="cost"), opened_path("ages.csv")).features
     ('age',)
     """
@@ -90,18 +90,18 @@ def settled_for(schema: Schema, columns: TableFiles) -> Schema:
 
 
 def tell_undeclared(
-    console: Console, schema: Schema, columns: TableFiles, option: str = "--features"
+    console: Console, schema: Schema, columns: Table, option: str = "--features"
 ) -> None:
     r"""Print which columns are read as numbers since nothing was declared of them, if any are.
 
     Examples
     --------
     >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
-    >>> from tailguard.data.sources.opening import opened_path
+    >>> from tailguard.data.readers.opening import opened_path
     >>> tell_undeclared(Console(), Schema(target="cost", drop=["age"]), opened_path("ages.csv"))
     """
     if undeclared := schema.undeclared(columns.names):
-        print_wrapped(console, undeclared_sentence(undeclared, columns.path, option))
+        print_wrapped(console, undeclared_sentence(undeclared, Path(columns.where), option))
 
 
 def undeclared_sentence(names: tuple[str, ...], path: Path, option: str = "--features") -> str:

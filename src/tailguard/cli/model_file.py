@@ -16,8 +16,8 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_version
 from tailguard.cli.arguments import write_text
 from tailguard.cli.models import MODELS
-from tailguard.data.schema.declared import labels
-from tailguard.data.schema.schema import Schema
+from tailguard.data.declarations import labels
+from tailguard.data.schema import Schema
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.certificate import read_json
 from tailguard.privacy.guarantees import ApproxDP

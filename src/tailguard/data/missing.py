@@ -6,7 +6,6 @@ a neighbour's value would be an answer about all records that nobody paid for.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,71 +14,61 @@ from tailguard.array_types import Features
 from tailguard.checks import InputError, check_finite, shown
 
 
-@dataclass(frozen=True)
-class Fill:
-    """Which columns are filled, and with what.
+def missing_constants(
+    missing: Any, n_features: int, names: tuple[str, ...] | None
+) -> dict[int, float]:
+    """Read what a user declared: from names or numbers of columns to numbers and constants.
 
-    Parameters
-    ----------
-    constants
-        Column number -> the constant for its missing cells.
-
-    Edge cases
-    ----------
     Missing is NaN, which every table's null becomes. An infinite cell is not missing: its record
     stays void.
 
     Examples
     --------
-    >>> fill = Fill.of({"age": 40.0}, 2, ("age", "km"))
-    >>> fill.filled(np.array([[np.nan, 1.0], [30.0, np.nan]]))
+    >>> constants = missing_constants({"age": 40.0}, 2, ("age", "km"))
+    >>> filled(np.array([[np.nan, 1.0], [30.0, np.nan]]), constants)
     array([[40.,  1.],
            [30., nan]])
     """
+    if missing is None:
+        return {}
+    if isinstance(missing, str) or callable(missing):
+        raise _refused(missing)
+    if not isinstance(missing, Mapping):
+        raise InputError(
+            "missing must be a dict from column to a public constant, or None; got "
+            f"{type(missing).__name__}."
+        )
+    constants: dict[int, float] = {}
+    for column, constant in missing.items():
+        place = _column_number(column, n_features, names)
+        if place in constants:
+            raise InputError(f"missing must name each column once; got {shown(column)} again.")
+        if isinstance(constant, str) or callable(constant):
+            raise _refused(constant)
+        constants[place] = check_finite(f"missing[{column!r}]", constant)
+    return constants
 
-    constants: Mapping[int, float]
 
-    @classmethod
-    def of(cls, missing: Any, n_features: int, names: tuple[str, ...] | None) -> "Fill":
-        """Read what a user declared: names or numbers of columns, and their constants."""
-        if missing is None:
-            return cls({})
-        if isinstance(missing, str) or callable(missing):
-            raise _refused(missing)
-        if not isinstance(missing, Mapping):
-            raise InputError(
-                "missing must be a dict from column to a public constant, or None; got "
-                f"{type(missing).__name__}."
-            )
-        constants: dict[int, float] = {}
-        for column, constant in missing.items():
-            place = _column_number(column, n_features, names)
-            if place in constants:
-                raise InputError(f"missing must name each column once; got {shown(column)} again.")
-            if isinstance(constant, str) or callable(constant):
-                raise _refused(constant)
-            constants[place] = check_finite(f"missing[{column!r}]", constant)
-        return cls(constants)
+def filled(features: Features, constants: Mapping[int, float]) -> Features:
+    """Return features without missing cells in the declared columns: a copy if there are any.
 
-    def filled(self, features: Features) -> Features:
-        """Return features without missing cells in the declared columns: a copy if there are any.
+    Whether a copy is made is decided by what was declared, never by what a record holds. It is of
+    float64: rounded to float32, a constant would differ with the type of the features, which one
+    cell that is no number can change.
+    """
+    if not constants:
+        return features
+    copied = features.astype(np.float64)
+    for place, constant in constants.items():
+        cells = copied[:, place]
+        cells[np.isnan(cells)] = constant
+    return copied
 
-        Whether a copy is made is decided by what was declared, never by what a record holds. It is
-        of float64: rounded to float32, a constant would differ with the type of the features, which
-        one cell that is no number can change.
-        """
-        if not self.constants:
-            return features
-        filled = features.astype(np.float64)
-        for place, constant in self.constants.items():
-            cells = filled[:, place]
-            cells[np.isnan(cells)] = constant
-        return filled
 
-    def describe(self, names: tuple[str, ...] | None = None) -> str:
-        """Say in one line what stands for missing cells; nothing where nothing does."""
-        pairs = sorted(self.constants.items())
-        return ", ".join(f"{names[j] if names else f'x{j}'} = {value:g}" for j, value in pairs)
+def constants_described(constants: Mapping[int, float], names: tuple[str, ...] | None) -> str:
+    """Say in one line what stands for missing cells; nothing where nothing does."""
+    pairs = sorted(constants.items())
+    return ", ".join(f"{names[j] if names else f'x{j}'} = {value:g}" for j, value in pairs)
 
 
 def _column_number(column: Any, n_features: int, names: tuple[str, ...] | None) -> int:

@@ -12,13 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, shown
-from tailguard.data.design.matrix import design_matrix
-from tailguard.data.missing import Fill
-from tailguard.data.schema.schema import Declared, Schema
-from tailguard.data.sources.given import Given, given
-from tailguard.data.tables import dense_pieces, to_features
-from tailguard.data.tables.targets import check_target
-from tailguard.estimators.scored import scored_rows
+from tailguard.data.design import design_matrix
+from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.missing import constants_described, filled, missing_constants
+from tailguard.data.schema import Declared, Schema
+from tailguard.data.sparse import dense_pieces, to_features
+from tailguard.estimators.scored import check_target, scored_rows
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line, summary_table
 from tailguard.estimators.unpaid import fits_with, warn_of_score
@@ -224,19 +223,12 @@ class PrivateLinearModel(BaseEstimator):
         What is ``told`` is what ``fit`` was given of the table.
         """
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
-        table = given(
-            X,
-            y,
-            schema=self._given_schema(),
-            missing=self.missing,
-            exposure=exposure,
-            classes=getattr(self, "classes", None),
-            **told,
-        )
+        stated = self._given_schema()
+        table = read_inputs(X, y, schema=stated, missing=self.missing, exposure=exposure, **told)
         problem = self._problem(table, has_offset=exposure is not None)
         return GivenProblem(table, self._checked_labels(table), problem)
 
-    def _problem(self, table: Given, *, has_offset: bool) -> Problem:
+    def _problem(self, table: Inputs, *, has_offset: bool) -> Problem:
         """Return the public facts of a fit."""
         return Problem(
             self._loss(),
@@ -262,7 +254,7 @@ class PrivateLinearModel(BaseEstimator):
         self.intercept_std_ = solved.solution.intercept_std
         self.notes_: tuple[str, ...] = solved.notes
 
-    def _checked_labels(self, table: Given) -> tuple[Any, Any] | None:
+    def _checked_labels(self, table: Inputs) -> tuple[Any, Any] | None:
         """Return the two labels of the targets, if they are labels, refusing targets by type."""
         if not table.targets:
             check_target(self, None)
@@ -291,7 +283,7 @@ class PrivateLinearModel(BaseEstimator):
         return np.concatenate([self._score_of_some(some) for some in dense_pieces(features)])
 
     def _score_of_some(self, features: Features) -> FloatArray:
-        features = self._fill().filled(features).astype(np.float64)
+        features = filled(features, self._constants()).astype(np.float64)
         if self.extrapolate == "bounded" and self.feature_bounds_ is not None:
             bounded = np.clip(features, *self.feature_bounds_.T)
             # As in the fit, an infinite cell is no number.
@@ -300,11 +292,11 @@ class PrivateLinearModel(BaseEstimator):
             score: FloatArray = features @ self.coef_ + self.intercept_
         return np.minimum(score, self.score_bound_) if self.extrapolate == "bounded" else score
 
-    def _fill(self) -> Fill:
+    def _constants(self) -> dict[int, float]:
         """Return what stands for missing cells, by the columns that the model was fitted on."""
         if self.schema_ is not None:
-            return Fill(self.schema_.constants)
-        return Fill.of(self.missing, self.n_features_in_, self._names())
+            return self.schema_.constants
+        return missing_constants(self.missing, self.n_features_in_, self._names())
 
     def _names(self) -> tuple[str, ...] | None:
         """Return the names of the coefficients, where the columns had names."""
@@ -336,7 +328,7 @@ class PrivateLinearModel(BaseEstimator):
     def explain(self) -> str:
         """Say what the budget was spent on, what error to expect, and what was decided."""
         check_is_fitted(self)
-        declared = self._fill().describe(self._names())
+        declared = constants_described(self._constants(), self._names())
         lines = [f"  stands for missing cells: {declared}"] if declared else []
         lines += [f"  {note_line(note)}" for note in self.notes_]
         return "\n".join([self.plan_.explain(), *lines]).rstrip()

@@ -10,13 +10,8 @@ from sklearn.utils import Tags
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
-from tailguard.data.tables import (
-    check_plain_labels,
-    classes_assumed,
-    encode_labels,
-    label_list,
-    to_vector,
-)
+from tailguard.data.labels import check_plain_labels, classes_assumed, encode_labels, label_list
+from tailguard.data.matrices import to_vector
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.scored import row_weights
 from tailguard.estimators.unpaid import warn_of_score

@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_choice, four_digits, shown
-from tailguard.data.design.cells import Cells
-from tailguard.data.schema.schema import Declared, Schema
-from tailguard.data.sources.given import ORDERS, Given, given
-from tailguard.data.sources.opening import has_columns, opened
-from tailguard.data.tables import column_names, is_sparse, to_features, to_matrix_or_vector
+from tailguard.checks import InputError, four_digits, shown
+from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.schema import Declared, Schema
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, run
@@ -186,7 +183,9 @@ def mean(
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
     rule = RecordRule(check_records, on_unusable)
-    table, single = _read(X, schema, columns=columns, row_id=row_id, order=order)
+    stated = None if schema is None else Schema.of(schema)
+    named = {"columns": columns, "row_id": row_id}
+    table = read_inputs(X, schema=stated, order=order, features_only=True, **named)
     problem = Problem(None, *_checked_shape(table), moment=moment)
     task = GivenProblem(table, None, problem)
 
@@ -206,8 +205,8 @@ def mean(
     solved = run(choice.method, plan, gate, assumptions=table.assumed, check=check)
     noise_std = solved.solution.coef_noise_std
     return MeanResult(
-        value=float(solved.coef[0]) if single else solved.coef,
-        noise_std=float(noise_std[0]) if single else noise_std,
+        value=float(solved.coef[0]) if table.is_vector else solved.coef,
+        noise_std=float(noise_std[0]) if table.is_vector else noise_std,
         method=plan.solver,
         certificate=solved.certificate,
         choice=replace(choice, plan=plan if check is None else check.whole(plan)),
@@ -220,26 +219,9 @@ def mean(
 mean.__doc__ = str(mean.__doc__).replace("{methods}", indent(described(), 8 * " ").lstrip())
 
 
-def _checked_shape(table: Given) -> tuple[int, int]:
+def _checked_shape(table: Inputs) -> tuple[int, int]:
     """Return how many rows and columns there are, at least one of each."""
     shape = table.n_rows, table.n_features
     if min(shape) < 1:
         raise InputError(f"X must have at least one row and one column; got shape {shape}.")
     return shape
-
-
-def _read(X: Any, schema: Declared | None, **told: Any) -> tuple[Given, bool]:
-    """Return what was given, and whether X is a single vector."""
-    X, order = opened(X), check_choice("order", told["order"], ORDERS)
-    by_name = told["columns"] is not None or told["row_id"] is not None
-    if schema is None and not by_name and not has_columns(X):
-        matrix, single = (to_features(X), False) if is_sparse(X) else to_matrix_or_vector(X)
-        n_rows, n_features = matrix.shape
-        names = column_names(X)
-        sizes = {"n_rows": n_rows, "n_features": n_features}
-        cells, undeclared = Cells(table=X), names or ()
-        told_of = {"names": names, "order": order, "cells": cells, "undeclared": undeclared}
-        return Given(records=matrix, **sizes, **told_of), single
-    stated = None if schema is None else Schema.of(schema)
-    table = given(X, schema=stated, **told)
-    return table.without_target(), False

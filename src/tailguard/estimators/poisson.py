@@ -8,7 +8,7 @@ from sklearn.utils import Tags
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import require
-from tailguard.data.tables import to_vector
+from tailguard.data.matrices import to_vector
 from tailguard.estimators.base import PrivateRegression
 from tailguard.estimators.scored import scored_rows
 from tailguard.estimators.unpaid import warn_of_score

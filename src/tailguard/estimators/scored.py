@@ -4,13 +4,16 @@ Metrics of scikit-learn show targets in their errors. So whatever they would ref
 by a sentence that shows none.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import require
-from tailguard.data.tables import to_vector
+from tailguard.checks import InputError, require
+from tailguard.data.matrices import to_vector
 
 
 def scored_rows(
@@ -57,3 +60,17 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
         "sample_weight must be finite numbers of at least 0, not all of them 0.",
     )
     return weights
+
+
+def check_target(model: BaseEstimator, y: Any) -> None:
+    """Refuse a missing target, and warn of a column as scikit-learn does; its shape is public."""
+    if y is None:
+        raise InputError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None."
+        )
+    if len(getattr(y, "shape", ())) == 2:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected.",
+            DataConversionWarning,
+            stacklevel=5,
+        )

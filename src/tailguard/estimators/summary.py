@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.data.schema.declared import UNDECLARED
-from tailguard.data.tables import CLASSES_ASSUMED
+from tailguard.data.declarations import UNDECLARED
+from tailguard.data.labels import CLASSES_ASSUMED
 from tailguard.gate.record_check import RESTS_ON
 from tailguard.printable import printable
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import require, warn_before_spending
-from tailguard.data.design.cells import TableColumn
-from tailguard.data.sources.given import Given
+from tailguard.data.design import TableColumn
+from tailguard.data.inputs import Inputs
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.record_check import RecordCheck, RecordRule
@@ -97,7 +97,7 @@ class GivenProblem:
     3
     """
 
-    table: Given
+    table: Inputs
     labels: tuple[Any, Any] | None
     problem: Problem
 
@@ -127,17 +127,10 @@ class GivenProblem:
     ) -> AnyGate:
         """Wrap the records."""
         return kind.over(
-            self.table.records,
-            self.table.y,
+            self.table,
             guarantee=guarantee,
-            exposure=self.table.exposure,
             loss=self.problem.loss,
             classes=self.labels,
-            missing=self.table.missing,
-            schema=self.table.schema,
-            row_ids=self.table.row_ids,
-            unordered=self.table.order == "any",
-            cells=self.table.cells,
             ledger=ledger,
             checkpoint=checkpoint,
             random_state=random_state,

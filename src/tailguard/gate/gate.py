@@ -29,17 +29,13 @@ from tailguard.checks import (
     check_integer,
     shown,
 )
-from tailguard.data.design.cells import Cells
-from tailguard.data.design.columns import BatchedTable
-from tailguard.data.rows.arrays import make_rows
+from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.labels import label_list
 from tailguard.data.rows.base import Rows
 from tailguard.data.rows.partitions import Partitions
-from tailguard.data.rows.reader import RecordReader
-from tailguard.data.rows.streams import StreamRows
-from tailguard.data.rows.unordered import UnorderedRows
+from tailguard.data.rows.unordered import UnorderedRows, rows_over
 from tailguard.data.rows.watched import WatchedRows
-from tailguard.data.schema.schema import Schema
-from tailguard.data.tables import label_list
+from tailguard.data.schema import Schema
 from tailguard.gate.run_books import RunBooks
 from tailguard.gate.stage import Stage
 from tailguard.losses.registry import check_known
@@ -110,45 +106,34 @@ class Gate:
         classes: Any = None,
         missing: Any = None,
         schema: Schema | None = None,
-        row_ids: Any = None,
-        unordered: bool = False,
-        cells: Cells | None = None,
+        order: str = "file",
         ledger: AnyLedger | None = None,
         checkpoint: str | PathLike[str] | None = None,
         random_state: int | None = None,
     ) -> Self:
-        """Wrap whatever the user brought: arrays, or pandas, polars and pyarrow tables.
+        """Wrap whatever the user brought: arrays, tables, or ``Inputs`` that were read already.
 
-        A table in batches is read by its ``schema``, which names its target, exposure and constants
-        for missing cells, too. ``loss`` says which targets are valid; records with another one are
-        void. ``classes`` declares the labels. ``exposure`` enters the score as its logarithm.
-        ``missing`` maps columns to public constants for their missing cells. ``unordered`` rows
-        have no order, nor have those that ``row_ids`` tell apart; a table in batches has its schema
-        name these. ``cells`` are those that ``X``, ``y`` and ``exposure`` were read from.
+        ``exposure``, ``missing``, ``schema`` and ``order`` are those of ``read_inputs``. ``loss``
+        says which targets are valid; records with another one are void. ``classes`` declares the
+        labels.
         """
         if loss is not None:
             check_known(loss)
-        rows: Rows
-        source = make_source(random_state)
-        if isinstance(X, BatchedTable):
-            stated = Schema.of(schema)
-            unordered = unordered or stated.row_id is not None
-            streamed = StreamRows(X, RecordReader(stated, loss, classes, alone=unordered))
-            rows = UnorderedRows.of_stream(streamed, source) if unordered else streamed
-        else:
-            read = {"exposure": exposure, "missing": missing, "cells": cells}
-            rows = arrays = make_rows(X, y, loss=loss, classes=classes, **read)
-            if unordered or row_ids is not None:
-                rows = UnorderedRows.of_arrays(arrays, row_ids, source)
         labels = None if classes is None else label_list(classes)
-        declared = schema, missing, labels, loss, rows.feature_names
+        source = make_source(random_state)
+        read = {"schema": schema, "exposure": exposure, "missing": missing, "order": order}
+        inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **read)
+        rows = rows_over(inputs, loss, classes, source)
         return cls(
             rows,
             guarantee=guarantee,
             source=source,
             ledger=ledger,
             checkpoint=checkpoint,
-            facts={"declarations": declared, "random state": random_state},
+            facts={
+                "declarations": (inputs.schema, inputs.missing, labels, loss, inputs.names),
+                "random state": random_state,
+            },
         )
 
     @property

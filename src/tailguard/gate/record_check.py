@@ -28,7 +28,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, UnusableTableError, check_boolean, check_choice
-from tailguard.data.design.cells import Role, TableColumn
+from tailguard.data.design import Role, TableColumn
 from tailguard.gate.gate import Gate
 from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee

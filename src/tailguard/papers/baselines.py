@@ -21,7 +21,7 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
-from tailguard.data.tables import to_matrix, to_matrix_or_vector, to_vector
+from tailguard.data.matrices import to_matrix, to_matrix_or_vector, to_vector
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
 from tailguard.noise.orders import random_partition

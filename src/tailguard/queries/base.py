@@ -10,7 +10,7 @@ nothing. The order is drawn from the number of records alone, so it has the same
 Given any one order, a replaced record is replaced in its place, for which the sensitivity is
 stated. So order and answer together cost what the answer does given the order, and to forget the
 order is post-processing. Where records lie the order serves accuracy alone: in a sorted file
-neighbours are alike. Where they have no order of their own, it is theirs (``data/rows/keyed.py``).
+neighbours are alike. Where they have no order of their own, it is theirs (``rows/unordered.py``).
 
 Reference
 ---------

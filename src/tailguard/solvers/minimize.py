@@ -4,8 +4,8 @@ from os import PathLike
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods
-from tailguard.data.sources.given import Given, given
-from tailguard.data.tables import check_plain_labels, classes_assumed, n_labels
+from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.labels import check_plain_labels, classes_assumed, n_labels
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
 from tailguard.gate.plan import Problem
@@ -108,7 +108,7 @@ def minimize(
     if constraint is not None:
         check_set("constraint", constraint)
     named = {"target": target, "columns": columns, "row_id": row_id}
-    table = given(X, y, **named, order=order, exposure=exposure, classes=classes)
+    table = read_inputs(X, y, **named, order=order, exposure=exposure)
     assumed = _assumed(stated, table, classes)
     problem = Problem(
         stated,
@@ -127,7 +127,7 @@ def minimize(
     return run(chosen, plan, gate, assumptions=(*assumed, *table.assumed), check=check)
 
 
-def _assumed(loss: Loss | RecordLoss, table: Given, classes: Any) -> tuple[str, ...]:
+def _assumed(loss: Loss | RecordLoss, table: Inputs, classes: Any) -> tuple[str, ...]:
     """Say what labels are taken for where nobody declared them, refusing those of other types."""
     if loss.n_classes is None:
         return ()

@@ -12,7 +12,7 @@ import pytest
 import tailguard as tg
 from support.batched import arrow_table, small_memory
 from tailguard.cli.app import run
-from tailguard.data.rows import keyed, streams
+from tailguard.data.rows import streams, unordered
 
 __all__ = ["small_memory"]
 X = np.random.default_rng(0).standard_normal((9000, 2))
@@ -25,7 +25,7 @@ SENTENCE = r"the disk of temporary files in '{}', where .*, is full; .* in the v
 def told(request, small_memory, monkeypatch):
     """What makes a fit bring its rows to their places in a file."""
     monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
-    monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
+    monkeypatch.setattr(unordered, "NUMBERS_GATHERED", 0)
     return {"row_id": "id"} if request.param == "identifiers" else {"columns": ["x0", "x1"]}
 
 
@@ -68,7 +68,7 @@ def test_the_command_line_says_it_in_one_line(small_memory, monkeypatch, tmp_pat
     monkeypatch.chdir(tmp_path)
     TABLE.collect().write_parquet("rows.parquet")
     monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
-    monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
+    monkeypatch.setattr(unordered, "NUMBERS_GATHERED", 0)
     filling_up(monkeypatch, errno.ENOSPC, 0)
     asked = ["fit", "rows.parquet", "--target", "y", "--row-id", "id", "--out", "model.json"]
     assert run([*asked, "--epsilon", "1", "--delta", "1e-6"]) == 2

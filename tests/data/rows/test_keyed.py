@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.data.rows import keyed, spilled, streams
+from tailguard.data.readers.dask import DaskTable
+from tailguard.data.readers.lazy import of_polars
+from tailguard.data.rows import streams, unordered
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import CHUNK_ROWS
-from tailguard.data.rows.keyed import KeyedRows, ids_differ, in_keyed_order
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
-from tailguard.data.schema.schema import Schema
-from tailguard.data.sources.dask_table import DaskTable
-from tailguard.data.sources.lazy import of_polars
+from tailguard.data.rows.unordered import ids_differ, in_keyed_order
+from tailguard.data.schema import Schema
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import CryptographicSource, SimulationSource, make_source
 from tailguard.progress import LISTENER, listening
@@ -43,16 +43,17 @@ def place(request, monkeypatch):
     """Where the records are put in order."""
     monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
     if request.param == "file":
-        monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
+        monkeypatch.setattr(unordered, "NUMBERS_GATHERED", 0)
         monkeypatch.setattr(streams, "NUMBERS_GATHERED", 4 * 2**11)
-        for module in (streams, spilled):
+        for module in (streams,):
             monkeypatch.setattr(module, "NUMBERS_AT_ONCE", 3 * CHUNK_ROWS)
     return request.param
 
 
-def rows_of(table, seed=3, schema=SCHEMA):
+def rows_of(table, seed=3):
     source = CryptographicSource() if seed is None else SimulationSource(seed)
-    return KeyedRows(StreamRows(of_polars(table.lazy()), RecordReader(schema)), KeyedHash(source))
+    rows = StreamRows(of_polars(table.lazy()), RecordReader(SCHEMA))
+    return in_keyed_order(rows, KeyedHash(source), rows.n_rows)
 
 
 def records(rows, kernel=ALL):
@@ -141,11 +142,12 @@ def test_where_identifiers_repeat_places_in_the_table_stand_for_them(name, count
     kernel = GatheredRecords(n_rows=count, n_columns=3)
     parts = dd.from_pandas(table.to_pandas(), npartitions=7, sort=False)
     for source in (of_polars(table.lazy()), DaskTable(parts)):
-        rows = KeyedRows(StreamRows(source, RecordReader(SCHEMA, alone=True)), hashed, count)
+        streamed = StreamRows(source, RecordReader(SCHEMA, alone=True))
+        rows = in_keyed_order(streamed, hashed, count)
         assert rows.n_rows == count
         np.testing.assert_array_equal(records(rows, kernel), expected)
     arrays = ArrayRows(table.select("a", "b").to_numpy(), table["y"].to_numpy())
-    found = in_keyed_order(arrays, table["id"].to_list(), hashed, count)
+    found = in_keyed_order(arrays, hashed, count, table["id"].to_list())
     np.testing.assert_array_equal(records(found, kernel), expected)
 
 
@@ -177,15 +179,15 @@ def test_what_is_told_of_passes_is_the_same_whether_identifiers_differ_or_not(ki
         source = DaskTable(parts) if kind is DaskTable else of_polars(table.lazy())
         streamed = StreamRows(source, RecordReader(SCHEMA, alone=True))
         with listening(Reads()):
-            rows = KeyedRows(streamed, KeyedHash(SimulationSource(3)), count)
+            rows = in_keyed_order(streamed, KeyedHash(SimulationSource(3)), count)
             rows.reduce(GatheredRecords(n_rows=count, n_columns=3))
             heard.append(list(LISTENER.get()))
     assert heard[0] == heard[1] != []
 
 
 def test_so_many_equal_identifiers_that_a_part_is_long_are_not_put_in_order(monkeypatch):
-    monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
-    monkeypatch.setattr(keyed, "RecordFile", None)
+    monkeypatch.setattr(unordered, "NUMBERS_GATHERED", 0)
+    monkeypatch.setattr(unordered, "RecordFile", None)
     rows = StreamRows(of_polars(TABLE.with_columns(id=pl.lit(7)).lazy()), RecordReader(SCHEMA))
     assert not ids_differ(rows, KeyedHash(make_source(None)))
 
@@ -200,8 +202,9 @@ def test_a_sample_of_equal_identifiers_takes_no_more_memory_than_one_of_others(m
     for ids in (np.arange(n_rows), np.zeros(n_rows, dtype=np.int64)):
         lazy = table.with_columns(id=pl.Series(ids)).lazy()
         reader = RecordReader(Schema(features=names, row_id="id"))
-        rows = KeyedRows(StreamRows(of_polars(lazy), reader), KeyedHash(make_source(1)), count)
+        streamed = StreamRows(of_polars(lazy), reader)
         tracemalloc.start()
+        rows = in_keyed_order(streamed, KeyedHash(make_source(1)), count)
         rows.reduce(BelowCount(thresholds=[2.0], columns=(0,), paired=False, multiplier=1))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
@@ -211,25 +214,25 @@ def test_a_sample_of_equal_identifiers_takes_no_more_memory_than_one_of_others(m
 
 
 def test_a_disk_without_room_is_refused_before_anything_is_read(monkeypatch):
-    monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
+    monkeypatch.setattr(unordered, "NUMBERS_GATHERED", 0)
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1}))
     with pytest.raises(InputError, match=r"row_id needs .* GB in .* variable TMPDIR"):
         rows_of(TABLE)
 
 
 def test_a_table_that_changes_between_its_readings_is_told(monkeypatch):
-    monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
-    rows = rows_of(TABLE)
-    calls = []
+    monkeypatch.setattr(unordered, "NUMBERS_GATHERED", 0)
+    lazy, calls = of_polars(TABLE.lazy()), []
+    rows = StreamRows(lazy, RecordReader(SCHEMA))
 
     def batches(names, n_rows):
         calls.append(0)
         table = TABLE.with_columns(pl.col("id") + len(calls))
         yield pa.table(table.select(names).to_arrow())
 
-    object.__setattr__(rows._rows._table, "read", batches)
+    object.__setattr__(lazy, "read", batches)
     with pytest.raises(InputError, match="same rows"):
-        rows.reduce(ALL)
+        in_keyed_order(rows, KeyedHash(SimulationSource(3)), N_ROWS)
 
 
 def test_nothing_is_left_on_the_disk(place, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.threads import limited_blas, one_blas_thread
-from tailguard.data.schema.schema import Schema
+from tailguard.data.schema import Schema
 
 
 def n_threads():

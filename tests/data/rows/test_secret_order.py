@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tailguard.data.rows import keyed
+from tailguard.data.columns import identifiers_of
+from tailguard.data.rows import unordered
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.unordered import UnorderedRows
-from tailguard.data.tables.identifiers import identifiers_of
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 
@@ -35,7 +35,7 @@ def counts_of_orders(ids):
     found = np.zeros((2, len(ORDERS)))
     for seed in range(N_KEYS):
         source = SimulationSource(seed)
-        rows = UnorderedRows.of_arrays(ArrayRows(features), identifiers_of(ids), source)
+        rows = UnorderedRows(ArrayRows(features), source, identifiers_of(ids))
         whole = rows.restricted(np.arange(N_ROWS))
         sample = rows.sample(KeyedHash(source), N_ROWS - 1)
         for row, some in enumerate((whole, sample)):
@@ -60,7 +60,7 @@ def test_every_order_is_as_likely_as_any_other(name):
 @pytest.mark.parametrize("name", ["all missing", "in pairs", "three equal", "rounded to floats"])
 def test_equal_identifiers_that_stay_as_they_came_are_caught(name, monkeypatch):
     """The fault of a former state."""
-    monkeypatch.setattr(keyed, "all_differ", lambda values: True)
+    monkeypatch.setattr(unordered, "all_differ", lambda values: True)
     monkeypatch.setattr(KeyedHash, "order", lambda _, values: np.argsort(values, kind="stable"))
     for counts in counts_of_orders(IDENTIFIERS[name]):
         assert not is_uniform(counts)
@@ -69,7 +69,7 @@ def test_equal_identifiers_that_stay_as_they_came_are_caught(name, monkeypatch):
 @pytest.mark.parametrize("name", ["in pairs", "three equal"])
 def test_equal_identifiers_that_stay_together_are_caught(name, monkeypatch):
     """To put equal values in a random order is not enough."""
-    monkeypatch.setattr(keyed, "all_differ", lambda values: True)
+    monkeypatch.setattr(unordered, "all_differ", lambda values: True)
     for counts in counts_of_orders(IDENTIFIERS[name]):
         assert not is_uniform(counts)
 
@@ -79,7 +79,7 @@ def test_orders_under_several_keys_are_independent():
     features, together = np.arange(float(N_ROWS))[:, None], np.zeros((N_ROWS, N_ROWS))
     for seed in range(N_KEYS):
         source = SimulationSource(seed)
-        rows = UnorderedRows.of_arrays(ArrayRows(features), [None] * N_ROWS, source)
+        rows = UnorderedRows(ArrayRows(features), source, [None] * N_ROWS)
         firsts = [rows.sample(KeyedHash(source), 1), rows.restricted(np.arange(1))]
         together[tuple(int(first.block().features[0, 0]) for first in firsts)] += 1
     assert is_uniform(together.ravel())

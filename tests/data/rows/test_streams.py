@@ -9,12 +9,12 @@ import pytest
 
 from support.batched import arrow_table, small_memory
 from support.row_views import views
+from tailguard.data.readers.lazy import LazyTable
 from tailguard.data.rows import streams
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
-from tailguard.data.schema.schema import Schema
-from tailguard.data.sources.lazy import LazyTable
+from tailguard.data.schema import Schema
 from tailguard.losses.huber import Huber
 from tailguard.noise.orders import KeyedOrder
 from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum

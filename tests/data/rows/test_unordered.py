@@ -6,13 +6,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from tailguard.checks import InputError
-from tailguard.data.rows import keyed, streams
+from tailguard.data.readers.lazy import of_polars
+from tailguard.data.rows import streams, unordered
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.rows.unordered import UnorderedRows
-from tailguard.data.schema.schema import Schema
-from tailguard.data.sources.lazy import of_polars
+from tailguard.data.schema import Schema
 from tailguard.losses import Squared
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import SimulationSource, make_source
@@ -32,13 +32,13 @@ SAMPLE = GatheredRecords(n_rows=COUNT, n_columns=3)
 
 
 def arrays(features=X, ids=IDS):
-    return UnorderedRows.of_arrays(ArrayRows(features, Y), ids, make_source(3))
+    return UnorderedRows(ArrayRows(features, Y), make_source(3), ids)
 
 
 def stream(order=slice(None)):
     table = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y, "id": IDS})[order]
     reader = RecordReader(Schema(features=["a", "b"], target="y", row_id="id"), alone=True)
-    return UnorderedRows.of_stream(StreamRows(of_polars(table.lazy()), reader), make_source(3))
+    return UnorderedRows(StreamRows(of_polars(table.lazy()), reader), make_source(3))
 
 
 def test_sums_are_the_same_for_sparse_and_dense_records_arrays_and_batches(monkeypatch):
@@ -55,7 +55,7 @@ def test_sums_are_the_same_for_sparse_and_dense_records_arrays_and_batches(monke
 def test_a_sample_is_that_of_the_smallest_values_in_their_order(place, monkeypatch):
     monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
     if place == "file":
-        monkeypatch.setattr(keyed, "NUMBERS_GATHERED", 0)
+        monkeypatch.setattr(unordered, "NUMBERS_GATHERED", 0)
     values = KeyedHash(SimulationSource(8)).of(IDS)
     chosen = np.argsort(values)[:COUNT]
     expected = np.column_stack([X, Y])[chosen]

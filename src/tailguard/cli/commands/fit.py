@@ -48,7 +48,7 @@ from tailguard.cli.model_file import ModelFile
 from tailguard.cli.models import make_estimator
 from tailguard.cli.printing import coefficient_table, print_findings, print_plain
 from tailguard.cli.progress_bar import with_progress
-from tailguard.data.sources.opening import opened_table
+from tailguard.data.readers.opening import opened_table
 
 
 def fit(

@@ -29,13 +29,16 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.model_file import ModelFile, load_model
 from tailguard.cli.printing import print_plain
-from tailguard.data.sources.files import FileColumns
+from tailguard.data.design import design_matrix
+from tailguard.data.readers.csv import existing_file
+from tailguard.data.readers.opening import opened_path
+from tailguard.data.schema import Schema
+from tailguard.data.table import Table
 from tailguard.estimators.base import EXTRAPOLATIONS
 
 
@@ -68,8 +71,10 @@ def predict(
         fitted.estimator.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
     if out is not None:
         destination(out, model, file)
-    columns = FileColumns(file)
-    observed = {} if exposure is None else {"exposure": columns.numbers([exposure])[:, 0]}
+    columns = opened_path(existing_file(file))
+    observed: dict[str, Any] = {}
+    if exposure is not None:
+        observed["exposure"] = design_matrix(columns, Schema(features=[exposure]))[:, 0]
     predicted = _predicted_columns(fitted, columns, observed)
     if out is None:
         typer.echo(_csv_text(predicted), nl=False)
@@ -79,7 +84,7 @@ def predict(
 
 
 def _predicted_columns(
-    fitted: ModelFile, columns: FileColumns, observed: dict[str, FloatArray]
+    fitted: ModelFile, columns: Table, observed: dict[str, Any]
 ) -> dict[str, list[Any]]:
     """Return header -> cells; None where there is nothing to predict from."""
     estimator = fitted.estimator

@@ -23,8 +23,8 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.declarations import declared_schema
 from tailguard.cli.printing import print_wrapped
-from tailguard.data.schema.declared import listing
-from tailguard.data.sources.opening import opened_path
+from tailguard.data.declarations import listing
+from tailguard.data.readers.opening import opened_path
 
 
 def schema(

@@ -1,30 +1,34 @@
 """How a record of a table in batches is read: by its schema, and by no other record.
 
-This is the worker function of every engine: tables in, blocks of numbers and whole-number sums out.
+This is the worker function of every engine: frames in, blocks of numbers and whole-number sums out.
 It holds public declarations alone, so it can be sent to wherever the records are.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.data.design.cells import TargetRule, named_marks
-from tailguard.data.design.columns import BatchedTable, TableColumns
-from tailguard.data.design.matrix import design_matrix
-from tailguard.data.design.runs import Run
-from tailguard.data.rows.arrays import make_rows
+from tailguard.data.columns import identifiers_of, numbers_of
+from tailguard.data.declarations import check_columns
+from tailguard.data.design import (
+    exposure_marks,
+    feature_marks,
+    frame_matrix,
+    level_columns,
+    offset_numbers,
+    target_marks,
+    target_numbers,
+)
+from tailguard.data.frames import frame_column, rows_at
+from tailguard.data.missing import filled
 from tailguard.data.rows.base import Kernel, RecordBlock
 from tailguard.data.rows.threads import limited_blas
-from tailguard.data.schema.declared import check_columns
-from tailguard.data.schema.schema import Schema
-from tailguard.data.tables import encode_labels
-from tailguard.data.tables.columns import numbers_of
-from tailguard.data.tables.identifiers import identifiers_of
-from tailguard.data.tables.kinds import rows_at
+from tailguard.data.schema import Schema
+from tailguard.data.table import Run, Table
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import Words
 
@@ -36,7 +40,7 @@ DIGITS = 16
 
 @dataclass(frozen=True, eq=False)
 class RecordReader:
-    """Reads tables as blocks of records.
+    """Reads frames as blocks of records.
 
     Parameters
     ----------
@@ -81,7 +85,7 @@ class RecordReader:
         """The columns that are read."""
         return [*self.numbers, *self.ids]
 
-    def check(self, table: BatchedTable, n_rows: int) -> None:
+    def check(self, table: Table, n_rows: int) -> None:
         """Refuse a table that lacks a column, has one of a type that is refused, or fails.
 
         Where it is read for that, ``n_rows`` are at a time.
@@ -89,59 +93,57 @@ class RecordReader:
         check_columns(self.names, table.names, table.where)
         for empties in (table.empties, partial(table.tried_out, self.names, n_rows)):
             for empty in empties():
-                self._check_types(TableColumns(empty, table.where))
+                self._check_types(empty, table.where)
 
-    def _check_types(self, columns: TableColumns) -> None:
-        schema, where = self.schema, columns.where
-        columns.cells(list(schema.levels))
-        for name in [*schema.numeric, *([] if schema.exposure is None else [schema.exposure])]:
-            numbers_of(columns.target(name, None), f"Column {name!r} of {where}")
-        if schema.target is not None and self.classes is not None:
-            encode_labels(columns.target(schema.target, self.classes), self.classes)
-        elif schema.target is not None:
-            numbers_of(columns.target(schema.target, None), f"Column {schema.target!r} of {where}")
+    def _check_types(self, empty: Any, where: str) -> None:
+        schema = self.schema
+        level_columns(empty, schema, where)
+        for name in (*schema.numeric, schema.exposure, schema.target):
+            if name is None:
+                continue
+            column = frame_column(empty, name)
+            if name == schema.target and self.classes is not None:
+                target_numbers(column, None, self.classes, len(column))
+            else:
+                numbers_of(column, f"Column {name!r} of {where}")
 
     def block(self, run: Run) -> RecordBlock:
         """Return the records of a run."""
-        tables, first = run
+        frames, first = run
         with np.errstate(all="ignore"):
-            block = joined([self._of_table(table) for table in tables], first)
-        return replace(block, first=None) if self.alone else block
+            blocks = [self._of_frame(frame) for frame in frames]
+        return joined(blocks, None if self.alone else first)
 
     def marked(self, run: Run) -> RecordBlock:
         """Return marks of the cells of a run in the place of its records."""
-        tables, first = run
-        rule = TargetRule(loss=self.loss, classes=self.classes)
-        names = self.schema.read_columns
-        pieces = (each for t in tables for each in TableColumns(t).pieces(names, len(t)))
-        blocks = [RecordBlock(*named_marks(columns, self.schema, rule)) for columns in pieces]
-        return joined(blocks, first)
+        frames, first = run
+        return joined([self._marks_of(frame) for frame in frames], first)
 
     def identified(
         self, run: Run, hashed: KeyedHash, most: int = LARGEST_WORD
     ) -> tuple[RecordBlock, Words] | None:
         """Return the records of a run whose values are at most ``most``, and the values, if any."""
-        tables, first = run
+        frames, first = run
         chosen, values = [], []
-        for table in tables:
-            found = self.hashes(([table], first), hashed)
+        for frame in frames:
+            found = self.hashes(([frame], first), hashed)
             places = np.flatnonzero(found <= np.uint64(most))
-            first += len(table)
+            first += len(frame)
             if places.size:
-                chosen.append(table if len(places) == len(table) else rows_at(table, places))
+                chosen.append(frame if len(places) == len(frame) else rows_at(frame, places))
                 values.append(found[places])
         return (self.block((chosen, 0)), np.concatenate(values)) if chosen else None
 
-    def chosen(self, hashed: KeyedHash, most: int, table: Any) -> Any:
+    def chosen(self, hashed: KeyedHash, most: int, frame: Any) -> Any:
         """Return the rows whose identifiers have a value of at most ``most``."""
-        return rows_at(table, np.flatnonzero(self.hashes(([table], 0), hashed) <= np.uint64(most)))
+        return rows_at(frame, np.flatnonzero(self.hashes(([frame], 0), hashed) <= np.uint64(most)))
 
     def hashes(self, run: Run, hashed: KeyedHash) -> Words:
         """Return the values of the identifiers of a run, or of the places of its rows."""
-        tables, first = run
+        frames, first = run
         if self.numbered:
-            return hashed.of_places(first, sum(map(len, tables)))
-        columns = (TableColumns(table).target(self.ids[0], None) for table in tables)
+            return hashed.of_places(first, sum(map(len, frames)))
+        columns = (frame_column(frame, self.ids[0]) for frame in frames)
         return np.concatenate([hashed.of(identifiers_of(column)) for column in columns])
 
     def counted(self, hashed: KeyedHash, run: Run) -> IntArray:
@@ -155,35 +157,40 @@ class RecordReader:
         with limited_blas:
             return kernel.sum_block(block)
 
-    def _of_table(self, table: Any) -> RecordBlock:
-        columns, schema = TableColumns(table), self.schema
-        target, exposure = schema.target, schema.exposure
-        return make_rows(
-            design_matrix(columns, schema),
-            None if target is None else columns.target(target, self.classes),
-            exposure=None if exposure is None else columns.numbers([exposure])[:, 0],
-            loss=self.loss,
-            classes=self.classes,
-            missing=schema.constants,
-        ).block()
+    def _of_frame(self, frame: Any) -> RecordBlock:
+        target, exposure = self._beside(frame)
+        features = filled(frame_matrix(frame, self.schema), self.schema.constants)
+        return RecordBlock(
+            features,
+            None
+            if target is None
+            else target_numbers(target, self.loss, self.classes, len(features)),
+            None if exposure is None else offset_numbers(exposure, len(features)),
+        )
+
+    def _marks_of(self, frame: Any) -> RecordBlock:
+        target, exposure = self._beside(frame)
+        return RecordBlock(
+            feature_marks(frame, self.schema),
+            None if target is None else target_marks(target, self.loss, self.classes),
+            None if exposure is None else exposure_marks(exposure),
+        )
+
+    def _beside(self, frame: Any) -> tuple[Any, Any]:
+        """Return the columns of the target and of the exposure, where there are such."""
+        names = self.schema.target, self.schema.exposure
+        target, exposure = (None if name is None else frame_column(frame, name) for name in names)
+        return target, exposure
 
 
-def joined(blocks: Sequence[RecordBlock], first: int = 0) -> RecordBlock:
-    """Return blocks that follow one another as one.
-
-    Examples
-    --------
-    >>> joined([RecordBlock(np.zeros((2, 1))), RecordBlock(np.ones((1, 1)))], first=1024).n_rows
-    3
-    """
-    features = _one([block.features for block in blocks])
+def joined(blocks: Sequence[RecordBlock], first: int | None = 0) -> RecordBlock:
+    """Return blocks that follow one another as one; a single one is not copied."""
     target, offset = (
         None if getattr(blocks[0], name) is None else _one([block.vector(name) for block in blocks])
         for name in ("target", "offset")
     )
-    return RecordBlock(features, target, offset, first)
+    return RecordBlock(_one([block.features for block in blocks]), target, offset, first)
 
 
 def _one(parts: list[Any]) -> Any:
-    """Return arrays that follow one another as one; a single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

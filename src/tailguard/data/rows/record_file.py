@@ -2,8 +2,7 @@
 
 They come in any order, each with a value by which it is put in order. They are shared out to parts
 of the file as they come, and then each part by itself is put in order: no more than one part is in
-memory at a time. A part that is too long for that is shared out once more by further digits of its
-values.
+memory at a time.
 """
 
 import errno
@@ -11,89 +10,59 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError, RoomError
-from tailguard.data.rows.base import RecordBlock
+from tailguard.data.rows.base import RecordBlock, Rows
 from tailguard.noise.sources import Words
 
 # What a system says of a disk or of a user's share of it that is full.
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # Records of a part that are copied to be written: a part of 2^25 numbers has some 150 MB.
 RECORDS_WRITTEN = 2**15
-# A part of so many bytes is put in order in memory: of a billion records of twenty features whose
-# values differ each has some 400 MB.
-BYTES_SORTED = 2**29
-# Binary digits of a value, and those by which a longer part is shared out.
-VALUE_DIGITS, DIGITS = 64, 8
+# Fewest parts, and at most about how many bytes of a part are put in order in memory.
+FEWEST_PARTS, BYTES_SORTED = 256, 2**29
 
 
-class Width(Protocol):
-    """What is public of records: how many numbers each has.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> width: Width = SimpleNamespace(n_features=20, has_target=True, has_offset=False)
-    >>> record_type(width).itemsize
-    176
-    """
-
-    @property
-    def n_features(self) -> int:
-        """How many features."""
-        ...
-
-    @property
-    def has_target(self) -> bool:
-        """Whether there is a target."""
-        ...
-
-    @property
-    def has_offset(self) -> bool:
-        """Whether there is an offset."""
-        ...
+def width_of(rows: Rows) -> int:
+    """Return how many numbers there are of each record."""
+    return rows.n_features + rows.has_target + rows.has_offset
 
 
-def record_type(width: Width) -> np.dtype[Any]:
-    """Return how a record lies in a file.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> record_type(SimpleNamespace(n_features=2, has_target=False, has_offset=False)).names
-    ('value', 'features')
-    """
-    columns: list[Any] = [("value", "u8"), ("features", "f8", (width.n_features,))]
-    columns += [("target", "f8")] * width.has_target + [("offset", "f8")] * width.has_offset
+def record_type(rows: Rows) -> np.dtype[Any]:
+    """Return how a record lies in a file."""
+    columns: list[Any] = [("value", "u8"), ("features", "f8", (rows.n_features,))]
+    columns += [("target", "f8")] * rows.has_target + [("offset", "f8")] * rows.has_offset
     return np.dtype(columns)
 
 
 def free_room() -> tuple[str, int]:
-    """Return the folder of temporary files, and how many bytes it has room for.
-
-    Examples
-    --------
-    >>> folder, n_bytes = free_room()
-    >>> n_bytes >= 0
-    True
-    """
+    """Return the folder of temporary files, and how many bytes it has room for."""
     folder = tempfile.gettempdir()
     return folder, shutil.disk_usage(folder).free
 
 
-def as_they_came(values: Words) -> IntArray:
-    """Return where values are in rising order, and equal ones in the order in which they came.
+def check_room(needed: int) -> None:
+    """Refuse what needs so many bytes if the disk of temporary files lacks room."""
+    folder, free = free_room()
+    if needed > free:
+        raise InputError(
+            f"row_id needs {needed / 1e9:.3g} GB in {folder!r}, where rows are put in order, and "
+            f"there are {free / 1e9:.3g}: name another folder in the variable TMPDIR."
+        )
 
-    Examples
-    --------
-    >>> as_they_came(np.array([7, 3, 7], dtype=np.uint64))
-    array([1, 0, 2])
-    """
+
+def parts_for(n_rows: int, stored: np.dtype[Any]) -> int:
+    """Return of how many parts a file is, whose records are shared out evenly."""
+    return max(FEWEST_PARTS, 1 + n_rows * stored.itemsize // BYTES_SORTED)
+
+
+def as_they_came(values: Words) -> IntArray:
+    """Return where values are in rising order, and equal ones in the order in which they came."""
     return np.argsort(values, kind="stable")
 
 
@@ -107,8 +76,7 @@ class RecordFile:
     counts
         How many records each part has.
     order
-        Returns where values are in rising order. Of a part of which all values are equal it need
-        not be asked.
+        Returns where values are in rising order.
 
     Examples
     --------
@@ -145,13 +113,9 @@ class RecordFile:
 
     def fill(self, shared: Iterable[tuple[Any, IntArray]]) -> None:
         """Write records to their parts, and put each part in order."""
-        self._take(shared)
-        self._put_parts_in_order(0, self._counts, 0)
-
-    def _take(self, shared: Iterable[tuple[Any, IntArray]]) -> None:
-        """Write records to their parts."""
         ends = np.cumsum(self._counts)
-        places = ends - self._counts
+        starts = ends - self._counts
+        places = starts.copy()
         for records, found in shared:
             stop = np.cumsum(found)
             if (places + found > ends).any():
@@ -161,46 +125,13 @@ class RecordFile:
             places += found
         if (places != ends).any():
             raise InputError("X must have the same rows whenever it is read.")
-
-    def _put_parts_in_order(self, first: int, counts: IntArray, known: int) -> None:
-        """Put parts that follow one another in order; each has values of ``known`` equal digits."""
-        for count in counts.tolist():
-            if count * self._stored.itemsize <= BYTES_SORTED:
-                self._put_in_order(first, count)
-            elif known < VALUE_DIGITS:  # else all are equal, and lie as they came
-                self._share_out(first, count, known)
-            first += count
-
-    def _put_in_order(self, first: int, count: int) -> None:
-        """Put some records in order in memory."""
-        part = self._read(first, count)
-        order = self._order(part["value"])
-        for start in range(0, count, RECORDS_WRITTEN):
-            self._put(part[order[start : start + RECORDS_WRITTEN]], first + start)
-
-    def _share_out(self, first: int, count: int, known: int) -> None:
-        """Put many records in order: in another file by their next digits, then among equals."""
-        length = max(1, BYTES_SORTED // 8 // self._stored.itemsize)
-        starts = [(start, min(length, count - start)) for start in range(0, count, length)]
-        shift = np.uint64(VALUE_DIGITS - known - DIGITS)
-
-        def shared() -> Iterator[tuple[Any, IntArray]]:
-            for start, n_records in starts:
-                records = self._read(first + start, n_records)
-                parts = (records["value"] >> shift) % np.uint64(2**DIGITS)
-                found = np.bincount(parts.astype(np.int64), minlength=2**DIGITS)
-                yield records[np.argsort(parts, kind="stable")], found
-
-        counts: IntArray = sum(
-            (found for _, found in shared()), np.zeros(2**DIGITS, dtype=np.int64)
-        )
-        if counts.max() < count:
-            apart = RecordFile(self._stored, counts)
-            apart._take(shared())
-            for start, n_records in starts:
-                self._put(apart._read(start, n_records), first + start)
-            apart._file.close()  # one copy at a time takes room, however many digits are needed
-        self._put_parts_in_order(first, counts, known + DIGITS)
+        for first, count in zip(starts.tolist(), self._counts.tolist(), strict=True):
+            if count == 0:
+                continue
+            records = self._read(first, count)
+            order = self._order(records["value"])
+            for start in range(0, count, RECORDS_WRITTEN):
+                self._put(records[order[start : start + RECORDS_WRITTEN]], first + start)
 
     def block(self, first: int, count: int) -> RecordBlock:
         """Return so many records from the first on, or as many as there are."""

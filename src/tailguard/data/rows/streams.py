@@ -12,19 +12,19 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
-from tailguard.data.design.columns import BatchedTable
-from tailguard.data.design.runs import Run, Work, runs_of
+from tailguard.data.readers.parts import runs_of
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Rows
 from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
-from tailguard.data.rows.record_file import RecordFile, Width, free_room, record_type
+from tailguard.data.rows.record_file import RecordFile, free_room, record_type, width_of
 from tailguard.data.rows.threads import added, in_turn, resolve_threads
+from tailguard.data.table import Run, Table, Work
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import KeyedOrder, Order
 from tailguard.noise.sources import Words
@@ -44,43 +44,8 @@ ROOM_USED = 0.5
 
 
 def whole_chunks(n_numbers: int, width: int) -> int:
-    """Return how many records, in whole chunks, come to about so many numbers.
-
-    Examples
-    --------
-    >>> whole_chunks(1_000_000, width=20)
-    49152
-    """
+    """Return how many records, in whole chunks, come to about so many numbers."""
     return max(1, n_numbers // (width * CHUNK_ROWS)) * CHUNK_ROWS
-
-
-class OrderedRows(Width, Protocol):
-    """Records of which blocks can be read in order.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from tailguard.data.schema.schema import Schema
-    >>> from tailguard.data.sources.lazy import of_polars
-    >>> ages = of_polars(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
-    >>> rows: OrderedRows = StreamRows(ages, RecordReader(Schema(features=["age"])))
-    >>> [block.n_rows for block in rows.blocks()]
-    [3]
-    """
-
-    @property
-    def width(self) -> int:
-        """How many numbers there are of each record."""
-        ...
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the feature columns, where they have names."""
-        ...
-
-    def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
-        """Yield all records in order, or at least those at the sorted ``places``."""
-        ...
 
 
 class StreamRows:
@@ -97,15 +62,15 @@ class StreamRows:
     --------
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> from tailguard.queries.kernels.counts import BelowCount
-    >>> from tailguard.data.schema.schema import Schema
-    >>> from tailguard.data.sources.opening import opened
+    >>> from tailguard.data.readers.opening import opened
+    >>> from tailguard.data.schema import Schema
     >>> pq.write_table(pa.table({"age": [41.0, 50.0, None]}), "ages.parquet")
     >>> rows = StreamRows(opened("ages.parquet"), RecordReader(Schema(features=["age"])))
     >>> rows.reduce(BelowCount(thresholds=[45.0], columns=(0,), paired=False, multiplier=1))
     array([1])
     """
 
-    def __init__(self, table: BatchedTable, reader: RecordReader) -> None:
+    def __init__(self, table: Table, reader: RecordReader) -> None:
         resolve_threads()  # refuses a wrong setting before anything is spent
         self._table = table
         self._reader = reader
@@ -116,17 +81,13 @@ class StreamRows:
         self.n_features = len(reader.schema.coefficient_names)
         self.has_target = reader.schema.target is not None
         self.has_offset = reader.schema.exposure is not None
+        self.width = width_of(self)
         reader.check(table, whole_chunks(NUMBERS_AT_ONCE, self.width))
 
     @property
     def has_ids(self) -> bool:
         """Whether there is a column of identifiers."""
         return bool(self._reader.ids)
-
-    @property
-    def width(self) -> int:
-        """How many numbers there are of each record."""
-        return self.n_features + self.has_target + self.has_offset
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
@@ -227,8 +188,54 @@ class StreamRows:
         return self._kept
 
 
+class FileRows:
+    """The first ``n_rows`` records that lie in their order in a file without a name.
+
+    ``like`` are the rows that they are of, whose columns they have.
+    """
+
+    def __init__(self, file: RecordFile, like: Rows, n_rows: int) -> None:
+        self._file = file
+        self.n_rows, self.n_features = n_rows, like.n_features
+        self.feature_names = like.feature_names
+        self.has_target, self.has_offset = like.has_target, like.has_offset
+        self._length = whole_chunks(NUMBERS_AT_ONCE, width_of(like))
+
+    def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
+        """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
+        if kernel.together == "all":
+            return kernel.sum_block(joined(list(self.blocks())))
+        return added(
+            kernel.size,
+            lambda first: kernel.sum_block(self._block(first)),
+            range(0, self.n_rows, self._length),
+            resolve_threads(n_threads),
+        )
+
+    def restricted(self, places: Order) -> Rows:
+        """Return the records at these places alone, gathered in this order as they are read."""
+        return GatheredRows(self, places)
+
+    def in_order(self, order: Order) -> Rows:
+        """Return all records in this order, gathered window by window as they are read."""
+        return GatheredRows(self, order)
+
+    def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
+        """Yield all records in order; blocks that hold none of the sorted ``places`` are left out.
+
+        Blocks have whole chunks.
+        """
+        starts = np.arange(0, self.n_rows, self._length)
+        if places is not None:
+            starts = np.unique(places // self._length) * self._length
+        return in_turn(self._block, map(int, starts), resolve_threads())
+
+    def _block(self, first: int) -> RecordBlock:
+        return self._file.block(first, min(self._length, self.n_rows - first))
+
+
 class GatheredRows:
-    """Records at places of a table in batches, in the order of the places.
+    """Records at places of a table in batches, or of a file, in the order of the places.
 
     Those of one window are gathered into memory in one pass over the table. More are brought to
     their places in a file, in one pass too; where there is no room for it, each window is gathered
@@ -237,39 +244,35 @@ class GatheredRows:
     Examples
     --------
     >>> import polars as pl
+    >>> from tailguard.data.readers.opening import opened
+    >>> from tailguard.data.schema import Schema
     >>> from tailguard.queries.kernels.gather import GatheredRecords
-    >>> from tailguard.data.schema.schema import Schema
-    >>> from tailguard.data.sources.lazy import of_polars
-    >>> ages = of_polars(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
+    >>> ages = opened(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
     >>> rows = StreamRows(ages, RecordReader(Schema(features=["age"])))
     >>> some = GatheredRows(rows, np.array([2, 1]))
     >>> some.reduce(GatheredRecords(n_rows=2, n_columns=2)).view(np.float64)
     array([30.,  0., 50.,  0.])
     """
 
-    def __init__(self, rows: OrderedRows, places: Order) -> None:
+    def __init__(self, rows: StreamRows | FileRows, places: Order) -> None:
         self._rows = rows
         self._places = places
         self._window: RecordBlock | None = None
-        self._file: RecordFile | None = None
+        self._file: FileRows | None = None
         self._lock = Lock()
-        self.n_rows = len(places)
-        self.n_features = rows.n_features
+        self.n_rows, self.n_features = len(places), rows.n_features
         self.feature_names = rows.feature_names
-        self.has_target = rows.has_target
-        self.has_offset = rows.has_offset
+        self.has_target, self.has_offset = rows.has_target, rows.has_offset
+        self._length = whole_chunks(NUMBERS_GATHERED, width_of(rows))  # of a window
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
         if kernel.together == "all":
             return kernel.sum_block(self._gathered(0, self.n_rows))
+        if (filed := self._filed()) is not None:
+            return filed.reduce(kernel, n_threads)
         n_threads = resolve_threads(n_threads)
-        piece = whole_chunks(NUMBERS_AT_ONCE, self._rows.width)
-        if (file := self._filed()) is not None:
-            starts = range(0, self.n_rows, piece)
-            return added(
-                kernel.size, lambda a: kernel.sum_block(file.block(a, piece)), starts, n_threads
-            )
+        piece = whole_chunks(NUMBERS_AT_ONCE, width_of(self))
         total = np.zeros(kernel.size, dtype=np.int64)
         for start in range(0, self.n_rows, self._length):
             window = self._window_at(start)
@@ -290,11 +293,6 @@ class GatheredRows:
         """Return all records in this order, gathered window by window as they are read."""
         return GatheredRows(self._rows, self._places[order[:]])
 
-    @property
-    def _length(self) -> int:
-        """Records of a window."""
-        return whole_chunks(NUMBERS_GATHERED, self._rows.width)
-
     def _window_at(self, start: int) -> RecordBlock:
         """Return the window that begins there; the last one is kept."""
         with self._lock:  # there is room for one window, and whoever asked has the one it asked for
@@ -305,13 +303,13 @@ class GatheredRows:
                 self._window = window
         return window
 
-    def _filed(self) -> RecordFile | None:
-        """Return the file of all records in order; None if they are one window, or lack room."""
+    def _filed(self) -> FileRows | None:
+        """Return all records in order in a file; None if they are one window, or lack room."""
         with self._lock:
             if self._file is None and self.n_rows > self._length:
-                stored = record_type(self._rows)
+                stored = record_type(self)
                 if self.n_rows * stored.itemsize <= ROOM_USED * free_room()[1]:
-                    self._file = self._filled(stored)
+                    self._file = FileRows(self._filled(stored), self, self.n_rows)
             return self._file
 
     def _filled(self, stored: np.dtype[Any]) -> RecordFile:

@@ -1,26 +1,64 @@
-"""Records in no order: sums over all of them are made where they lie, and nothing is brought here.
+"""Records in no order of their own: sums are made where they lie, and places are secret.
 
-Each record is rounded to the lattice by itself, and whole numbers are added. So a sum is the same
-under any order and any cut of the records. What pairs, groups, samples or gathers records goes by
-places in a secret random order. Identifiers only see to it that a seed gives the same places
-wherever the records lie (``keyed.py``).
+Over all records each is rounded to the lattice by itself, and whole numbers are added. So a sum is
+the same under any order and any cut of the records, and nothing is brought here. What pairs,
+groups, samples or gathers records goes by places in a secret random order.
+
+A record's place is the rank of its identifier's value under a fresh secret key. So it does not
+depend on the order of rows, nor on how they are cut into files and partitions; and with the places
+all else is the same, too: pairs, groups and blocks. The records of the first places are a sample:
+they are chosen where they lie, and no others are brought here.
+
+That is all that identifiers are for. Where they do not all differ, the number of a row in the table
+stands for its identifier: the first row is 0, the next one 1. Then the order of the table matters
+to the bits of an answer, and to nothing else.
+
+*Privacy.* The order is uniform over all orders of the records, whatever the identifiers are. For
+the values that are ranked are those of n different things, of the identifiers or of the numbers
+from 0 to n - 1. A function that is chance to whoever lacks the key gives independent uniform words
+for these, and equal words are put in a random order. That identifiers differ is told by their
+values under the key, all of which must differ: that says nothing of which value is whose, so that
+given it the order is uniform still; and other things than identifiers have a key of their own.
+
+So the law of the order is the same for any two tables of n rows: also where a record that is
+replaced had the identifier of another one, where one or all are missing, or where the library that
+made the column rounded all of them because of one. Pair the orders of neighbours so that all other
+records have the same places: then one record is replaced in its place, for which the sensitivity of
+every question is stated. So it is with samples: either both records are in the sample, in one
+place, or neither is. Orders under several keys are independent, so that all of them can be paired.
+
+Reference
+---------
+Goldreich, Goldwasser and Micali 1986 (pseudo-random functions).
 """
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from threading import Lock
 from typing import Any
+
+import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
-from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.base import Kernel, Rows
-from tailguard.data.rows.keyed import KeyedRows, fits, in_keyed_order
-from tailguard.data.rows.streams import StreamRows
+from tailguard.data.inputs import Inputs
+from tailguard.data.rows.arrays import ArrayRows, make_rows
+from tailguard.data.rows.base import Kernel, RecordBlock, Rows
+from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
+from tailguard.data.rows.record_file import RecordFile, check_room, parts_for, record_type, width_of
+from tailguard.data.rows.streams import NUMBERS_GATHERED, FileRows, StreamRows
+from tailguard.data.schema import Schema
+from tailguard.data.table import Table
 from tailguard.noise.keyed_hash import Identifiers, KeyedHash
 from tailguard.noise.orders import Order
-from tailguard.noise.sources import Source
+from tailguard.noise.sources import Source, Words
+from tailguard.quiet import quietly
 
-# By the values of a hash, the first so many records in their order.
-First = Callable[[KeyedHash, int], Rows]
+# A part has more than twice its share and so many values beyond it by no chance: of 2^25 values it
+# has some 360 more or less than its share of 131 072.
+FEW = 64
 
 
 class UnorderedRows:
@@ -29,68 +67,41 @@ class UnorderedRows:
     Parameters
     ----------
     rows
-        The records, as they lie.
-    first
-        Returns the first so many records in a secret random order; None where there are no
-        identifiers.
+        The records, as they lie. The schema of a table in batches names its identifiers.
     source
         Of the key by which all records have places.
+    row_ids
+        The identifiers of records in memory, where there are any.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from tailguard.queries.kernels.counts import BelowCount
     >>> from tailguard.noise.sources import make_source
-    >>> rows = UnorderedRows.of_arrays(ArrayRows(np.array([[1.0], [2.0]])), None, make_source(None))
+    >>> rows = UnorderedRows(ArrayRows(np.array([[1.0], [2.0]])), make_source(None))
     >>> rows.reduce(BelowCount(thresholds=[1.5], columns=(0,), paired=False, multiplier=1))
     array([1])
-    >>> rows.restricted(np.array([0]))
-    Traceback (most recent call last):
-    tailguard.checks.InputError: row_id must name a column that tells rows apart: they have no \
-order, and are read in pairs, groups, blocks or samples for what was asked.
     """
 
-    def __init__(self, rows: ArrayRows | StreamRows, first: First | None, source: Source) -> None:
-        self._rows = rows
-        self._first = first
-        self._hashed = None if first is None else KeyedHash(source)
+    def __init__(
+        self, rows: ArrayRows | StreamRows, source: Source, row_ids: Identifiers | None = None
+    ) -> None:
+        self._rows = rows.without_order() if isinstance(rows, ArrayRows) else rows
+        self._row_ids = row_ids
+        has_ids = row_ids is not None or (isinstance(rows, StreamRows) and rows.has_ids)
+        self._hashed = KeyedHash(source) if has_ids else None
         self._placed: Rows | None = None
-        self.n_rows = rows.n_rows
-        self.n_features = rows.n_features
+        self._lock = Lock()
+        self.n_rows, self.n_features = rows.n_rows, rows.n_features
         self.feature_names = rows.feature_names
-        self.has_target = rows.has_target
-        self.has_offset = rows.has_offset
-
-    @classmethod
-    def of_arrays(
-        cls, rows: ArrayRows, row_ids: Identifiers | None, source: Source
-    ) -> "UnorderedRows":
-        """Wrap records in memory, and their identifiers."""
-        if row_ids is None:
-            return cls(rows.without_order(), None, source)
-
-        def first(hashed: KeyedHash, count: int) -> Rows:
-            return in_keyed_order(rows, row_ids, hashed, count)
-
-        return cls(rows.without_order(), first, source)
-
-    @classmethod
-    def of_stream(cls, rows: StreamRows, source: Source) -> "UnorderedRows":
-        """Wrap records of a table in batches, whose schema names their identifiers."""
-
-        def first(hashed: KeyedHash, count: int) -> Rows:
-            return KeyedRows(rows, hashed, count)
-
-        return cls(rows, first if rows.has_ids else None, source)
+        self.has_target, self.has_offset = rows.has_target, rows.has_offset
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records, in whatever order they lie.
 
         The same bits for any ``n_threads``.
         """
-        rows: Any = self._rows if kernel.together == "none" else self._by_place()
-        total: IntArray = rows.reduce(kernel, n_threads)
-        return total
+        rows: Rows = self._rows if kernel.together == "none" else self._by_place()
+        return rows.reduce(kernel, n_threads)
 
     def restricted(self, places: Order) -> Rows:
         """Return the records at these places alone, in this order, as rows of their own."""
@@ -105,27 +116,172 @@ order, and are read in pairs, groups, blocks or samples for what was asked.
 
         Where they need the ``whole`` table, refuse one for which the disk lacks room, too.
         """
-        if stages and self._first is None:
-            raise _without_ids(", ".join(dict.fromkeys(stages)))
+        if stages:
+            self._key(", ".join(dict.fromkeys(stages)))
         if whole and isinstance(self._rows, StreamRows):
             fits(self._rows, self.n_rows)
 
     def sample(self, hashed: KeyedHash, count: int) -> Rows:
         """Return so many records: a sample in random order, under a key of its own."""
-        if self._first is None:
-            raise _without_ids("what was asked")
-        return self._first(hashed, count)
+        self._key()
+        return in_keyed_order(self._rows, hashed, count, self._row_ids)
 
     def _by_place(self) -> Rows:
-        if self._first is None or self._hashed is None:
-            raise _without_ids("what was asked")
-        if self._placed is None:
-            self._placed = self._first(self._hashed, self.n_rows)
-        return self._placed
+        with self._lock:
+            if self._placed is None:
+                self._placed = self.sample(self._key(), self.n_rows)
+            return self._placed
+
+    def _key(self, asked: str = "what was asked") -> KeyedHash:
+        if self._hashed is None:
+            raise InputError(
+                "row_id must name a column that tells rows apart: they have no order, and are read "
+                f"in pairs, groups, blocks or samples for {asked}."
+            )
+        return self._hashed
 
 
-def _without_ids(asked: str) -> InputError:
-    return InputError(
-        "row_id must name a column that tells rows apart: they have no order, and are read in "
-        f"pairs, groups, blocks or samples for {asked}."
+def rows_over(inputs: Inputs, loss: Any, classes: Any, source: Source) -> Rows:
+    """Return the rows of what a user brought, by the loss and the classes of their targets."""
+    unordered = inputs.order == "any"
+    if isinstance(inputs.records, Table):
+        schema = Schema.of(inputs.schema)
+        unordered = unordered or schema.row_id is not None
+        reader = RecordReader(schema, loss, classes, alone=unordered)
+        rows: ArrayRows | StreamRows = StreamRows(inputs.records, reader)
+    else:
+        unordered = unordered or inputs.row_ids is not None
+        rows = make_rows(inputs, loss=loss, classes=classes)
+    return UnorderedRows(rows, source, inputs.row_ids) if unordered else rows
+
+
+def in_keyed_order(
+    rows: ArrayRows | StreamRows, hashed: KeyedHash, count: int, row_ids: Identifiers | None = None
+) -> Rows:
+    """Return the first ``count`` records in a secret random order: all of them, or a sample.
+
+    Those of a table in batches are brought to their places, in memory or in a file without a name.
+    """
+    if isinstance(rows, ArrayRows):
+        assert row_ids is not None
+        values = hashed.of(row_ids)
+        if not all_differ(values):
+            values = hashed.of_places(0, rows.n_rows)
+        return first_of(rows, values, hashed, count)
+    in_memory = fits(rows, count)
+    with quietly():
+        if rows.ids_differ is None:
+            rows.ids_differ = ids_differ(rows, hashed)
+        rows = rows if rows.ids_differ else rows.numbered()
+        return (_in_memory if in_memory else _in_file)(rows, hashed, count)
+
+
+def _in_memory(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
+    every = count == rows.n_rows
+    most = LARGEST_WORD if every else Ranks.of(rows, hashed, count, 1).most
+    found = list(rows.identified(hashed, most))
+    if sum(block.n_rows for block, _ in found) < count:
+        raise InputError("X must have the same rows whenever it is read.")
+    blocks, values = zip(*found, strict=True)
+    chosen = ArrayRows.of_block(joined(blocks), rows.feature_names)
+    return first_of(chosen, np.concatenate(values), hashed, count)
+
+
+def _in_file(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
+    """Share the first records out to parts of a file."""
+    stored = record_type(rows)
+    ranks = Ranks.of(rows, hashed, count, parts_for(count, stored))
+    file = RecordFile(stored, ranks.part_counts, hashed.order)
+    found = rows.identified(hashed, ranks.most)
+    file.fill(file.shared(block, values, ranks.parts_of(values)) for block, values in found)
+    return FileRows(file, rows, count)
+
+
+def ids_differ(rows: StreamRows, hashed: KeyedHash) -> bool:
+    """Whether all identifiers differ, as told by their values.
+
+    Of many these are put in order in a file of 8 bytes a row. Where more of them begin with the
+    same digits than by any chance, some are equal; so every part of the file is short.
+    """
+    if rows.n_rows <= NUMBERS_GATHERED:
+        return all_differ(np.concatenate(list(rows.values(hashed))))
+    stored = np.dtype([("value", "u8"), ("features", "f8", (0,))])
+    ranks = Ranks.of(rows, hashed, rows.n_rows, parts_for(rows.n_rows, stored))
+    if ranks.part_counts.max() > 2 * ranks.part_counts.mean() + FEW:
+        deque(rows.values(hashed), maxlen=0)  # who listens hears of as many passes
+        return False
+    file = RecordFile(stored, ranks.part_counts)
+    file.fill(
+        file.shared(RecordBlock(np.empty((len(values), 0))), values, ranks.parts_of(values))
+        for values in rows.values(hashed)
     )
+    ends = np.append(0, np.cumsum(ranks.part_counts)).tolist()
+    return all(all_differ(file.values(a, b - a)) for a, b in pairwise(ends))
+
+
+def all_differ(values: Words) -> bool:
+    """Whether no value is there twice."""
+    return np.unique(values).size == values.size
+
+
+def fits(rows: StreamRows, count: int) -> bool:
+    """Whether so many records are kept in memory; refuse more if the disk lacks room."""
+    in_memory = count * width_of(rows) <= NUMBERS_GATHERED
+    if rows.n_rows > NUMBERS_GATHERED:  # the values of all come first, and then the records
+        values = np.dtype(np.uint64).itemsize * rows.n_rows
+        check_room(max(values, 0 if in_memory else count * record_type(rows).itemsize))
+    return in_memory
+
+
+def first_of(rows: ArrayRows, values: Words, hashed: KeyedHash, count: int) -> ArrayRows:
+    """Return the ``count`` records of the smallest values, in the order of these."""
+    return rows.restricted(hashed.order(values)[:count])
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The first ``count`` records in the order of their values.
+
+    ``counts`` is how many records have a value with these first digits: workers count them where
+    the records are. They tell which values are the smallest, and share the records out to parts.
+    """
+
+    counts: IntArray
+    count: int
+    n_parts: int
+
+    @classmethod
+    def of(cls, rows: StreamRows, hashed: KeyedHash, count: int, n_parts: int) -> "Ranks":
+        """Count the values of all records, which must be as many as there were before."""
+        counts = rows.counted(hashed)
+        if int(counts.sum()) != rows.n_rows:
+            raise InputError("X must have the same rows whenever it is read.")
+        return cls(counts, count, n_parts)
+
+    @property
+    def last(self) -> int:
+        """The first digits of the last value that is wanted."""
+        return int(np.searchsorted(np.cumsum(self.counts), self.count))
+
+    @property
+    def most(self) -> int:
+        """The largest value with these digits."""
+        return min(((self.last + 1) << (64 - DIGITS)) - 1, LARGEST_WORD)
+
+    def parts_of(self, values: Words) -> IntArray:
+        """Return the part of the chosen records to which each value belongs.
+
+        Parts have equal ranges, and about as many records, since values are uniform.
+        """
+        return self._parts((values >> np.uint64(64 - DIGITS)).astype(np.int64))
+
+    @property
+    def part_counts(self) -> IntArray:
+        """How many of the chosen records each part has."""
+        found = np.zeros(self.n_parts, dtype=np.int64)
+        np.add.at(found, self._parts(np.arange(self.last + 1)), self.counts[: self.last + 1])
+        return found
+
+    def _parts(self, digits: IntArray) -> IntArray:
+        # Beyond the last there are none, or the table has changed.
+        return np.minimum(digits * self.n_parts // (self.last + 1), self.n_parts - 1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tailguard.checks import InputError, four_digits, shown
-from tailguard.data.design.cells import TableColumn
+from tailguard.data.design import TableColumn
 from tailguard.estimators.search.score import score_units_plan
 from tailguard.gate.plan import Plan, Problem, last_lines
 from tailguard.gate.record_check import RecordCheck, RecordRule

@@ -1,0 +1,214 @@
+"""One cell at a time, as a number, a text or an identifier; whatever is neither is missing.
+
+A cell is judged by its exact type, and no method of a type that is not listed here is run: code
+that came with a record could raise, warn, or change another record. So what a cell is decides about
+this cell alone.
+"""
+
+import sys
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.quiet import quietly
+
+Identifier: TypeAlias = int | str | None
+
+# Beyond these a whole number counts as text, which may have any length in base 16.
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
+# A decimal of more digits tells nothing: a cell as short as 1e999999999 would take all memory.
+MOST_DIGITS = 1000
+# Readers of CSV files take these for booleans, in any case of letters.
+TRUTH = {"true": 1.0, "false": 0.0}
+
+
+def cell_numbers(cells: Iterable[Any]) -> FloatArray:
+    """Return cells as numbers, NaN where a cell is none.
+
+    Numbers are those of Python, NumPy, ``decimal`` and ``fractions``, unless they have an imaginary
+    part; text that ``float`` takes; and the words true and false, as a column of booleans turns
+    into text where one of its cells is no boolean. A list, a tuple or an array of one number counts
+    as that number.
+    """
+    listed = list(cells)
+    with quietly():
+        return np.fromiter(map(_cell_number, listed), np.float64, len(listed))
+
+
+def cell_marks(cells: Iterable[Any]) -> FloatArray:
+    """Return what each cell is: finite for a number, NaN for an empty cell, else infinite.
+
+    Empty are None, missing values of pandas, NumPy's NaT, blank text, and NaN as a number or as
+    text.
+    """
+    listed = list(cells)
+    numbers, missing = cell_numbers(listed), _missing_types()
+    empty = np.fromiter((_is_empty(cell, missing) for cell in listed), np.bool_, len(listed))
+    return np.where(np.isnan(numbers) & ~empty, np.inf, numbers)
+
+
+def cell_texts(cells: Iterable[Any]) -> list[str | None]:
+    """Return cells as text, None where a cell is none; bytes are decoded."""
+    return [_text(_unpacked(cell)) for cell in cells]
+
+
+def _cell_number(cell: Any) -> float:
+    """Return one cell as a number; a failure, as of text that is no number, concerns it alone."""
+    if type(cell) is float:
+        return cell
+    try:
+        cell = _unpacked(cell)
+        read = READERS.get(id(type(cell)))
+        return np.nan if read is None else read(cell)
+    except Exception:
+        return np.nan
+
+
+def _is_empty(cell: Any, missing: set[int]) -> bool:
+    """Whether a cell that is no number holds nothing."""
+    if _n_entries(cell) > 1:
+        return False
+    cell = _unpacked(cell)
+    text = _text(cell)
+    if text is not None:
+        return text.strip().lower() in BLANK
+    if id(type(cell)) in DATES:
+        return bool(np.isnat(cell))
+    return cell is None or id(type(cell)) in missing
+
+
+def _missing_types() -> set[int]:
+    """Return the types that are empty: those of pandas' missing cells, and real numbers, as NaN."""
+    pandas = sys.modules.get("pandas")
+    return REAL if pandas is None else REAL | {id(type(pandas.NA)), id(type(pandas.NaT))}
+
+
+def _n_entries(cell: Any) -> int:
+    """Return how many entries a list, a tuple or an array has, and 1 of any other cell."""
+    kind = type(cell)
+    if kind is np.ndarray:
+        return int(cell.size)
+    return len(cell) if kind is list or kind is tuple else 1
+
+
+def _unpacked(cell: Any) -> Any:
+    """Return the one entry of a list, a tuple or an array, and any other cell as it is."""
+    kind = type(cell)
+    if kind is np.ndarray:
+        return cell.item() if cell.size == 1 else None
+    if kind is list or kind is tuple:
+        return cell[0] if len(cell) == 1 else None
+    return cell
+
+
+def _text(cell: Any) -> str | None:
+    if id(type(cell)) in TEXTS:
+        return str(cell)
+    return cell.decode(errors="replace") if id(type(cell)) in CODED else None
+
+
+def _of_text(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return TRUTH.get(text.lower(), np.nan)
+
+
+def _of_bytes(coded: bytes) -> float:
+    return _of_text(coded.decode(errors="replace"))
+
+
+def _of_integer(whole: int) -> float:
+    """Return a whole number as a float: infinite beyond the floats, as its digits are as text."""
+    try:
+        return float(whole)
+    except OverflowError:
+        return np.inf if whole > 0 else -np.inf
+
+
+def _of_complex(number: complex) -> float:
+    return float(number.real) if number.imag == 0.0 else np.nan
+
+
+def _of_fraction(ratio: Fraction) -> float:
+    above, below = ratio.numerator, ratio.denominator
+    return above / below if type(above) is type(below) is int else np.nan
+
+
+def cell_identifier(cell: Any) -> Identifier:
+    """Return what one cell tells; a failure, as of an object that was tampered with, is its own."""
+    read = IDENTIFIERS.get(id(type(cell)))
+    try:
+        return None if read is None else read(cell)
+    except Exception:
+        return None
+
+
+def _whole(cell: Any) -> Identifier:
+    whole = int(cell)
+    return whole if SMALLEST <= whole <= LARGEST else hex(whole)
+
+
+def _whole_float(cell: Any) -> Identifier:
+    return _whole(cell) if cell.is_integer() else None
+
+
+def _whole_complex(cell: Any) -> Identifier:
+    return _whole_float(cell.real) if cell.imag == 0.0 else None
+
+
+def _whole_decimal(cell: Decimal) -> Identifier:
+    if not cell.is_finite() or cell.adjusted() >= MOST_DIGITS:
+        return None
+    return _whole(cell) if cell == cell.to_integral_value() else None
+
+
+def _whole_fraction(cell: Fraction) -> Identifier:
+    above, below = cell.numerator, cell.denominator
+    return _whole(above) if type(above) is int and type(below) is int and below == 1 else None
+
+
+def _decoded(cell: bytes) -> Identifier:
+    return cell.decode("utf-8", "surrogateescape")
+
+
+def _uuid(cell: UUID) -> Identifier:
+    return str(cell) if type(cell.int) is int else None
+
+
+def _scalar_types(kinds: str) -> list[type]:
+    """Return NumPy's types of scalars of these kinds."""
+    return [kind for kind in set(np.sctypeDict.values()) if np.dtype(kind).kind in kinds]
+
+
+BLANK = {"", "nan"}
+# Keyed by identity: to look a class up by itself would run the hash of its own class.
+TEXTS = {id(kind) for kind in (str, np.str_)}
+CODED = {id(kind) for kind in (bytes, np.bytes_)}
+READERS: dict[int, Callable[[Any], float]] = {
+    **{id(kind): float for kind in (bool, float, Decimal, *_scalar_types("biuf"))},
+    **dict.fromkeys(TEXTS, _of_text),
+    **dict.fromkeys(CODED, _of_bytes),
+    **{id(kind): _of_complex for kind in (complex, *_scalar_types("c"))},
+    id(int): _of_integer,
+    id(Fraction): _of_fraction,
+}
+DATES = {id(kind) for kind in (np.datetime64, np.timedelta64)}
+REAL = {kind for kind, read in READERS.items() if read is float}
+"""Numbers of these types that are none are NaN, and so empty."""
+
+IDENTIFIERS: dict[int, Callable[[Any], Identifier]] = {
+    **{id(kind): _whole for kind in (bool, int, *_scalar_types("biu"))},
+    **{id(kind): _whole_float for kind in (float, *_scalar_types("f"))},
+    **{id(kind): _whole_complex for kind in (complex, *_scalar_types("c"))},
+    **dict.fromkeys(TEXTS, str),
+    **dict.fromkeys(CODED, _decoded),
+    id(Decimal): _whole_decimal,
+    id(Fraction): _whole_fraction,
+    id(UUID): _uuid,
+}

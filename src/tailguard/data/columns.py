@@ -1,0 +1,337 @@
+"""One column of any library: of which kind its type is, and its cells as numbers.
+
+A library may have chosen a type for the sake of one cell: text or objects where a cell fits no
+other, dates or structures where the only cell that is not empty is one. To refuse such a type would
+tell what a record holds, so it is read cell by cell, and what is no number is missing. Refused are
+types that no cell makes: categories where numbers are asked for, sparse columns, structured arrays.
+"""
+
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.checks import InputError
+from tailguard.data.cells import Identifier, cell_identifier, cell_marks, cell_numbers
+from tailguard.data.frames import is_a, is_column
+
+Kind: TypeAlias = Literal["numbers", "cells", "levels", "others"]
+"""How a column is read: at once, cell by cell, by declared levels, or as no number and no text."""
+
+OTHER_CELL = Ellipsis
+"""Stands for a cell that is there and is neither a number nor a text, such as a date."""
+
+NUMBERS = "real numbers, integers or booleans"
+LABELS = "text, integers, real numbers or booleans"  # and levels
+TEXT_KINDS = {"U": "text", "S": "bytes", "V": "structures"}
+ARROW_TEXT = {"string", "large_string", "string_view"}
+ARROW_BYTES = {"binary", "large_binary", "binary_view"}
+# Of an Arrow type of these, which may be followed by how they are stored.
+ARROW_UUIDS = "extension<arrow.uuid"
+# A type that is refused -> what to do instead; the first that fits.
+REMEDIES = (
+    ("categor|dictionary|enum", "declare its levels in a schema, or drop it"),
+    ("date|time|duration|period|interval", "give it as a number, such as days since a public date"),
+    ("sparse", "make it dense first"),
+    ("list|array|struct|map|multi", "give each of its entries a column"),
+    ("", "convert it to one of these first"),
+)
+
+
+def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
+    """Say by its type how a column is read: as numbers, by its cells or levels, or as neither."""
+    kind = kind_if_read(column)
+    if kind is None:
+        raise refused(where, type_of(column), allowed)
+    return kind
+
+
+def kind_if_read(column: Any) -> Kind | None:
+    """Say by its type how a column is read; None where it is refused, such as lengths of time."""
+    if isinstance(column, list):
+        return "cells"
+    if isinstance(column, np.ndarray) or not is_column(column):
+        return numpy_kind(column.dtype)
+    if is_a(column, "polars", "Series"):
+        return _polars_kind(column.dtype)
+    return _arrow_kind(column.type) if _is_arrow(column) else _pandas_kind(column)
+
+
+def numbers_of(column: Any, where: str) -> FloatArray:
+    """Return a column as floats, NaN where a cell is missing or no number."""
+    kind = kind_of(column, where)
+    if kind == "levels":
+        raise refused(where, type_of(column))
+    if kind == "others":
+        return np.full(column.shape if isinstance(column, np.ndarray) else len(column), np.nan)
+    if kind == "cells":
+        floats = cell_numbers(cells_of(column))
+        return floats.reshape(column.shape) if isinstance(column, np.ndarray) else floats
+    if isinstance(column, np.ndarray) or not is_column(column):
+        return _of_numpy(column)
+    if is_a(column, "polars", "Series"):
+        return _of_polars(column)
+    return _of_arrow(column) if _is_arrow(column) else _of_pandas(column)
+
+
+def marks_of(column: Any, where: str) -> FloatArray:
+    """Return what each cell of a column is: finite for a number, NaN if it is empty, else infinite.
+
+    Examples
+    --------
+    >>> marks_of(np.array(["1", "", "?"]), "y"), marks_of(np.array([1.0, np.nan]), "y")
+    (array([ 1., nan, inf]), array([ 1., nan]))
+    """
+    if kind_of(column, where, LABELS) == "numbers":
+        return numbers_of(column, where)
+    marks = cell_marks(cells_of(column))
+    return marks.reshape(column.shape) if isinstance(column, np.ndarray) else marks
+
+
+def cells_of(column: Any) -> list[Any]:
+    """Return a column's cells as Python objects, Arrow's text as bytes; of levels, each cell's.
+
+    A cell of a type that is neither a number nor a text is ``OTHER_CELL``, or None where it is
+    missing: to convert it could fail because of its value.
+    """
+    if isinstance(column, list):
+        return column
+    if isinstance(column, np.ndarray) or not is_column(column):
+        return _cells_of_numpy(column)
+    if is_a(column, "polars", "Series"):
+        if _polars_kind(column.dtype) == "others":
+            return _other_cells(column.is_null().to_list())
+        return list(column.to_list())
+    return _cells_of_arrow(column) if _is_arrow(column) else _cells_of_pandas(column)
+
+
+def identifiers_of(column: Any) -> IntArray | list[Identifier]:
+    """Return what tells rows apart, as whole numbers or text; None where a cell is neither.
+
+    No column is refused: one cell may be what made its type, and so a refusal would tell of it.
+    What the library that made the column did before, such as rounding all whole numbers to floats
+    since one is missing, cannot be undone here; no privacy depends on it (``rows/unordered.py``).
+
+    Examples
+    --------
+    >>> from uuid import UUID
+    >>> identifiers_of([41.0, UUID(int=7), "a", 1.5, None])
+    [41, '00000000-0000-0000-0000-000000000007', 'a', None, None]
+    """
+    kind = kind_if_read(column)
+    if kind == "numbers":
+        array = np.asarray(column)
+        if np.can_cast(array.dtype, np.int64):
+            return array.astype(np.int64)
+    if kind is None:
+        return [None] * len(column)
+    return [cell_identifier(cell) for cell in cells_of(column)]
+
+
+def type_of(column: Any) -> Any:
+    """Return a column's type: its class where that says more than the type of its cells."""
+    if isinstance(column, list) or is_a(column, "pandas", "MultiIndex"):
+        return type(column).__name__
+    return column.type if _is_arrow(column) else column.dtype
+
+
+def type_word(dtype: Any) -> str:
+    """Name a type without widths, units and fields: these may have come from values.
+
+    Examples
+    --------
+    >>> type_word(np.dtype("<U32")), type_word(np.dtype("M8[ns]")), type_word("list")
+    ('text', 'datetime64', 'list')
+    """
+    text = TEXT_KINDS.get(getattr(dtype, "kind", "")) if isinstance(dtype, np.dtype) else None
+    found = re.match(r"\w+", str(dtype))
+    return text or (found.group() if found else type(dtype).__name__)
+
+
+def refused(where: str, dtype: Any, allowed: str = NUMBERS) -> InputError:
+    """Return the sentence that refuses a type and says what to do instead."""
+    word = type_word(dtype)
+    remedy = next(remedy for pattern, remedy in REMEDIES if re.search(pattern, word.lower()))
+    return InputError(f"{where} must hold {allowed}; got {word}: {remedy}.")
+
+
+def numpy_kind(dtype: Any) -> Kind | None:
+    """Say how NumPy's types are read: objects, text and bytes cell by cell; one may be complex.
+
+    Lengths of time are refused: NumPy makes them of whole numbers that stand beside one.
+    """
+    if dtype.kind in "OUST":
+        return "cells"
+    if dtype.kind == "M":
+        return "others"
+    return "numbers" if dtype.kind in "biufc" else None
+
+
+def arrow_floats(table: Any) -> list[FloatArray] | None:
+    """Return the columns of a table of one type of Arrow's floats; None of any other.
+
+    The type is looked at once, where ``numbers_of`` looks at that of each column: in batches of
+    47104 records of 20 columns that was a seventh of the time of turning them into records.
+    """
+    if {str(kind) for kind in table.schema.types} not in ({"float"}, {"double"}):
+        return None
+    return [column.to_numpy(zero_copy_only=False) for column in table.columns]
+
+
+def pandas_floats(table: Any) -> FloatArray | None:
+    """Return a table of one type of NumPy's floats as a matrix of float64; None for any other."""
+    # Types of pandas are not hashed: the hash of a category is one of its levels, which are cells.
+    kinds = {kind if isinstance(kind, np.dtype) else None for kind in table.dtypes}
+    one = kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)})
+    return np.ascontiguousarray(table.to_numpy(), np.float64) if one else None
+
+
+def _other_cells(missing: Iterable[bool]) -> list[Any]:
+    """Return cells of a type that is neither numbers nor text, by which are missing."""
+    return [None if gone else OTHER_CELL for gone in missing]
+
+
+def _of_numpy(array: Any) -> FloatArray:
+    """Return float32 as it is and all else as float64, contiguous and in the machine's order.
+
+    A complex number with an imaginary part is missing: one such cell makes all others complex.
+    """
+    single = array.dtype.kind == "f" and array.dtype.itemsize == np.float32().itemsize
+    values = np.ma.getdata(array)
+    if array.dtype.kind == "c":
+        values = np.where(values.imag == 0.0, values.real, np.nan)
+    with np.errstate(all="ignore"):
+        floats = np.require(values, np.float32 if single else np.float64, ["C", "A"])
+    floats = floats.view(np.ndarray)
+    if isinstance(array, np.ma.MaskedArray):
+        floats = np.where(np.ma.getmaskarray(array), floats.dtype.type(np.nan), floats)
+    return floats
+
+
+def _cells_of_numpy(array: Any) -> list[Any]:
+    """Return the cells in C order, None where they are masked."""
+    values = np.asarray(np.ma.getdata(array)).ravel()
+    dates = numpy_kind(array.dtype) == "others"
+    found = _other_cells(np.isnat(values)) if dates else values.tolist()
+    if isinstance(array, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(array).ravel()
+        found = [None if gone else cell for cell, gone in zip(found, hidden, strict=True)]
+    return list(found)
+
+
+def _polars_kind(dtype: Any) -> Kind:
+    polars = sys.modules["polars"]
+    if dtype in (polars.Categorical, polars.Enum):
+        return "levels"
+    if dtype in (polars.String, polars.Binary, polars.Object, polars.Null):
+        return "cells"
+    return "numbers" if dtype.is_numeric() or dtype == polars.Boolean else "others"
+
+
+def _of_polars(column: Any) -> FloatArray:
+    if column.dtype.is_decimal():
+        return cell_numbers(column.to_list())  # a cast rounds by the scale of the widest cell
+    floats: FloatArray = column.cast(sys.modules["polars"].Float64).to_numpy()  # NaN for a null
+    return floats
+
+
+def _is_arrow(column: Any) -> bool:
+    return is_a(column, "pyarrow", "Array") or is_a(column, "pyarrow", "ChunkedArray")
+
+
+def _arrow_kind(arrow: Any) -> Kind:
+    """Say how Arrow's types are read; one without a single value says nothing, so by its cells."""
+    from pyarrow import types  # noqa: PLC0415
+
+    if types.is_dictionary(arrow):
+        return "levels"
+    text = str(arrow) in ARROW_TEXT | ARROW_BYTES or str(arrow).startswith(ARROW_UUIDS)
+    if types.is_null(arrow) or types.is_fixed_size_binary(arrow) or text:
+        return "cells"
+    plain = types.is_boolean(arrow) or types.is_integer(arrow) or types.is_floating(arrow)
+    return "numbers" if plain or types.is_decimal(arrow) else "others"
+
+
+def _of_arrow(column: Any) -> FloatArray:
+    import pyarrow as pa  # noqa: PLC0415
+
+    if pa.types.is_decimal(column.type):
+        return cell_numbers(column.to_pylist())  # a cast rounds by the scale of the widest cell
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    column = column.cast(pa.float64(), safe=False)  # a safe cast may refuse large integers
+    floats: FloatArray = column.to_numpy(zero_copy_only=False)  # a null becomes NaN
+    return floats
+
+
+def _cells_of_arrow(column: Any) -> list[Any]:
+    """Return the cells, text as bytes: pyarrow raises where these are no text."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if pa.types.is_dictionary(column.type):
+        found: list[Any] = []
+        for part in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            levels = _cells_of_arrow(part.dictionary)
+            places = part.indices.to_pylist()
+            found += [None if place is None else levels[place] for place in places]
+        return found
+    if _arrow_kind(column.type) == "others":
+        return _other_cells(column.is_null().to_pylist())
+    if str(column.type) in ARROW_TEXT:
+        column = column.cast(pa.large_binary())
+    return list(column.to_pylist())
+
+
+def _pandas_kind(column: Any) -> Kind | None:
+    """Say how series, indices and bare arrays of pandas are read."""
+    dtype = column.dtype
+    if is_a(column, "pandas", "MultiIndex") or is_a(dtype, "pandas", "SparseDtype"):
+        return None
+    if is_a(dtype, "pandas", "CategoricalDtype"):
+        return "levels"
+    if is_a(dtype, "pandas", "StringDtype"):
+        return "cells"
+    if is_a(dtype, "pandas", "ArrowDtype"):
+        return _arrow_kind(dtype.pyarrow_dtype)
+    found = numpy_kind(dtype)
+    plain = isinstance(dtype, np.dtype) or _wraps_numpy(column)
+    return found if found == "numbers" or (plain and found is not None) else "others"
+
+
+def _of_pandas(column: Any) -> FloatArray:
+    if isinstance(column.dtype, np.dtype) or _wraps_numpy(column):
+        return _of_numpy(np.asarray(column))
+    if _holds_arrow(column.dtype):
+        return _of_arrow(_arrow(column))
+    floats: FloatArray = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return floats
+
+
+def _cells_of_pandas(column: Any) -> list[Any]:
+    dtype = column.dtype
+    if is_a(dtype, "pandas", "CategoricalDtype"):
+        levels = cells_of(dtype.categories)
+        codes = getattr(column, "array", column).codes
+        return [None if code < 0 else levels[code] for code in codes]
+    if _holds_arrow(dtype):
+        return _cells_of_arrow(_arrow(column))
+    if _pandas_kind(column) == "others":
+        return _other_cells(column.isna())
+    # Not by to_numpy, which may look for missing cells by comparing them.
+    return list(np.asarray(column, dtype=object).tolist())
+
+
+def _wraps_numpy(column: Any) -> bool:
+    return is_a(column, "pandas.arrays", "NumpyExtensionArray")
+
+
+def _holds_arrow(dtype: Any) -> bool:
+    text = is_a(dtype, "pandas", "StringDtype") and dtype.storage == "pyarrow"
+    return text or is_a(dtype, "pandas", "ArrowDtype")
+
+
+def _arrow(column: Any) -> Any:
+    return getattr(column, "array", column).__arrow_array__()

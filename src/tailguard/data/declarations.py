@@ -1,0 +1,202 @@
+"""Checks of what a schema declares; each refusal is one sentence that names the declaration.
+
+Levels of a categorical column are declared and never taken from the data. The first one is the
+baseline and has no column of its own. Whatever was not declared shares one last column, ``other``,
+so that the width is public.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tailguard.checks import InputError, check_finite, shown
+from tailguard.printable import printable
+
+# A sentence lists so many names and counts the rest: a table may have thousands.
+MOST_LISTED = 12
+UNDECLARED = "nothing is declared of "
+"""How every sentence on columns of which nothing was declared begins."""
+OTHER = "other"
+
+
+def listing(columns: Sequence[str]) -> str:
+    """List names in a sentence, or the first of many and how many more there are."""
+    shown = ", ".join(map(printable, columns[:MOST_LISTED]))
+    left = len(columns) - MOST_LISTED
+    return f"{shown} and {left} more" if left > 0 else shown or "none"
+
+
+def undeclared_words(columns: Sequence[str]) -> str:
+    """Say that columns are read as numbers since nothing was declared of them."""
+    return (
+        f"{UNDECLARED}{listing(columns)}, so they are read as numbers, and a row with any other "
+        "cell there is void"
+    )
+
+
+def undeclared_note(columns: Sequence[str]) -> str:
+    """Say so where columns are declared in Python, and how."""
+    last = columns[-1]
+    return (
+        f"{undeclared_words(columns)}; where that is wrong, declare levels "
+        f"(schema={{'categorical': {{{last!r}: [...]}}}}) or leave columns out "
+        f"(schema={{'drop': [{last!r}]}})"
+    )
+
+
+def check_columns(wanted: Iterable[str], columns: Sequence[str], where: str) -> None:
+    """Refuse a table that lacks a column."""
+    present = set(columns)
+    for column in wanted:
+        if column not in present:
+            raise InputError(
+                f"{where} must have a column {column!r}; its columns are {listing(columns)}."
+            )
+
+
+def name(declaration: str, given: Any) -> str | None:
+    """Return the name of a column, or None."""
+    if given is not None and (not isinstance(given, str) or not given.strip()):
+        raise InputError(
+            f"{declaration} must be the name of a column, or None; got {shown(given)}."
+        )
+    return given
+
+
+def columns_of_a_table(given: Any) -> tuple[str, ...]:
+    """Return the names of a table's columns, in their order."""
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    listed: tuple[Any, ...] = tuple(given) if several else (None,)
+    if not all(isinstance(each, str) for each in listed):
+        raise InputError(
+            f"columns must be a list of the names of a table's columns; got {shown(given)}."
+        )
+    return listed
+
+
+def names(declaration: str, given: Any, *, optional: bool = False) -> tuple[str, ...] | None:
+    """Return different names of columns; at least one where all may be meant by None."""
+    if given is None and optional:
+        return None
+    listed: list[Any] = list(given) if isinstance(given, list | tuple) else [None]
+    texts = all(isinstance(each, str) and each.strip() for each in listed)
+    if not texts or len(set(listed)) < len(listed) or (optional and not listed):
+        raise InputError(
+            f"{declaration} must be a list of different names of columns; got {shown(given)}."
+        )
+    return tuple(listed)
+
+
+def levels(given: Any) -> dict[str, tuple[str, ...]]:
+    """Return the levels of the categorical columns."""
+    if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given):
+        raise InputError(
+            f"categorical must map names of columns to lists of levels; got {shown(given)}."
+        )
+    return {column: check_levels(column, given[column]) for column in given}
+
+
+def constants(given: Any) -> dict[str, float]:
+    """Return the constants for missing cells."""
+    if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given):
+        raise InputError(
+            "missing must map names of columns to constants known without the records; got "
+            f"{shown(given)}."
+        )
+    return {column: check_finite(f"missing[{column!r}]", given[column]) for column in given}
+
+
+def labels(given: Any) -> tuple[Any, ...] | None:
+    """Return the labels of a target, or None."""
+    if given is None:
+        return None
+    several = isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim > 0)
+    listed = list(given) if several else []
+    listed = [each.item() if isinstance(each, np.generic) else each for each in listed]
+    if not all(map(_is_label, listed)) or not len(set(listed)) == len(listed) > 1:
+        raise InputError(
+            "classes must be at least two different labels, each text, a number, True or False; "
+            f"got {shown(given)}."
+        )
+    return tuple(listed)
+
+
+def check_places(schema: Any) -> None:
+    """Refuse a column that is declared in two places, and two coefficients of one name."""
+    places = {"features": schema.features or (), "drop": schema.drop}
+    places |= {"target": (schema.target,), "exposure": (schema.exposure,)}
+    places |= {"row_id": (schema.row_id,)}
+    seen: dict[str, str] = {}
+    for place, columns in places.items():
+        for column in columns:
+            if column in seen:
+                raise InputError(
+                    f"{place} must not be a column of {seen[column]} as well; got {column!r}."
+                )
+            if column is not None:
+                seen[column] = place
+    _check_features("categorical", schema.categorical, schema.features, seen)
+    numeric = None if schema.features is None else schema.numeric
+    _check_features("missing", schema.missing, numeric, seen | schema.categorical)
+    given = schema.coefficient_names
+    if len(set(given)) < len(given):
+        raise InputError(
+            "features must give their coefficients different names, that of a level being "
+            f"column=level; got {listing(given)}."
+        )
+
+
+def _check_features(
+    declaration: str, columns: Iterable[str], allowed: Sequence[str] | None, seen: Mapping[str, Any]
+) -> None:
+    """Refuse what is declared of a column that is not among the features it may be declared of."""
+    for column in columns:
+        if column in seen if allowed is None else column not in allowed:
+            which = "numeric features" if declaration == "missing" else "features"
+            raise InputError(f"{declaration} must name {which}; got {column!r}.")
+
+
+def _is_label(given: Any) -> bool:
+    try:
+        return isinstance(given, str) or (isinstance(given, int | float) and math.isfinite(given))
+    except OverflowError:  # a whole number beyond the floats
+        return False
+
+
+def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
+    """Return the declared levels as text if they differ, none is empty and none is ``other``."""
+    listed = list(levels) if isinstance(levels, list | tuple) else [True]
+    wanted = f"The levels of {column!r} must be a list of text or whole numbers"
+    if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in listed):
+        raise InputError(f"{wanted}; got {shown(levels)}.")
+    try:
+        declared = tuple(map(str, listed))
+    except ValueError:  # Python prints no huge integer
+        raise InputError(f"{wanted} that Python prints; got {shown(levels)}.") from None
+    numbers = [level_number(level) for level in declared]
+    readings = {n if n is not None else text for n, text in zip(numbers, declared, strict=True)}
+    if not declared or len({*readings, "", OTHER}) < len(declared) + 2:
+        raise InputError(
+            f"The levels of {column!r} must be different and none may be empty or {OTHER!r}, which "
+            f"stands for every other level; got {shown(list(declared))}."
+        )
+    return declared
+
+
+def indicator_names(column: str, levels: Sequence[str]) -> tuple[str, ...]:
+    """Name the indicator columns of a categorical column."""
+    return tuple(f"{column}={level}" for level in (*levels[1:], OTHER))
+
+
+def level_number(text: str) -> float | None:
+    """Return the number that a level or a cell of text reads as, None if it reads as none.
+
+    True and False, which a column of booleans holds as text beside other cells, read as 1 and 0.
+    """
+    try:
+        number = float({"true": "1", "false": "0"}.get(text.lower(), text))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

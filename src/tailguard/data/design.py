@@ -1,0 +1,212 @@
+"""How the columns of a table become numbers, by its schema: features, targets, exposures and marks.
+
+Numeric columns are read as they are, and levels as indicators. The width and the names of the
+design matrix follow from the schema alone, and a row of it depends on its own record and on nothing
+else. A cell has a level if it reads the same, as text or as a number. So ``2``, ``2.0`` and ``"2"``
+are one level, and a column of whole numbers that one missing cell turned into floats keeps its
+levels.
+
+Marks say what each cell is: a finite number if it can be used, NaN if it is empty, and else
+infinity. They tell which column makes records void, and each follows from its own cell and from
+what is declared.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tailguard.array_types import BoolArray, Features, FloatArray
+from tailguard.data.cells import cell_numbers, cell_texts
+from tailguard.data.columns import LABELS, cells_of, kind_of, marks_of, numbers_of
+from tailguard.data.declarations import check_columns, level_number
+from tailguard.data.frames import chosen_columns, frame_column
+from tailguard.data.labels import encode_labels
+from tailguard.data.matrices import one_column, stacked, to_matrix, to_vector
+from tailguard.data.schema import Schema
+from tailguard.data.table import as_table
+
+Role: TypeAlias = Literal["feature", "levels", "target", "exposure"]
+"""What a column is read as: numbers, declared levels, the target or the exposure."""
+
+Marks: TypeAlias = tuple[Features, FloatArray | None, FloatArray | None]
+"""Of the cells of features, of the target and of the exposure, where there are such."""
+
+
+class TableColumn(NamedTuple):
+    """A column of a table: what it is read as, and its name, or its number where it has none."""
+
+    role: Role
+    name: str | int
+
+
+# So many rows of text are read at a time: text takes some ten times the memory of its numbers.
+ROWS_OF_TEXT = 10_000
+
+
+def design_matrix(X: Any, schema: Schema) -> Features:
+    """Return one column per coefficient of a schema whose features are named.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"region": ["south", "moon", "north"], "age": [41, 50, 30]})
+    >>> schema = Schema(categorical={"region": ["north", "south"]}).settled(table.columns)
+    >>> design_matrix(table, schema)
+    array([[ 1.,  0., 41.],
+           [ 0.,  1., 50.],
+           [ 0.,  0., 30.]])
+    """
+    return read_columns(X, schema)[0]
+
+
+def read_columns(X: Any, schema: Schema, *others: str) -> tuple[Features, dict[str, Any]]:
+    """Read a table in memory in one pass: the design matrix, and other columns as they are."""
+    table = as_table(X)
+    names = tuple(dict.fromkeys((*(schema.features or ()), *others)))
+    check_columns(names, table.names, table.where)
+    pieces = list(table.batches(names, table.n_rows or ROWS_OF_TEXT))
+    parts = [frame_matrix(piece, schema, table.where) for piece in pieces]
+    matrix: Any = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    columns = {
+        name: frame_column(pieces[0], name)
+        if len(pieces) == 1
+        else [cell for piece in pieces for cell in piece[name]]
+        for name in others
+    }
+    return matrix, columns
+
+
+def frame_matrix(frame: Any, schema: Schema, where: str = "X") -> Features:
+    """Return the design matrix of one frame, which has all columns of the features."""
+    numeric, levels = schema.numeric, schema.levels
+    if isinstance(frame, dict):
+        numbers = stacked([cell_numbers(frame[name]) for name in numeric]) if numeric else None
+    elif numeric or not levels:
+        numbers = to_matrix(chosen_columns(frame, numeric), where)
+    else:
+        numbers = None
+    if not levels:
+        assert numbers is not None
+        return numbers
+    blocks: dict[str, Any] = {}
+    if numbers is not None:
+        blocks |= {name: numbers[:, [place]] for place, name in enumerate(numeric)}
+    for name, column in level_columns(frame, schema, where).items():
+        blocks[name] = indicators(cells_of(column), levels[name])
+    matrix: Features = np.hstack([blocks[name] for name in schema.features or ()])
+    return matrix
+
+
+def level_columns(frame: Any, schema: Schema, where: str = "X") -> dict[str, Any]:
+    """Return the columns with declared levels, refusing one of another type."""
+    columns = {name: frame_column(frame, name) for name in schema.categorical}
+    for name, column in columns.items():
+        kind_of(column, f"Column {name!r} of {where}", LABELS)
+    return columns
+
+
+def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:
+    """Return one row of indicators per cell: zeros at the baseline, NaN where the cell is missing.
+
+    Text that has no level counts as ``other``, and so does such a number; what is neither text nor
+    a number is missing.
+
+    Examples
+    --------
+    >>> indicators(["north", "south", "moon", None], ("north", "south"))
+    array([[ 0.,  0.],
+           [ 1.,  0.],
+           [ 0.,  1.],
+           [nan, nan]])
+    """
+    other, missing = len(levels), len(levels) + 1
+    texts = {level: place for place, level in enumerate(levels)} | {"": missing}
+    numbers = {level_number(level): place for place, level in enumerate(levels)} | {None: other}
+
+    def place_of(text: str | None, number: float) -> int:
+        if text is None and np.isnan(number):
+            return missing
+        return texts[text] if text in texts else numbers.get(number, other)
+
+    def places_of(some: list[Any]) -> list[int]:
+        readings = zip(cell_texts(some), cell_numbers(some).tolist(), strict=True)
+        return [place_of(*reading) for reading in readings]
+
+    listed = list(cells)
+    # Most cells are a few texts, each of which is read once; no method of another type is run.
+    same = [list({cell for cell in listed if type(cell) is kind}) for kind in (str, bytes)]
+    of_text, of_bytes = (dict(zip(some, places_of(some), strict=True)) for some in same)
+    others = (cell for cell in listed if type(cell) is not str and type(cell) is not bytes)
+    of_others = iter(places_of(list(others)))
+    codes = [
+        of_text[cell]
+        if type(cell) is str
+        else of_bytes[cell]
+        if type(cell) is bytes
+        else next(of_others)
+        for cell in listed
+    ]
+    rows = np.vstack([np.eye(other + 1)[:, 1:], np.full(other, np.nan)])
+    return rows[np.array(codes, dtype=np.intp)]
+
+
+def target_numbers(y: Any, loss: Any, classes: Sequence[Any] | None, n_rows: int) -> FloatArray:
+    """Return targets as numbers, NaN where a loss does not allow one or a label is not declared."""
+    values = to_vector(y if classes is None else encode_labels(y, classes), "y", n_rows=n_rows)
+    if loss is None:
+        return values
+    with np.errstate(all="ignore"):
+        return np.where(loss.valid_target(values), values, np.nan)
+
+
+def offset_numbers(exposure: Any, n_rows: int) -> FloatArray:
+    """Return the logarithms of exposures, as which they enter the score."""
+    with np.errstate(all="ignore"):
+        return np.log(to_vector(exposure, "exposure", n_rows=n_rows))
+
+
+def target_marks(y: Any, loss: Any, classes: Sequence[Any] | None) -> FloatArray:
+    """Return marks of targets: usable are those that a loss allows, or that are among the classes.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> target_marks([2, None, -1, "three"], tg.losses.Poisson(), None)
+    array([ 0., nan, inf, inf])
+    """
+    where, column = one_column(y, "y")
+    usable = np.isfinite(target_numbers(y, loss, classes, len(column)))
+    return _refined(marks_of(column, where), usable)
+
+
+def exposure_marks(exposure: Any) -> FloatArray:
+    """Return marks of exposures, which must be above zero."""
+    where, column = one_column(exposure, "exposure")
+    usable = np.isfinite(offset_numbers(exposure, len(column)))
+    return _refined(marks_of(column, where), usable)
+
+
+def number_marks(column: Any, where: str, *, filled: bool) -> FloatArray:
+    """Return marks of a column of numbers; a constant stands for all cells that are none."""
+    marks = marks_of(column, where)
+    return _refined(marks, ~np.isinf(numbers_of(column, where))) if filled else marks
+
+
+def feature_marks(frame: Any, schema: Schema) -> Features:
+    """Return marks of the features that a schema names."""
+    levels, marks = schema.levels, []
+    for name in schema.features or ():
+        column = frame_column(frame, name)
+        if name in levels:  # what has no level shares one, so text is never amiss
+            usable = ~np.isnan(indicators(cells_of(column), levels[name])[:, 0])
+            marks.append(_refined(marks_of(column, "X"), usable))
+        else:
+            filled = name in schema.missing
+            marks.append(number_marks(column, f"Column {name!r}", filled=filled))
+    return np.stack(marks, axis=1)
+
+
+def _refined(marks: FloatArray, usable: BoolArray) -> FloatArray:
+    """Return marks with zero for what is usable; what is not, and not empty, is anything else."""
+    return np.where(usable, 0.0, np.where(np.isnan(marks), np.nan, np.inf))

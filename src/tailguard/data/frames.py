@@ -1,0 +1,110 @@
+"""Frames: tables in memory of pandas, polars and pyarrow, and columns of text by their names.
+
+Libraries that the user did not load are not loaded here. Beside their own tables a frame may be a
+dict from names to lists of cells, as which a CSV file is read. narwhals is no door to them: by the
+first hundred cells of a pandas column of objects it names the type of them all, where here no cell
+decides about another (``columns.py``); and it knows neither indices nor bare and masked arrays, nor
+Arrow's text that is no UTF-8.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError
+
+COLUMN_KINDS = (
+    ("pandas", "Series"),
+    ("pandas", "Index"),
+    ("pandas.api.extensions", "ExtensionArray"),
+    ("polars", "Series"),
+    ("pyarrow", "ChunkedArray"),
+    ("pyarrow", "Array"),
+)
+
+
+def is_a(value: Any, library: str, kind: str) -> bool:
+    """Whether ``value`` is of a class of a library that the user has loaded."""
+    module = sys.modules.get(library)
+    return module is not None and isinstance(value, getattr(module, kind, ()))
+
+
+def is_column(values: Any) -> bool:
+    """Whether something is one column of pandas, polars or pyarrow."""
+    if isinstance(values, np.ndarray | list):
+        return False
+    return any(is_a(values, library, kind) for library, kind in COLUMN_KINDS)
+
+
+def is_arrow(X: Any) -> bool:
+    """Whether something is a table of pyarrow."""
+    return is_a(X, "pyarrow", "Table") or is_a(X, "pyarrow", "RecordBatch")
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of a table's columns if all of them are strings."""
+    if isinstance(X, np.ndarray):
+        return None
+    if is_arrow(X):
+        names = tuple(X.schema.names)
+    elif is_a(X, "pandas", "DataFrame") or is_a(X, "polars", "DataFrame"):
+        names = tuple(X.columns)
+    else:
+        return None
+    if len(set(names)) < len(names):
+        raise InputError(f"X must have column names that differ; got {list(names)}.")
+    others = [name for name in names if not isinstance(name, str)]
+    if others and len(others) < len(names):
+        raise InputError(
+            "X must have column names that are all text, or none of them; got text and "
+            f"{type(others[0]).__name__}: pass X.rename(columns=str)."
+        )
+    return None if others else names
+
+
+def frame_columns(X: Any) -> list[tuple[Any, Any]] | None:
+    """List names and columns of a table; None for anything else."""
+    if isinstance(X, np.ndarray):
+        return None
+    if is_a(X, "pandas", "DataFrame"):
+        return list(X.items())
+    if is_a(X, "polars", "DataFrame"):
+        return [(column.name, column) for column in X.get_columns()]
+    if is_arrow(X):
+        return list(zip(X.schema.names, X.columns, strict=True))
+    return None
+
+
+def frame_column(frame: Any, name: str) -> Any:
+    """Return one column of a frame whose columns have names that differ."""
+    return frame.column(name) if is_arrow(frame) else frame[name]
+
+
+def chosen_columns(frame: Any, names: Sequence[str]) -> Any:
+    """Return some columns as a frame; neighbours in pandas are a view, picked ones a copy."""
+    if not is_a(frame, "pandas", "DataFrame"):
+        return frame.select(list(names))
+    columns = list(frame.columns)
+    first = columns.index(names[0]) if names else 0
+    stop = first + len(names)
+    neighbours = columns[first:stop] == list(names)
+    return frame.iloc[:, first:stop] if neighbours else frame[list(names)]
+
+
+def rows_of(frame: Any, start: int, stop: int) -> Any:
+    """Return rows of a table of any library, without copying."""
+    if start == 0 and stop == len(frame):
+        return frame
+    # By class: a data frame has its columns as attributes, and one may be called 'slice'.
+    pandas = is_a(frame, "pandas", "DataFrame")
+    return frame.iloc[start:stop] if pandas else frame.slice(start, stop - start)
+
+
+def rows_at(frame: Any, places: IntArray) -> Any:
+    """Return a copy of some rows of a table of any library."""
+    if is_a(frame, "pandas", "DataFrame"):
+        return frame.iloc[places]
+    return frame[places] if is_a(frame, "polars", "DataFrame") else frame.take(places)

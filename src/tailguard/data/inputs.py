@@ -1,0 +1,274 @@
+"""The inputs of a fit: a matrix, a table by its schema, or a table in batches, as one record."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import Features
+from tailguard.checks import InputError, check_choice
+from tailguard.data.columns import identifiers_of
+from tailguard.data.declarations import check_columns, undeclared_note
+from tailguard.data.design import (
+    Marks,
+    TableColumn,
+    exposure_marks,
+    feature_marks,
+    number_marks,
+    read_columns,
+    target_marks,
+)
+from tailguard.data.frames import column_names, frame_column, frame_columns, is_column, rows_of
+from tailguard.data.matrices import to_matrix_or_vector
+from tailguard.data.missing import missing_constants
+from tailguard.data.readers.opening import opened
+from tailguard.data.schema import Schema
+from tailguard.data.sparse import NUMBERS_AT_ONCE, SparseFeatures, dense_pieces, to_features
+from tailguard.data.table import Table, as_table
+
+ORDERS = ("file", "any")
+"""What may be said of the order of rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """Records, and what is public of them.
+
+    Attributes
+    ----------
+    records
+        A matrix of features, which may be sparse, or a table in batches.
+    y, exposure
+        A column each or None; of a table in batches, None.
+    n_rows, n_features
+        Public numbers.
+    schema
+        The schema with its features named; None for a matrix.
+    missing
+        Constants for missing cells, by the number of the column.
+    targets
+        The target as a column of every type that it has, which for a table in batches is empty.
+    names
+        Names of the features, where they have names.
+    row_ids
+        The identifiers of the rows, where a column was named; of a table in batches, None.
+    order
+        ``"any"`` where the order of rows says nothing, as it was stated.
+    source
+        What records in memory were read from: their cells are marked as they were given.
+    undeclared
+        Columns that are read as numbers although no schema says so.
+    is_vector
+        Whether the features are one vector without a name.
+    target_name, exposure_name
+        What these are called in the table, or as arguments beside it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> found = read_inputs(pd.DataFrame({"age": [41, 50], "cost": [7.5, 3.0]}), target="cost")
+    >>> found.n_features, found.schema.features
+    (1, ('age',))
+    """
+
+    records: Any
+    n_rows: int
+    n_features: int
+    y: Any = None
+    exposure: Any = None
+    schema: Schema | None = None
+    missing: Mapping[int, float] | None = None
+    targets: tuple[Any, ...] = ()
+    names: tuple[str, ...] | None = None
+    row_ids: Any = None
+    order: str = "file"
+    source: Any = None
+    undeclared: tuple[str, ...] = ()
+    is_vector: bool = False
+    target_name: str = "y"
+    exposure_name: str = "exposure"
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What is said where columns are read as numbers although no schema says so."""
+        return (undeclared_note(self.undeclared),) if self.undeclared else ()
+
+    def columns(self, *, has_target: bool, has_exposure: bool) -> tuple[TableColumn, ...]:
+        """Return the columns that a record is made of, in the order in which cells are marked."""
+        if self.schema is None:
+            names = self.names or range(self.n_features)
+            found = [TableColumn("feature", name) for name in names]
+        else:
+            levels, features = self.schema.levels, self.schema.features or ()
+            found = [TableColumn("levels" if x in levels else "feature", x) for x in features]
+        found += [TableColumn("target", self.target_name)] * has_target
+        return (*found, *[TableColumn("exposure", self.exposure_name)] * has_exposure)
+
+    def marks(self, loss: Any = None, classes: Sequence[Any] | None = None) -> Iterator[Marks]:
+        """Yield marks of all records in memory in order, some at a time."""
+        target = None if self.y is None else target_marks(self.y, loss, classes)
+        offset = None if self.exposure is None else exposure_marks(self.exposure)
+        first = 0
+        for features in self._feature_marks():
+            rows = slice(first, first + len(features))
+            first = rows.stop
+            yield (
+                features,
+                None if target is None else target[rows],
+                None if offset is None else offset[rows],
+            )
+
+    def _feature_marks(self) -> Iterator[Features]:
+        length = max(1, NUMBERS_AT_ONCE // max(1, self.n_features))
+        if self.schema is not None:
+            for frame in as_table(self.source).batches(self.schema.features or (), length):
+                yield feature_marks(frame, self.schema)
+            return
+        filled = self.missing or ()
+        for columns in self._column_pieces(length):
+            marks = (
+                number_marks(column, "X", filled=place in filled)
+                for place, column in enumerate(columns)
+            )
+            yield np.stack(list(marks), axis=1)
+
+    def _column_pieces(self, length: int) -> Iterator[Any]:
+        """Yield the columns of a matrix or a frame as they were given, ``length`` rows of each."""
+        source = self.source
+        if is_column(source):
+            yield [source]
+        elif isinstance(self.records, SparseFeatures):
+            yield from (piece.T for piece in dense_pieces(self.records))
+        elif frame_columns(source) is None:
+            array = np.asanyarray(source)
+            array = array[:, None] if array.ndim == 1 else array
+            yield from (array[k : k + length].T for k in range(0, self.n_rows, length))
+        else:
+            for first in range(0, self.n_rows, length):
+                rows = rows_of(source, first, min(first + length, self.n_rows))
+                yield [column for _, column in frame_columns(rows) or ()]
+
+
+def read_inputs(
+    X: Any,
+    y: Any = None,
+    *,
+    schema: Schema | None = None,
+    missing: Any = None,
+    target: str | None = None,
+    columns: Any = None,
+    row_id: str | None = None,
+    order: str = "file",
+    exposure: Any = None,
+    features_only: bool = False,
+) -> Inputs:
+    """Read what a user brought; of a table in batches, nothing but its head.
+
+    ``target``, ``columns``, ``row_id`` and an ``exposure`` of text name columns, as the schema may
+    do instead. ``order`` says whether that of the rows may change. ``missing`` declares constants
+    where there is no schema. With ``features_only`` no target is read, whatever the schema names,
+    and X may be one vector.
+
+    Examples
+    --------
+    >>> read_inputs(np.zeros((5, 2)), np.zeros(5)).n_features
+    2
+    """
+    check_choice("order", order, ORDERS)
+    X = opened(X)
+    named = exposure if isinstance(exposure, str) else None
+    said: dict[str, Any] = {"target": target, "features": columns, "row_id": row_id}
+    said["exposure"] = None if schema is not None and named == schema.exposure else named
+    unnamed = all(name is None for name in said.values())
+    if schema is None and unnamed and not isinstance(X, Table):
+        return _of_matrix(X, y, missing, exposure, order, may_be_vector=features_only)
+    declared = Schema(missing=missing or {}) if schema is None else schema
+    declared = declared.with_declared(**said)
+    if y is not None and target is not None:
+        raise InputError("y must be None where target names its column; got both.")
+    table = as_table(X)
+    settled = declared.settled(table.names, table.where)
+    if features_only:
+        settled = replace(settled, target=None)
+    read = _of_batches if table.streamed else _of_table
+    found = read(table, settled, y=y, exposure=exposure)
+    undeclared = declared.undeclared(table.names) if schema is None else ()
+    return replace(found, source=X, order=order, undeclared=undeclared)
+
+
+def _of_matrix(
+    X: Any, y: Any, missing: Any, exposure: Any, order: str, *, may_be_vector: bool
+) -> Inputs:
+    is_vector = False
+    features = X
+    if may_be_vector and not hasattr(X, "tocsr"):
+        features, is_vector = to_matrix_or_vector(X)
+    features = to_features(features)
+    n_rows, n_features = features.shape
+    names = column_names(X)
+    constants = missing_constants(missing, n_features, names)
+    return Inputs(
+        records=features,
+        n_rows=n_rows,
+        n_features=n_features,
+        y=y,
+        exposure=exposure,
+        missing=constants,
+        names=names,
+        targets=() if y is None else (y,),
+        order=order,
+        source=X,
+        undeclared=tuple(n for place, n in enumerate(names or ()) if place not in constants),
+        is_vector=is_vector,
+    )
+
+
+def _of_table(table: Table, schema: Schema, *, y: Any, exposure: Any) -> Inputs:
+    target = schema.target if y is None else None
+    named = exposure if isinstance(exposure, str) else None
+    beside = [name for name in (target, named, schema.row_id) if name is not None]
+    features, columns = read_columns(table, schema, *beside)
+    y = y if target is None else columns[target]
+    ids = None if schema.row_id is None else identifiers_of(columns[schema.row_id])
+    return Inputs(
+        row_ids=ids,
+        records=features,
+        n_rows=len(features),
+        n_features=features.shape[1],
+        y=y,
+        exposure=exposure if named is None else columns[named],
+        schema=schema,
+        missing=schema.constants,
+        names=schema.coefficient_names,
+        targets=() if y is None else (y,),
+        target_name=target or "y",
+        exposure_name=named or "exposure",
+    )
+
+
+def _of_batches(table: Table, schema: Schema, *, y: Any, exposure: Any) -> Inputs:
+    """Return a table in batches, whose target and exposure are columns of its own."""
+    for name, column in (("y", y), ("exposure", None if isinstance(exposure, str) else exposure)):
+        if column is not None:
+            raise InputError(
+                f"{name} must be a column of {table.where}, which is read in batches: give its "
+                f"name, as {'target' if name == 'y' else name}='...'."
+            )
+    beside = (schema.target, exposure, schema.row_id)
+    check_columns([name for name in beside if name], table.names, table.where)
+    target = schema.target
+    return Inputs(
+        records=table,
+        n_rows=table.n_rows,
+        n_features=len(schema.coefficient_names),
+        # Whoever reads no exposure must not have records void for it.
+        schema=schema if exposure is not None else replace(schema, exposure=None),
+        missing=schema.constants,
+        names=schema.coefficient_names,
+        targets=()
+        if target is None
+        else tuple(frame_column(empty, target) for empty in table.empties()),
+        target_name=target or "y",
+        exposure_name=exposure or "exposure",
+    )

@@ -1,0 +1,101 @@
+"""Labels as numbers: their places among classes, which are never looked up in the data.
+
+A label is read by its own cell, whatever the type of its column: one cell that is no number turns a
+column of numbers into text. So no type of a column contradicts the classes; a label that is none of
+them is missing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, shown
+from tailguard.data.cells import cell_numbers, cell_texts
+from tailguard.data.columns import LABELS, Kind, cells_of, kind_of, numbers_of, type_of, type_word
+from tailguard.data.matrices import one_column
+
+CLASSES_ASSUMED = "classes assumed "
+"""How every sentence of :func:`classes_assumed` begins."""
+
+
+def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
+    """Return the place of each label among ``classes``, and NaN for what is not among them.
+
+    The classes are all text or all numbers. An undeclared or missing label makes its record void.
+    With numbers, text is read as the number that it spells; with text, a number is no label.
+    """
+    declared = _declared_labels(classes)
+    column, where, kind = _labels(y)
+    if isinstance(declared[0], str):
+        places = {label: float(place) for place, label in enumerate(declared)}
+        texts = cell_texts(cells_of(column))
+        return np.array([places.get(label, np.nan) for label in texts], dtype=np.float64)
+    levels = kind == "levels"
+    numbers = cell_numbers(cells_of(column)) if levels else numbers_of(column, where)
+    return _places(numbers, np.array(declared))
+
+
+def classes_assumed(n_classes: int) -> str:
+    """Return what notes, summary and certificate say where nobody declared the classes."""
+    labels = "0 and 1" if n_classes == 2 else f"0 to {n_classes - 1}"
+    return f"{CLASSES_ASSUMED}{labels}; other labels count as missing"
+
+
+def check_plain_labels(y: Any) -> None:
+    """Refuse categories where no classes are declared; no cell makes a column of these."""
+    column, where, kind = _labels(y)
+    if kind == "levels":
+        raise InputError(
+            f"{where} must hold integers, real numbers or booleans unless classes are declared, "
+            f"such as classes=('no', 'yes'); got {type_word(type_of(column))}."
+        )
+
+
+def n_labels(classes: Sequence[Any]) -> int:
+    """Return how many labels are declared, refusing what is no declaration."""
+    return len(_declared_labels(classes))
+
+
+def _declared_labels(classes: Sequence[Any]) -> list[Any]:
+    """Return declared labels: different, and all text or all finite numbers."""
+    given = label_list(classes)
+    texts, numbers = cell_texts(given), cell_numbers(given)
+    labels: list[Any] = texts if None not in texts else numbers.tolist()
+    if None in texts and (set(texts) != {None} or not np.isfinite(numbers).all()):
+        raise InputError(f"classes must be all text or all finite numbers; got {shown(given)}.")
+    if len(set(labels)) < max(2, len(labels)):
+        raise InputError(
+            f"classes must be at least two different labels; got {len(labels)}, of which "
+            f"{len(set(labels))} are different."
+        )
+    return labels
+
+
+def _places(numbers: FloatArray, declared: FloatArray) -> FloatArray:
+    """Return the place of each number among declared ones, and NaN for what is none of them."""
+    order = np.argsort(declared)
+    above = np.minimum(np.searchsorted(declared[order], numbers), order.size - 1)
+    return np.where(declared[order[above]] == numbers, order[above], np.nan)
+
+
+def label_list(labels: Any) -> list[Any]:
+    """Return declared labels as a list of Python objects; what has no order tells no second label.
+
+    What can be read only once is refused, too: whoever asks next would find it empty.
+    """
+    for method in ("to_pylist", "to_list"):
+        if hasattr(labels, method):
+            return list(getattr(labels, method)())
+    if hasattr(labels, "__array__"):
+        labels = np.asarray(labels).tolist()
+    if not isinstance(labels, Iterable) or isinstance(labels, str | Set | Iterator):
+        raise InputError(f"classes must be a sequence of labels or None; got {shown(labels)}.")
+    return list(labels)
+
+
+def _labels(y: Any) -> tuple[Any, str, Kind]:
+    """Return the column of labels, what to call it, and the kind of its type."""
+    where, column = one_column(y, "y")
+    return column, where, kind_of(column, where, LABELS)

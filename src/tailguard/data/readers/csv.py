@@ -1,0 +1,192 @@
+r"""CSV files: as many records as their writer wrote, and each line's faults its own.
+
+A CSV writer puts a cell that holds a comma, a quotation mark or a line break in quotation marks,
+and doubles those inside it. A file written so is read exactly: one record for each that was
+written, whatever its cells hold.
+
+Other files have lone quotation marks, which most readers pair with the next one, however many
+records lie between. Here a record goes on over several lines only where these lines are together
+one record as a writer would write it, with as many cells as the header has. Otherwise every line
+is a record, and what is wrong with a line concerns that line.
+
+Lines end as the header does. Where they end in ``\n`` alone, a ``\r`` is part of a cell, which some
+writers put in no quotation marks, and the other way round. The reader of the standard library takes
+either for the end of a line, so it never sees those that are part of a cell.
+
+Every record of a file counts, a blank line too. An empty cell, and one that is missing at the end
+of a short line, is None.
+"""
+
+import csv
+import os
+import sys
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tailguard.checks import InputError
+from tailguard.data.table import Table, checked_names
+from tailguard.quiet import SharedSetting
+
+QUOTE = '"'
+# Stands for a line break that is part of a cell; half of a surrogate pair is in no decoded file.
+HIDDEN = "\ud80d"
+
+
+class CsvTable(Table):
+    r"""The columns of a CSV file, as text; the header alone is read before cells are asked for.
+
+    Examples
+    --------
+    >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n,3\n")
+    >>> table = CsvTable("ages.csv")
+    >>> list(table.batches(["cost", "age"], 10))
+    [{'cost': ['7.5', '3'], 'age': ['41', None]}]
+    """
+
+    streamed = False
+    n_rows = 0  # nobody has read them
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = existing_file(path)
+        self.where = str(path)
+        with _opened(self.path) as records:
+            names = next(records, [""])
+        if names == [""]:
+            raise InputError(f"{path} must start with a line of column names; it does not.")
+        self.names = checked_names(self.where, names)
+
+    def check_rows(self, fewest: int) -> None:
+        """Refuse a file with fewer records; it is not read any further than that."""
+        with closing(self._rows([])) as rows:
+            found = sum(1 for _ in islice(rows, fewest))
+        if found < fewest:
+            raise InputError(f"{self.where} must have at least {fewest} records; got {found}.")
+
+    def empties(self) -> Iterable[Any]:
+        """Return nothing: text has no types."""
+        return []
+
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[dict[str, list[Any]]]:
+        """Yield columns of text by their names."""
+        rows = self._rows(names)
+        while part := list(islice(rows, n_rows)):
+            yield {name: [row[place] for row in part] for place, name in enumerate(names)}
+
+    def _rows(self, names: Sequence[str]) -> Generator[list[str | None]]:
+        """Yield the wanted cells of each record."""
+        n_rows = 0
+        with _opened(self.path) as records:
+            header = next(records)
+            places = [header.index(name) for name in names]
+            for row in records:
+                n_rows += 1
+                yield [(row[place] or None) if place < len(row) else None for place in places]
+        if n_rows == 0:
+            raise InputError(f"{self.path} must have records below its header; it has none.")
+
+
+def existing_file(path: str | Path) -> Path:
+    """Return the path of a file, refusing one that is none."""
+    if not os.path.isfile(path):
+        raise InputError(f"{path} must be a file; there is none.")
+    return Path(path)
+
+
+@contextmanager
+def _no_field_limit() -> Iterator[None]:
+    """Let a cell be of any length: csv would give up a line that has a long one."""
+    limit = csv.field_size_limit()
+    try:
+        csv.field_size_limit(sys.maxsize)
+    except OverflowError:  # a C long has 32 bits on Windows
+        csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+# The limit belongs to the whole process.
+NO_FIELD_LIMIT = SharedSetting(_no_field_limit)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Iterator[list[str]]]:
+    """Open a CSV file as records, the header first; all lines end as the first one does."""
+    options: Any = {"encoding": "utf-8-sig", "errors": "replace"}
+    try:
+        with path.open(newline="", **options) as stream:
+            end = "\r" if stream.readline().endswith("\r") else "\n"
+        with NO_FIELD_LIMIT, path.open(newline=end, **options) as stream:
+            yield csv_records(stream, end)
+    except OSError as error:
+        raise InputError(
+            f"{path} must be a file that can be read; it is not: {error.strerror}."
+        ) from None
+
+
+def csv_records(lines: Iterable[str], end: str = "\n") -> Iterator[list[str]]:
+    r"""Yield the cells of each record, the header first; a blank line has one blank cell.
+
+    Every line ends in ``end``, ``\n`` or ``\r``, and has it nowhere else.
+    """
+    other = "\r" if end == "\n" else "\n"
+    waiting: deque[str] = deque()  # lines that were looked at, and belong to no record yet
+    source = (line.replace(other, HIDDEN) for line in lines)
+    tail = HIDDEN + "\n"  # of lines that end in both, if the header does
+    width: int | None = None
+    while (first := _next(waiting, source)) is not None:
+        together = [first]
+        if _is_odd(first):
+            # As a writer writes it, the record ends with the next line that is odd as well.
+            while (following := _next(waiting, source)) is not None:
+                together.append(following)
+                if _is_odd(following):
+                    break
+        record = _one_record(together, width, tail) if together[1:] else None
+        if record is None:
+            waiting.extendleft(reversed(together[1:]))
+            together = [first]
+            record = _cells(_with_one_end(first, tail), end)
+        if width is None:
+            width, tail = len(record), tail if together[-1].endswith(tail) else end
+        yield [cell.replace(HIDDEN, other) for cell in record]
+
+
+def _next(waiting: deque[str], source: Iterator[str]) -> str | None:
+    return waiting.popleft() if waiting else next(source, None)
+
+
+def _is_odd(line: str) -> bool:
+    """Whether a line opens quotation marks that it does not close, or closes such ones."""
+    return line.count(QUOTE) % 2 == 1
+
+
+def _with_one_end(line: str, tail: str) -> str:
+    """Return a line that ends in one character where all end in two."""
+    return line.removesuffix(tail) + tail[-1] if line.endswith(tail) else line
+
+
+def _cells(line: str, end: str) -> list[str]:
+    """Split one line; one that cannot be split is blank."""
+    if QUOTE not in line:
+        return line.removesuffix(end).split(",")
+    try:
+        return next(csv.reader([line]), [""])
+    except csv.Error:
+        return [""]
+
+
+def _one_record(lines: list[str], width: int | None, tail: str) -> list[str] | None:
+    """Return the cells of lines that are one record of strict CSV and of that width, else None."""
+    reader = csv.reader([*lines[:-1], _with_one_end(lines[-1], tail)], strict=True)
+    try:
+        record = next(reader, [])
+    except csv.Error:
+        return None
+    whole = reader.line_num == len(lines) and width in (None, len(record))
+    return record if whole else None

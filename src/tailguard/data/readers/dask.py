@@ -1,0 +1,196 @@
+"""A table whose parts are summed by workers of Dask, and whole numbers come back.
+
+A lost worker's part is worked out again, to the same whole numbers. Processes of a pool hand over
+what they made by way of this one: there a part is worked out and summed in one task, so that no
+rows come here for it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError
+from tailguard.data.frames import rows_at, rows_of
+from tailguard.data.readers.lazy import check_typed, silenced
+from tailguard.data.readers.parquet import ParquetFiles, row_group
+from tailguard.data.readers.parts import Edge, check_same, summed_edges, summed_part
+from tailguard.data.table import Choose, Table, Work
+
+# Partial sums that one task adds up.
+BRANCHES = 8
+# Parts that are here at the same time where records are gathered.
+AT_ONCE = 4
+
+
+class DaskTable(Table):
+    """Partitions of a Dask data frame, or row groups of files, which workers make.
+
+    Opening a data frame counts the rows of its partitions. It must have the same rows in the same
+    order whenever it is worked out. Workers are those of the client that is set, or else threads of
+    this process.
+
+    Parameters
+    ----------
+    frame
+        The data frame, whose partitions follow one another.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd, pandas as pd
+    >>> table = DaskTable(dd.from_pandas(pd.DataFrame({"age": range(5)}), npartitions=2))
+    >>> table.n_rows, [len(batch) for batch in table.batches(["age"], 1000)]
+    (5, [3, 2])
+    """
+
+    _files: ParquetFiles | None = None
+
+    def __init__(self, frame: Any) -> None:
+        self.names = tuple(frame.columns)
+        if not all(isinstance(name, str) for name in self.names):
+            raise InputError("X must be a Dask data frame whose columns have names of text.")
+        self._nothing = [frame._meta]
+
+        def parts(names: Sequence[str]) -> list[Any]:
+            every = set(names) == set(self.names)  # to pick them would copy all of them
+            return list((frame if every else frame[list(names)]).to_delayed())
+
+        self._begin(parts)
+        check_typed(" ".join(map(str, silenced(lambda: list(frame.__dask_graph__())))))
+        heads = silenced(lambda: self._heads(self.names[:1]))
+        self._lengths: list[int] = [length for length, _ in heads]
+        self.n_rows = sum(self._lengths)
+        self.check_shape()
+
+    @classmethod
+    def of_files(cls, files: ParquetFiles) -> Self:
+        """Return Parquet files of which workers read a row group each, by the same paths."""
+        from dask import delayed  # noqa: PLC0415 (an extra)
+
+        table = cls.__new__(cls)
+        table.where, table.names, table.n_rows = files.where, files.names, files.n_rows
+        groups, table._lengths = files.row_groups()
+        read = delayed(row_group, pure=False)
+        table._files = files
+        table._nothing = list(files.empties())
+        table._begin(lambda names: [read(*group, list(names)) for group in groups])
+        return table
+
+    def _begin(self, parts: Callable[[Sequence[str]], list[Any]]) -> None:
+        """Keep how parts are planned, once for some columns: Dask takes long over its plans."""
+        planned: dict[tuple[str, ...], list[Any]] = {}
+
+        def once(names: Sequence[str]) -> list[Any]:
+            if tuple(names) not in planned:
+                planned[tuple(names)] = parts(names)
+            return planned[tuple(names)]
+
+        self._parts = once
+
+    def empties(self) -> Iterable[Any]:
+        """Return the one frame without rows that Dask keeps of its types, or those of files."""
+        return self._nothing
+
+    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+        """Work these columns out once, on the workers, and refuse a table of which that fails.
+
+        A partition may have other types than Dask keeps, such as those of its own file.
+        """
+        if self._files is not None:
+            return []
+        heads = silenced(lambda: self._heads(names))
+        check_same([length for length, _ in heads], self._lengths)
+        return [empty for _, empty in heads]
+
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield the partitions, of which a few are worked out at once; files are read here."""
+        from dask import compute  # noqa: PLC0415 (an extra)
+
+        if self._files is not None:
+            yield from self._files.batches(names, n_rows)
+            return
+        parts = self._parts(names)
+        for start in range(0, len(parts), AT_ONCE):
+            lengths = self._lengths[start : start + AT_ONCE]
+            some = compute(*parts[start : start + AT_ONCE])
+            for batch, length in zip(some, lengths, strict=True):
+                check_same(len(batch), length)
+                yield batch
+
+    def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
+        """Return the sum of ``work`` over whole chunks: on workers, but for edges of parts."""
+        from dask import compute, delayed  # noqa: PLC0415 (an extra)
+
+        sums, edges, first = [], [], 0
+        for part, length in zip(_for_pool(self._parts(names)), self._lengths, strict=True):
+            cut = delayed(_summed, nout=2)(part, length, first, work, chunk_rows)
+            sums.append(cut[0])
+            edges.append(cut[1])
+            first += length
+        while len(sums) > 1:
+            groups = [sums[i : i + BRANCHES] for i in range(0, len(sums), BRANCHES)]
+            sums = [delayed(sum)(group) for group in groups]
+        total, found = compute(sums[0], edges)
+        answer: IntArray = total + summed_edges(chain(*found), work, chunk_rows)
+        return answer
+
+    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
+        """Yield the chosen rows of each part, chosen by the workers, a few at once."""
+        from dask import compute, delayed  # noqa: PLC0415 (an extra)
+
+        parts = _for_pool(self._parts(names))
+        for start in range(0, len(parts), AT_ONCE):
+            some = parts[start : start + AT_ONCE]
+            yield from compute(*(delayed(_chosen)(part, choose) for part in some))
+
+    def _heads(self, names: Sequence[str]) -> list[tuple[int, Any]]:
+        """Return how many rows each part has, and a frame of its types without rows."""
+        from dask import compute, delayed  # noqa: PLC0415 (an extra)
+
+        return list(compute(*map(delayed(_head), _for_pool(self._parts(names)))))
+
+
+class _Recipe:
+    """Tasks that make one part, which a worker works out itself."""
+
+    def __init__(self, tasks: Any, key: Any) -> None:
+        self.tasks, self.key = tasks, key
+
+
+def _for_pool(parts: Sequence[Any]) -> Sequence[Any]:
+    """Return parts as recipes if a pool of processes works, and they have no task in common."""
+    from dask import base, multiprocessing, optimization, utils  # noqa: PLC0415 (an extra)
+
+    if base.get_scheduler(collections=list(parts)) is not multiprocessing.get:
+        return parts
+    graphs = [
+        optimization.cull(utils.ensure_dict(part.__dask_graph__()), [part.key])[0] for part in parts
+    ]
+    if len(set().union(*graphs)) < sum(map(len, graphs)):
+        return parts
+    return [_Recipe(graph, part.key) for graph, part in zip(graphs, parts, strict=True)]
+
+
+def _made(part: Any) -> Any:
+    from dask import get  # noqa: PLC0415 (an extra)
+
+    return get(part.tasks, part.key) if isinstance(part, _Recipe) else part
+
+
+def _head(part: Any) -> tuple[int, Any]:
+    frame = _made(part)
+    return len(frame), rows_of(frame, 0, 0)
+
+
+def _chosen(part: Any, choose: Choose) -> Any:
+    return choose(_made(part))
+
+
+def _summed(
+    part: Any, length: int, first: int, work: Work, chunk_rows: int
+) -> tuple[IntArray | int, list[Edge]]:
+    total, edges = summed_part([_made(part)], length, first, work, chunk_rows)
+    # Copied: of a slice of Arrow all that it was cut from would be sent.
+    return total, [(rows_at(rows, np.arange(len(rows))), place) for rows, place in edges]

@@ -1,0 +1,241 @@
+"""Tables of other libraries that are worked out or opened anew for every pass.
+
+A library that reads several files as one table chooses one type for each column, which a cell of
+one file may decide, and fails where a cell of another does not fit. So a query reads one file at
+most; files of a dataset are each read by their own types. Whatever a library says of a failure may
+quote a cell, so it is never passed on.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tailguard.checks import InputError
+from tailguard.data.readers.parts import check_same
+from tailguard.data.table import Table
+from tailguard.quiet import quietly
+
+# How polars, DuckDB, Spark, Dask and Arrow say that they read text, or cells without a type.
+TEXT_READ = re.compile(
+    r"(csv|json) scan|scan (csv|json|xml)|read[-_ ](csv|json|table|fwf|xlsx)", re.IGNORECASE
+)
+# How polars lists the files that a scan reads; of a function that it calls it knows none.
+FILES_SCANNED = re.compile(r"SCAN \[([^\]]*)\]")
+# How polars says that a step fails where a cell does not fit.
+STRICT = re.compile(
+    r'(?:col\("([^"]+)"\)[\w.]*)?\.(?:strict_cast\(|replace_strict\(|strptime\(\["raise")'
+)
+# How DuckDB says that it reads Parquet, how many files it did read, and of how many it chose these.
+PARQUET_READ = re.compile(r"parquet[_ ]scan|read[_ ]parquet", re.IGNORECASE)
+FILES_READ = re.compile(r"Total Files Read:\D*(\d+)")
+FILES_LISTED = re.compile(r"Scanning Files:\D*\d+/(\d+)")
+
+FAILED = "X must be readable to its end; reading it failed."
+"""What is said of a failure."""
+
+# The same for two causes, lest it tells that one cell made a query of several files fail.
+NO_QUERY = (
+    "X must be a query of one file at most, and no cell may make a step of it fail: pass the path "
+    "of several files, which are each read by their own types, or load them into a table whose "
+    "types you declare; cast with TRY_CAST, or with strict=False."
+)
+
+Read = Callable[[Sequence[str], int], Iterable[Any]]
+"""From names and a number of rows to batches."""
+
+
+@dataclass(frozen=True, eq=False)
+class LazyTable(Table):
+    """A table that a function reads, always alike.
+
+    Parameters
+    ----------
+    names, n_rows
+        Its columns, and the public number of its records.
+    nothing
+        The same columns without rows, in all types that they have.
+    read
+        Reads it from the start.
+    check
+        Refuses what the library says of reading some columns.
+    failure
+        What is said where reading fails.
+    where
+        What to call it.
+    """
+
+    names: tuple[str, ...]
+    n_rows: int
+    nothing: Sequence[Any]
+    read: Read
+    check: Callable[[Sequence[str]], None] = lambda names: None
+    failure: str = FAILED
+    where: str = "X"
+
+    def __post_init__(self) -> None:
+        self.check_shape()
+
+    def empties(self) -> Iterable[Any]:
+        """Return tables without rows."""
+        return self.nothing
+
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield all rows in the order in which the library has them."""
+        yield from self.read(names, n_rows)
+
+    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+        """Read these columns once, and refuse a table of which that fails."""
+
+        def read() -> None:
+            self.check(names)
+            check_same(sum(map(len, self.batches(names, n_rows))), self.n_rows)
+
+        silenced(read, self.failure)
+        return []
+
+
+def of_arrow_readers(open_reader: Callable[[], Any]) -> LazyTable:
+    """Return what a function opens that returns a fresh ``RecordBatchReader`` at each call.
+
+    It is read once to count its rows.
+    """
+    import pyarrow as pa  # noqa: PLC0415 (an extra)
+
+    def opened() -> Any:
+        return pa.RecordBatchReader.from_stream(open_reader())
+
+    def count() -> tuple[Any, int]:
+        return opened().schema, sum(len(batch) for batch in opened())
+
+    schema, n_rows = silenced(count, FAILED.replace("X", "the reader that X returns"))
+    return LazyTable(
+        tuple(schema.names),
+        n_rows,
+        [schema.empty_table()],
+        lambda names, _: (batch.select(list(names)) for batch in opened()),
+    )
+
+
+def of_arrow_dataset(dataset: Any) -> LazyTable:
+    """Return a ``pyarrow.dataset``, of which each file is read by its own types.
+
+    To turn these into the types of the dataset could fail because of a cell. A column that a file
+    lacks is empty there, and one that its folder's name tells has the type of the dataset.
+    """
+    import pyarrow as pa  # noqa: PLC0415 (the user has it)
+
+    try:
+        fragments = list(dataset.get_fragments())
+    except ValueError:
+        raise InputError(
+            "X must be a dataset without a filter; pass the whole dataset, or a function that "
+            "returns a reader of what the filter leaves."
+        ) from None
+    parts = []
+    for fragment in fragments:
+        check_typed(f"read_{getattr(fragment, 'format', None) and fragment.format.default_extname}")
+        own = {field.name: field for field in fragment.physical_schema}
+        fields = [own.get(field.name, field) for field in dataset.schema]
+        parts.append((fragment, pa.schema(fields)))
+
+    def read(names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        for fragment, schema in parts:
+            yield from fragment.to_batches(
+                schema=schema, columns=list(names), batch_size=n_rows, batch_readahead=2
+            )
+
+    return LazyTable(
+        tuple(dataset.schema.names),
+        silenced(lambda: sum(fragment.count_rows() for fragment in fragments)),
+        [schema.empty_table() for _, schema in parts] or [dataset.schema.empty_table()],
+        read,
+    )
+
+
+def of_polars(frame: Any) -> LazyTable:
+    """Return a polars ``LazyFrame`` over one file at most, collected in batches."""
+    import polars as pl  # noqa: PLC0415 (the user has it)
+
+    if not hasattr(frame, "collect_batches"):
+        raise InputError("X must be a LazyFrame of polars 1.34 or later; call .collect() first.")
+    plan = silenced(lambda: frame.explain(optimized=False), NO_QUERY)
+    check_typed(plan)
+    scans = FILES_SCANNED.findall(plan)
+    if "" in scans or ", " in ", ".join(scans):
+        raise InputError(NO_QUERY)
+    if strict := STRICT.search(plan):
+        column = "X" if strict[1] is None else f"Column {strict[1]!r} of X"
+        raise InputError(
+            f"{column} must be cast with strict=False: a strict step of a lazy frame fails because "
+            "of one cell."
+        )
+    schema = silenced(frame.collect_schema, NO_QUERY)
+    return LazyTable(
+        tuple(schema.names()),
+        silenced(lambda: int(frame.select(pl.len()).collect().item()), NO_QUERY),
+        [pl.DataFrame(schema=schema)],
+        lambda names, n_rows: frame.select(names).collect_batches(
+            chunk_size=n_rows, maintain_order=True
+        ),
+        failure=NO_QUERY,
+    )
+
+
+def of_duckdb(relation: Any) -> LazyTable:
+    """Return a DuckDB relation over one file at most, queried anew for each pass through Arrow.
+
+    Its rows must come in one order: in that of a file, or by an identifier without ties.
+    """
+    if not hasattr(relation, "to_arrow_reader"):
+        raise InputError("X must be a relation of a DuckDB that has to_arrow_reader; update it.")
+    plan = silenced(relation.explain, NO_QUERY)
+    check_typed(plan)
+
+    def chosen(names: Sequence[str]) -> Any:
+        quoted = ('"' + name.replace('"', '""') + '"' for name in names)
+        return relation.project(", ".join(quoted))
+
+    def check(names: Sequence[str]) -> None:
+        """Refuse several files, which DuckDB counts only as it works a query out."""
+        asked = chosen(names)
+        done = asked.explain("analyze")
+        read, listed = (
+            list(map(int, counted.findall(done))) for counted in (FILES_READ, FILES_LISTED)
+        )
+        unknown = PARQUET_READ.search(asked.explain()) and not read
+        if unknown or sum(read) > 1 or max(listed, default=0) > 1:
+            raise InputError(NO_QUERY)
+
+    return LazyTable(
+        tuple(relation.columns),
+        silenced(lambda: int(relation.aggregate("count(*)").fetchall()[0][0]), NO_QUERY),
+        [silenced(lambda: relation.limit(0).to_arrow_table(), NO_QUERY)],
+        lambda names, n_rows: chosen(names).to_arrow_reader(n_rows),
+        check,
+        NO_QUERY,
+    )
+
+
+def check_typed(plan: str) -> None:
+    """Refuse what a library reads from text, guessing types: one cell decides how all are read.
+
+    ``plan`` is what the library says that it will do.
+    """
+    if TEXT_READ.search(plan):
+        raise InputError(
+            "X must come from files that carry types, such as Parquet; a library that reads text "
+            "guesses them from cells: pass the path of the CSV file itself."
+        )
+
+
+def silenced(ask: Callable[[], Any], failure: str = FAILED) -> Any:
+    """Return what a library answers; what it says of a failure is not passed on."""
+    try:
+        with quietly():
+            return ask()
+    except (KeyboardInterrupt, InputError):  # what we say ourselves says nothing of cells
+        raise
+    except BaseException:  # polars panics, which is no Exception
+        pass
+    raise InputError(failure)

@@ -1,0 +1,244 @@
+"""A table whose parts are summed by workers of Spark, and whole numbers come back.
+
+Every part answers with rows of its own, which name it and are collected. Nothing is added up by
+accumulators: Spark counts those of a task that is tried again twice.
+"""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError
+from tailguard.data.readers.lazy import check_typed, silenced
+from tailguard.data.readers.parquet import ParquetFiles, row_group
+from tailguard.data.readers.parts import check_same, summed_edges, summed_part, whole_chunks_of
+from tailguard.data.table import Choose, Table, Work
+
+ANSWERS = "part long, first long, sums array<long>, rows binary"
+"""What workers send: sums of a part, without rows; or rows and the number of the first."""
+
+Answers: TypeAlias = Callable[[Iterable[Any], int], Iterator[Any]]
+"""From the frames of a part, and its number, to what a worker sends."""
+
+
+class SparkTable(Table):
+    """Partitions of a Spark data frame, or row groups of files, which workers make.
+
+    Opening a data frame counts its rows. It must have the same rows in the same order, cut alike,
+    whenever it is worked out.
+
+    Parameters
+    ----------
+    frame
+        The data frame, whose partitions follow one another.
+
+    Examples
+    --------
+    >>> SparkTable("claims.parquet")
+    Traceback (most recent call last):
+    tailguard.checks.InputError: X must be a data frame of Spark 4 or later.
+    """
+
+    _files: ParquetFiles | None = None
+    _session: Any
+    _groups: list[tuple[Path, int]]
+    _lengths: list[int]
+
+    def __init__(self, frame: Any) -> None:
+        if not hasattr(frame, "toArrow"):
+            raise InputError("X must be a data frame of Spark 4 or later.")
+        self._frame = frame
+        self._known: dict[tuple[str, ...], list[int]] = {}
+        self.names = tuple(frame.columns)
+        if len(set(self.names)) < len(self.names):
+            raise InputError(f"X must have column names that differ; got {list(self.names)}.")
+        check_typed(silenced(self._plan))
+        self._nothing = [silenced(lambda: frame.limit(0).toArrow())]
+        self.n_rows = int(silenced(frame.count))
+        self.check_shape()
+
+    @classmethod
+    def of_files(cls, files: ParquetFiles, session: Any) -> Self:
+        """Return Parquet files of which workers of a session read a row group each."""
+        table = cls.__new__(cls)
+        table.where, table.names, table.n_rows = files.where, files.names, files.n_rows
+        table._files, table._session = files, session
+        table._groups, table._lengths = files.row_groups()
+        table._nothing = list(files.empties())
+        return table
+
+    def empties(self) -> Iterable[Any]:
+        """Return the one frame without rows of the types that Spark states, or those of files."""
+        return self._nothing
+
+    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+        """Work these columns out once, on the workers, and refuse a table of which that fails."""
+        silenced(lambda: self._lengths_of(names))
+        return []
+
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield all rows in order; one part is here while the next one is worked out."""
+        if self._files is not None:
+            return self._files.batches(names, n_rows)
+        return _rows_sent(self._ask(names, partial(_send_rows, None)))
+
+    def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
+        """Return the sum of ``work`` over whole chunks: on workers, but for edges of parts."""
+        lengths = self._lengths_of(names)
+        sent = self._ask(names, partial(_send_sums, work, lengths, chunk_rows))
+        return _sums_sent(sent, work, lengths, chunk_rows)
+
+    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
+        """Yield the chosen rows of each part, chosen by the workers."""
+        return _rows_sent(self._ask(names, partial(_send_rows, choose)))
+
+    def _ask(self, names: Sequence[str], answers: Answers) -> Any:
+        """Return the answers of all parts of these columns as a data frame."""
+        if self._files is None:
+            chosen = self._frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
+            return chosen.mapInArrow(partial(_of_partition, answers), ANSWERS)
+        read = partial(_of_row_groups, answers, self._groups, list(names))
+        numbers = self._session.range(0, len(self._groups), 1, len(self._groups))
+        return numbers.mapInArrow(read, ANSWERS)
+
+    def _plan(self) -> str:
+        """Return what Spark says that it will do."""
+        with redirect_stdout(StringIO()) as said:
+            self._frame.explain(True)
+        return said.getvalue()
+
+    def _lengths_of(self, names: Sequence[str]) -> list[int]:
+        """Count the rows of the partitions of these columns, once: Spark cuts by their sizes."""
+        if self._files is not None:
+            return self._lengths
+        chosen = tuple(names)
+        if chosen not in self._known:
+            counted = {row.part: row.first for row in self._ask(names, _send_length).collect()}
+            lengths = [counted.get(part, 0) for part in range(max(counted, default=-1) + 1)]
+            check_same(sum(lengths), self.n_rows)
+            self._known[chosen] = lengths
+        return self._known[chosen]
+
+
+def _of_partition(answers: Answers, batches: Iterable[Any]) -> Iterator[Any]:
+    """Answer on a worker for the partition that it has."""
+    from pyspark import TaskContext  # noqa: PLC0415 (an extra)
+
+    yield from answers(batches, int(TaskContext.get().partitionId()))
+
+
+def _of_row_groups(
+    answers: Answers, groups: Sequence[tuple[Path, int]], names: list[str], batches: Iterable[Any]
+) -> Iterator[Any]:
+    """Read on a worker the row groups of these numbers, and answer for each."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            file, group = groups[number]
+            yield from answers([row_group(file, group, names)], number)
+
+
+def _send_length(batches: Iterable[Any], part: int) -> Iterator[Any]:
+    """Send the number of rows of a part in the place of a first one."""
+    yield _answer(part, sum(map(len, batches)))
+
+
+def _send_rows(choose: Choose | None, batches: Iterable[Any], part: int) -> Iterator[Any]:
+    """Send the rows of one part, or those that are chosen, batch by batch."""
+    first = 0
+    for batch in batches:
+        yield _answer(part, first, rows=batch if choose is None else choose(batch))
+        first += len(batch)
+
+
+def _send_sums(
+    work: Work, lengths: Sequence[int], chunk_rows: int, batches: Iterable[Any], part: int
+) -> Iterator[Any]:
+    """Send the sum over the whole chunks of a part, and its rows before and after them."""
+    length = lengths[part] if part < len(lengths) else 0
+    first = sum(lengths[:part])
+    total, edges = summed_part(batches, length, first, work, chunk_rows)
+    yield _answer(part, first, sums=np.atleast_1d(total).tolist())
+    for rows, start in edges:
+        yield _answer(part, start, rows=rows)
+
+
+def _sums_sent(sent: Any, work: Work, lengths: Sequence[int], chunk_rows: int) -> IntArray:
+    """Collect what all parts answered, each of which must be there once, and add it up."""
+    answers = sorted(sent.collect(), key=lambda row: (row.part, row.first))
+    sums = [row for row in answers if row.rows is None]
+    summed = [row.part for row in sums if row.part < len(lengths) and lengths[row.part]]
+    check_same(summed, [part for part, length in enumerate(lengths) if length])
+    edges = [
+        (rows_of_answer(row.rows), row.first, row.part) for row in answers if row.rows is not None
+    ]
+    sent_rows: Counter[int] = Counter()
+    for frame, _, part in edges:
+        sent_rows[part] += len(frame)
+    for part, last in enumerate(accumulate(lengths)):
+        start, stop = whole_chunks_of(lengths[part], last - lengths[part], chunk_rows)
+        check_same(sent_rows[part], lengths[part] - (stop - start))
+    total: Any = sum(np.array(row.sums, dtype=np.int64) for row in sums)
+    ends = ((frame, first) for frame, first, _ in edges)
+    answer: IntArray = total + summed_edges(ends, work, chunk_rows)
+    return answer
+
+
+def _rows_sent(sent: Any) -> Iterator[Any]:
+    """Yield the frames of rows that workers send; one part is here while the next is made."""
+    for row in sent.toLocalIterator(prefetchPartitions=True):
+        yield rows_of_answer(row.rows)
+
+
+def rows_of_answer(sent: bytes) -> Any:
+    """Return the frame that a worker sent."""
+    import pyarrow as pa  # noqa: PLC0415 (an extra)
+
+    return pa.ipc.open_stream(pa.py_buffer(bytes(sent))).read_all()
+
+
+def _answer(part: int, first: int, sums: list[int] | None = None, rows: Any = None) -> Any:
+    """Return one row of answers; of rows their Arrow stream, and no more than the slice."""
+    import pyarrow as pa  # noqa: PLC0415 (an extra)
+
+    sent = None
+    if rows is not None:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write(rows)
+        sent = sink.getvalue().to_pybytes()
+    types = {"part": pa.int64(), "first": pa.int64(), "sums": pa.list_(pa.int64())}
+    schema = pa.schema([*types.items(), ("rows", pa.binary())])
+    columns = [[part], [first], [sums], [sent]]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+def spark_session() -> Any:
+    """Return the session of Spark that is set, or start one."""
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 (an extra)
+    except ImportError:
+        raise InputError(
+            "--engine spark needs pyspark: install it with pip install 'tailguard[spark]'."
+        ) from None
+    # Workers run the Python that runs here, unless somebody says which.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    except Exception:
+        pass
+    raise InputError(
+        "--engine spark must be able to start a session of Spark, and could not: Spark 4 needs "
+        "Java 17 or newer, on the path or in JAVA_HOME."
+    )

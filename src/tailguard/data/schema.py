@@ -1,0 +1,246 @@
+"""The schema: what a user declares of a table's columns, in Python, on a command line or in a file.
+
+Everything in it is public and comes from the user, never from a cell.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tailguard.checks import InputError, check_version, shown
+from tailguard.data import declarations
+
+Label: TypeAlias = str | int | float | bool
+
+KEY = "tailguard_schema"
+"""The key that says what the file is; its value is the version of the format."""
+VERSION = 1
+"""Of the JSON: ``{"tailguard_schema": 1, "features": [...], ...}``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """What is declared of a table's columns, each by its name.
+
+    Parameters
+    ----------
+    features
+        The feature columns, in the order of their coefficients, categorical ones among them. None
+        takes all columns that have no other place here; those are numeric unless declared.
+    categorical
+        Column -> its levels, the baseline first: text or whole numbers, known without the table.
+        Whatever else the column holds shares the level ``other``.
+    drop
+        Columns that are left out.
+    missing
+        Column -> a public constant for its missing cells; numeric features only.
+    target, exposure
+        The columns that are fitted and that say how long each record was observed.
+    classes
+        The labels of the target, for models of labels.
+    row_id
+        A column of whole numbers, text or UUIDs that tells every row from all others. With it the
+        rows of a table need no order: they are taken in a secret one, by a key, wherever they lie.
+
+    Notes
+    -----
+    *Edge cases.* What does not fit together, such as a column in two places, is refused here; what
+    the table lacks is refused when it is read. Columns that are no features are ignored, so a table
+    may have more of them, in any order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import tailguard as tg
+    >>> schema = tg.Schema(categorical={"region": ["north", "south"]}, target="cost")
+    >>> table = pd.DataFrame(
+    ...     {"age": [30, 60] * 500, "region": ["north", "south"] * 500, "cost": [1.0, 2.0] * 500}
+    ... )
+    >>> model = tg.LinearRegression(schema=schema, epsilon=1.0, delta=1e-6).fit(table)
+    >>> model.schema_.coefficient_names
+    ('age', 'region=south', 'region=other')
+    """
+
+    features: Sequence[str] | None = None
+    categorical: Mapping[str, Sequence[str | int]] = field(default_factory=dict)
+    drop: Sequence[str] = ()
+    missing: Mapping[str, float] = field(default_factory=dict)
+    target: str | None = None
+    exposure: str | None = None
+    classes: Sequence[Label] | None = None
+    row_id: str | None = None
+
+    def __post_init__(self) -> None:
+        checked = {
+            "features": declarations.names("features", self.features, optional=True),
+            "categorical": declarations.levels(self.categorical),
+            "drop": declarations.names("drop", self.drop),
+            "missing": declarations.constants(self.missing),
+            "target": declarations.name("target", self.target),
+            "exposure": declarations.name("exposure", self.exposure),
+            "classes": declarations.labels(self.classes),
+            "row_id": declarations.name("row_id", self.row_id),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        declarations.check_places(self)
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The features that are numbers; those that are named."""
+        return tuple(name for name in self.features or () if name not in self.categorical)
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns that a record is made of: features, target and exposure."""
+        beside = (self.target, self.exposure)
+        return (*(self.features or ()), *(name for name in beside if name is not None))
+
+    @property
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """The levels of each categorical column as text."""
+        return {column: tuple(map(str, levels)) for column, levels in self.categorical.items()}
+
+    @property
+    def coefficient_names(self) -> tuple[str, ...]:
+        """One name per coefficient of the named features."""
+        levels = self.levels
+        named = (
+            declarations.indicator_names(name, levels[name]) if name in levels else (name,)
+            for name in self.features or ()
+        )
+        return tuple(name for names in named for name in names)
+
+    @property
+    def constants(self) -> dict[int, float]:
+        """The constants for missing cells by the number of the coefficient."""
+        places = {name: place for place, name in enumerate(self.coefficient_names)}
+        return {places[name]: constant for name, constant in self.missing.items()}
+
+    def undeclared(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Return which of a table's columns are features only because nothing was said of them."""
+        columns = declarations.columns_of_a_table(columns)
+        if self.features is not None:
+            return ()
+        beside = (self.target, self.exposure, self.row_id)
+        said = {*self.categorical, *self.drop, *self.missing, *beside}
+        return tuple(name for name in columns if name not in said)
+
+    def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
+        """Return the schema with its features named, for a table that has these columns."""
+        columns = declarations.columns_of_a_table(columns)
+        apart = {*self.drop, self.target, self.exposure, self.row_id}
+        features = self.features
+        if features is None:
+            features = [name for name in columns if name not in apart]
+        if not features:
+            raise InputError(
+                f"{where} must have a column that is a feature; its columns are "
+                f"{declarations.listing(columns)}."
+            )
+        named = (*features, *self.categorical, *self.drop, *self.missing)
+        declarations.check_columns(named, columns, where)
+        return replace(self, features=features)
+
+    def with_declared(self, **given: Any) -> "Schema":
+        """Return the schema with more declared, each at most once; None stands for none."""
+        more = {name: value for name, value in given.items() if value is not None}
+        for name in more:
+            if getattr(self, name) not in (None, (), {}):
+                raise InputError(
+                    f"{name} must be declared once; it is given beside a schema that declares it."
+                )
+        return replace(self, **more)
+
+    @classmethod
+    def of(cls, schema: Any) -> "Schema":
+        """Return a schema from one, from a dict of declarations, or from the path of a file."""
+        if isinstance(schema, cls):
+            return schema
+        if isinstance(schema, Mapping):
+            return cls.from_dict({KEY: VERSION, **schema})
+        if isinstance(schema, str | PathLike):
+            return cls.load(schema)
+        raise InputError(
+            "schema must be a tg.Schema, a dict, the path of a JSON file or None; got "
+            f"{type(schema).__name__}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, with the version of the format."""
+        told = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
+        plain["categorical"] = {column: list(v) for column, v in self.categorical.items()}
+        plain["missing"] = dict(self.missing)
+        return {KEY: VERSION, **plain}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "Schema":
+        """Read what ``to_dict`` returns; what is left out is not declared."""
+        if not isinstance(content, Mapping) or KEY not in content:
+            raise InputError(f'schema must be a JSON object that starts with "{KEY}": {VERSION}.')
+        check_version("schema", content[KEY], newest=VERSION)
+        known = [each.name for each in fields(cls)]
+        for key in content:
+            if key not in (KEY, *known):
+                raise InputError(f"schema must declare {', '.join(known)} only; got {shown(key)}.")
+        return cls(**{key: content[key] for key in content if key != KEY})
+
+    def to_json(self) -> str:
+        """Return it as JSON, one declaration a line, which ``from_json`` reads back."""
+        content = self.to_dict().items()
+        lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in content]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "Schema":
+        """Read what ``to_json`` returns; no key may come twice."""
+        try:
+            content = json.loads(text, object_pairs_hook=_without_repeats)
+        except InputError:
+            raise
+        except (TypeError, ValueError, RecursionError):
+            raise InputError("schema must be JSON, which it is not.") from None
+        return cls.from_dict(content)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a JSON file."""
+        text, wanted = self.to_json(), "path must be that of a file that can be written"
+        try:
+            if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+                raise ValueError  # a device
+            Path(path).write_text(text, encoding="utf-8")
+        except (TypeError, ValueError):
+            raise InputError(f"{wanted}; got {shown(path)}.") from None
+        except OSError as error:
+            raise InputError(f"{wanted}; {str(path)!r} was not: {error.strerror}.") from None
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Schema":
+        """Read it from a JSON file."""
+        try:
+            if not Path(path).is_file():  # some devices are read for ever
+                raise ValueError
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, TypeError, ValueError):
+            named = str(path) if isinstance(path, str | PathLike) else path
+            raise InputError(
+                f"schema must be a JSON file; {shown(named)} cannot be read as one."
+            ) from None
+        return cls.from_json(text)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"schema must declare everything once; got {repeated!r} twice.")
+    return content
+
+
+Declared: TypeAlias = Schema | Mapping[str, Any] | str | PathLike[str]
+"""A schema, or what ``Schema.of`` makes one of."""

@@ -1,1 +1,0 @@
-"""What is declared as public of a table: columns, levels, classes, constants for missing cells."""

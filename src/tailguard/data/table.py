@@ -1,0 +1,126 @@
+"""A table: named columns of typed cells, in rows that are read in one order, wherever they lie.
+
+What a table says of itself is public: names, types and the number of records. Its cells are handed
+out as frames (``frames.py``), and are read where what goes wrong is told to nobody.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, TypeAlias
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError
+from tailguard.data.columns import numbers_of
+from tailguard.data.frames import column_names, frame_column, rows_of
+
+Run: TypeAlias = tuple[list[Any], int]
+"""Frames that follow one another, and the number of their first record, which begins a chunk."""
+
+Work: TypeAlias = Callable[[Run], IntArray]
+"""From a run to whole numbers: what the one worker function of every engine does."""
+
+Choose: TypeAlias = Callable[[Any], Any]
+"""From a frame to those of its rows that are wanted."""
+
+
+class Table(ABC):
+    """Named columns, read in frames, as often as they are asked for, in one order.
+
+    Attributes
+    ----------
+    where
+        What to call it in errors.
+    names, n_rows
+        Its columns, and the public number of its records.
+    streamed
+        Whether records are read anew for each sum; else all of them are in memory at once.
+    """
+
+    streamed: ClassVar[bool] = True
+    where: str = "X"
+    names: tuple[str, ...]
+    n_rows: int
+
+    @abstractmethod
+    def empties(self) -> Iterable[Any]:
+        """Yield frames without rows: of the same columns, in all types that these may have."""
+
+    @abstractmethod
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield all rows of these columns in order, as frames of about ``n_rows`` rows at most."""
+
+    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+        """Refuse a table that cannot be read to its end; return more frames without rows.
+
+        What works out a user's query, which may fail because of a cell, reads these columns once
+        before anything is spent. Frames without rows are of types that it finds.
+        """
+        return []
+
+    def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray | None:
+        """Return the sum of ``work`` over whole chunks, done where the records are; None if here.
+
+        Each run begins at a multiple of ``chunk_rows``.
+        """
+        return None
+
+    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any] | None:
+        """Yield frames of chosen rows alone, chosen where the records are; None if that is here."""
+        return None
+
+    def check_types(self, numeric: Sequence[str]) -> None:
+        """Refuse a table in which one of these columns has a type that is no number."""
+        for empty in self.empties():
+            for name in numeric:
+                numbers_of(frame_column(empty, name), f"Column {name!r} of {self.where}")
+
+    def check_shape(self) -> None:
+        """Refuse a table without rows or columns."""
+        if self.n_rows < 1 or not self.names:
+            raise InputError(
+                f"X must have rows and columns; got {self.n_rows} and {len(self.names)}."
+            )
+
+
+class FrameTable(Table):
+    """A pandas, polars or pyarrow table, whose columns have names of text."""
+
+    streamed = False
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.names = column_names(frame) or ()
+        if not self.names:
+            raise InputError(
+                "X must be a pandas, polars or pyarrow table whose columns have names of text "
+                f"to be read by name; got {type(frame).__name__}."
+            )
+        self.n_rows = len(frame)
+
+    def empties(self) -> Iterable[Any]:
+        """Return the one frame without rows."""
+        return [rows_of(self.frame, 0, 0)]
+
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield the frame, or parts of it, with all of its columns."""
+        for first in range(0, max(1, self.n_rows), n_rows):
+            yield rows_of(self.frame, first, min(first + n_rows, self.n_rows))
+
+
+def checked_names(where: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Refuse a column without a name, as pandas writes for an index, and one name for two."""
+    for position, name in enumerate(names, start=1):
+        if not name.strip():
+            raise InputError(
+                f"{where} must have a name for every column; "
+                f"give column {position} a name or leave it out."
+            )
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if list(names).count(name) > 1)
+        raise InputError(f"{where} must have column names that differ; got {repeated!r} twice.")
+    return tuple(names)
+
+
+def as_table(X: Any) -> Table:
+    """Return a table as it is, and a frame as one."""
+    return X if isinstance(X, Table) else FrameTable(X)

@@ -1,0 +1,230 @@
+"""Declared labels become their places, cell by cell; everything else is void."""
+
+import datetime
+from collections import deque
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tailguard.checks import InputError
+from tailguard.data.columns import OTHER_CELL, cells_of
+from tailguard.data.labels import check_plain_labels, encode_labels
+from tailguard.data.matrices import one_column
+
+WORDS = ["no", "yes", "??", None]
+HOLDERS = {
+    "list": WORDS,
+    "objects": np.array(WORDS, dtype=object),
+    "pandas": pd.Series(WORDS),
+    "pandas-nullable": pd.Series(WORDS, dtype="string"),
+    "pandas-category": pd.Series(WORDS, dtype="category"),
+    "polars": pl.Series(WORDS),
+    "pyarrow": pa.array(WORDS),
+    "matrix": np.array(WORDS, dtype=object)[:, None],
+    "masked": np.ma.MaskedArray(["no", "yes", "??", "no"], mask=[0, 0, 0, 1]),
+    "pandas-objects": pd.Series(WORDS, dtype=object),
+    "pandas-arrow": pd.Series(WORDS, dtype="string[pyarrow]"),
+    "pandas-arrow-type": pd.Series(WORDS, dtype=pd.ArrowDtype(pa.large_string())),
+    "pandas-index": pd.Index(WORDS, dtype=object),
+    "pandas-array": pd.array(WORDS, dtype="string"),
+    "polars-category": pl.Series(WORDS, dtype=pl.Categorical),
+    "polars-frame": pl.DataFrame({"y": WORDS}),
+    "pyarrow-dictionary": pa.chunked_array([WORDS[:2], WORDS[2:]]).dictionary_encode(),
+    "pyarrow-table": pa.table({"y": WORDS}),
+    "bytes": np.array([b"no", b"yes", b"??", b""]),
+    "pyarrow-bytes": pa.array([b"no", b"yes", b"\xff", None]),
+    "one-word lists": [["no"], ("yes",), ["no", "yes"], None],
+    "range-like": deque(WORDS),
+    "frame": pd.DataFrame({"y": WORDS}),
+}
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+def test_words(kind):
+    places = encode_labels(HOLDERS[kind], ("no", "yes"))
+    np.testing.assert_array_equal(places, [0.0, 1.0, np.nan, np.nan])
+
+
+def test_numbers():
+    classes = np.array([-1, 3])
+    holders = [[3, -1, 0], np.array([3.0, -1.0, np.nan]), pd.Series([3, -1, None])]
+    holders += [pd.Series([3, -1, None], dtype=kind) for kind in ("Int64", "double[pyarrow]")]
+    holders += [pl.Series([3, -1, None]), pa.array([3.0, -1.0, None])]
+    holders.append(pd.Series([3, -1, None], dtype="category"))
+    holders += [
+        pa.array([3, -1, None]).dictionary_encode(),
+        pa.array([3, -1, None], pa.decimal128(9)),
+    ]
+    holders += [pd.Series(["3", -1, "?"]), pd.Series(["3", "-1", "?"]), np.array(["3", "-1", ""])]
+    holders += [pl.Series(["3", "-1", None]), pa.array(["3", "-1", "x"]), [["3"], -1.0, "yes"]]
+    holders += [pd.Series(["3", -1, "x"], dtype="category")]  # one cell may have made it objects
+    for labels in holders:
+        np.testing.assert_array_equal(encode_labels(labels, classes), [1.0, 0.0, np.nan])
+
+
+def test_booleans():
+    for labels in (
+        [True, 0, "True"],
+        np.array([True, False, True]),
+        pl.Series(["true", "false", "1"]),
+    ):
+        np.testing.assert_array_equal(encode_labels(labels, (False, True)), [1.0, 0.0, 1.0])
+
+
+def test_nothing_at_all_is_no_label():
+    for labels in (pa.nulls(2), pl.Series([None, None]), [None, None]):
+        for classes in ((0, 1), ("no", "yes")):
+            np.testing.assert_array_equal(encode_labels(labels, classes), [np.nan, np.nan])
+
+
+def test_cells_that_cannot_be_compared_are_undeclared():
+    np.testing.assert_array_equal(encode_labels([[], "a", {}], ["a", "b"])[1:], [0.0, np.nan])
+
+
+@pytest.mark.parametrize("classes", [[], ["a"], ["a", "a"], ["a", b"a"], [1, 1.0], [True, 1]])
+def test_fewer_than_two_classes_are_refused(classes):
+    with pytest.raises(InputError, match="classes must be at least two different labels"):
+        encode_labels(["a"], classes)
+
+
+@pytest.mark.parametrize(
+    "classes", [["a", 1], [1, "2"], ["a", None], [0, np.nan], [np.inf, 1], [(1, 2), 3], [1j, 2]]
+)
+def test_classes_are_all_text_or_all_numbers(classes):
+    with pytest.raises(InputError, match="classes must be all text or all finite numbers"):
+        encode_labels(["a"], classes)
+
+
+def test_a_matrix_of_labels_is_refused():
+    with pytest.raises(InputError, match="y must be a vector"):
+        encode_labels(np.zeros((3, 2)), [0, 1])
+
+    with pytest.raises(InputError, match="y must be one column"):
+        encode_labels(pd.DataFrame({"a": [0], "b": [1]}), [0, 1])
+
+
+def test_a_masked_label_is_missing():
+    masked = np.ma.MaskedArray([[0], [1], [1]], mask=[[0], [0], [1]])
+    np.testing.assert_array_equal(encode_labels(masked, [0, 1]), [0.0, 1.0, np.nan])
+    missing = np.ma.MaskedArray(["a", "a"], mask=[0, 1])
+    np.testing.assert_array_equal(encode_labels(missing, ["a", "b"]), [0.0, np.nan])
+
+
+class Evil:
+    """A cell that goes as far as it can when it is compared."""
+
+    def __eq__(self, other):
+        raise SystemExit
+
+    def __hash__(self):
+        return hash("a")
+
+
+def test_a_comparison_that_fails_is_undeclared():
+    for labels in ([Evil(), "a"], np.array([Evil(), "a"], dtype=object)):
+        np.testing.assert_array_equal(encode_labels(labels, ["a", "b"]), [np.nan, 0.0])
+
+
+def arrow(value, kind):
+    return pa.array([0, value], kind)
+
+
+OTHERS = {
+    "date32": lambda value: arrow(value, pa.date32()),
+    "timestamp": lambda value: arrow(value, pa.timestamp("ns")),
+    "list": lambda value: pa.array([[value], None]),
+    "dictionary": lambda value: arrow(value, pa.date32()).dictionary_encode(),
+    "Date": lambda value: pl.Series([0, value], dtype=pl.Int32).cast(pl.Date),
+    "List": lambda value: pl.Series([[value], None]),
+    "datetime64": lambda value: np.array([0, value], "M8[D]"),
+    "moments": lambda value: pd.Series(np.array([0, value], "M8[ns]")),
+    "NaT": lambda value: pd.Series([pd.NaT, value]) if value == 1 else pd.Series([pd.NaT, pd.NaT]),
+    "lengths of time": lambda value: pd.Series(np.array([0, value], "m8[ns]")),
+    "period": lambda value: pd.Series(pd.period_range("2020", periods=2, freq="D")),
+    "arrow in pandas": lambda value: pd.Series(
+        pd.arrays.ArrowExtensionArray(arrow(value, pa.date32()))
+    ),
+    "category": lambda value: pd.Series(pd.Categorical([datetime.datetime.max, None])),
+}
+
+
+@pytest.mark.parametrize("value", [1, 2**31 - 1])
+@pytest.mark.parametrize("kind", OTHERS)
+def test_cells_of_a_type_that_is_no_label_are_missing(kind, value):
+    """One cell that is such may have made the type, and to convert these may fail."""
+    columns = [OTHERS[kind](value)]
+    if isinstance(columns[0], pa.Array):
+        columns.append(pa.table({"y": columns[0]}))
+    for column in columns:
+        for classes in ([0, 2], ["a", "b"]):
+            np.testing.assert_array_equal(encode_labels(column, classes), [np.nan, np.nan])
+
+
+def test_cells_of_other_types_are_there_or_missing():
+    for kind in ("date32", "dictionary", "Date", "datetime64", "moments", "arrow in pandas"):
+        assert cells_of(OTHERS[kind](1)) == [OTHER_CELL, OTHER_CELL], kind
+    for kind in ("list", "List", "category"):
+        assert cells_of(OTHERS[kind](1)) == [OTHER_CELL, None], kind
+    assert cells_of(np.array(["NaT", "2026-01-01"], "M8[D]")) == [None, OTHER_CELL]
+
+
+def test_lengths_of_time_in_an_array_are_refused():
+    """NumPy makes them of whole numbers beside one, so to read them would change these."""
+    assert np.array([1, np.timedelta64("NaT")]).dtype.kind == "m"
+    with pytest.raises(InputError, match=r"y must hold .*; got timedelta64: give it as a number"):
+        encode_labels(np.array([1, np.timedelta64("NaT")]), [0, 1])
+
+
+NUMBERS = {
+    "int64": np.array([0, 1]),
+    "float64": pd.Series([0.0, 1.0]),
+    "bool": pd.DataFrame({"y": [False, True]}),
+    "boolean": pd.Series([False, True], dtype="boolean"),
+    "Int64": pl.Series([0, 1]),
+    "Decimal": pl.Series([Decimal(0), Decimal(1)]),
+    "double": pa.array([0.0, 1.0]),
+}
+TEXT = {
+    "list": ["0", "1"],
+    "text": np.array(["0", "1"]),
+    "object": np.array(["0", "1"], dtype=object),
+    "str": pd.Series(["0", "1"]),
+    "string": pa.array(["0", "1"]),
+    "String": pl.Series(["0", "1"]),
+}
+CATEGORIES = {
+    "category": pd.Series([0, 1], dtype="category"),
+    "category ": pd.Series(["0", "1"], dtype="category"),
+    "category  ": pd.Series([0, "1"], dtype="category"),
+    "dictionary": pa.array([0, 1]).dictionary_encode(),
+    "dictionary ": pa.array(["0", "1"]).dictionary_encode(),
+    "Categorical": pl.Series(["0", "1"], dtype=pl.Categorical),
+    "Enum": pl.Series(["0", "1"], dtype=pl.Enum(["0", "1"])),
+}
+
+
+@pytest.mark.parametrize("kind", [*NUMBERS, *TEXT, *CATEGORIES])
+def test_no_type_of_a_column_contradicts_the_classes(kind):
+    """One label that is no number makes text of a column of numbers, and of its categories."""
+    column = (NUMBERS | TEXT | CATEGORIES)[kind]
+    np.testing.assert_array_equal(encode_labels(column, (0, 1)), [0.0, 1.0])
+    read = np.array(encode_labels(column, ("0", "1")))
+    spelled = [type(cell) in (str, bytes) for cell in cells_of(one_column(column, "y")[1])]
+    np.testing.assert_array_equal(read, np.where(spelled, [0.0, 1.0], np.nan))
+    np.testing.assert_array_equal(encode_labels(column, ("no", "yes")), [np.nan, np.nan])
+
+
+@pytest.mark.parametrize("kind", [*NUMBERS, *TEXT])
+def test_labels_need_no_classes_whatever_the_type_of_their_column(kind):
+    check_plain_labels((NUMBERS | TEXT)[kind])
+
+
+@pytest.mark.parametrize("kind", CATEGORIES)
+def test_categories_need_classes(kind):
+    with pytest.raises(InputError, match=r"such as classes=\('no', 'yes'\)") as refused:
+        check_plain_labels(CATEGORIES[kind])
+    assert str(refused.value).endswith(f"; got {kind.strip()}.")
