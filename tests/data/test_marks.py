@@ -145,6 +145,13 @@ def test_sparse_records_are_marked_as_they_are_read(form):
     assert kinds(marks_of(form(dense))) == kinds(dense)
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@pytest.mark.parametrize("form", [np.asmatrix, np.asfortranarray, np.ma.masked_invalid])
+def test_arrays_of_every_class_are_marked_as_they_are_read(form):
+    dense = np.array([[0.0, np.nan], [4.0, 2.0], [0.0, 0.0]])
+    assert kinds(marks_of(form(dense))) == kinds(dense)
+
+
 def test_columns_are_read_whole_or_in_pieces_to_the_same_marks(monkeypatch):
     table = TABLES["pandas"]({"age": AGES * 50, "cost": COSTS * 50})
     options = ({"schema": Schema(target="cost")}, {})

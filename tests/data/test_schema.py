@@ -45,6 +45,10 @@ REFUSED = {
     "statistics": ({"missing": "mean"}, "missing must map names of columns to constants"),
     "one class": ({"classes": ["no"]}, "classes must be at least two different labels"),
     "a class twice": ({"classes": [0, False]}, "classes must be at least two different labels"),
+    "classes without length": (
+        {"classes": np.array(1.0)},
+        "classes must be at least two different",
+    ),
     "classes as text": ({"classes": "no"}, "classes must be at least two different labels"),
     "a class beyond floats": ({"classes": [10**400, 1]}, "classes must be at least two different"),
     "a level of 5000 digits": ({"categorical": {"a": [10**5000]}}, "numbers that Python prints"),

@@ -1,6 +1,5 @@
 """The JSON of a schema: nothing is lost on the way, and nothing else passes for one."""
 
-import numpy as np
 import pytest
 
 import tailguard as tg
@@ -51,18 +50,13 @@ def test_what_is_no_schema_is_refused_in_one_sentence(case):
     assert str(caught.value).count("\n") == 0
 
 
-@pytest.mark.parametrize("name", ["nowhere.json", "."])
+@pytest.mark.parametrize("name", ["nowhere.json", ".", "bytes.json"])
 def test_a_file_that_cannot_be_read_is_refused(tmp_path, name):
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe{")
     with pytest.raises(
         tg.InputError, match=r"schema must be a JSON file; .* cannot be read as one"
     ):
         tg.Schema.load(tmp_path / name)
-
-
-def test_bytes_that_are_no_text_are_refused(tmp_path):
-    (tmp_path / "schema.json").write_bytes(b"\xff\xfe{")
-    with pytest.raises(tg.InputError, match="cannot be read as one"):
-        tg.Schema.load(tmp_path / "schema.json")
 
 
 @pytest.mark.parametrize("given", [None, 7, 0.5, [], {"a": 1}, b"\xff"])
@@ -74,11 +68,6 @@ def test_what_is_no_path_and_no_text_is_refused(given):
     for read in (tg.Schema.from_json, tg.Certificate.from_json):
         with pytest.raises(tg.InputError, match="must be JSON"):
             read(given)
-
-
-def test_a_folder_is_no_place_for_a_schema(tmp_path):
-    with pytest.raises(tg.InputError, match="path must be that of a file that can be written"):
-        tg.Schema(target="y").save(tmp_path)
 
 
 def test_what_keeps_a_file_from_being_written_is_told(tmp_path):
@@ -96,8 +85,3 @@ def test_a_schema_that_is_no_json_is_no_fault_of_the_path(tmp_path, monkeypatch)
     with pytest.raises(tg.InputError, match=r"schema must be what JSON holds\."):
         SCHEMA.save(tmp_path / "schema.json")
     assert not (tmp_path / "schema.json").exists()
-
-
-def test_an_array_without_length_declares_no_classes():
-    with pytest.raises(tg.InputError, match="classes must be at least two different labels"):
-        tg.Schema(classes=np.array(1.0))

@@ -3,6 +3,7 @@
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from support.sources import QuietSource
 from support.stages import once, pure
 from support.statistics import gaussian_scale_test
 from tailguard.checks import BudgetError, InputError, QueryError, ReleaseError
+from tailguard.data.inputs import read_inputs
 from tailguard.data.readers.lazy import of_polars
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
@@ -35,7 +37,7 @@ AT_ZERO = np.zeros(2)
 class UnreadableRows:
     """Rows that fail as soon as anybody reads them."""
 
-    n_rows, n_features = 500, 2
+    n_rows, n_features, has_offset = 500, 2, False
 
     def reduce(self, kernel, n_threads=None):
         raise AssertionError("a record was read")
@@ -328,7 +330,8 @@ def test_identifiers_decide_who_is_in_a_block_and_the_order_of_rows_does_not(in_
             schema = tg.Schema(features=["a", "b"], row_id="id" if known else None)
             told = {"X": of_polars(rows.lazy()), "schema": schema}
         else:
-            told = {"X": rows[["a", "b"]].to_numpy(), "row_ids": identifiers}
+            held = read_inputs(rows[["a", "b"]].to_numpy())
+            told = {"X": replace(held, row_ids=identifiers)}
         gate = Gate.over(guarantee=tg.GDP(1.0), random_state=0, **told)
         gate.reserve(Gaussian(1.0))
         (block, _) = gate.partition("halves", 2)

@@ -141,7 +141,8 @@ class Inputs:
         elif isinstance(self.records, SparseFeatures):
             yield from (piece.T for piece in dense_pieces(self.records))
         elif frame_columns(source) is None:
-            array = np.asanyarray(source)
+            masked = isinstance(source, np.ma.MaskedArray)
+            array = source if masked else np.asarray(source)
             array = array[:, None] if array.ndim == 1 else array
             yield from (array[k : k + length].T for k in range(0, self.n_rows, length))
         else:

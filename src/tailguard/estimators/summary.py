@@ -9,6 +9,7 @@ import numpy as np
 
 from tailguard.data.declarations import UNDECLARED
 from tailguard.data.labels import CLASSES_ASSUMED
+from tailguard.data.missing import constants_described
 from tailguard.gate.record_check import RESTS_ON
 from tailguard.printable import printable
 
@@ -177,6 +178,6 @@ def summary_table(model: Any) -> str:
 def _declared_lines(model: Any) -> list[str]:
     """Say what stands for missing cells, what was assumed, and how many records can be used."""
     names = tuple(name for name, _, _ in coefficient_rows(model))
-    declared = model._fill().describe(names)
+    declared = constants_described(model._constants(), names)
     lines = [f"missing cells are taken as: {declared}"] if declared else []
     return lines + [fill(note, WIDTH) for note in model.notes_ if note.startswith(PLAIN_NOTES)]

@@ -1,11 +1,8 @@
 """Rows without an order: sums are made where rows lie, and none but a sample comes here."""
 
 import hashlib
-from dataclasses import replace
 
-import dask.dataframe as dd
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -13,6 +10,7 @@ from pyarrow import parquet
 import tailguard as tg
 from support.batched import small_memory
 from support.problems import example_of
+from support.shuffled import COLUMNS, N_ROWS, cuts, frame
 from support.solvers import SOLVERS, make_solver
 from tailguard.checks import InputError
 from tailguard.cli.app import run
@@ -23,7 +21,7 @@ from tailguard.data.rows.reader import RecordReader
 from tailguard.data.schema import Schema
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
-from tailguard.gate.stage import SAMPLE, Stage
+from tailguard.gate.stage import Stage
 from tailguard.means.choice import MEANS, make_method
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import make_source
@@ -33,42 +31,11 @@ from tailguard.queries.kernels.gather import GatheredRecords
 from tailguard.queries.units import Units
 from tailguard.solvers.newton import allocation
 
-__all__ = ["small_memory"]
+__all__ = ["cuts", "frame", "small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")
 
-N_ROWS = 6000
-COLUMNS = ["x0", "x1", "x2"]
 BUDGET = {"guarantee": tg.ApproxDP(8.0, 1e-6), "random_state": 0}
 SENTENCE = "row_id must name a column that tells rows apart: they have no order"
-
-
-@pytest.fixture(scope="module")
-def frame():
-    rng = np.random.default_rng(7)
-    X = rng.standard_t(3, (N_ROWS, 3)).astype(np.float32)
-    X[[5, 4097], [2, 0]] = np.nan, np.inf
-    cost = np.nan_to_num(X, posinf=0.0) @ [0.5, -0.3, 0.2] + rng.standard_t(3, N_ROWS)
-    return pd.DataFrame(X, columns=COLUMNS).assign(
-        cost=cost, policy=rng.permutation(N_ROWS) + 10**6
-    )
-
-
-def shuffled(frame, seed):
-    return frame.sample(frac=1, random_state=seed).reset_index(drop=True)
-
-
-@pytest.fixture(scope="module")
-def cuts(frame, tmp_path_factory):
-    """The same rows in other orders, and cut in other ways."""
-    folder = tmp_path_factory.mktemp("tables")
-    found = {"pandas": frame, "shuffled": shuffled(frame, 5)}
-    for seed, size in enumerate((100, 1024, 5000)):
-        table = pa.Table.from_pandas(shuffled(frame, seed), preserve_index=False)
-        found[f"row groups of {size}"] = folder / f"{size}.parquet"
-        parquet.write_table(table, found[f"row groups of {size}"], row_group_size=size)
-    for n in (1, 2, 7):
-        found[f"{n} partitions"] = dd.from_pandas(shuffled(frame, n), npartitions=n, sort=False)
-    return found
 
 
 def digest(solved):
@@ -122,13 +89,6 @@ def test_for_plain_sums_no_row_leaves_its_worker(cuts, told, nothing_comes):
         tg.LinearRegression(guarantee=BUDGET["guarantee"]).fit(
             cuts["7 partitions"], target="cost", columns=COLUMNS
         )
-
-
-def test_plain_sums_need_no_file(cuts, monkeypatch):
-    monkeypatch.setattr("tempfile.TemporaryFile", forbidden)
-    monkeypatch.setattr(unordered, "NUMBERS_GATHERED", 0)
-    for cut in ("row groups of 100", "2 partitions"):
-        descended(cuts[cut], row_id="policy")
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -275,12 +235,6 @@ def test_a_search_over_rows_without_an_order_is_refused_before_anything_is_spent
 
 def without_room(rows, count):
     raise InputError("TMPDIR must have room; there is no room.")
-
-
-def test_a_block_of_all_records_is_no_sample():
-    whole = Stage("pass", "means", 0.1, 1, 3, block_map="batches", n_blocks=1)
-    assert not whole.reads_sample
-    assert replace(whole, block_map=SAMPLE).reads_sample
 
 
 def test_blocks_of_rows_without_identifiers_are_refused_before_they_are_booked():

@@ -255,24 +255,6 @@ def test_one_file_is_read_by_its_own_types(reader, odd, tmp_path):
     assert read(ONE_FILE[reader](tmp_path / "0.parquet")).tobytes() == expected[:ROWS].tobytes()
 
 
-IN_MEMORY = {
-    "pandas": pd.read_parquet,
-    "pandas, nullable": partial(pd.read_parquet, dtype_backend="numpy_nullable"),
-    "pandas, pyarrow": partial(pd.read_parquet, dtype_backend="pyarrow"),
-    "polars": pl.read_parquet,
-    "pyarrow": parquet.read_table,
-}
-
-
-@each_odd
-@pytest.mark.parametrize("reader", IN_MEMORY)
-def test_tables_in_memory_say_the_same(reader, odd, tmp_path):
-    written(tmp_path, odd)
-    path = tmp_path / "0.parquet"
-    found, expected = (mean(X, random_state=0) for X in (IN_MEMORY[reader](path), path))
-    assert found.value.tobytes() == expected.value.tobytes()
-
-
 def test_a_version_of_duckdb_that_counts_no_files_is_refused(tmp_path, monkeypatch):
     written(tmp_path)
     monkeypatch.setattr(lazy, "FILES_READ", re.compile("no such words"))

@@ -2,56 +2,22 @@
 
 import hashlib
 
-import dask.dataframe as dd
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 import tailguard as tg
 from support.batched import small_memory
 from support.registered import ESTIMATORS
+from support.shuffled import COLUMNS, N_ROWS, cuts, frame
 from support.solvers import SOLVERS, make_solver
 from support.targets import FREE, takes_labels
 from tailguard.checks import InputError
 from tailguard.data.rows import streams, unordered
 
-__all__ = ["small_memory"]
+__all__ = ["cuts", "frame", "small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")
 
-N_ROWS, N_FEATURES = 6000, 3
-COLUMNS = [f"x{j}" for j in range(N_FEATURES)]
 BUDGET = {"guarantee": tg.ApproxDP(8.0, 1e-6), "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def frame():
-    rng = np.random.default_rng(7)
-    X = rng.standard_t(3, (N_ROWS, N_FEATURES)).astype(np.float32)
-    X[[5, 4097], [2, 0]] = np.nan, np.inf
-    score = np.nan_to_num(X, posinf=0.0) @ [0.5, -0.3, 0.2]
-    ill = np.where(rng.random(N_ROWS) < 1 / (1 + np.exp(-score)), 1.0, 0.0)
-    others = {"cost": np.abs(np.rint(score + rng.standard_t(3, N_ROWS))), "ill": ill}
-    return pd.DataFrame(X, columns=COLUMNS).assign(**others, policy=rng.permutation(N_ROWS) + 10**6)
-
-
-@pytest.fixture(scope="module")
-def cuts(frame, tmp_path_factory):
-    """The same rows in other orders, and cut in other ways."""
-    folder = tmp_path_factory.mktemp("tables")
-    found = {"pandas": frame, "arrow": pa.Table.from_pandas(frame[::-1], preserve_index=False)}
-    for seed, size in enumerate((100, 1024, 5000)):
-        table = pa.Table.from_pandas(frame.sample(frac=1, random_state=seed), preserve_index=False)
-        found[f"row groups of {size}"] = folder / f"{size}.parquet"
-        parquet.write_table(table, found[f"row groups of {size}"], row_group_size=size)
-    wide = frame.astype(dict.fromkeys(COLUMNS, np.float64))  # all digits of a float32
-    wide.sample(frac=1, random_state=9).to_csv(folder / "rows.csv", index=False)
-    found["csv"] = folder / "rows.csv"
-    for n in (1, 2, 7):
-        shuffled = frame.sample(frac=1, random_state=n).reset_index(drop=True)
-        found[f"{n} partitions"] = dd.from_pandas(shuffled, npartitions=n, sort=False)
-    return found
 
 
 @pytest.fixture(params=["memory", "file"])

@@ -95,26 +95,6 @@ def test_samples_and_orders_are_by_places_in_the_secret_order(place):
     np.testing.assert_array_equal(records(rows.in_order(places)), found[places])
 
 
-def test_a_replaced_record_whose_identifier_is_another_is_replaced_in_some_place(place):
-    """Over keys, the place of the replaced record and the order of all others have the same law."""
-    ids = TABLE["id"].to_list()
-    fresh = [*ids[:17], 987_654_321, *ids[18:]]
-    ranks = []
-    for identifiers in (ids, fresh):
-        keys = [KeyedHash(SimulationSource(seed)) for seed in range(400)]
-        values = np.array([key.of(np.array(identifiers)) for key in keys])
-        ranks.append((values < values[:, 17:18]).sum(axis=1) / N_ROWS)
-        others = np.delete(values, 17, axis=1)
-        if len(ranks) == 1:
-            order = others
-        else:
-            np.testing.assert_array_equal(others, order)
-    for found in ranks:
-        # Kolmogorov and Smirnov, 400 draws: 1.95 / 20 is passed once in a thousand.
-        grid = np.sort(found)
-        assert np.abs(grid - (np.arange(400) + 0.5) / 400).max() < 1.95 / 20
-
-
 def test_identifiers_that_repeat_or_are_missing_lose_no_record(place):
     repeated = TABLE.with_columns(id=pl.when(pl.col("id") % 2 == 0).then(None).otherwise(1))
     found, expected = records(rows_of(repeated)), TABLE.select("a", "b", "y").to_numpy()

@@ -22,7 +22,7 @@ def values_of(rows):
 
 def partitions(n_rows=10, seed=0):
     features = np.arange(float(n_rows))[:, None]
-    rows = ArrayRows(features, 10.0 * features[:, 0], -features[:, 0], feature_names=("a",))
+    rows = ArrayRows(features, 10.0 * features[:, 0], -features[:, 0])
     return Partitions(rows, SimulationSource(seed))
 
 
@@ -32,7 +32,7 @@ def test_restricted_rows_keep_every_column_together():
     assert values_of(rows) == [7.0, 2.0, 5.0]
     assert records.target.tolist() == [70.0, 20.0, 50.0]
     assert records.offset.tolist() == [-7.0, -2.0, -5.0]
-    assert (rows.n_rows, rows.feature_names) == (3, ("a",))
+    assert rows.n_rows == 3
     assert records.features.flags.c_contiguous
     below = BelowCount(thresholds=[5.0], columns=(0,), paired=False, multiplier=1)
     assert rows.reduce(below).tolist() == [2]

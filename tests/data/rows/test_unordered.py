@@ -70,19 +70,6 @@ def test_a_sample_is_that_of_the_smallest_values_in_their_order(place, monkeypat
         np.testing.assert_array_equal(whole, again)
 
 
-def test_every_record_is_in_a_sample_with_the_same_chance_and_so_is_its_replacement():
-    """By whatever identifiers; a deviation of five standard errors has a chance of 6e-7."""
-    ids, keys = np.array([1, 2, 3, 2**40, -7, 10**6]), 4000
-    drawn = np.zeros((2, len(ids)))
-    for seed in range(keys):
-        for row, last in enumerate((10**6, 11)):
-            replaced = np.append(ids[:-1], last)
-            values = KeyedHash(SimulationSource(seed)).of(replaced)
-            drawn[row, np.argsort(values)[:2]] += 1
-    expected, error = keys / 3, np.sqrt(keys * (1 / 3) * (2 / 3))
-    assert (np.abs(drawn - expected) < 5 * error).all()
-
-
 @pytest.mark.parametrize("rows", [arrays(ids=None)])
 def test_without_identifiers_there_are_no_places(rows):
     asks = [

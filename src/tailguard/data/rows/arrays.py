@@ -41,7 +41,7 @@ class ArrayRows:
     valid_target
         Says which targets are valid; a record with another one is void.
     feature_names
-        Names of the columns; by default those of the table.
+        Names of the columns for ``missing``; by default those of the table.
     missing
         Column -> the public constant that stands for its missing cells; other columns keep theirs.
     marks
@@ -73,14 +73,14 @@ class ArrayRows:
         resolve_threads()  # refuses a wrong setting before anything is spent
         matrix = to_features(features)
         self.n_rows, self.n_features = matrix.shape
-        self.feature_names = column_names(features) if feature_names is None else feature_names
-        self._constants = missing_constants(missing, self.n_features, self.feature_names)
+        names = column_names(features) if feature_names is None else feature_names
+        self._constants = missing_constants(missing, self.n_features, names)
         y = None if target is None else to_vector(target, n_rows=self.n_rows)
         if y is not None and valid_target is not None:
             with np.errstate(all="ignore"):
                 y = np.where(valid_target(y), y, np.nan)
         offsets = None if offset is None else to_vector(offset, "offset", n_rows=self.n_rows)
-        self.has_target, self.has_offset = y is not None, offsets is not None
+        self.has_offset = offsets is not None
         # Any part of sparse features is dense, and nothing else is asked of a block that is cut.
         self._records = RecordBlock(cast(Features, matrix), y, offsets)
         self._sparse = isinstance(matrix, SparseFeatures)
@@ -88,9 +88,9 @@ class ArrayRows:
         self._order: Order | None = None
 
     @classmethod
-    def of_block(cls, block: RecordBlock, feature_names: tuple[str, ...] | None) -> "ArrayRows":
+    def of_block(cls, block: RecordBlock) -> "ArrayRows":
         """Wrap records that were read."""
-        return cls(block.features, block.target, block.offset, feature_names=feature_names)
+        return cls(block.features, block.target, block.offset)
 
     def __repr__(self) -> str:
         return f"ArrayRows(n_rows={self.n_rows}, n_features={self.n_features})"
@@ -144,7 +144,7 @@ class ArrayRows:
         places = places[:]
         kept = self._records.at(places if self._order is None else self._order[places])
         kept = replace(kept, features=filled(kept.features, self._constants))
-        return ArrayRows.of_block(kept, self.feature_names)
+        return ArrayRows.of_block(kept)
 
     def in_order(self, order: Order) -> "ArrayRows":
         """Return the records at these places, gathered piece by piece as they are read."""

@@ -201,16 +201,12 @@ class Rows(Protocol):
     ----------
     n_rows, n_features
         Public numbers of records and of feature columns.
-    feature_names
-        Names of the feature columns, where they have names.
-    has_target, has_offset
-        Whether there are such columns.
+    has_offset
+        Whether there is an offset column.
     """
 
     n_rows: int
     n_features: int
-    feature_names: tuple[str, ...] | None
-    has_target: bool
     has_offset: bool
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:

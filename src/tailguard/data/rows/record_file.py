@@ -17,7 +17,7 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError, RoomError
-from tailguard.data.rows.base import RecordBlock, Rows
+from tailguard.data.rows.base import RecordBlock
 from tailguard.noise.sources import Words
 
 # What a system says of a disk or of a user's share of it that is full.
@@ -28,16 +28,20 @@ RECORDS_WRITTEN = 2**15
 FEWEST_PARTS, BYTES_SORTED = 256, 2**29
 
 
-def width_of(rows: Rows) -> int:
+def record_type(n_features: int, has_target: bool, has_offset: bool) -> np.dtype[Any]:
+    """Return how a record lies in a file: its value, and its numbers."""
+    columns: list[Any] = [("value", "u8"), ("features", "f8", (n_features,))]
+    return np.dtype(columns + [("target", "f8")] * has_target + [("offset", "f8")] * has_offset)
+
+
+def names_of(stored: np.dtype[Any]) -> tuple[str, ...]:
+    """Return what a record has in a file."""
+    return stored.names or ()
+
+
+def width_of(stored: np.dtype[Any]) -> int:
     """Return how many numbers there are of each record."""
-    return rows.n_features + rows.has_target + rows.has_offset
-
-
-def record_type(rows: Rows) -> np.dtype[Any]:
-    """Return how a record lies in a file."""
-    columns: list[Any] = [("value", "u8"), ("features", "f8", (rows.n_features,))]
-    columns += [("target", "f8")] * rows.has_target + [("offset", "f8")] * rows.has_offset
-    return np.dtype(columns)
+    return stored.itemsize // np.dtype(np.float64).itemsize - 1
 
 
 def free_room() -> tuple[str, int]:
@@ -94,7 +98,7 @@ class RecordFile:
         counts: IntArray,
         order: Callable[[Words], IntArray] = as_they_came,
     ) -> None:
-        self._stored = stored
+        self.stored = stored
         self._counts = counts
         self._order = order
         self.n_rows = int(counts.sum())
@@ -103,10 +107,10 @@ class RecordFile:
 
     def shared(self, block: RecordBlock, values: Words, parts: IntArray) -> tuple[Any, IntArray]:
         """Return records in the order of their parts, and how many each part has."""
-        records = np.empty(block.n_rows, dtype=self._stored)
+        records = np.empty(block.n_rows, dtype=self.stored)
         records["value"], records["features"] = values, block.features
         for name in ("target", "offset"):
-            if name in self._names:
+            if name in names_of(self.stored):
                 records[name] = block.vector(name)
         found = np.bincount(parts, minlength=len(self._counts))
         return records[np.argsort(parts, kind="stable")], found
@@ -137,7 +141,7 @@ class RecordFile:
         """Return so many records from the first on, or as many as there are."""
         found = self._read(first, min(count, self.n_rows - first))
         target, offset = (
-            np.ascontiguousarray(found[name]) if name in self._names else None
+            np.ascontiguousarray(found[name]) if name in names_of(self.stored) else None
             for name in ("target", "offset")
         )
         return RecordBlock(np.ascontiguousarray(found["features"]), target, offset, first)
@@ -147,13 +151,9 @@ class RecordFile:
         values: Words = self._read(first, min(count, self.n_rows - first))["value"]
         return values
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return self._stored.names or ()
-
     def _read(self, first: int, count: int) -> Any:
         """Read whole records: one call of the system hands out 2 GB at most."""
-        size = self._stored.itemsize
+        size = self.stored.itemsize
         text, place = bytearray(count * size), first * size
         view = memoryview(text)
         while view:
@@ -161,10 +161,10 @@ class RecordFile:
             if n_read == 0:
                 raise InputError("X must have the same rows whenever it is read.")
             view, place = view[n_read:], place + n_read
-        return np.frombuffer(text, dtype=self._stored)
+        return np.frombuffer(text, dtype=self.stored)
 
     def _put(self, records: Any, first: int) -> None:
-        text, place = memoryview(records.view(np.uint8)), first * self._stored.itemsize
+        text, place = memoryview(records.view(np.uint8)), first * self.stored.itemsize
         while text:
             try:
                 written = os.pwrite(self._file.fileno(), text, place)

@@ -22,7 +22,7 @@ from tailguard.data.readers.parts import runs_of
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Rows
 from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
-from tailguard.data.rows.record_file import RecordFile, free_room, record_type, width_of
+from tailguard.data.rows.record_file import RecordFile, free_room, names_of, record_type, width_of
 from tailguard.data.rows.threads import added, in_turn, resolve_threads
 from tailguard.data.table import Run, Table, Work
 from tailguard.noise.keyed_hash import KeyedHash
@@ -77,11 +77,12 @@ class StreamRows:
         self._kept: ArrayRows | None = None
         self.ids_differ: bool | None = None  # nobody has looked
         self.n_rows = table.n_rows
-        self.feature_names: tuple[str, ...] | None = reader.schema.coefficient_names
-        self.n_features = len(reader.schema.coefficient_names)
-        self.has_target = reader.schema.target is not None
-        self.has_offset = reader.schema.exposure is not None
-        self.width = width_of(self)
+        schema = reader.schema
+        self.n_features = len(schema.coefficient_names)
+        beside = schema.target is not None, schema.exposure is not None
+        self.stored = record_type(self.n_features, *beside)
+        self.has_offset = beside[1]
+        self.width = width_of(self.stored)
         reader.check(table, whole_chunks(NUMBERS_AT_ONCE, self.width))
 
     @property
@@ -183,23 +184,19 @@ class StreamRows:
     def _as_array(self) -> ArrayRows:
         """Return a short table as rows in memory, read for the first time in the first sum."""
         if self._kept is None:
-            kept = ArrayRows.of_block(joined(list(self.blocks())), self.feature_names)
+            kept = ArrayRows.of_block(joined(list(self.blocks())))
             self._kept = kept.without_order() if self._reader.alone else kept
         return self._kept
 
 
 class FileRows:
-    """The first ``n_rows`` records that lie in their order in a file without a name.
+    """The first ``n_rows`` records that lie in their order in a file without a name."""
 
-    ``like`` are the rows that they are of, whose columns they have.
-    """
-
-    def __init__(self, file: RecordFile, like: Rows, n_rows: int) -> None:
+    def __init__(self, file: RecordFile, n_rows: int) -> None:
         self._file = file
-        self.n_rows, self.n_features = n_rows, like.n_features
-        self.feature_names = like.feature_names
-        self.has_target, self.has_offset = like.has_target, like.has_offset
-        self._length = whole_chunks(NUMBERS_AT_ONCE, width_of(like))
+        self.stored, self.has_offset = file.stored, "offset" in names_of(file.stored)
+        self.n_rows, self.n_features = n_rows, file.stored["features"].shape[0]
+        self._length = whole_chunks(NUMBERS_AT_ONCE, width_of(file.stored))
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
@@ -261,9 +258,8 @@ class GatheredRows:
         self._file: FileRows | None = None
         self._lock = Lock()
         self.n_rows, self.n_features = len(places), rows.n_features
-        self.feature_names = rows.feature_names
-        self.has_target, self.has_offset = rows.has_target, rows.has_offset
-        self._length = whole_chunks(NUMBERS_GATHERED, width_of(rows))  # of a window
+        self.stored, self.has_offset = rows.stored, rows.has_offset
+        self._length = whole_chunks(NUMBERS_GATHERED, width_of(rows.stored))  # of a window
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
@@ -272,7 +268,7 @@ class GatheredRows:
         if (filed := self._filed()) is not None:
             return filed.reduce(kernel, n_threads)
         n_threads = resolve_threads(n_threads)
-        piece = whole_chunks(NUMBERS_AT_ONCE, width_of(self))
+        piece = whole_chunks(NUMBERS_AT_ONCE, width_of(self.stored))
         total = np.zeros(kernel.size, dtype=np.int64)
         for start in range(0, self.n_rows, self._length):
             window = self._window_at(start)
@@ -287,7 +283,7 @@ class GatheredRows:
         if places.max() >= start + self._length:
             return GatheredRows(self._rows, self._places[places])
         found = self._window_at(start).at(places - start)
-        return ArrayRows.of_block(found, self.feature_names)
+        return ArrayRows.of_block(found)
 
     def in_order(self, order: Order) -> Rows:
         """Return all records in this order, gathered window by window as they are read."""
@@ -306,16 +302,16 @@ class GatheredRows:
     def _filed(self) -> FileRows | None:
         """Return all records in order in a file; None if they are one window, or lack room."""
         with self._lock:
-            if self._file is None and self.n_rows > self._length:
-                stored = record_type(self)
-                if self.n_rows * stored.itemsize <= ROOM_USED * free_room()[1]:
-                    self._file = FileRows(self._filled(stored), self, self.n_rows)
+            size = self.n_rows * self.stored.itemsize
+            large = self._file is None and self.n_rows > self._length
+            if large and size <= ROOM_USED * free_room()[1]:
+                self._file = FileRows(self._filled(), self.n_rows)
             return self._file
 
-    def _filled(self, stored: np.dtype[Any]) -> RecordFile:
+    def _filled(self) -> RecordFile:
         """Bring all records to their places, window by window, in one pass over the table."""
         edges = np.append(np.arange(0, self.n_rows, self._length), self.n_rows)
-        file = RecordFile(stored, np.diff(edges))
+        file = RecordFile(self.stored, np.diff(edges))
         places, positions = _by_place(self._places)
 
         def shared(block: RecordBlock) -> tuple[Any, IntArray]:
@@ -333,8 +329,8 @@ class GatheredRows:
         places = places[by_place]
         features = np.empty((len(places), self.n_features))
         target, offset = (
-            np.empty(len(places)) if present else None
-            for present in (self.has_target, self.has_offset)
+            np.empty(len(places)) if name in names_of(self.stored) else None
+            for name in ("target", "offset")
         )
         for block in self._rows.blocks(places):
             low, high = np.searchsorted(places, [block.place, block.place + block.n_rows])

@@ -92,8 +92,7 @@ class UnorderedRows:
         self._placed: Rows | None = None
         self._lock = Lock()
         self.n_rows, self.n_features = rows.n_rows, rows.n_features
-        self.feature_names = rows.feature_names
-        self.has_target, self.has_offset = rows.has_target, rows.has_offset
+        self.has_offset = rows.has_offset
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records, in whatever order they lie.
@@ -183,18 +182,17 @@ def _in_memory(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
     if sum(block.n_rows for block, _ in found) < count:
         raise InputError("X must have the same rows whenever it is read.")
     blocks, values = zip(*found, strict=True)
-    chosen = ArrayRows.of_block(joined(blocks), rows.feature_names)
+    chosen = ArrayRows.of_block(joined(blocks))
     return first_of(chosen, np.concatenate(values), hashed, count)
 
 
 def _in_file(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
     """Share the first records out to parts of a file."""
-    stored = record_type(rows)
-    ranks = Ranks.of(rows, hashed, count, parts_for(count, stored))
-    file = RecordFile(stored, ranks.part_counts, hashed.order)
+    ranks = Ranks.of(rows, hashed, count, parts_for(count, rows.stored))
+    file = RecordFile(rows.stored, ranks.part_counts, hashed.order)
     found = rows.identified(hashed, ranks.most)
     file.fill(file.shared(block, values, ranks.parts_of(values)) for block, values in found)
-    return FileRows(file, rows, count)
+    return FileRows(file, count)
 
 
 def ids_differ(rows: StreamRows, hashed: KeyedHash) -> bool:
@@ -205,7 +203,7 @@ def ids_differ(rows: StreamRows, hashed: KeyedHash) -> bool:
     """
     if rows.n_rows <= NUMBERS_GATHERED:
         return all_differ(np.concatenate(list(rows.values(hashed))))
-    stored = np.dtype([("value", "u8"), ("features", "f8", (0,))])
+    stored = record_type(0, has_target=False, has_offset=False)
     ranks = Ranks.of(rows, hashed, rows.n_rows, parts_for(rows.n_rows, stored))
     if ranks.part_counts.max() > 2 * ranks.part_counts.mean() + FEW:
         deque(rows.values(hashed), maxlen=0)  # who listens hears of as many passes
@@ -226,10 +224,10 @@ def all_differ(values: Words) -> bool:
 
 def fits(rows: StreamRows, count: int) -> bool:
     """Whether so many records are kept in memory; refuse more if the disk lacks room."""
-    in_memory = count * width_of(rows) <= NUMBERS_GATHERED
+    in_memory = count * width_of(rows.stored) <= NUMBERS_GATHERED
     if rows.n_rows > NUMBERS_GATHERED:  # the values of all come first, and then the records
         values = np.dtype(np.uint64).itemsize * rows.n_rows
-        check_room(max(values, 0 if in_memory else count * record_type(rows).itemsize))
+        check_room(max(values, 0 if in_memory else count * rows.stored.itemsize))
     return in_memory
 
 

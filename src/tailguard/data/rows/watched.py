@@ -25,8 +25,7 @@ class WatchedRows:
         self._rows = rows
         self.read = False
         self.n_rows, self.n_features = rows.n_rows, rows.n_features
-        self.feature_names = rows.feature_names
-        self.has_target, self.has_offset = rows.has_target, rows.has_offset
+        self.has_offset = rows.has_offset
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Read the records."""
