@@ -37,7 +37,8 @@ AT_ZERO = np.zeros(2)
 class UnreadableRows:
     """Rows that fail as soon as anybody reads them."""
 
-    n_rows, n_features, has_offset = 500, 2, False
+    n_rows, n_features, feature_names = 500, 2, None
+    has_target = has_offset = False
 
     def reduce(self, kernel, n_threads=None):
         raise AssertionError("a record was read")

@@ -25,11 +25,7 @@ from tailguard.scaling.columns import MeasuredColumns
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.required_records import scale_warnings
 from tailguard.scaling.sizes import SIZE_BINS, fewest_records, read_octaves
-from tailguard.scaling.units import (
-    find_target,
-    histogram_stages,
-    planned_histograms,
-)
+from tailguard.scaling.units import find_target, histogram_stages, planned_histograms
 from tailguard.solvers.session import BudgetSession
 
 

@@ -19,7 +19,7 @@ from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.papers.solvers.phased_growth import DoublingLocalised, ShrinkingLocalised
-from tailguard.solvers import descent as user_units
+from tailguard.solvers import descent
 
 pytestmark = pytest.mark.usefixtures("any_query")
 
@@ -106,7 +106,7 @@ def test_a_minimiser_of_half_the_sensitivity_is_caught(name, monkeypatch):
 
 @pytest.mark.parametrize("name", first_of(ONE_BATCH))
 def test_batches_of_half_the_sensitivity_are_caught(name, monkeypatch):
-    monkeypatch.setattr(user_units, "MeanClippedGradient", MUTANTS.gradient)
+    monkeypatch.setattr(descent, "MeanClippedGradient", MUTANTS.gradient)
     assert not audit(ONE_BATCH[name], FEW).accepted
 
 
