@@ -9,8 +9,8 @@ from rich.progress import Progress
 
 import tailguard as tg
 from support.batched import arrow_table, small_memory
-from tailguard.cli import progress_bar
-from tailguard.cli.progress_bar import ProgressBar, with_progress
+from tailguard.cli import printing as progress_bar
+from tailguard.cli.printing import ProgressBar, with_progress
 from tailguard.gate import Gate
 from tailguard.progress import listening
 

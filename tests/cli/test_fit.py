@@ -9,7 +9,7 @@ import pytest
 
 import tailguard as tg
 from support.targets import column_for, takes_labels
-from tailguard.cli.models import MODELS
+from tailguard.cli.model_file import MODELS
 
 PRIVACY = ["--epsilon", "1", "--delta", "1e-6"]
 SEEDED = ["--random-state", "3"]

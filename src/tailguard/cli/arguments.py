@@ -9,8 +9,6 @@ from glob import glob
 from pathlib import Path
 from typing import TypeVar
 
-import typer
-
 from tailguard.checks import InputError
 from tailguard.data.readers.parquet import parquet_files_in
 from tailguard.ledger import Ledger
@@ -20,42 +18,8 @@ from tailguard.privacy.guarantees import ApproxDP, PureDP
 Value = TypeVar("Value")
 
 
-def number(text: str) -> float:
-    """Read a number; its range is for the library to check.
-
-    Examples
-    --------
-    >>> number("1e-6")
-    1e-06
-    """
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"it must be a number; got {text!r}") from None
-
-
-def whole_number(text: str) -> int:
-    """Read a whole number.
-
-    Examples
-    --------
-    >>> whole_number("7")
-    7
-    """
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"it must be a whole number; got {text!r}") from None
-
-
 def names_of(option: str, text: str) -> tuple[str, ...]:
-    """Read different names separated by commas; quotes protect a comma inside a name.
-
-    Examples
-    --------
-    >>> names_of("--features", 'age, "cost, net"')
-    ('age', 'cost, net')
-    """
+    """Read different names separated by commas; quotes protect a comma inside a name."""
     names = tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
     if not names or "" in names or len(set(names)) < len(names):
         raise InputError(
@@ -65,13 +29,7 @@ def names_of(option: str, text: str) -> tuple[str, ...]:
 
 
 def labels_of(text: str) -> tuple[float, ...] | tuple[str, ...]:
-    """Read two labels: numbers if both are numbers, else text.
-
-    Examples
-    --------
-    >>> labels_of("no,yes"), labels_of("0,1")
-    (('no', 'yes'), (0.0, 1.0))
-    """
+    """Read two labels: numbers if both are numbers, else text."""
     labels = names_of("--classes", text)
     if len(labels) != 2:
         raise InputError(f"--classes must be two different labels, such as no,yes; got {text!r}.")
@@ -82,37 +40,19 @@ def labels_of(text: str) -> tuple[float, ...] | tuple[str, ...]:
 
 
 def levels_of(declarations: list[str]) -> dict[str, tuple[str, ...]]:
-    """Read declarations of the form ``column=first,second``.
-
-    Examples
-    --------
-    >>> levels_of(["region=north,south"])
-    {'region': ('north', 'south')}
-    """
+    """Read declarations of the form ``column=first,second``."""
     refusal = "--categorical must declare each column once, such as region=north,south"
     return _pairs(declarations, refusal, partial(names_of, "--categorical"))
 
 
 def constants_of(declarations: list[str]) -> dict[str, float]:
-    """Read declarations of the form ``column=number``.
-
-    Examples
-    --------
-    >>> constants_of(["age=40", "income=0"])
-    {'age': 40.0, 'income': 0.0}
-    """
+    """Read declarations of the form ``column=number``."""
     refusal = "--missing must give each column one constant known without the file, such as age=40"
     return _pairs(declarations, refusal, _finite_number, split=str.rpartition)
 
 
 def options_of(declarations: list[str]) -> dict[str, int | float | str]:
-    """Read declarations of the form ``name=value``; the library checks the values.
-
-    Examples
-    --------
-    >>> options_of(["clip_norm=2.5", "n_groups=3", "centre=median"])
-    {'clip_norm': 2.5, 'n_groups': 3, 'centre': 'median'}
-    """
+    """Read declarations of the form ``name=value``; the library checks the values."""
     refusal = "--option must give each option once, such as clip_norm=2.5"
     return _pairs(declarations, refusal, _plain_value, split=_option)
 
@@ -161,13 +101,7 @@ def _plain_value(text: str) -> int | float | str | None:
 
 
 def promise_of(epsilon: float, delta: float | None, *, pure: bool) -> ApproxDP | PureDP:
-    """Read a promise in epsilon, with a delta or without one.
-
-    Examples
-    --------
-    >>> promise_of(1.0, 1e-6, pure=False), promise_of(1.0, None, pure=True)
-    (ApproxDP(epsilon=1.0, delta=1e-06), PureDP(epsilon=1.0))
-    """
+    """Read a promise in epsilon, with a delta or without one."""
     if pure:
         if delta is not None:
             raise InputError(f"--delta must not be given with --pure; got {delta:g}.")
@@ -178,14 +112,7 @@ def promise_of(epsilon: float, delta: float | None, *, pure: bool) -> ApproxDP |
 
 
 def ledger_of(path: Path | None, name: str | None, key: str | None) -> Ledger | None:
-    """Open the ledger that a run is to be charged to; None where there is none.
-
-    Examples
-    --------
-    >>> _ = Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
-    >>> ledger_of(Path("budget.sqlite"), None, None).name
-    'claims'
-    """
+    """Open the ledger that a run is to be charged to; None where there is none."""
     if path is None:
         if name is not None or key is not None:
             raise InputError(
@@ -197,13 +124,7 @@ def ledger_of(path: Path | None, name: str | None, key: str | None) -> Ledger | 
 
 
 def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
-    """Return the file of released answers: a new one, or with ``resume`` that of a stopped run.
-
-    Examples
-    --------
-    >>> checkpoint_of(Path("fit.checkpoint"), resume=False)
-    PosixPath('fit.checkpoint')
-    """
+    """Return the file of released answers: a new one, or with ``resume`` that of a stopped run."""
     if path is None:
         if resume:
             raise InputError("--resume must be given with --checkpoint; it is not.")
@@ -226,11 +147,6 @@ def destination(path: Path, *others: Path | None) -> Path:
     """Return ``path`` if a file can be written there, and is none of the others of the command.
 
     It is asked before any budget is spent.
-
-    Examples
-    --------
-    >>> destination(Path("model.json"), Path("claims.csv"))
-    PosixPath('model.json')
     """
     for other in others:
         if other is not None and any(_is_same_file(path, each) for each in _files_of(other)):
@@ -267,12 +183,7 @@ def _writable(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, in one sentence if that fails.
-
-    Examples
-    --------
-    >>> write_text(Path("note.txt"), "checked")
-    """
+    """Write a file, in one sentence if that fails."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -49,11 +49,6 @@ def declared_schema(
     """Return what a schema file and the options declare; nothing may be declared by both.
 
     ``columns`` chooses among what the file declares.
-
-    Examples
-    --------
-    >>> declared_schema(categorical=["region=north,south"], drop="id,date").drop
-    ('id', 'date')
     """
     stored = Schema() if path is None else Schema.load(path)
     if columns is not None:
@@ -71,15 +66,7 @@ def declared_schema(
 
 
 def settled_for(schema: Schema, columns: Table) -> Schema:
-    r"""Return a schema with its features named, for a file that has its other columns too.
-
-    Examples
-    --------
-    >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
-    >>> from tailguard.data.readers.opening import opened_path
-    >>> settled_for(Schema(target="cost"), opened_path("ages.csv")).features
-    ('age',)
-    """
+    r"""Return a schema with its features named, for a file that has its other columns too."""
     if schema.target is None:
         raise InputError(
             "--target must name the column to predict, since no schema does; got none."
@@ -92,14 +79,7 @@ def settled_for(schema: Schema, columns: Table) -> Schema:
 def tell_undeclared(
     console: Console, schema: Schema, columns: Table, option: str = "--features"
 ) -> None:
-    r"""Print which columns are read as numbers since nothing was declared of them, if any are.
-
-    Examples
-    --------
-    >>> _ = Path("ages.csv").write_text("age,cost\n41,7.5\n")
-    >>> from tailguard.data.readers.opening import opened_path
-    >>> tell_undeclared(Console(), Schema(target="cost", drop=["age"]), opened_path("ages.csv"))
-    """
+    r"""Print which columns are read as numbers since nothing was declared of them, if any are."""
     if undeclared := schema.undeclared(columns.names):
         print_wrapped(console, undeclared_sentence(undeclared, Path(columns.where), option))
 
@@ -108,12 +88,6 @@ def undeclared_sentence(names: tuple[str, ...], path: Path, option: str = "--fea
     """Say that columns are read as numbers since nothing was declared of them, and how to declare.
 
     It is made of the header alone.
-
-    Examples
-    --------
-    >>> print(undeclared_sentence(("age", "region"), Path("claims.csv")))
-    ... # doctest: +ELLIPSIS
-    Nothing is declared of age, region, so they are read as numbers, and a row with any other ...
     """
     name, some = shlex.quote(names[-1]), shlex.quote(",".join(names[:SHOWN]))
     levels = shlex.quote(f"{names[-1]}=A,B")

@@ -1,8 +1,4 @@
-"""The model file: everything that a fit released, as JSON that people and programs can read.
-
-It holds no record and nothing that was not paid for, so it may be shared as the certificate in it
-allows. A number that is not finite is written as ``null``.
-"""
+"""The models that ``fit`` offers by name, and the option that belongs to each."""
 
 import json
 import math
@@ -13,15 +9,44 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_finite, check_version
+from tailguard.checks import InputError, check_choice, check_finite, check_version
 from tailguard.cli.arguments import write_text
-from tailguard.cli.models import MODELS
 from tailguard.data.declarations import labels
 from tailguard.data.schema import Schema
+from tailguard.estimators.registry import ESTIMATORS, estimator_called
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.certificate import read_json
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.version import __version__
+
+MODELS: dict[str, Any] = {name: estimator_called(name) for name in ESTIMATORS}
+"""Name -> estimator."""
+
+PARAMETERS = {"--keep": "n_nonzero", "--level": "level", "--power": "p", "--threshold": "threshold"}
+"""Option -> the parameter of an estimator that it sets."""
+
+
+def _belongs(option: str, estimator: Any) -> bool:
+    """Whether an estimator has what an option tells."""
+    if option == "--exposure":
+        return bool(estimator.takes_exposure)
+    return hasattr(estimator, PARAMETERS.get(option, "classes"))
+
+
+def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[str, Any]) -> Any:
+    """Build an estimator, refusing an option of another model; None stands for not given."""
+    estimator = MODELS[check_choice("--model", model, MODELS)]
+    chosen = dict(parameters)
+    for option, value in own_options.items():
+        if value is None:
+            continue
+        if not _belongs(option, estimator):
+            wanted = " or ".join(name for name in MODELS if _belongs(option, MODELS[name]))
+            raise InputError(f"{option} belongs to --model {wanted}; got --model {model}.")
+        if option in PARAMETERS:
+            chosen[PARAMETERS[option]] = value
+    return estimator(**chosen)
+
 
 KEY = "tailguard_model"
 """The key that says what the file is; its value is the version of the format."""
@@ -38,17 +63,7 @@ NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schem
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """An estimator that is fitted on a table by its schema, and its name on the command line.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import tailguard as tg
-    >>> table = pd.DataFrame({"age": [0.0, 1.0] * 500, "cost": [0.0, 1.0] * 500})
-    >>> model = tg.LinearRegression(schema={"target": "cost"}, epsilon=1.0, delta=1e-6)
-    >>> ModelFile("linear", model.fit(table)).to_dict()["feature_names"]
-    ['age']
-    """
+    """An estimator that is fitted on a table by its schema, and its name on the command line."""
 
     model: str
     estimator: Any
@@ -106,15 +121,7 @@ class ModelFile:
 
 
 def load_model(path: Path) -> ModelFile:
-    """Read a model file, in one sentence if it is none.
-
-    Examples
-    --------
-    >>> _ = Path("model.json").write_text("{}")
-    >>> load_model(Path("model.json"))
-    Traceback (most recent call last):
-    tailguard.checks.InputError: MODEL must be a file that 'tailguard fit' wrote; got 'model.json'.
-    """
+    """Read a model file, in one sentence if it is none."""
     wanted = f"MODEL must be a file that 'tailguard fit' wrote; got {str(path)!r}"
     try:
         if not path.is_file():  # some devices are read for ever

@@ -5,8 +5,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from tailguard.cli.arguments import number, whole_number
-from tailguard.cli.models import MODELS
+from tailguard.cli.model_file import MODELS
 from tailguard.means.choice import MEANS
 
 PRIVACY = "Privacy"
@@ -16,58 +15,15 @@ METHOD = "Method"
 
 
 def page(doc: str | None) -> str:
-    r"""Return the help page that a command's module has for its docstring.
-
-    Examples
-    --------
-    >>> page(r"One line.\b")
-    'One line.\x08'
-    """
+    r"""Return the help page that a command's module has for its docstring."""
     return (doc or "").replace(r"\b", "\b")  # typer leaves the lines after it as they are
 
 
-def typed(metavar: str, told: str, panel: str | None = None, *names: str, **more: Any) -> Any:
-    """Describe an option that takes what is typed, by other names than the parameter's if given.
-
-    Examples
-    --------
-    >>> typed("NAME", "Which one.").metavar
-    'NAME'
-    """
+def typed(
+    metavar: str | None, told: str, panel: str | None = None, *names: str, **more: Any
+) -> Any:
+    """Describe an option, by other names than the parameter's if given; flags have no metavar."""
     return typer.Option(*names, metavar=metavar, help=told, rich_help_panel=panel, **more)
-
-
-def numeric(told: str, panel: str | None = None) -> Any:
-    """Describe an option that takes a number.
-
-    Examples
-    --------
-    >>> numeric("How much.").parser("0.5")
-    0.5
-    """
-    return typed("NUMBER", told, panel, parser=number)
-
-
-def counted(told: str, panel: str | None = None, *names: str, metavar: str = "COUNT") -> Any:
-    """Describe an option that takes a whole number.
-
-    Examples
-    --------
-    >>> counted("How many.").parser("7")
-    7
-    """
-    return typed(metavar, told, panel, *names, parser=whole_number)
-
-
-def flag(name: str, told: str, panel: str | None = None) -> Any:
-    """Describe an option that is given or not.
-
-    Examples
-    --------
-    >>> flag("--json", "As JSON.").help
-    'As JSON.'
-    """
-    return typer.Option(name, help=told, rich_help_panel=panel)
 
 
 FileOption: TypeAlias = Annotated[
@@ -95,14 +51,14 @@ ModelPathOption: TypeAlias = Annotated[
 ]
 OutOption: TypeAlias = Annotated[Path, typed("PATH", "Where to write the model file (JSON).")]
 EpsilonOption: TypeAlias = Annotated[
-    float, numeric("Privacy loss; 1 is a common choice, less is more private.", PRIVACY)
+    float, typed("NUMBER", "Privacy loss; 1 is a common choice, less is more private.", PRIVACY)
 ]
-DELTA = numeric("What epsilon may miss; choose it far below 1/rows.", PRIVACY)
+DELTA = typed("NUMBER", "What epsilon may miss; choose it far below 1/rows.", PRIVACY)
 DeltaOption: TypeAlias = Annotated[float, DELTA]
 OptionalDeltaOption: TypeAlias = Annotated[float | None, DELTA]
 RandomStateOption: TypeAlias = Annotated[
     int | None,
-    counted("A reproducible simulation that is NOT PRIVATE, and says so.", PRIVACY, metavar="SEED"),
+    typed("SEED", "A reproducible simulation that is NOT PRIVATE, and says so.", PRIVACY),
 ]
 LedgerOption: TypeAlias = Annotated[
     Path | None,
@@ -130,14 +86,18 @@ CheckpointOption: TypeAlias = Annotated[
     ),
 ]
 ResumeOption: TypeAlias = Annotated[
-    bool, flag("--resume", "Go on with the run of --checkpoint, which pays nothing twice.", PRIVACY)
+    bool,
+    typed(
+        None, "Go on with the run of --checkpoint, which pays nothing twice.", PRIVACY, "--resume"
+    ),
 ]
 CheckRecordsOption: TypeAlias = Annotated[
     bool,
-    flag(
-        "--check-records/--no-check-records",
+    typed(
+        None,
         "Whether to count usable records first, for a 200th of the budget's square.",
         PRIVACY,
+        "--check-records/--no-check-records",
     ),
 ]
 OnUnusableOption: TypeAlias = Annotated[
@@ -205,24 +165,29 @@ ClassesOption: TypeAlias = Annotated[
 ModelOption: TypeAlias = Annotated[str, typed("NAME", f"One of {', '.join(MODELS)}.", MODEL)]
 ThresholdOption: TypeAlias = Annotated[
     float | None,
-    numeric(
-        "huber: where the loss turns absolute, in scales of the target; 1.345 by default.", MODEL
+    typed(
+        "NUMBER",
+        "huber: where the loss turns absolute, in scales of the target; 1.345 by default.",
+        MODEL,
     ),
 ]
 LevelOption: TypeAlias = Annotated[
-    float | None, numeric("quantile: which one; 0.5, the median, by default.", MODEL)
+    float | None, typed("NUMBER", "quantile: which one; 0.5, the median, by default.", MODEL)
 ]
 PowerOption: TypeAlias = Annotated[
-    float | None, numeric("lp: the power p of the residual, from 2 to 16; 4 by default.", MODEL)
+    float | None,
+    typed("NUMBER", "lp: the power p of the residual, from 2 to 16; 4 by default.", MODEL),
 ]
 KeepOption: TypeAlias = Annotated[
     int | None,
-    counted("sparse-linear, sparse-logistic: how many columns are kept; 10 by default.", MODEL),
+    typed(
+        "COUNT", "sparse-linear, sparse-logistic: how many columns are kept; 10 by default.", MODEL
+    ),
 ]
 InterceptOption: TypeAlias = Annotated[
-    bool, flag("--intercept/--no-intercept", "Whether to fit a constant.", MODEL)
+    bool, typed(None, "Whether to fit a constant.", MODEL, "--intercept/--no-intercept")
 ]
-PureOption: TypeAlias = Annotated[bool, flag("--pure", "Pure DP, without a delta.", PRIVACY)]
+PureOption: TypeAlias = Annotated[bool, typed(None, "Pure DP, without a delta.", PRIVACY, "--pure")]
 ColumnsOption: TypeAlias = Annotated[
     str | None, typed("A,B,C", "Which columns; all by default.", COLUMNS)
 ]
@@ -230,16 +195,17 @@ MeanMethodOption: TypeAlias = Annotated[
     str, typed("NAME", f"One of auto, {', '.join(MEANS)}.", METHOD)
 ]
 MomentOrderOption: TypeAlias = Annotated[
-    float | None, numeric("The order of a moment that you can bound.", METHOD)
+    float | None, typed("NUMBER", "The order of a moment that you can bound.", METHOD)
 ]
 MomentBoundOption: TypeAlias = Annotated[
-    float | None, numeric("Its bound, in the data's units to the power of the order.", METHOD)
+    float | None,
+    typed("NUMBER", "Its bound, in the data's units to the power of the order.", METHOD),
 ]
 MomentKindOption: TypeAlias = Annotated[
     str, typed("KIND", "One of central, raw, directional, norm.", METHOD)
 ]
 GroupsOption: TypeAlias = Annotated[
-    int | None, counted("clamped, truncated, iterative: how many groups of rows.", METHOD)
+    int | None, typed("COUNT", "clamped, truncated, iterative: how many groups of rows.", METHOD)
 ]
 MethodOption: TypeAlias = Annotated[
     list[str] | None,
@@ -251,7 +217,7 @@ MethodOption: TypeAlias = Annotated[
     ),
 ]
 ExplainOption: TypeAlias = Annotated[
-    bool, flag("--explain", "Say what the budget was spent on, and why so.")
+    bool, typed(None, "Say what the budget was spent on, and why so.", None, "--explain")
 ]
 MeanOutOption: TypeAlias = Annotated[
     Path | None, typed("PATH", "Where to write means and certificate (JSON).")

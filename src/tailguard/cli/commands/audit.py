@@ -25,19 +25,19 @@ from rich.table import Table
 from tailguard.audit.cases import FALSE_ALARM, AuditResult
 from tailguard.audit.suite import LONG, QUICK, run_audit
 from tailguard.checks import InputError
-from tailguard.cli.options import counted, flag, typed
+from tailguard.cli.options import typed
 from tailguard.cli.printing import print_wrapped
 
 
 def audit(
     quick: Annotated[
-        bool, flag("--quick", "Claims that need the fewest runs; the default.")
+        bool, typed(None, "Claims that need the fewest runs; the default.", None, "--quick")
     ] = False,
     everything: Annotated[
-        bool, flag("--all", "Smaller claims, public calls and all testers as well.")
+        bool, typed(None, "Smaller claims, public calls and all testers as well.", None, "--all")
     ] = False,
     only: Annotated[str | None, typed("WORD", "Rows whose name has the word.")] = None,
-    jobs: Annotated[int, counted("How many processes.")] = 1,
+    jobs: Annotated[int, typed("COUNT", "How many processes.")] = 1,
 ) -> None:
     """Attack, print a row for each, and say with the exit code whether all is as it should be.
 

@@ -34,7 +34,7 @@ def demo(
     epsilon: options.EpsilonOption = 1.0,
     delta: options.DeltaOption = 1e-6,
     rows: Annotated[
-        int, options.counted("How many policies are simulated, 100 to 10000000.", metavar="NUMBER")
+        int, options.typed("NUMBER", "How many policies are simulated, 100 to 10000000.")
     ] = 100_000,
 ) -> None:
     """Simulate, fit, compare, certify.

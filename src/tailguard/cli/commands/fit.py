@@ -44,10 +44,8 @@ import tailguard as tg
 from tailguard.cli import options
 from tailguard.cli.arguments import checkpoint_of, destination, ledger_of
 from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
-from tailguard.cli.model_file import ModelFile
-from tailguard.cli.models import make_estimator
-from tailguard.cli.printing import coefficient_table, print_findings, print_plain
-from tailguard.cli.progress_bar import with_progress
+from tailguard.cli.model_file import ModelFile, make_estimator
+from tailguard.cli.printing import coefficient_table, print_findings, print_plain, with_progress
 from tailguard.data.readers.opening import opened_table
 
 

@@ -27,7 +27,7 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, number, promise_of, write_text
+from tailguard.cli.arguments import destination, promise_of, write_text
 from tailguard.cli.printing import print_plain
 from tailguard.ledger.report import history_text, summary_text
 
@@ -44,11 +44,11 @@ def create(
     ledger: LedgerFile,
     *,
     name: Annotated[str, options.typed("NAME", "Of the data set, in your words.")],
-    epsilon: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER")] = None,
+    epsilon: Annotated[float | None, typer.Option(metavar="NUMBER")] = None,
     delta: options.OptionalDeltaOption = None,
     pure: options.PureOption = False,
-    rho: Annotated[float | None, options.numeric("A cap in zCDP.")] = None,
-    mu: Annotated[float | None, options.numeric("A cap in GDP.")] = None,
+    rho: Annotated[float | None, options.typed("NUMBER", "A cap in zCDP.")] = None,
+    mu: Annotated[float | None, options.typed("NUMBER", "A cap in GDP.")] = None,
 ) -> None:
     """Begin a ledger with its cap, which stays as it is.
 

@@ -50,8 +50,7 @@ from tailguard.cli.arguments import (
     write_text,
 )
 from tailguard.cli.declarations import declared_schema, tell_undeclared
-from tailguard.cli.printing import print_plain, print_wrapped
-from tailguard.cli.progress_bar import with_progress
+from tailguard.cli.printing import print_plain, print_wrapped, with_progress
 from tailguard.data.readers.opening import opened_table
 from tailguard.means.choice import MEANS, check_options, own_options
 from tailguard.printable import printable

@@ -30,17 +30,19 @@ FACTS = "What is publicly known"
 
 
 KIND = options.typed("KIND", "Of what: norm, directional, raw or central.", FACTS)
-KEEP = options.counted("sparse: how many weights matter.", FACTS, "--keep")
+KEEP = options.typed("COUNT", "sparse: how many weights matter.", FACTS, "--keep")
 
 
 def _fact(told: str) -> Any:
-    return options.numeric(told, FACTS)
+    return options.typed("NUMBER", told, FACTS)
 
 
 def list_methods(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
-    rows: Annotated[int, options.counted("How many rows.", FACTS)],
-    columns: Annotated[int, options.counted("How many columns; an intercept counts.", FACTS)],
+    rows: Annotated[int, options.typed("COUNT", "How many rows.", FACTS)],
+    columns: Annotated[
+        int, options.typed("COUNT", "How many columns; an intercept counts.", FACTS)
+    ],
     epsilon: options.EpsilonOption,
     delta: options.DeltaOption,
     moment_bound: Annotated[float | None, _fact("A bound on that moment.")] = None,
@@ -55,7 +57,7 @@ def list_methods(
         float | None, _fact("Growth of the risk over squared distance.")
     ] = None,
     n_nonzero: Annotated[int | None, KEEP] = None,
-    json: Annotated[bool, options.flag("--json", "As JSON.")] = False,
+    json: Annotated[bool, options.typed(None, "As JSON.", None, "--json")] = False,
 ) -> None:
     """Print the methods.
 

@@ -25,7 +25,7 @@ from rich.table import Table
 
 from tailguard.checks import InputError
 from tailguard.cli.arguments import destination, write_text
-from tailguard.cli.options import flag, typed
+from tailguard.cli.options import typed
 from tailguard.cli.printing import print_wrapped
 from tailguard.papers.reproduce.catalogue import all_experiments, find_experiments
 from tailguard.papers.reproduce.experiment import Experiment, Setup
@@ -41,7 +41,7 @@ def reproduce(
         str | None,
         typer.Argument(metavar="EXPERIMENT", help="One of --list, a paper, or all."),
     ] = None,
-    quick: Annotated[bool, flag("--quick", "Fewer seeds and smaller sizes.")] = False,
+    quick: Annotated[bool, typed(None, "Fewer seeds and smaller sizes.", None, "--quick")] = False,
     data: Annotated[Path | None, typed("DIR", "Folder with public sets as Parquet.")] = None,
     out: Annotated[Path, typed("DIR", "Where figures and figures' numbers go.")] = Path(
         "reproduced"
@@ -51,7 +51,7 @@ def reproduce(
     ] = None,
     seeds: Annotated[int | None, typed("N", "Seeds, where others are wanted.", min=1)] = None,
     jobs: Annotated[int, typed("N", "How many processes.", min=1)] = 1,
-    listed: Annotated[bool, flag("--list", "Only list what there is.")] = False,
+    listed: Annotated[bool, typed(None, "Only list what there is.", None, "--list")] = False,
 ) -> None:
     """Run, judge and write down."""
     console = Console(highlight=False)
