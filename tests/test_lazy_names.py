@@ -51,7 +51,7 @@ def test_an_estimator_loads_no_other_one_and_no_other_solver():
     loaded = told_by_a_new_process(line, "print(json.dumps(list(sys.modules)))")
     rooms = (import_module(f"tailguard.{room}") for room in ("estimators", "solvers"))
     shown = {place for room in rooms for place in room.__places__.values()}
-    own = {"tailguard.estimators.linear", "tailguard.solvers.newton.solver"}
+    own = {"tailguard.estimators.regression", "tailguard.solvers.newton.solver"}
     assert shown & set(loaded) == own
 
 

@@ -5,13 +5,15 @@ import pytest
 from scipy.stats import laplace, norm
 
 import tailguard as tg
-from tailguard.audit.bounds import audit_power, judge, runs_for
-from tailguard.audit.claims import (
+from tailguard.audit.bounds import (
     ConcentratedClaim,
     EpsilonClaim,
     GaussianClaim,
     ProfileClaim,
+    audit_power,
     claim_of,
+    judge,
+    runs_for,
 )
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
 

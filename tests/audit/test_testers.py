@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tailguard.audit.bounds import audit_power, clopper_pearson_upper
-from tailguard.audit.claims import GaussianClaim, ProfileClaim
+from tailguard.audit.bounds import GaussianClaim, ProfileClaim, audit_power, clopper_pearson_upper
 from tailguard.audit.testers import TESTERS
 
 N_PILOT, N_RUNS, FALSE_ALARM = 400, 1_000, 1e-3

@@ -7,7 +7,7 @@ import numpy as np
 
 import tailguard as tg
 from tailguard.data.rows.arrays import make_rows
-from tailguard.estimators.search.score import LossScore
+from tailguard.estimators.search.plan import LossScore
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.selection import PlannedSolver, SelectionGate, selection_coordinates
 from tailguard.gate.stage import Stage

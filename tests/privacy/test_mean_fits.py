@@ -26,8 +26,7 @@ from support.audits import (
     runs_for_mu,
 )
 from support.statistics import gaussian_scale_test, laplace_scale_test
-from tailguard.audit.gates import AttackedGate, Relayed
-from tailguard.audit.overheard import OverheardGate
+from tailguard.audit.gates import AttackedGate, OverheardGate, Relayed
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource

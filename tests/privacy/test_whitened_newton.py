@@ -21,7 +21,7 @@ from privacy.mutants.reused_histogram import ReusedHistogram
 from support import transcripts
 from support.spy import spent_mu
 from support.transcripts import audit_fits, check_claim, check_noises, overhear
-from tailguard.audit.overheard import OverheardGate
+from tailguard.audit.gates import OverheardGate
 from tailguard.gate.plan import Problem
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.loss_differences import LossDifferences

@@ -7,8 +7,14 @@ What is claimed may be mu, or (epsilon, delta), which says that any event has ``
 import numpy as np
 from scipy.stats import norm
 
-from tailguard.audit.bounds import audit_power, clopper_pearson_upper, judge, runs_for
-from tailguard.audit.claims import GaussianClaim, ProfileClaim
+from tailguard.audit.bounds import (
+    GaussianClaim,
+    ProfileClaim,
+    audit_power,
+    clopper_pearson_upper,
+    judge,
+    runs_for,
+)
 
 POWER = 0.999
 

@@ -7,7 +7,7 @@ import numpy as np
 from support.audits import POWER, gdp_audit, runs_for_mu
 from support.statistics import gaussian_scale_test
 from tailguard.audit import of_runs
-from tailguard.audit.overheard import OverheardGate
+from tailguard.audit.gates import OverheardGate
 from tailguard.privacy.guarantees import GDP
 
 FALSE_ALARM = 1e-3

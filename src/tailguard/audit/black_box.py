@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.audit.bounds import audit_power, clopper_pearson_upper
+from tailguard.audit.bounds import PrivacyClaim, audit_power, claim_of, clopper_pearson_upper
 from tailguard.audit.cases import FALSE_ALARM, AuditResult
-from tailguard.audit.claims import PrivacyClaim, claim_of
 from tailguard.audit.gates import NOISE
 from tailguard.audit.testers import TESTERS, Decide
 from tailguard.checks import InputError, check_choice, check_integer, check_open_unit, shown

@@ -13,10 +13,15 @@ import numpy as np
 from scipy.stats import chi2
 
 from tailguard.array_types import FloatArray
-from tailguard.audit.bounds import Judgement, judge, runs_for
-from tailguard.audit.claims import GaussianClaim, PrivacyClaim
-from tailguard.audit.gates import MUTANTS, NOISE, AttackedGate
-from tailguard.audit.overheard import OVERHEARD_MUTANTS, OverheardGate, Transcript
+from tailguard.audit.bounds import GaussianClaim, Judgement, PrivacyClaim, judge, runs_for
+from tailguard.audit.gates import (
+    MUTANTS,
+    NOISE,
+    OVERHEARD_MUTANTS,
+    AttackedGate,
+    OverheardGate,
+    Transcript,
+)
 
 FALSE_ALARM = 1e-3
 """Chance that anything that keeps its claim is rejected, over all rows of an audit together."""

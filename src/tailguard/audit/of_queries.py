@@ -19,8 +19,8 @@ import numpy as np
 from scipy.stats import norm
 
 from tailguard.array_types import FloatArray
+from tailguard.audit.bounds import EpsilonClaim, GaussianClaim, ProfileClaim
 from tailguard.audit.cases import Rates, Scores, Scoring, ThresholdCase
-from tailguard.audit.claims import EpsilonClaim, GaussianClaim, ProfileClaim
 from tailguard.audit.gates import AttackedGate
 from tailguard.audit.testers import Score
 from tailguard.audit.worst_pairs import (

@@ -17,16 +17,15 @@ import numpy as np
 from scipy.stats import norm
 
 from tailguard.array_types import FloatArray
+from tailguard.audit.bounds import GaussianClaim, ProfileClaim
 from tailguard.audit.cases import NoiseCase, Scores, ThresholdCase
-from tailguard.audit.claims import GaussianClaim, ProfileClaim
-from tailguard.audit.gates import AttackedGate
+from tailguard.audit.gates import AttackedGate, OverheardGate, Transcript
 from tailguard.audit.of_queries import (
     N_COLUMNS,
     arsinh_rates,
     gaussian_rates,
     halfway_claim,
 )
-from tailguard.audit.overheard import OverheardGate, Transcript
 from tailguard.audit.testers import discriminant
 from tailguard.audit.worst_pairs import moved_end, moved_medians
 from tailguard.checks import class_called

@@ -39,8 +39,8 @@ from tailguard.audit.of_runs import (
 from tailguard.audit.one_run import audit_one_run
 from tailguard.audit.testers import TESTERS
 from tailguard.audit.worst_pairs import WORST_PAIRS
-from tailguard.estimators.linear import LinearRegression
 from tailguard.estimators.mean import mean
+from tailguard.estimators.regression import LinearRegression
 from tailguard.means.choice import MEANS
 from tailguard.privacy.guarantees import GDP
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent

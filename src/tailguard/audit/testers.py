@@ -30,8 +30,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.audit.bounds import clopper_pearson_upper
-from tailguard.audit.claims import PrivacyClaim
+from tailguard.audit.bounds import PrivacyClaim, clopper_pearson_upper
 
 Decide: TypeAlias = Callable[[FloatArray], BoolArray]
 """Of runs, one a row: which are taken for the second neighbour's."""

@@ -13,8 +13,8 @@ from tailguard.checks import InputError, shown
 from tailguard.data.labels import check_plain_labels, classes_assumed, encode_labels, label_list
 from tailguard.data.matrices import to_vector
 from tailguard.estimators.base import PrivateLinearModel
+from tailguard.estimators.cost_warnings import warn_of_score
 from tailguard.estimators.scored import row_weights
-from tailguard.estimators.unpaid import warn_of_score
 from tailguard.gate.engine import Solved
 from tailguard.losses.base import Loss
 from tailguard.losses.logistic import Logistic

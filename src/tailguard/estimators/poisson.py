@@ -10,8 +10,8 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import require
 from tailguard.data.matrices import to_vector
 from tailguard.estimators.base import PrivateRegression
+from tailguard.estimators.cost_warnings import warn_of_score
 from tailguard.estimators.scored import scored_rows
-from tailguard.estimators.unpaid import warn_of_score
 from tailguard.gate.engine import GivenProblem
 from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson

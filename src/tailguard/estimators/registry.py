@@ -5,12 +5,12 @@ from typing import Any
 from tailguard.checks import class_called
 
 ESTIMATORS = {
-    "linear": "tailguard.estimators.linear:LinearRegression",
+    "linear": "tailguard.estimators.regression:LinearRegression",
     "logistic": "tailguard.estimators.logistic:LogisticRegression",
-    "huber": "tailguard.estimators.huber:HuberRegression",
+    "huber": "tailguard.estimators.regression:HuberRegression",
     "poisson": "tailguard.estimators.poisson:PoissonRegression",
-    "quantile": "tailguard.estimators.quantile:QuantileRegression",
-    "lp": "tailguard.estimators.lp:LpRegression",
+    "quantile": "tailguard.estimators.regression:QuantileRegression",
+    "lp": "tailguard.estimators.regression:LpRegression",
     "sparse-linear": "tailguard.estimators.sparse:SparseLinearRegression",
     "sparse-logistic": "tailguard.estimators.sparse:SparseLogisticRegression",
 }

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailguard.estimators.linear import LinearRegression
 from tailguard.estimators.logistic import LogisticRegression
+from tailguard.estimators.regression import LinearRegression
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.sparse_ball import SparseBall
 

@@ -96,7 +96,7 @@ class Score(Protocol):
     Examples
     --------
     >>> import tailguard as tg
-    >>> from tailguard.estimators.search.score import LossScore
+    >>> from tailguard.estimators.search.plan import LossScore
     >>> stage = Stage("score", "mean loss", mu=0.1, times=1, size=1)
     >>> score: Score = LossScore(tg.losses.Squared(), stage, n_features=2)
     """

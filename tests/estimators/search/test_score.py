@@ -7,7 +7,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.data.rows.arrays import make_rows
-from tailguard.estimators.search.score import UNSEEN, LossScore, find_score, score_units_plan
+from tailguard.estimators.search.plan import UNSEEN, LossScore, find_score, score_units_plan
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem, Solution
 from tailguard.gate.stage import Stage

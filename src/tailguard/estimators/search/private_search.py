@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, require, shown, warn_before_spending
 from tailguard.estimators.base import PrivateLinearModel
-from tailguard.estimators.search.plan import SearchPlan, SearchTask, plan_search
-from tailguard.estimators.search.score import find_score
-from tailguard.estimators.unpaid import fits_with
+from tailguard.estimators.cost_warnings import fits_with
+from tailguard.estimators.search.plan import SearchPlan, SearchTask, find_score, plan_search
 from tailguard.gate.engine import GivenProblem, Solved
 from tailguard.gate.record_check import RecordRule
 from tailguard.gate.selection import SelectionGate

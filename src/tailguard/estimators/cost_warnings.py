@@ -1,4 +1,4 @@
-"""Warnings of what nobody pays for: fits that no ledger adds up, and scores without noise."""
+"""Warnings about privacy cost that nothing counts: fits without a ledger, scores without noise."""
 
 from typing import Any
 
