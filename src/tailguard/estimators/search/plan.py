@@ -27,12 +27,9 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, four_digits, shown
-from tailguard.gate.plan import Plan
-from tailguard.gate.plan import Problem
-from tailguard.gate.plan import last_lines
 from tailguard.data.design import TableColumn
 from tailguard.gate import Gate
-from tailguard.gate.plan import Solution
+from tailguard.gate.plan import Plan, Problem, Solution, last_lines
 from tailguard.gate.record_check import RecordCheck, RecordRule
 from tailguard.gate.selection import PlannedSolver, selection_coordinates
 from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee
