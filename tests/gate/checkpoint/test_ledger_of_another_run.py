@@ -55,8 +55,10 @@ def test_one_that_was_begun_without_a_ledger_is_refused_too(tmp_path, ledger):
     first = gate_of(tmp_path / "first", ledger)
     asked(first)
     first.close()
+    before = ledger.lines()
     with pytest.raises(tg.BudgetError, match="key must be new"):
         gate_of(tmp_path / "second", ledger)
+    assert ledger.lines() == before  # another start would keep the run itself from going on
 
 
 def test_another_question_is_not_answered_from_the_file(tmp_path):
