@@ -99,7 +99,8 @@ def test_a_changed_file_is_refused(change, written, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["coef_std", "interval_center", "feature_bounds", "notes", "score_bound", KEY]
+    "name",
+    ["coef_std", "interval_center", "feature_bounds", "notes", "reasons", "score_bound", KEY],
 )
 def test_a_file_without_a_part_is_refused(name, written, tmp_path):
     content = written.to_dict()

@@ -58,7 +58,8 @@ def test_a_constant_fit_says_that_its_intervals_are_unknown():
     X, y = np.ones((900, 2)), np.ones(900)
     model = tg.LinearRegression(epsilon=0.1, delta=1e-6, random_state=1).fit(X, y)
     assert model.notes_[0].startswith("no coefficient was fitted: the budget showed no scale")
-    assert model.summary().count("not estimated") == 2
+    assert model.summary().count("not estimated") == 3  # twice in the table, once with the reason
+    assert model.coef_frame().coefficient.isna().tolist() == [True, True, False]
     assert np.isnan(model.conf_int()).all()
 
 

@@ -44,10 +44,34 @@ def test_what_was_not_estimated_says_so_and_has_neither_interval_nor_test():
     model = fitted(1)
     assert np.isnan(model.wald_test()[4]).all()
     table = model.summary()
-    (line,) = (line for line in table.splitlines() if line.startswith("x4"))
+    (line,) = (line for line in table.splitlines() if line.startswith("x4 "))
     assert line.split() == ["x4", "not", "estimated"]
-    assert table.count("not estimated") == 1
-    assert "not estimated: 1 of 5 columns" in model.explain()
+    reason = "not estimated: the budget did not show its column"
+    assert f"x4: {reason}" in table
+    assert "not estimated: 1 of 6 coefficients" in model.explain()
+    assert model.reasons_ == ("", "", "", "", reason, "")
+    frame = model.coef_frame()
+    assert frame.loc["x4", "coefficient":"p"].isna().all()
+    assert frame.reason["x4"] == reason
+    assert np.isfinite(model.predict(np.ones((1, 5)))).all()
+
+
+def test_a_frame_holds_what_intervals_lie_about():
+    model = fitted(2)
+    frame = model.coef_frame(0.9)
+    known = frame.reason == ""
+    np.testing.assert_allclose(((frame.low + frame.high) / 2.0)[known], frame.coefficient[known])
+    np.testing.assert_allclose(frame[["low", "high"]], model.conf_int(0.9))
+    assert list(frame.index) == ["x0", "x1", "x2", "x3", "x4", "(intercept)"]
+
+
+def test_a_frame_of_a_solver_without_variances_has_neither_intervals_nor_reasons():
+    X = np.random.default_rng(0).standard_normal((500, 2))
+    model = tg.SparseLinearRegression(n_nonzero=1, epsilon=1.0, delta=1e-6, random_state=0)
+    frame = model.fit(X, X[:, 0]).coef_frame()
+    assert frame[["std", "low", "high", "z", "p"]].isna().all(axis=None)
+    assert np.isfinite(frame.coefficient).all()
+    assert (frame.reason == "").all()
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])

@@ -83,6 +83,7 @@ class ModelFile:
             "classes": estimator.classes_.tolist() if "classes" in parameters else None,
             "feature_names": list(estimator.schema_.coefficient_names),
             **{name: _written(getattr(estimator, f"{name}_")) for name in RELEASED},
+            "reasons": list(estimator.reasons_),
             "notes": list(estimator.notes_),
             "certificate": estimator.certificate_.to_dict(),
         }
@@ -112,9 +113,10 @@ class ModelFile:
         estimator.interval_center_ = None if center is None else _numbers_or_nan(center)
         _require(center is None or estimator.interval_center_.size == n_coefficients + 1)
         estimator.feature_bounds_ = _bounds_read(content["feature_bounds"], n_coefficients)
-        notes = content["notes"]
-        _require(isinstance(notes, list) and all(isinstance(note, str) for note in notes))
-        estimator.notes_ = tuple(notes)
+        for name in ("reasons", "notes"):
+            sentences = content[name]
+            _require(isinstance(sentences, list) and all(isinstance(s, str) for s in sentences))
+            setattr(estimator, f"{name}_", tuple(sentences))
         estimator.certificate_ = Certificate.from_dict(content["certificate"])
         _check_promise(content["parameters"], estimator.certificate_)
         return cls(content["model"], estimator)

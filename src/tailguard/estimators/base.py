@@ -12,16 +12,23 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, shown
+from tailguard.estimators.scored import scored_rows
 from tailguard.data.design import design_matrix
-from tailguard.data.inputs import Inputs, read_inputs
-from tailguard.data.missing import constants_described, filled, missing_constants
-from tailguard.data.schema import Declared, Schema
-from tailguard.data.sparse import dense_pieces, to_features
-from tailguard.estimators.cost_warnings import fits_with, warn_of_score
-from tailguard.estimators.scored import check_target, scored_rows
+from tailguard.data.inputs import Inputs
+from tailguard.data.inputs import read_inputs
+from tailguard.data.missing import constants_described
+from tailguard.data.missing import filled
+from tailguard.data.missing import missing_constants
+from tailguard.data.schema import Declared
+from tailguard.data.schema import Schema
+from tailguard.data.sparse import dense_pieces
+from tailguard.data.sparse import to_features
+from tailguard.estimators.cost_warnings import fits_with
+from tailguard.estimators.cost_warnings import warn_of_score
+from tailguard.estimators.scored import check_target
+from tailguard.estimators.coefficient_tables import CoefficientTables
 from tailguard.estimators.shared_docs import with_shared
-from tailguard.estimators.summary import note_line, summary_table
-from tailguard.estimators.wald import intervals, wald_test
+from tailguard.estimators.summary import note_line
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
 from tailguard.gate.plan import Plan, Problem
@@ -40,7 +47,7 @@ EXTRAPOLATIONS = ("bounded", "linear")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateLinearModel(BaseEstimator):
+class PrivateLinearModel(CoefficientTables, BaseEstimator):
     """Base of the estimators of a linear score.
 
     A subclass says which loss it minimises; being a dataclass, its fields are its parameters, as
@@ -90,11 +97,15 @@ class PrivateLinearModel(BaseEstimator):
         solver, all others are infinite.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each, given what was chosen on noisy
-        histograms; NaN where none was estimated.
+        histograms; NaN where none was estimated. Where intervals have a centre of their own it is
+        the noise of that.
     coef_std_, intercept_std_
         The same through sampling and privacy noise together, as ``conf_int`` uses it.
     interval_center_
         What intervals lie about, the intercept last, where that is not ``coef_`` itself.
+    reasons_
+        Of each coefficient, the intercept last, why it has no interval, or was not estimated at
+        all; empty where it has one.
     notes_
         What was assumed of columns and labels, how many records can be used, and what was decided.
     certificate_, plan_
@@ -252,6 +263,7 @@ class PrivateLinearModel(BaseEstimator):
         self.coef_std_ = solved.solution.coef_std
         self.interval_center_ = solved.solution.center
         self.intercept_std_ = solved.solution.intercept_std
+        self.reasons_ = solved.solution.reasons
         self.notes_: tuple[str, ...] = solved.notes
 
     def _checked_labels(self, table: Inputs) -> tuple[Any, Any] | None:
@@ -305,26 +317,6 @@ class PrivateLinearModel(BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
 
-    def conf_int(self, level: float = 0.95) -> FloatArray:
-        """Return a confidence interval per coefficient, the intercept last: sampling and noise.
-
-        One row of low and high per coefficient, from the normal distribution. Standard errors are
-        of numbers that the fit was charged for, so asking costs nothing more. Not covered: the
-        choice of clip levels, and shrinkage. NaN, with the reason in ``notes_``, where the budget
-        is too small for the number of coefficients, or where noise or heavy columns hide how far
-        off a coefficient may be; and for coefficients that were not estimated.
-        """
-        check_is_fitted(self)
-        return intervals(self, level)
-
-    def wald_test(self) -> FloatArray:
-        """Return z and p-value of the test that a coefficient is zero, the intercept last.
-
-        Two-sided, from the standard errors of ``conf_int``, and NaN where that is.
-        """
-        check_is_fitted(self)
-        return wald_test(self)
-
     def explain(self) -> str:
         """Say what the budget was spent on, what error to expect, and what was decided."""
         check_is_fitted(self)
@@ -332,11 +324,6 @@ class PrivateLinearModel(BaseEstimator):
         lines = [f"  stands for missing cells: {declared}"] if declared else []
         lines += [f"  {note_line(note)}" for note in self.notes_]
         return "\n".join([self.plan_.explain(), *lines]).rstrip()
-
-    def summary(self) -> str:
-        """Return coefficients, their noise, intervals and tests in the user's units, as text."""
-        check_is_fitted(self)
-        return summary_table(self)
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy that is not fitted, unless it would take another's answers for its own."""

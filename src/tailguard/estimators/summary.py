@@ -10,6 +10,9 @@ import numpy as np
 from tailguard.data.declarations import UNDECLARED
 from tailguard.data.labels import CLASSES_ASSUMED
 from tailguard.data.missing import constants_described
+from tailguard.data.schema.declared import listing
+from tailguard.estimators.wald import centers
+from tailguard.gate.plan import NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
 from tailguard.printable import printable
 
@@ -31,6 +34,8 @@ SMALLEST_P = 0.001  # a smaller one rests on how far normal tails hold, which no
 def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     """Return name, value and predicted noise of each coefficient, the intercept last.
 
+    The value is what intervals lie about, and NaN where a coefficient was not estimated.
+
     Examples
     --------
     >>> import tailguard as tg
@@ -39,11 +44,16 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     >>> [name for name, _, _ in coefficient_rows(model)]
     ['x0', '(intercept)']
     """
-    names = model._names() or [f"x{column}" for column in range(model.n_features_in_)]
-    rows = list(zip(names, model.coef_, model.coef_noise_std_, strict=True))
+    names = list(model._names() or [f"x{column}" for column in range(model.n_features_in_)])
+    values, noise = list(centers(model)), list(model.coef_noise_std_)
     if model.fit_intercept:
-        rows.append(("(intercept)", model.intercept_, model.intercept_noise_std_))
-    return [(printable(str(name)), float(value), float(noise)) for name, value, noise in rows]
+        names.append("(intercept)")
+        noise.append(model.intercept_noise_std_)
+    for row, reason in enumerate(model.reasons_):
+        if reason.startswith(NOT_ESTIMATED):
+            values[row] = math.nan
+    rows = zip(names, values, noise, strict=True)
+    return [(printable(str(name)), float(value), float(std)) for name, value, std in rows]
 
 
 def coefficient_cells(
@@ -52,7 +62,7 @@ def coefficient_cells(
     """Return the headers of a table and the cells of each coefficient, the intercept last.
 
     Beside coefficient and noise stand the truth, if it is given, or intervals and tests, if there
-    are any. A coefficient that is zero since nothing was known of its column says so.
+    are any. A coefficient that was not estimated says so.
 
     Examples
     --------
@@ -68,9 +78,9 @@ def coefficient_cells(
     headers += ["truth"] * (truth is not None) + [INTERVAL, "z", "p"] * tested
     beside = _test_cells(model) if tested else None
     for row, (_, value, noise) in enumerate(coefficient_rows(model)):
-        estimated = row == len(model.coef_) or value != 0.0 or not math.isnan(noise)
+        estimated = not math.isnan(value)
         said = "unknown" if math.isnan(noise) else f"{noise:.3g}"
-        cells = [f"{value:.{digits}g}", said] if estimated else ["not estimated", ""]
+        cells = [f"{value:.{digits}g}", said] if estimated else [NOT_ESTIMATED, ""]
         if truth is not None:
             cells.append(f"{truth[row]:.4g}")
         if beside is not None:
@@ -110,7 +120,8 @@ def summary_notes(model: Any) -> list[str]:
     >>> len(summary_notes(model.fit(np.arange(100.0)[:, None], np.arange(100.0))))
     1
     """
-    return [NOISE_NOTE] + [INTERVAL_NOTE, TEST_NOTE] * _has_intervals(model)
+    notes = [NOISE_NOTE] + [INTERVAL_NOTE, TEST_NOTE] * _has_intervals(model)
+    return notes + _reason_lines(model)
 
 
 def note_line(note: str) -> str:
@@ -173,6 +184,16 @@ def summary_table(model: Any) -> str:
             *summary_notes(model),
         ]
     )
+
+
+def _reason_lines(model: Any) -> list[str]:
+    """Say which coefficients have no interval, or no number, and why."""
+    names = [name for name, _, _ in coefficient_rows(model)]
+    told: dict[str, list[str]] = {}
+    for row in shown_rows(model):
+        if row < len(model.reasons_) and model.reasons_[row]:
+            told.setdefault(model.reasons_[row], []).append(names[row])
+    return [fill(f"{listing(some)}: {reason}", WIDTH) for reason, some in told.items()]
 
 
 def _declared_lines(model: Any) -> list[str]:

@@ -55,9 +55,22 @@ def _estimates(model: Any) -> tuple[FloatArray, FloatArray]:
             f"solver must be 'auto' or 'whitened-newton' for confidence intervals and tests; "
             f"{model.plan_.solver!r} pays for no sampling variance."
         )
-    center = np.append(model.coef_, model.intercept_)
-    if model.interval_center_ is not None:
-        center = model.interval_center_
     std = np.append(model.coef_std_, model.intercept_std_)
-    kept = slice(None) if model.fit_intercept else slice(-1)
-    return center[kept], std[kept]
+    return centers(model), std if model.fit_intercept else std[:-1]
+
+
+def centers(model: Any) -> FloatArray:
+    """Return what intervals lie about, the intercept last: the coefficients unless told otherwise.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
+    >>> model = tg.HuberRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> bool(centers(model)[0] == model.coef_[0])
+    True
+    """
+    center = model.interval_center_
+    if center is None:
+        center = np.append(model.coef_, model.intercept_)
+    return np.asarray(center if model.fit_intercept else center[:-1])

@@ -224,6 +224,10 @@ def last_lines(
     return lines + [f"  assumed for accuracy: {assumption}" for assumption in assumptions]
 
 
+NOT_ESTIMATED, NO_INTERVAL = "not estimated", "no interval"
+"""How the reasons of coefficients begin that have no number, or no interval."""
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What a run found, in the user's units.
@@ -244,6 +248,9 @@ class Solution:
         together, where the solver pays for it; None and NaN where it does not.
     center
         What intervals lie about where that is not the coefficients, the intercept last.
+    reasons
+        Of each coefficient, the intercept last, why it has no interval, or was not estimated at
+        all; empty where it has one.
     notes
         What was decided on the way, from released numbers.
     found
@@ -275,6 +282,7 @@ class Solution:
     coef_std: FloatArray | None = None
     intercept_std: float = math.nan
     center: FloatArray | None = None
+    reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     feature_bounds: FloatArray | None = None
     score_bound: float = math.inf

@@ -14,7 +14,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Plan, Problem, Solution
 from tailguard.gate.stage import Stage, usable_mu
 from tailguard.losses.base import Link
 from tailguard.privacy.guarantees import Guarantee
@@ -35,6 +35,8 @@ from tailguard.solvers.units import columns_of
 
 CONSTANT_ONLY = "constant_only"
 """The plan's setting that says so."""
+
+NOT_FITTED = "the budget showed no more than a constant"
 
 # Every likelihood expects nothing at this score: the slope is minus the target, and minus the mean
 # clipped slope the mean target.
@@ -94,6 +96,10 @@ def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
         intercept_noise_std=math.nan,
         trace=np.zeros((0, problem.size)),
         coef_std=unknown,
+        reasons=(
+            *(f"{NOT_ESTIMATED}: {NOT_FITTED}",) * problem.n_features,
+            *(f"{NO_INTERVAL}: {NOT_FITTED}",) * problem.intercept,
+        ),
         notes=notes,
     )
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.gate.plan import Solution
+from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Solution
 from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.newton.allocation import MOSTLY_NOISE, fits_squares
@@ -55,7 +55,9 @@ LARGEST_HIDDEN = (0.02, 0.005)
 # noise grows has 1 to 1.7 on T5s and T08, where clipping moves its coefficient by 3 to 12 standard
 # errors, others .2.
 UNEVEN = 0.75
+UNSEEN_COLUMN = "the budget did not show its column"
 UNTOLD_COLUMN = "noise hides what tells its column from others"
+RAISED_COLUMN = "noise hides how large a part of its column is"
 UNSETTLED = "a few records reach so far that the corrected fit did not settle"
 
 
@@ -73,24 +75,31 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     noise_std, std = (np.sqrt(np.diag(jacobian @ part @ jacobian.T)) for part in (noise, whole))
     if fit.estimate is None:
         std = np.maximum(std, noise_std)  # a correction may follow noise by more than all of it
-    noise_std[:size][geometry.left_out] = std[:size][geometry.left_out] = math.nan
-    notes = list(fit.notes)
-    if geometry.left_out.any():
-        notes.append(
-            f"not estimated: {geometry.left_out.sum()} of {size} columns, whose scale the budget "
-            "did not show"
-        )
-    if (why := no_intervals(session, fit)) is not None:
-        notes.append(why)
-    for columns, reason in hidden:
-        # An intercept varies with the columns that it is moved through.
-        through = jacobian * columns
-        lost = np.diag(through @ whole @ through.T) > UNTOLD * std**2
-        if lost.any():
-            notes.append(f"no interval for {lost.sum()} of {std.size} coefficients: {reason}")
+    reasons, notes = np.full(std.size, "", dtype=object), list(fit.notes)
+
+    def leave_out(columns: BoolArray, reason: str, *, estimated: bool) -> None:
+        """Give no interval, or no number at all, to what depends on some weights."""
+        lost = _follows(jacobian, columns, whole if np.isfinite(whole).all() else noise)
+        lost[:size] |= columns[:size]
         std[lost] = math.nan
+        if not estimated:
+            noise_std[lost] = math.nan
+        lost &= reasons == ""
+        reasons[lost] = f"{NO_INTERVAL if estimated else NOT_ESTIMATED}: {reason}"
+        if lost.any():
+            what = f"{NO_INTERVAL} for" if estimated else f"{NOT_ESTIMATED}:"
+            notes.append(f"{what} {lost.sum()} of {std.size} coefficients: {reason}")
+
+    leave_out(geometry.left_out_weights, UNSEEN_COLUMN, estimated=False)
+    leave_out(unresolved(fit), UNTOLD_COLUMN, estimated=False)
+    for columns, reason in hidden:
+        leave_out(columns, reason, estimated=True)
+    if (why := no_intervals(session, fit)) is not None:
+        reasons[reasons == ""] = f"{NO_INTERVAL}: {why}"
+        notes.append(f"no intervals: {why}")
+    settled = fit.estimate is not None and fit.estimate.settled
     return Solution(
-        center=None if fit.estimate is None else fit.estimate.center(units, problem.link),
+        center=fit.estimate.center(units, problem.link) if settled and fit.estimate else None,
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),
         intercept=float(np.nan_to_num(intercept)),
@@ -100,10 +109,38 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         trace=np.array([a.weights for a in fit.iterates]).reshape(-1, problem.size),
         coef_std=std[:size],
         intercept_std=float(std[-1]) if own else 0.0,
+        reasons=tuple(map(str, reasons)),
         notes=tuple(notes),
         feature_bounds=geometry.feature_bounds,
         score_bound=score_bound(session, fit),
     )
+
+
+def _follows(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
+    """Return which coefficients owe too much of their variance to some weights.
+
+    An intercept varies with the columns that it is moved through.
+    """
+    through = jacobian * columns
+    part, all_of_it = (np.diag(each @ covariance @ each.T) for each in (through, jacobian))
+    return np.asarray(part > UNTOLD * all_of_it)
+
+
+def unresolved(fit: Fit) -> BoolArray:
+    """Return which standardised weights the released second moments do not resolve.
+
+    Such as those of columns that noise hides, duplicate others, or have hardly a record: rounds
+    hardly move along what tells them apart, and what noise there is follows the whitening.
+    """
+    if fit.estimate is not None:
+        return fit.estimate.untold
+    if not fit.iterates:
+        return np.arange(fit.weights.size) < fit.geometry.units.center.size
+    geometry, whitening = fit.geometry, fit.geometry.whitening
+    parts = geometry.matrix**2 * whitening.variance_inflation
+    untold = parts[:, whitening.told < UNTOLD].sum(axis=1) > UNTOLD * parts.sum(axis=1)
+    rare = ~geometry.left_out_weights & (whitening.diagonal_told < UNTOLD)
+    return np.asarray(untold | rare)
 
 
 def no_intervals(session: FitSession, fit: Fit) -> str | None:
@@ -115,18 +152,18 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
     the truth on two training tasks (T37, T77), 80 % of 148 on a third (T21).
     """
     if fit.estimate is not None:
-        return None if fit.estimate.settled else f"no intervals: {UNSETTLED}"
+        return None if fit.estimate.settled else UNSETTLED
     plan, n_rows, geometry = session.plan, session.problem.n_rows, fit.geometry
     little = n_rows * plan.guarantee.gaussian_mu() < MOSTLY_NOISE
     if little or float(plan.settings["predicted_privacy_error"]) > 0.1:
-        return "no intervals: the budget is too small to tell how far off coefficients may be"
+        return "the budget is too small to tell how far off coefficients may be"
     robust = plan.settings["target"] == "robust"
     if fits_squares(session.problem, robust=robust):
-        return "no intervals: the budget is too small to see how far single records reach"
+        return "the budget is too small to see how far single records reach"
     if far_rows_still_matter(geometry):
-        return "no intervals: columns are so heavy that far rows still move the fit"
+        return "columns are so heavy that far rows still move the fit"
     if geometry.loss.link.log and not geometry.curvature_released:
-        return "no intervals: noise hides how the loss is curved"
+        return "noise hides how the loss is curved"
     return None
 
 
@@ -154,10 +191,8 @@ def covariances(
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
-    if fit.estimate is not None:
-        noise, whole = noise_covariance(fit), fit.estimate.whole()
-        whole = whole if fit.estimate.settled else np.full_like(whole, np.nan)
-        return noise, whole, [(fit.estimate.untold, UNTOLD_COLUMN)]
+    if (estimate := fit.estimate) is not None and estimate.settled:
+        return estimate.noise @ estimate.noise.T, estimate.whole(), hidden
     if fit.iterates:
         with suppress(*BEYOND_FLOATS):
             noise = noise_covariance(fit)
@@ -177,16 +212,13 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
     is moved, as the inverse of the curvature tells.
     """
     geometry = fit.geometry
-    whitening, n_features = geometry.whitening, geometry.units.center.size
+    n_features = geometry.units.center.size
     own, slopes = geometry.units.intercept, fit.clipping.slopes
     moved = (np.abs(fit.weights) > BENT * std)[:n_features] & geometry.often_beyond
     columns = np.flatnonzero(moved)
     inverse = geometry.matrix @ geometry.matrix[columns].T
     followed = np.abs(inverse * (fit.weights[columns] / np.diag(inverse[columns])))
-    beyond = (followed > BENT * std[:, None]).any(axis=1)
-    parts = geometry.matrix**2 * whitening.variance_inflation
-    untold = parts[:, whitening.told < UNTOLD].sum(axis=1) > UNTOLD * parts.sum(axis=1)
-    untold |= ~geometry.left_out_weights & (whitening.diagonal_told < 1.0 - UNTOLD)
+    beyond = np.asarray((followed > BENT * std[:, None]).any(axis=1))
     uneven = np.zeros(beyond.size, dtype=bool)
     if geometry.loss.link.residual and slopes.seen and slopes.skewed:
         uneven = variance.excess_along(geometry.matrix) > max(UNEVEN, 2.0 * variance.noise_std)
@@ -194,9 +226,10 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
     largest, about_zero = LARGEST_HIDDEN
     if slopes.seen and slopes.distribution.hidden > (largest if own else about_zero):
         lost = first_share(fit, std) > UNTOLD
+    told = geometry.whitening.diagonal_told
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
-        (untold, UNTOLD_COLUMN),
+        (~geometry.left_out_weights & (told < 1.0 - UNTOLD), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
         (lost, "noise hides how far residuals reach, and whether they are skewed"),
     ]

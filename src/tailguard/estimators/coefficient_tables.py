@@ -1,0 +1,97 @@
+"""What a fitted model tells of its coefficients: intervals, tests and tables."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError
+from tailguard.estimators.summary import coefficient_rows, summary_table
+from tailguard.estimators.wald import intervals, wald_test
+
+
+class CoefficientTables:
+    """Mixin of estimators that have coefficients.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> model.coef_frame().round(2).coefficient.tolist()[0]
+    1.0
+    """
+
+    def conf_int(self, level: float = 0.95) -> FloatArray:
+        """Return a confidence interval per coefficient, the intercept last: sampling and noise.
+
+        One row of low and high per coefficient, from the normal distribution. Standard errors are
+        of numbers that the fit was charged for, so asking costs nothing more. Not covered: the
+        choice of clip levels, and shrinkage. NaN, with the reason in ``reasons_``, where the budget
+        is too small for the number of coefficients, or where noise or heavy columns hide how far
+        off a coefficient may be; and for coefficients that were not estimated.
+        """
+        check_is_fitted(self)
+        return intervals(self, level)
+
+    def wald_test(self) -> FloatArray:
+        """Return z and p-value of the test that a coefficient is zero, the intercept last.
+
+        Two-sided, from the standard errors of ``conf_int``, and NaN where that is.
+        """
+        check_is_fitted(self)
+        return wald_test(self)
+
+    def summary(self) -> str:
+        """Return coefficients, their noise, intervals and tests in the user's units, as text.
+
+        A coefficient is what its interval lies about, ``interval_center_`` where there is one.
+        """
+        check_is_fitted(self)
+        return summary_table(self)
+
+    def coef_frame(self, level: float = 0.95) -> Any:
+        """Return the table of ``summary`` as a pandas DataFrame, one row per coefficient.
+
+        Its columns are ``coefficient``, ``noise_std``, ``std``, ``low``, ``high``, ``z``, ``p`` and
+        ``reason``: a coefficient that was not estimated is NaN, and the reason says why.
+        """
+        check_is_fitted(self)
+        return coefficient_frame(self, level)
+
+
+def coefficient_frame(model: Any, level: float) -> Any:
+    """Return a pandas DataFrame with a row per coefficient, the intercept last.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 2)) * [1.0, 0.0]
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> frame = coefficient_frame(model, 0.95)
+    >>> frame.coefficient.notna().tolist(), frame.reason["x1"]
+    ([True, False, True], 'not estimated: the budget did not show its column')
+    """
+    try:
+        import pandas  # noqa: PLC0415 (not needed elsewhere)
+    except ImportError:
+        raise InputError("coef_frame needs pandas: pip install pandas.") from None
+    rows = coefficient_rows(model)
+    nothing = np.full((len(rows), 2), np.nan)
+    known = model.coef_std_ is not None
+    reach, tests = (intervals(model, level), wald_test(model)) if known else (nothing, nothing)
+    std = np.append(model.coef_std_, model.intercept_std_)[: len(rows)] if known else nothing[:, 0]
+    return pandas.DataFrame(
+        {
+            "coefficient": [value for _, value, _ in rows],
+            "noise_std": [noise for _, _, noise in rows],
+            "std": std,
+            "low": reach[:, 0],
+            "high": reach[:, 1],
+            "z": tests[:, 0],
+            "p": tests[:, 1],
+            "reason": list(model.reasons_) or [""] * len(rows),
+        },
+        index=[name for name, _, _ in rows],
+    )
