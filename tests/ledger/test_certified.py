@@ -199,7 +199,7 @@ def test_a_run_that_has_not_settled_lists_no_releases(folder):
         tg.ApproxDP(1.0, 1e-6), 100, Composed((Gaussian(0.1),)), ledger_entries=run.entries
     )
     assert not check_certified(ledger.lines(), made)
-    with pytest.raises(BudgetError, match="entry 2 of 'claims' .*counts something else"):
+    with pytest.raises(BudgetError, match=r"entry 2 of 'claims' .*counts something else"):
         check_certified(ledger.lines(), replace(made, charged=Composed(())))
     run.settle()
     assert check_certified(ledger.lines(), made)

@@ -12,21 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, shown
-from tailguard.estimators.scored import scored_rows
 from tailguard.data.design import design_matrix
-from tailguard.data.inputs import Inputs
-from tailguard.data.inputs import read_inputs
-from tailguard.data.missing import constants_described
-from tailguard.data.missing import filled
-from tailguard.data.missing import missing_constants
-from tailguard.data.schema import Declared
-from tailguard.data.schema import Schema
-from tailguard.data.sparse import dense_pieces
-from tailguard.data.sparse import to_features
-from tailguard.estimators.cost_warnings import fits_with
-from tailguard.estimators.cost_warnings import warn_of_score
-from tailguard.estimators.scored import check_target
+from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.missing import constants_described, filled, missing_constants
+from tailguard.data.schema import Declared, Schema
+from tailguard.data.sparse import dense_pieces, to_features
 from tailguard.estimators.coefficient_tables import CoefficientTables
+from tailguard.estimators.cost_warnings import fits_with, warn_of_score
+from tailguard.estimators.scored import check_target, scored_rows
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line
 from tailguard.gate import Gate

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.data.declarations import UNDECLARED
+from tailguard.data.declarations import UNDECLARED, listing
 from tailguard.data.labels import CLASSES_ASSUMED
 from tailguard.data.missing import constants_described
-from tailguard.data.schema.declared import listing
 from tailguard.estimators.wald import centers
 from tailguard.gate.plan import NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
