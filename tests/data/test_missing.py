@@ -40,7 +40,7 @@ def test_filled_rows_are_the_rows_filled_beforehand(dtype, n_threads, monkeypatc
     monkeypatch.setattr(arrays, "NUMBERS_AT_ONCE", 1_000)
     monkeypatch.setattr(arrays, "NUMBERS_WORTH_A_THREAD", 1_000)
     features = records(dtype=dtype)
-    rows = ArrayRows(features, feature_names=NAMES, missing=MISSING)
+    rows = ArrayRows(features, missing=CONSTANTS)
     assert counts(rows, n_threads) == counts(ArrayRows(filled_beforehand(features)))
     assert counts(rows, n_threads) != counts(ArrayRows(features))
     places = np.array([7, 3, 4_000])
@@ -50,7 +50,7 @@ def test_filled_rows_are_the_rows_filled_beforehand(dtype, n_threads, monkeypatc
 def test_what_the_user_brought_is_not_touched_and_not_copied():
     features = records()
     before = features.copy()
-    rows = ArrayRows(features, feature_names=NAMES, missing=MISSING)
+    rows = ArrayRows(features, missing=CONSTANTS)
     counts(rows)
     np.testing.assert_array_equal(features, before)
     assert np.shares_memory(rows._records.features, features)
@@ -89,7 +89,7 @@ def test_an_infinite_cell_is_not_missing():
 )
 def test_what_is_no_public_constant_is_refused_in_one_sentence(missing, word):
     with pytest.raises(InputError, match=word) as refused:
-        ArrayRows(records(), feature_names=NAMES, missing=missing)
+        missing_constants(missing, 3, NAMES)
     assert str(refused.value).startswith("missing")
     assert str(refused.value).endswith(".")
     assert str(refused.value).count(". ") == 0

@@ -8,7 +8,7 @@ types that no cell makes: categories where numbers are asked for, sparse columns
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -51,13 +51,7 @@ def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
 
 def kind_if_read(column: Any) -> Kind | None:
     """Say by its type how a column is read; None where it is refused, such as lengths of time."""
-    if isinstance(column, list):
-        return "cells"
-    if isinstance(column, np.ndarray) or not is_column(column):
-        return numpy_kind(column.dtype)
-    if is_a(column, "polars", "Series"):
-        return _polars_kind(column.dtype)
-    return _arrow_kind(column.type) if _is_arrow(column) else _pandas_kind(column)
+    return "cells" if isinstance(column, list) else KINDS[_library(column)](column)
 
 
 def numbers_of(column: Any, where: str) -> FloatArray:
@@ -70,11 +64,7 @@ def numbers_of(column: Any, where: str) -> FloatArray:
     if kind == "cells":
         floats = cell_numbers(cells_of(column))
         return floats.reshape(column.shape) if isinstance(column, np.ndarray) else floats
-    if isinstance(column, np.ndarray) or not is_column(column):
-        return _of_numpy(column)
-    if is_a(column, "polars", "Series"):
-        return _of_polars(column)
-    return _of_arrow(column) if _is_arrow(column) else _of_pandas(column)
+    return FLOATS[_library(column)](column)
 
 
 def marks_of(column: Any, where: str) -> FloatArray:
@@ -97,15 +87,7 @@ def cells_of(column: Any) -> list[Any]:
     A cell of a type that is neither a number nor a text is ``OTHER_CELL``, or None where it is
     missing: to convert it could fail because of its value.
     """
-    if isinstance(column, list):
-        return column
-    if isinstance(column, np.ndarray) or not is_column(column):
-        return _cells_of_numpy(column)
-    if is_a(column, "polars", "Series"):
-        if _polars_kind(column.dtype) == "others":
-            return _other_cells(column.is_null().to_list())
-        return list(column.to_list())
-    return _cells_of_arrow(column) if _is_arrow(column) else _cells_of_pandas(column)
+    return column if isinstance(column, list) else CELLS[_library(column)](column)
 
 
 def identifiers_of(column: Any) -> IntArray | list[Identifier]:
@@ -135,7 +117,7 @@ def type_of(column: Any) -> Any:
     """Return a column's type: its class where that says more than the type of its cells."""
     if isinstance(column, list) or is_a(column, "pandas", "MultiIndex"):
         return type(column).__name__
-    return column.type if _is_arrow(column) else column.dtype
+    return column.type if _library(column) == "arrow" else column.dtype
 
 
 def type_word(dtype: Any) -> str:
@@ -189,6 +171,16 @@ def pandas_floats(table: Any) -> FloatArray | None:
     return np.ascontiguousarray(table.to_numpy(), np.float64) if one else None
 
 
+def _library(column: Any) -> str:
+    """Say which library a column is of."""
+    if isinstance(column, np.ndarray) or not is_column(column):
+        return "numpy"
+    if is_a(column, "polars", "Series"):
+        return "polars"
+    arrow = is_a(column, "pyarrow", "Array") or is_a(column, "pyarrow", "ChunkedArray")
+    return "arrow" if arrow else "pandas"
+
+
 def _other_cells(missing: Iterable[bool]) -> list[Any]:
     """Return cells of a type that is neither numbers nor text, by which are missing."""
     return [None if gone else OTHER_CELL for gone in missing]
@@ -222,8 +214,8 @@ def _cells_of_numpy(array: Any) -> list[Any]:
     return list(found)
 
 
-def _polars_kind(dtype: Any) -> Kind:
-    polars = sys.modules["polars"]
+def _polars_kind(column: Any) -> Kind:
+    polars, dtype = sys.modules["polars"], column.dtype
     if dtype in (polars.Categorical, polars.Enum):
         return "levels"
     if dtype in (polars.String, polars.Binary, polars.Object, polars.Null):
@@ -238,8 +230,10 @@ def _of_polars(column: Any) -> FloatArray:
     return floats
 
 
-def _is_arrow(column: Any) -> bool:
-    return is_a(column, "pyarrow", "Array") or is_a(column, "pyarrow", "ChunkedArray")
+def _cells_of_polars(column: Any) -> list[Any]:
+    if _polars_kind(column) == "others":
+        return _other_cells(column.is_null().to_list())
+    return list(column.to_list())
 
 
 def _arrow_kind(arrow: Any) -> Kind:
@@ -335,3 +329,19 @@ def _holds_arrow(dtype: Any) -> bool:
 
 def _arrow(column: Any) -> Any:
     return getattr(column, "array", column).__arrow_array__()
+
+
+KINDS: dict[str, Callable[[Any], Kind | None]] = {
+    "numpy": lambda column: numpy_kind(column.dtype),
+    "polars": _polars_kind,
+    "arrow": lambda column: _arrow_kind(column.type),
+    "pandas": _pandas_kind,
+}
+FLOATS = {"numpy": _of_numpy, "polars": _of_polars, "arrow": _of_arrow, "pandas": _of_pandas}
+CELLS = {
+    "numpy": _cells_of_numpy,
+    "polars": _cells_of_polars,
+    "arrow": _cells_of_arrow,
+    "pandas": _cells_of_pandas,
+}
+"""How a column of each library is read: by its type, as numbers, and cell by cell."""

@@ -91,21 +91,21 @@ def names(declaration: str, given: Any, *, optional: bool = False) -> tuple[str,
 
 def levels(given: Any) -> dict[str, tuple[str, ...]]:
     """Return the levels of the categorical columns."""
-    if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given):
-        raise InputError(
-            f"categorical must map names of columns to lists of levels; got {shown(given)}."
-        )
+    _check_mapping("categorical", "lists of levels", given)
     return {column: check_levels(column, given[column]) for column in given}
 
 
 def constants(given: Any) -> dict[str, float]:
     """Return the constants for missing cells."""
+    _check_mapping("missing", "constants known without the records", given)
+    return {column: check_finite(f"missing[{column!r}]", given[column]) for column in given}
+
+
+def _check_mapping(declaration: str, values: str, given: Any) -> None:
     if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given):
         raise InputError(
-            "missing must map names of columns to constants known without the records; got "
-            f"{shown(given)}."
+            f"{declaration} must map names of columns to {values}; got {shown(given)}."
         )
-    return {column: check_finite(f"missing[{column!r}]", given[column]) for column in given}
 
 
 def labels(given: Any) -> tuple[Any, ...] | None:

@@ -232,16 +232,13 @@ def _of_table(table: Table, schema: Schema, *, y: Any, exposure: Any) -> Inputs:
     features, columns = read_columns(table, schema, *beside)
     y = y if target is None else columns[target]
     ids = None if schema.row_id is None else identifiers_of(columns[schema.row_id])
-    return Inputs(
-        row_ids=ids,
+    return _by_schema(
+        schema,
         records=features,
         n_rows=len(features),
-        n_features=features.shape[1],
         y=y,
         exposure=exposure if named is None else columns[named],
-        schema=schema,
-        missing=schema.constants,
-        names=schema.coefficient_names,
+        row_ids=ids,
         targets=() if y is None else (y,),
         target_name=target or "y",
         exposure_name=named or "exposure",
@@ -259,17 +256,20 @@ def _of_batches(table: Table, schema: Schema, *, y: Any, exposure: Any) -> Input
     beside = (schema.target, exposure, schema.row_id)
     check_columns([name for name in beside if name], table.names, table.where)
     target = schema.target
-    return Inputs(
+    return _by_schema(
+        # Whoever reads no exposure must not have records void for it.
+        schema if exposure is not None else replace(schema, exposure=None),
         records=table,
         n_rows=table.n_rows,
-        n_features=len(schema.coefficient_names),
-        # Whoever reads no exposure must not have records void for it.
-        schema=schema if exposure is not None else replace(schema, exposure=None),
-        missing=schema.constants,
-        names=schema.coefficient_names,
         targets=()
         if target is None
         else tuple(frame_column(empty, target) for empty in table.empties()),
         target_name=target or "y",
         exposure_name=exposure or "exposure",
     )
+
+
+def _by_schema(schema: Schema, **told: Any) -> Inputs:
+    names = schema.coefficient_names
+    public: dict[str, Any] = {"names": names, "missing": schema.constants}
+    return Inputs(schema=schema, n_features=len(names), **public, **told)

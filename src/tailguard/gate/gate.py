@@ -31,10 +31,9 @@ from tailguard.checks import (
 )
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.labels import label_list
-from tailguard.data.rows.base import Rows
+from tailguard.data.rows.base import Rows, WatchedRows
 from tailguard.data.rows.partitions import Partitions
 from tailguard.data.rows.unordered import UnorderedRows, rows_over
-from tailguard.data.rows.watched import WatchedRows
 from tailguard.data.schema import Schema
 from tailguard.gate.run_books import RunBooks
 from tailguard.gate.stage import Stage

@@ -105,7 +105,7 @@ def test_arrays_are_neither_copied_nor_changed(dtype):
     features = np.ones((3, 2), dtype)
     target = np.array([1.0, -1.0, 2.0])
     features.flags.writeable = target.flags.writeable = False
-    rows = ArrayRows(features, target, valid_target=Poisson().valid_target)
+    rows = make_rows(features, target, loss=Poisson())
     assert np.shares_memory(rows._records.features, features)
     kernel = BelowCount(thresholds=[np.inf], columns=[2], paired=False, multiplier=1)
     np.testing.assert_array_equal(rows.reduce(kernel), [2])  # a negative count is no count

@@ -39,7 +39,7 @@ def test_restricted_rows_keep_every_column_together():
 
 
 def test_restricted_rows_keep_single_precision_and_void_records():
-    rows = ArrayRows(np.array([[1.0], [np.nan]], np.float32), [1.0, 2.0], None, lambda y: y < 2)
+    rows = ArrayRows(np.array([[1.0], [np.nan]], np.float32), [1.0, np.nan])
     kept = rows.restricted(np.array([1, 0]))._records
     assert kept.features.dtype == np.float32
     np.testing.assert_array_equal(kept.target, [np.nan, 1.0])

@@ -16,8 +16,7 @@ from tailguard.checks import InputError
 from tailguard.data.frames import rows_at, rows_of
 from tailguard.data.readers.lazy import check_typed, silenced
 from tailguard.data.readers.parquet import ParquetFiles, row_group
-from tailguard.data.readers.parts import Edge, check_same, summed_edges, summed_part
-from tailguard.data.table import Choose, Table, Work
+from tailguard.data.table import Choose, Edge, Table, Work, check_same, summed_edges, summed_part
 
 # Partial sums that one task adds up.
 BRANCHES = 8

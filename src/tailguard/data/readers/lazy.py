@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailguard.checks import InputError
-from tailguard.data.readers.parts import check_same
-from tailguard.data.table import Table
+from tailguard.data.table import Table, check_same
 from tailguard.quiet import quietly
 
 # How polars, DuckDB, Spark, Dask and Arrow say that they read text, or cells without a type.

@@ -21,8 +21,15 @@ from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.data.readers.lazy import check_typed, silenced
 from tailguard.data.readers.parquet import ParquetFiles, row_group
-from tailguard.data.readers.parts import check_same, summed_edges, summed_part, whole_chunks_of
-from tailguard.data.table import Choose, Table, Work
+from tailguard.data.table import (
+    Choose,
+    Table,
+    Work,
+    check_same,
+    summed_edges,
+    summed_part,
+    whole_chunks_of,
+)
 
 ANSWERS = "part long, first long, sums array<long>, rows binary"
 """What workers send: sums of a part, without rows; or rows and the number of the first."""

@@ -1,26 +1,20 @@
 """Records in memory."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tailguard.array_types import Features, FloatArray, IntArray
+from tailguard.array_types import Features, IntArray
 from tailguard.data.design import Marks, offset_numbers, target_numbers
-from tailguard.data.frames import column_names
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.matrices import to_vector
-from tailguard.data.missing import filled, missing_constants
+from tailguard.data.missing import filled
 from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock
 from tailguard.data.rows.threads import added, resolve_threads
 from tailguard.data.sparse import NUMBERS_AT_ONCE, SparseFeatures, to_features
 from tailguard.noise.orders import Order
-
-ValidTarget = Callable[[FloatArray], NDArray[np.bool_]]
 
 # Below this many numbers a thread costs more than it saves (some 0.1 ms against 4 MB of reading).
 NUMBERS_WORTH_A_THREAD = 500_000
@@ -38,12 +32,9 @@ class ArrayRows:
         A NumPy array, a sparse matrix of SciPy, or a pandas, polars or pyarrow table, of numbers.
     target, offset
         A column each, or None.
-    valid_target
-        Says which targets are valid; a record with another one is void.
-    feature_names
-        Names of the columns for ``missing``; by default those of the table.
     missing
-        Column -> the public constant that stands for its missing cells; other columns keep theirs.
+        Number of a column -> the public constant that stands for its missing cells; other columns
+        keep theirs.
     marks
         Yields marks of the cells that the numbers were read from; None takes those of the numbers.
 
@@ -65,20 +56,14 @@ class ArrayRows:
         features: Any,
         target: Any = None,
         offset: Any = None,
-        valid_target: ValidTarget | None = None,
-        feature_names: tuple[str, ...] | None = None,
-        missing: Any = None,
+        missing: Mapping[int, float] | None = None,
         marks: Callable[[], Iterable[Marks]] | None = None,
     ) -> None:
         resolve_threads()  # refuses a wrong setting before anything is spent
         matrix = to_features(features)
         self.n_rows, self.n_features = matrix.shape
-        names = column_names(features) if feature_names is None else feature_names
-        self._constants = missing_constants(missing, self.n_features, names)
+        self._constants = missing or {}
         y = None if target is None else to_vector(target, n_rows=self.n_rows)
-        if y is not None and valid_target is not None:
-            with np.errstate(all="ignore"):
-                y = np.where(valid_target(y), y, np.nan)
         offsets = None if offset is None else to_vector(offset, "offset", n_rows=self.n_rows)
         self.has_offset = offsets is not None
         # Any part of sparse features is dense, and nothing else is asked of a block that is cut.
@@ -190,7 +175,6 @@ def make_rows(
         found.records,
         None if found.y is None else target_numbers(found.y, loss, classes, n_rows),
         None if found.exposure is None else offset_numbers(found.exposure, n_rows),
-        feature_names=found.names,
         missing=found.missing,
         marks=partial(found.marks, loss, classes),
     )

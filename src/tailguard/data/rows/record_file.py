@@ -138,8 +138,8 @@ class RecordFile:
                 self._put(records[order[start : start + RECORDS_WRITTEN]], first + start)
 
     def block(self, first: int, count: int) -> RecordBlock:
-        """Return so many records from the first on, or as many as there are."""
-        found = self._read(first, min(count, self.n_rows - first))
+        """Return so many records from the first on."""
+        found = self._read(first, count)
         target, offset = (
             np.ascontiguousarray(found[name]) if name in names_of(self.stored) else None
             for name in ("target", "offset")
@@ -147,8 +147,8 @@ class RecordFile:
         return RecordBlock(np.ascontiguousarray(found["features"]), target, offset, first)
 
     def values(self, first: int, count: int) -> Words:
-        """Return so many values in order from the first on, or as many as there are."""
-        values: Words = self._read(first, min(count, self.n_rows - first))["value"]
+        """Return so many values in order from the first on."""
+        values: Words = self._read(first, count)["value"]
         return values
 
     def _read(self, first: int, count: int) -> Any:

@@ -18,13 +18,12 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
-from tailguard.data.readers.parts import runs_of
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Rows
 from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
 from tailguard.data.rows.record_file import RecordFile, free_room, names_of, record_type, width_of
 from tailguard.data.rows.threads import added, in_turn, resolve_threads
-from tailguard.data.table import Run, Table, Work
+from tailguard.data.table import Run, Table, Work, runs_of
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import KeyedOrder, Order
 from tailguard.noise.sources import Words
