@@ -249,29 +249,10 @@ def test_what_is_no_vector_is_refused(wrong):
     assert "what a record holds" not in str(caught.value)
 
 
-def test_a_length_that_is_declared_is_the_only_one():
-    assert len(to_vector([1, 2], "exposure", n_rows=2)) == 2
-    with pytest.raises(InputError, match="exposure must have one entry per row of X; got 2"):
-        to_vector([1, 2], "exposure", n_rows=3)
-
-
-def test_columns_of_nothing_at_all_are_missing():
-    for nothing in (pl.Series([None, None]), pa.nulls(2), pd.Series([None, None])):
-        np.testing.assert_array_equal(to_vector(nothing), [NAN, NAN])
-
-
 def test_arrow_text_that_is_no_text_is_missing():
     coded = pa.array([b"\xff", b"2"])
     words = pa.Array.from_buffers(pa.string(), 2, coded.buffers())
     np.testing.assert_array_equal(to_vector(words), [NAN, 2.0])
-
-
-def test_names_are_those_of_the_table():
-    assert column_names(READABLE["pandas"]) == ("a", "b")
-    assert column_names(READABLE["polars"]) == ("a", "b")
-    assert column_names(READABLE["pyarrow"]) == ("a", "b")
-    assert column_names(pd.DataFrame(VALUES)) is None
-    assert column_names(VALUES) is None
 
 
 @pytest.mark.parametrize(
@@ -295,13 +276,6 @@ def test_structure_is_what_may_be_refused(wrong, words):
 def test_names_of_rows_are_no_methods_of_a_column():
     column = pd.Series([1.0, 2.0], index=["collect", "tocsr"])
     np.testing.assert_array_equal(to_vector(column), [1.0, 2.0])
-
-
-@pytest.mark.parametrize("holder", [pd.Series, pd.Index, pd.array])
-def test_columns_with_and_without_missing_values_are_read_alike(holder):
-    for values in ([1, 2], [1, None]):
-        expected = np.array(values, dtype=float)
-        np.testing.assert_array_equal(to_vector(holder(values, dtype="Int64")), expected)
 
 
 @pytest.mark.parametrize(

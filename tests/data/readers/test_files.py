@@ -4,7 +4,6 @@ import builtins
 import csv
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -80,15 +79,6 @@ def test_a_parquet_column_of_a_dictionary_is_refused_as_numbers(tmp_path):
     assert "; got dictionary: declare its levels in a schema" in str(caught.value)
 
 
-def test_booleans_are_ones_and_zeros_in_every_file(tmp_path):
-    table = pd.DataFrame({"a": [True, False, True]})
-    table.to_csv(tmp_path / "a.csv", index=False)
-    table.to_parquet(tmp_path / "a.parquet")
-    table.astype(str).to_parquet(tmp_path / "text.parquet")
-    for name in ("a.csv", "a.parquet", "text.parquet"):
-        np.testing.assert_array_equal(numbers_in(tmp_path / name, ["a"]), [[1], [0], [1]])
-
-
 def test_text_of_parquet_is_read_as_that_of_csv_is(tmp_path):
     cells = ["1", " 2 ", "1e3", "-inf", "nan", "1_000", "0x10", "1,5", "", "\x00", "9" * 400]
     pq.write_table(pa.table({"a": cells}), tmp_path / "a.parquet")
@@ -149,15 +139,6 @@ def test_a_parquet_column_without_a_name_or_with_that_of_another_is_refused(tmp_
                 read(place)
 
 
-def test_the_index_that_pandas_writes_is_refused(tmp_path):
-    place = tmp_path / "odd.csv"
-    pd.DataFrame({"a": [1.0, 2.0]}).to_csv(place)
-    with pytest.raises(
-        InputError, match=r"odd.csv must .*; give column 1 a name or leave it out.$"
-    ):
-        names_in(place)
-
-
 def test_without_pyarrow_the_extra_is_named(parquet_file, monkeypatch):
     real_import = builtins.__import__
 
@@ -169,13 +150,6 @@ def test_without_pyarrow_the_extra_is_named(parquet_file, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(InputError, match=r"tailguard\[parquet\]"):
         names_in(parquet_file)
-
-
-def test_a_blank_line_is_a_record_of_missing_cells(tmp_path):
-    place = tmp_path / "records.csv"
-    place.write_text("a,b\n1,2\n\n3,4\n")
-    read = numbers_in(place, ["a", "b"])
-    np.testing.assert_array_equal(read, [[1, 2], [np.nan, np.nan], [3, 4]])
 
 
 def test_a_cell_of_any_length_stays_one_cell_of_one_record(tmp_path):

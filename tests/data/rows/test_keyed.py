@@ -81,11 +81,6 @@ def test_the_order_is_that_of_the_key(place):
     assert (one != other).any(axis=1).mean() > 0.99
 
 
-def test_text_orders_as_the_numbers_that_it_writes(place):
-    text = TABLE.with_columns(pl.col("id").cast(pl.String))
-    np.testing.assert_array_equal(records(rows_of(text)), records(rows_of(TABLE)))
-
-
 def test_samples_and_orders_are_by_places_in_the_secret_order(place):
     rows = rows_of(shuffled(1))
     found = records(rows)
