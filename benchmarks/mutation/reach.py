@@ -22,11 +22,13 @@ __all__ = [
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src/tailguard"
-ROOMS = ("privacy", "noise", "queries", "gate", "ledger")
-CONTRACTS = ("accountant", "mechanism", "order", "peeling_mechanism", "query", "smooth_query")
+ROOMS = ("privacy", "noise", "queries", "means", "gate", "ledger")
+CONTRACTS = (
+    *("accountant", "mean", "mechanism", "order", "peeling_mechanism", "query", "smooth_query"),
+)
 TESTS = (
     "tests/docs/test_doctests.py",
-    *(f"tests/{room}" for room in ("privacy_core", "noise", "ledger", "queries", "gate")),
+    *(f"tests/{room}" for room in ("privacy_core", "noise", "ledger", "queries", "means", "gate")),
     *(f"tests/contracts/test_{name}.py" for name in (*CONTRACTS, "total", "replacement")),
 )
 """The tests of these rooms. Others, that run whole fits, would see more faults at greater cost."""

@@ -9,6 +9,7 @@ from tailguard.gate.plan import Problem
 from tailguard.means.base import MeanMethod
 from tailguard.means.choice import MEANS, choose, make_method
 from tailguard.means.clipped import Clipped
+from tailguard.means.coordinate_wise import CoordinateWise
 from tailguard.means.facts import CENTRE_LOSS
 
 RAW = tg.Moment(2.0, 6.0, kind="raw")
@@ -107,3 +108,15 @@ def test_a_method_that_takes_no_moment_refuses_one_and_leaves_the_choice_to_othe
     choice = choose("auto", few, tg.ZCDP(0.5))
     assert words in dict(choice.refusals)["clipped"]
     assert isinstance(choose("auto", many, tg.ZCDP(0.5)).method, Momentless)
+
+
+def test_where_no_method_is_possible_the_first_reason_is_told():
+    with pytest.raises(tg.InputError, match="none is; the share of the budget must be larger"):
+        choose("auto", Problem(None, 10, 3), tg.GDP(1e-12))
+
+
+@pytest.mark.parametrize("asked", ["run", "private_plan", "public_plan", "query"])
+def test_a_method_that_says_too_little_is_told_what_is_missing(asked):
+    arguments = {"run": (None, None), "query": (None, 1.0, 1)}.get(asked, (None,))
+    with pytest.raises(TypeError, match=r"^(CoordinateWise|MeanMethod) must say "):
+        getattr(CoordinateWise() if asked == "query" else MeanMethod(), asked)(*arguments)

@@ -174,3 +174,11 @@ def test_the_books_show_what_the_sensitivity_follows_from():
     assert query.parameters() == {"limit": 6.0, "n_groups": 6, "coordinates": 4}
     soft = SoftMean(None, raw(4), scale=2.0).parameters()
     assert (soft["scale"], soft["smoothing"], soft["n_groups"]) == (2.0, 1.0, 1)
+
+
+@pytest.mark.parametrize("kind", [ClampedMean, TruncatedMean, SoftMean])
+def test_wide_parameters_leave_what_is_within_reach(kind):
+    groups = {"n_groups": 2} if kind is ClampedMean else {}
+    values = np.linspace(-5.0, 5.0, 11)
+    bound = kind(None, raw(1), **kind.wide(5.0), **groups).bound
+    np.testing.assert_allclose(bound.apply(values), values, rtol=1e-3)

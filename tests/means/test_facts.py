@@ -2,8 +2,19 @@ import math
 
 import pytest
 
+from support.means import task_of
 from tailguard.checks import InputError
-from tailguard.means.facts import check_facts, check_order, moment_scale, tail_power
+from tailguard.means.clamped import clamping_bias
+from tailguard.means.facts import (
+    check_facts,
+    check_order,
+    clipping_bias,
+    group_count,
+    moment_scale,
+    tail_power,
+    whole_groups,
+)
+from tailguard.privacy.guarantees import GDP
 
 
 @pytest.mark.parametrize(
@@ -44,3 +55,16 @@ def test_the_two_powers_of_every_rate():
     assert moment_scale(8.0, 3.0) == pytest.approx(2.0)
     assert tail_power(0.01, 2.0) == pytest.approx(0.1)
     assert tail_power(0.01, 1e9) == pytest.approx(0.01)
+
+
+def test_formulas_take_what_they_name_of_a_task():
+    task = task_of(1_000, 5, GDP(1.0))
+    assert task.into(group_count, failure_probability=0.5) == pytest.approx(4.0 * math.log(20.0))
+    assert [whole_groups(each, n_rows=9) for each in (0.5, 2.1, 99.0)] == [2, 4, 4]
+
+
+def test_facts_that_a_formula_cannot_take_are_named():
+    with pytest.raises(InputError, match="floats hold their powers"):
+        clipping_bias(n_features=10, moment_order=1e6, clip_norm=1.0)
+    with pytest.raises(InputError, match="threshold must be a number above mean_bound / 3 = 1;"):
+        clamping_bias(moment_order=2.0, threshold=1.0, mean_bound=3.0)

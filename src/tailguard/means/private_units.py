@@ -82,11 +82,6 @@ class MeanHistograms:
         self._stages = {stage.name: stage for stage in stages}
         self._times_left = {stage.name: stage.times for stage in stages}
 
-    @property
-    def total_mu(self) -> float:
-        """What these stages may spend in all."""
-        return math.hypot(*(stage.total_mu for stage in self._stages.values()))
-
     def n_rows(self, stage: Stage | None = None) -> int:
         """Return how many records there are: every stage reads all of them."""
         return self._gate.n_rows
