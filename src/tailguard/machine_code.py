@@ -33,7 +33,7 @@ from tailguard.version import __version__
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
-ROOMS = ("data", "losses", "noise", "queries")
+ROOMS = ("data", "losses", "means", "noise", "queries")
 FOLDERS_KEPT = 300
 """Functions whose code is kept: about eight states of all sources, 75 KB each (measured)."""
 IMPORTS = re.compile(r"^[ ]*(?:import ([\w.]+)|from ([\w.]+) import (\([^)]*\)|.*))", re.MULTILINE)

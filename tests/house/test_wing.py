@@ -14,7 +14,7 @@ WING = ("src/tailguard/papers", "tests/papers")
 FOLDERS = ("src", "tests", "docs", "benchmarks", "paper", "release", ".ci", ".github")
 # Of every room that reaches for the wing, or that the wing reaches into.
 REPRESENTATIVE = (
-    *("tests/means/test_facts.py", "tests/solvers/test_smooth_stage.py"),
+    *("tests/means/test_formulas.py", "tests/solvers/test_smooth_stage.py"),
     *("tests/docs/test_public_names.py", "tests/gate/test_admission.py"),
 )
 # What cannot be run here anew: this test, and what asks for hours or another environment.

@@ -10,7 +10,7 @@ from tailguard.means.base import MeanMethod
 from tailguard.means.choice import MEANS, choose, make_method
 from tailguard.means.clipped import Clipped
 from tailguard.means.coordinate_wise import CoordinateWise
-from tailguard.means.facts import CENTRE_LOSS
+from tailguard.means.formulas import CENTRE_LOSS
 
 RAW = tg.Moment(2.0, 6.0, kind="raw")
 

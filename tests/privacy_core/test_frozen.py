@@ -6,7 +6,7 @@ import pkgutil
 
 import pytest
 
-ROOMS = ("privacy", "noise", "queries", "gate", "ledger")
+ROOMS = ("privacy", "noise", "queries", "means", "gate", "ledger")
 MODULES = [
     name
     for room in ROOMS

@@ -1,23 +1,25 @@
-"""Every kernel, found in its room, and those that an example of a query asks for."""
+"""Every kernel, found where queries are, and those that an example of a query asks for."""
 
 import inspect
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import numpy as np
 
 from support.attack import calibrated, rows_of
 from support.examples import query_examples
 from support.smooth import smooth_examples
+from tailguard import means, queries
 from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.data.rows.base import Kernel
-from tailguard.queries import kernels
 
 
 def all_kernels():
     """Class by name of whatever sums blocks."""
     modules = [
-        import_module(f"{kernels.__name__}.{m.name}") for m in iter_modules(kernels.__path__)
+        import_module(each.name)
+        for room in (queries, means)
+        for each in walk_packages(room.__path__, f"{room.__name__}.")
     ]
     return {
         kind.__name__: kind

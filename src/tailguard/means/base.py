@@ -16,7 +16,7 @@ from tailguard.checks import InputError, check_between, check_positive
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import BUDGET_MARGIN, Share, Stage, usable_mu
-from tailguard.means.facts import clipping_bias, put_into
+from tailguard.means.formulas import clipping_bias, put_into
 from tailguard.moments import Moment, MomentKind
 from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee, PureDP
@@ -181,8 +181,8 @@ class MeanMethod:
 
     name: ClassVar[str] = ""
     option: ClassVar[str] = "threshold"  # which states a public level
-    few: ClassVar[str] = ANY_TAIL  # what is assumed of it
-    besides: ClassVar[tuple[str, ...]] = ()  # what is assumed besides
+    tail_assumption: ClassVar[str] = ANY_TAIL  # at a public level
+    more_assumptions: ClassVar[tuple[str, ...]] = ()
     laplace: ClassVar[bool] = False  # whether noise may be Laplace, for pure DP
     example: ClassVar[MeanExample] = MeanExample()
 
@@ -256,10 +256,12 @@ class MeanMethod:
     ) -> MeanPlan:
         """Put a plan together; scales are private where more than the mean is released."""
         private = len(stages) > 1
-        tails = ANY_TAIL if private else facts.moment.describe() if facts.moment else self.few
+        tails = self.tail_assumption if facts.moment is None else facts.moment.describe()
+        tails = ANY_TAIL if private else tails
         unit = IN_PRIVATE_UNITS if private else IN_USER_UNITS
-        told = (facts.problem, facts.guarantee, stages, settings or {}, (tails, *self.besides))
-        return MeanPlan(self.name, *told, expected=expected, unit=unit)
+        planned = (facts.problem, facts.guarantee, stages, settings or {})
+        assumed = (tails, *self.more_assumptions)
+        return MeanPlan(self.name, *planned, assumed, expected=expected, unit=unit)
 
 
 def column_scale(moment: Moment, n_features: int) -> float:
@@ -272,7 +274,7 @@ def most_coordinates(problem: Problem) -> int:
     return RELEASES_PER_COLUMN * problem.n_features + RELEASES_BESIDES
 
 
-def found_mean(
+def mean_solution(
     plan: Plan,
     value: FloatArray,
     noise_std: FloatArray,
@@ -315,9 +317,9 @@ def check_level(name: str, value: object) -> float:
     return check_between(name, value, SMALLEST_LEVEL, LARGEST_LEVEL)
 
 
-def directional_level(facts: MeanFacts, formula: Callable[..., float], **told: float) -> Level:
+def directional_level(facts: MeanFacts, formula: Callable[..., float], **others: float) -> Level:
     """Return the clip norm of a formula for moments in every direction, and what it takes off."""
     moment = facts.known_moment("directional")
-    clip_norm = facts.into(formula, moment, **told)
+    clip_norm = facts.into(formula, moment, **others)
     bias = facts.into(clipping_bias, moment, clip_norm=clip_norm)
     return Level(clip_norm, bias, facts.sampling * math.sqrt(facts.n_features))

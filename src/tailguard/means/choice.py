@@ -76,8 +76,8 @@ def own_options(name: str) -> tuple[str, ...]:
 def described() -> str:
     """Say what every method is, a line each: what its docstring begins with."""
     firsts = {name: cleandoc(_class_of(name).__doc__).partition("\n\n")[0] for name in MEANS}
-    told = {name: " ".join(first.split()).rstrip(".") for name, first in firsts.items()}
-    return "\n".join(f'``"{name}"``: {each[0].lower()}{each[1:]}' for name, each in told.items())
+    lines = {name: " ".join(first.split()).rstrip(".") for name, first in firsts.items()}
+    return "\n".join(f'``"{name}"``: {each[0].lower()}{each[1:]}' for name, each in lines.items())
 
 
 def _class_of(name: str) -> Any:

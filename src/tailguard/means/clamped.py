@@ -24,7 +24,7 @@ from tailguard.means.coordinate_wise import (
     chosen_groups,
     theory_groups,
 )
-from tailguard.means.facts import checked, cut_factor, moment_scale
+from tailguard.means.formulas import checked, cut_factor, moment_scale
 from tailguard.moments import Moment
 from tailguard.privacy.events import Laplace
 from tailguard.queries.kernels.coordinates import CoordinateBound
@@ -143,8 +143,7 @@ class Clamped(CoordinateWise):
         else:
             found = facts.into(mean_threshold, moment, rho=budget.mu**2 / 2.0)
         threshold = max(found, FEWEST_MOMENT_UNITS * moment.scale)
-        told = {"threshold": threshold, "mean_bound": threshold}
-        bias = facts.into(clamping_bias, moment, **told)
+        bias = facts.into(clamping_bias, moment, threshold=threshold, mean_bound=threshold)
         return Level(threshold, bias, facts.sampling)
 
 

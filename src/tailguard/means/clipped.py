@@ -65,9 +65,9 @@ from tailguard.means.base import (
     MeanPlan,
     amount_of,
     directional_level,
-    found_mean,
+    mean_solution,
 )
-from tailguard.means.facts import clipping_bias, gradient_clip_norm, mean_clip_norm
+from tailguard.means.formulas import clipping_bias, gradient_clip_norm, mean_clip_norm
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
 from tailguard.moments import Moment
 from tailguard.privacy.calibration import Calibration, Sensitivity
@@ -248,7 +248,7 @@ class Clipped(MeanMethod):
     clip_norm: float | None = None
 
     name = "clipped"
-    option, few = "clip_norm", "few rows exceed the clip norm"
+    option, tail_assumption = "clip_norm", "few rows exceed the clip norm"
     example = MeanExample(
         {"clip_norm": 50.0},
         Moment(2.0, 4.0, kind="directional"),
@@ -264,7 +264,7 @@ class Clipped(MeanMethod):
             query = ClippedShells(units, (float(plan.settings["clip norm"]),))
             value = gate.ask(query, None, stage)[0]
             noise_std = query.noise_stds(gate.n_rows, stage.mu)[0]
-            return found_mean(plan, value, np.full(gate.n_features, noise_std))
+            return mean_solution(plan, value, np.full(gate.n_features, noise_std))
         return _from_shells(plan, gate, PrivateUnits.planned(plan, "norm").release(gate))
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
@@ -292,8 +292,7 @@ class Clipped(MeanMethod):
         if moment.kind == "norm":
             clip_norm = facts.into(gradient_clip_norm, moment, mu=mu)
             # A bound on the norm counts all directions at once.
-            told = {"clip_norm": clip_norm, "n_features": 1}
-            bias = facts.into(clipping_bias, moment, **told)
+            bias = facts.into(clipping_bias, moment, clip_norm=clip_norm, n_features=1)
             return Level(clip_norm, bias, facts.sampling * math.sqrt(facts.n_features))
         return directional_level(facts, mean_clip_norm, rho=mu**2 / 2.0)
 
@@ -320,7 +319,7 @@ def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
     means, noise = sums @ shells, sums * query.noise_stds(gate.n_rows, stage.mu)
     weights = least_error_weights(means, noise)
     scale = released.units.scale
-    return found_mean(
+    return mean_solution(
         plan,
         released.units.center + scale * (weights @ means),
         scale * float(np.linalg.norm(weights @ noise)),

@@ -51,10 +51,10 @@ from tailguard.means.base import (
     MeanFacts,
     MeanMethod,
     MeanPlan,
-    found_mean,
+    mean_solution,
     noise_std_of,
 )
-from tailguard.means.facts import CENTRE_LOSS, group_count, whole_groups
+from tailguard.means.formulas import CENTRE_LOSS, group_count, whole_groups
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.private_units import PrivateUnits
 from tailguard.noise.lattice import laplace_calibration
@@ -177,7 +177,7 @@ class CoordinateWise(MeanMethod):
     threshold: float | None = None
     failure_probability: float = 0.1
 
-    few, laplace = "few entries exceed the threshold", True
+    tail_assumption, laplace = "few entries exceed the threshold", True
 
     def query(self, units: Units, threshold: float, groups: int) -> CoordinateMean:
         """Return the query at a threshold; every method says its own."""
@@ -200,14 +200,14 @@ class CoordinateWise(MeanMethod):
             query = self.raw_query(gate.n_features, threshold, groups)
             noise_std = noise_std_of(query, gate.n_rows, gate.n_features, stage.asked)
             value = gate.ask(query, state, stage)
-            return found_mean(plan, value, np.full(gate.n_features, noise_std))
+            return mean_solution(plan, value, np.full(gate.n_features, noise_std))
         released = PrivateUnits.planned(plan, "entries").release(gate)
         threshold = self._balance(released.distribution, plan.problem, stage.asked, groups)
         query = self.query(released.units, threshold, groups)
         found = gate.ask(query, state, stage) / released.fraction
         noise_std = noise_std_of(query, gate.n_rows, gate.n_features, stage.asked)
         noise_std /= released.fraction
-        return found_mean(
+        return mean_solution(
             plan,
             released.units.center + released.units.scale * found,
             released.units.scale * noise_std,

@@ -53,12 +53,12 @@ from tailguard.means.base import (
     MeanPlan,
     amount_of,
     directional_level,
-    found_mean,
+    mean_solution,
     most_coordinates,
     usable_share,
 )
 from tailguard.means.centres import CENTRES, LEVEL, STARTS, centre_of
-from tailguard.means.facts import CENTRE_LOSS, mean_clip_norm
+from tailguard.means.formulas import CENTRE_LOSS, mean_clip_norm
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
 from tailguard.privacy.accounting.gaussian import epsilon_of
@@ -242,7 +242,7 @@ class Iterative(MeanMethod):
     proof: str = "least"
 
     name = "iterative"
-    option, few = "clip_norm", "few rows exceed the clip norm"
+    option, tail_assumption = "clip_norm", "few rows exceed the clip norm"
     # Its walk follows the points less closely than their median does.
     example = MeanExample(
         {"clip_norm": 50.0},
@@ -274,7 +274,7 @@ class Iterative(MeanMethod):
         n_rows = groups[0].n_rows
         means = gate.ask(query, np.zeros(gate.n_features), stage, blocks=groups) / slope
         noise = query.calibrate(n_rows, gate.n_features, stage.mu).noise_std / n_rows / slope
-        return found_mean(
+        return mean_solution(
             plan,
             units.center + units.scale * centre_of(means, self.centre, self.level, self.start),
             units.scale * (CENTRE_LOSS * noise / math.sqrt(k)),

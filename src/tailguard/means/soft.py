@@ -19,7 +19,7 @@ from tailguard.checks import check_positive
 from tailguard.gate.stage import Share
 from tailguard.means.base import Level, MeanExample, MeanFacts, amount_of
 from tailguard.means.coordinate_wise import CoordinateMean, CoordinateWise
-from tailguard.means.facts import checked
+from tailguard.means.formulas import checked
 from tailguard.moments import Moment
 from tailguard.queries.kernels.coordinates import CoordinateBound
 from tailguard.queries.units import Units
@@ -144,9 +144,9 @@ class Soft(CoordinateWise):
         """Return the scale that balances bias, sampling and noise for second raw moments."""
         # Laplace noise of l1 sensitivity: sqrt(2 d) times as much as Gaussian noise of l2.
         mu = amount_of(budget) / (math.sqrt(2.0 * facts.n_features) if facts.pure else 1.0)
-        told = {"mu": mu, "failure_probability": self.failure_probability}
+        budgeted = {"mu": mu, "failure_probability": self.failure_probability}
         moment = facts.known_moment("raw").at_order(2.0)
-        return facts.into(noise_aware_scale, moment, n_steps=1, **told)
+        return facts.into(noise_aware_scale, moment, n_steps=1, **budgeted)
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the scale for second raw moments, or for Kamath's noise for central ones."""

@@ -58,7 +58,7 @@ from tailguard.means.base import (
     MeanMethod,
     MeanPlan,
     amount_of,
-    found_mean,
+    mean_solution,
     most_coordinates,
 )
 from tailguard.means.magnitude_distribution import (
@@ -80,7 +80,8 @@ from tailguard.queries.units import Units
 LARGEST_ENTRY = 1e150  # larger entries count as this, so that no difference or sum overflows
 USUAL_RESOLUTION = 1e-3  # of the range: how far data are expected to spread if nobody says
 NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)  # of the sinh of a standard normal
-FIRST_SHARE = 0.25  # for the smoothness, where the number of trimmed values is told
+FIRST_SHARE = 0.25  # for the smoothness, where the number of trimmed values is given
+SYMMETRIC = "the distribution of each column is nearly symmetric beyond what is trimmed"
 REACH = 8.0  # private scales between a column's median and its mean, at most
 # Parts of the budget for the smoothness that are tried. A larger part trims fewer records.
 SMOOTHNESS_SHARES = (0.001, 0.005, 0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -225,9 +226,8 @@ class TrimmedMean(SmoothQuery):
         n_trimmed = self.n_trimmed or self._trimming_needed(n_rows, smoothness)
         if n_rows > 2 * n_trimmed:
             return n_trimmed
-        if self.n_trimmed:
-            half = f"half of n_rows = {n_rows}"
-            raise InputError(f"n_trimmed must be below {half}; got {self.n_trimmed}.")
+        if m := self.n_trimmed:
+            raise InputError(f"n_trimmed must be below half of n_rows = {n_rows}; got {m}.")
         raise InputError(
             f"n_rows must be above {2 * n_trimmed}, twice the records that this budget needs "
             f"to trim at either end; got {n_rows}: use more rows, a larger share of the "
@@ -287,7 +287,9 @@ class Trimmed(MeanMethod):
     calibration: str = "tight"
 
     name = "trimmed"
-    besides = ("the distribution of each column is nearly symmetric beyond what is trimmed",)
+    more_assumptions = (
+        "the distribution of each column is nearly symmetric beyond what is trimmed",
+    )
     example = MeanExample(
         {"low": -50.0, "high": 50.0, "n_trimmed": 400}, refuses=(PureDP, GDP), distance=0.01
     )
@@ -335,7 +337,7 @@ class Trimmed(MeanMethod):
         if distribution is not None:
             public = query.calibrate_event(gate.n_rows, gate.n_features, stage.asked)
             noise_std = _noise_std(distribution, public, gate.n_rows) / fraction
-        return found_mean(plan, units.center + units.scale * found, units.scale * noise_std)
+        return mean_solution(plan, units.center + units.scale * found, units.scale * noise_std)
 
     def rho(self, facts: MeanFacts) -> float:
         """Return the concentrated budget of a guarantee that has one."""

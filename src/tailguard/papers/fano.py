@@ -14,7 +14,7 @@ from functools import partial
 from scipy.optimize import minimize_scalar
 
 from tailguard.checks import check_cost
-from tailguard.means.facts import check_facts, checked, moment_scale
+from tailguard.means.formulas import check_facts, checked, moment_scale
 
 
 def fano_bound(

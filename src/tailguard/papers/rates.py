@@ -11,7 +11,7 @@ corrected.
 from dataclasses import dataclass
 from typing import Literal
 
-from tailguard.means.facts import check_order
+from tailguard.means.formulas import check_order
 
 
 @dataclass(frozen=True)

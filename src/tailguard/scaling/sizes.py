@@ -160,8 +160,8 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     """
     stage = queries.stage("scale")
     needed = detection_threshold(len(queries)) * queries.noise_std(len(queries), stage)
-    told = PAIRS_DETECTED * queries.n_rows() > needed
-    chosen = np.flatnonzero(found.detected if told else found.width)
+    visible = PAIRS_DETECTED * queries.n_rows() > needed
+    chosen = np.flatnonzero(found.detected if visible else found.width)
     if not chosen.size:
         return
     counts, noise_std = queries.histograms(chosen, SIZE_BINS, stage, paired=True)

@@ -10,7 +10,7 @@ the set at once, since the points depend on the records.
 """
 
 from tailguard.checks import check_finite
-from tailguard.means.facts import check_facts
+from tailguard.means.formulas import check_facts
 from tailguard.papers.common.steps import contraction
 
 

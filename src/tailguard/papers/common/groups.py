@@ -7,9 +7,9 @@ same number of groups; they differ in how a record is bounded before the group m
 import math
 
 from tailguard.checks import InputError, check_choice
-from tailguard.means.facts import checked
-from tailguard.means.facts import group_count as group_count
-from tailguard.means.facts import whole_groups as whole_groups
+from tailguard.means.formulas import checked
+from tailguard.means.formulas import group_count as group_count
+from tailguard.means.formulas import whole_groups as whole_groups
 
 
 def check_groups(groups: str | None, *, prints: bool) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from tailguard.checks import InputError, check_choice, check_integer
-from tailguard.means.facts import check_facts, put_into
+from tailguard.means.formulas import check_facts, put_into
 from tailguard.moments import Moment
 from tailguard.papers.common.steps import whole_steps
 from tailguard.papers.printed.terms import CALIBRATIONS, printed_in

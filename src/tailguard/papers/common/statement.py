@@ -14,7 +14,7 @@ import numpy as np
 
 from tailguard.gate.engine import Solver
 from tailguard.gate.stage import Stage
-from tailguard.means.facts import CENTRE_LOSS
+from tailguard.means.formulas import CENTRE_LOSS
 from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.theorem import Theorem

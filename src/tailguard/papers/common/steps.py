@@ -7,7 +7,7 @@ descent, and Zhao and others (2024) a scaled one; none of them rounds or clamps 
 import math
 from collections.abc import Callable
 
-from tailguard.means.facts import check_facts, checked
+from tailguard.means.formulas import check_facts, checked
 
 # Repeats after which the fixed point of error and step count is taken as it is.
 MOST_REPEATS = 20

@@ -20,7 +20,7 @@ from tailguard.checks import InputError, beyond_floats
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solved, Solver
 from tailguard.gate.plan import Plan, Problem, Solution
-from tailguard.means.facts import check_facts
+from tailguard.means.formulas import check_facts
 from tailguard.moments import MomentKind, check_moment
 from tailguard.papers.common.setting import Facts
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee

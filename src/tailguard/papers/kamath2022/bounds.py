@@ -16,7 +16,7 @@ for convex losses hold for the larger class without the last of these.
 import math
 
 from tailguard.means.clamped import clamping_bias as clamping_bias
-from tailguard.means.facts import checked, moment_scale, tail_power
+from tailguard.means.formulas import checked, moment_scale, tail_power
 
 
 @checked

@@ -14,7 +14,7 @@ import math
 
 from tailguard.means.clamped import mean_threshold as mean_threshold
 from tailguard.means.clamped import mean_threshold_pure as mean_threshold_pure
-from tailguard.means.facts import checked, group_count, moment_scale
+from tailguard.means.formulas import checked, group_count, moment_scale
 from tailguard.means.soft import psi_limit
 from tailguard.papers.common.groups import median_sensitivity
 from tailguard.privacy.accounting.zcdp import rho_of_laplace

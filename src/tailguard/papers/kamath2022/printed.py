@@ -7,7 +7,7 @@
 
 import math
 
-from tailguard.means.facts import checked
+from tailguard.means.formulas import checked
 
 
 @checked

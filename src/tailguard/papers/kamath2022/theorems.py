@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from tailguard.checks import check_positive
-from tailguard.means.facts import FAILURE_PROBABILITY, group_count, whole_groups
+from tailguard.means.formulas import FAILURE_PROBABILITY, group_count, whole_groups
 from tailguard.papers.common.convex import (
     Step,
     convex_theorem,

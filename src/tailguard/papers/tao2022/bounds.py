@@ -15,7 +15,7 @@ The lower bounds are those of :mod:`~tailguard.papers.tao2022.lower`.
 
 import math
 
-from tailguard.means.facts import check_facts, checked_up_to_2, moment_scale, tail_power
+from tailguard.means.formulas import check_facts, checked_up_to_2, moment_scale, tail_power
 from tailguard.papers.tao2022.lower import squared_rate
 
 

@@ -11,7 +11,7 @@ for zCDP ones, of which there are fewer: they are proved for rho-zCDP, and state
 
 import math
 
-from tailguard.means.facts import check_order, checked_up_to_2, moment_scale, tail_power
+from tailguard.means.formulas import check_order, checked_up_to_2, moment_scale, tail_power
 
 
 def squared_rate(cost: float, moment_order: float, moment_bound: float) -> float:

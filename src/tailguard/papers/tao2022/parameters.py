@@ -11,7 +11,7 @@ central, with both numbers known.
 
 import math
 
-from tailguard.means.facts import checked, checked_up_to_2, moment_scale
+from tailguard.means.formulas import checked, checked_up_to_2, moment_scale
 from tailguard.papers.common.groups import group_count, median_sensitivity
 from tailguard.papers.common.steps import composed_shares
 from tailguard.privacy.accounting.gaussian import mu_of

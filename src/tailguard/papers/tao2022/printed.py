@@ -7,7 +7,7 @@
 
 import math
 
-from tailguard.means.facts import checked_up_to_2, moment_scale
+from tailguard.means.formulas import checked_up_to_2, moment_scale
 
 
 @checked_up_to_2

@@ -18,7 +18,7 @@ from typing import Any
 from tailguard.checks import check_integer
 from tailguard.gate.plan import Problem
 from tailguard.losses.squared import Squared
-from tailguard.means.facts import FAILURE_PROBABILITY, group_count, whole_groups
+from tailguard.means.formulas import FAILURE_PROBABILITY, group_count, whole_groups
 from tailguard.papers.common.convex import (
     Step,
     convex_theorem,

@@ -15,7 +15,7 @@ of order 2 apply.
 
 import math
 
-from tailguard.means.facts import checked
+from tailguard.means.formulas import checked
 from tailguard.privacy.accounting.zcdp import rho_of_simple
 
 

@@ -10,7 +10,7 @@ Giulini after smoothing by noise of variance ``1 / smoothing``.
 
 import math
 
-from tailguard.means.facts import check_facts, checked
+from tailguard.means.formulas import check_facts, checked
 from tailguard.means.soft import noise_aware_scale as noise_aware_scale
 from tailguard.means.soft import printed_smoothing as printed_smoothing
 from tailguard.means.soft import psi_limit as psi_limit

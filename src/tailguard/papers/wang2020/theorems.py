@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 from tailguard.gate.stage import usable_guarantee
-from tailguard.means.facts import check_facts
+from tailguard.means.formulas import check_facts
 from tailguard.papers.common.convex import Step, convex_theorem, strongly_convex_theorem
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import (

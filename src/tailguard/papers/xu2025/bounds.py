@@ -17,7 +17,7 @@ is calibrated over batches and not as printed.
 import math
 
 from tailguard.checks import InputError, check_finite, shown
-from tailguard.means.facts import checked, moment_scale, tail_power
+from tailguard.means.formulas import checked, moment_scale, tail_power
 from tailguard.papers.xu2025.parameters import localized_phases, localized_sensitivity
 
 

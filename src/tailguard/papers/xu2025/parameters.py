@@ -11,8 +11,8 @@ largest over the set), convexity, a bounded set.
 import math
 
 from tailguard.checks import InputError, check_finite, check_integer, shown
-from tailguard.means.facts import check_facts, checked, moment_scale, tail_power
-from tailguard.means.facts import gradient_clip_norm as gradient_clip_norm
+from tailguard.means.formulas import check_facts, checked, moment_scale, tail_power
+from tailguard.means.formulas import gradient_clip_norm as gradient_clip_norm
 from tailguard.papers.solvers.acceleration import step_parameter
 from tailguard.papers.solvers.gradient_facts import GradientFacts
 from tailguard.papers.solvers.phases import doubling_sizes, equal_sizes, halving_sizes

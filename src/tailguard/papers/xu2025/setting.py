@@ -21,7 +21,7 @@ from tailguard.checks import (
 )
 from tailguard.gate.plan import Problem
 from tailguard.losses.squared import Squared
-from tailguard.means.facts import check_facts, check_order, tail_power
+from tailguard.means.formulas import check_facts, check_order, tail_power
 from tailguard.papers.common.prediction import accelerated_excess, localised_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches, theorem_of

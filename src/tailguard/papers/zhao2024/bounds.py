@@ -16,8 +16,8 @@ paper uses and does not state) with a vanishing gradient at the minimiser.
 
 import math
 
-from tailguard.means.facts import checked, moment_scale, tail_power
-from tailguard.means.facts import clipping_bias as clipping_bias
+from tailguard.means.formulas import checked, moment_scale, tail_power
+from tailguard.means.formulas import clipping_bias as clipping_bias
 
 
 @checked

@@ -11,8 +11,8 @@ says: see :func:`printed_amplified_rho`.
 
 import math
 
-from tailguard.means.facts import checked, moment_scale
-from tailguard.means.facts import mean_clip_norm as mean_clip_norm
+from tailguard.means.formulas import checked, moment_scale
+from tailguard.means.formulas import mean_clip_norm as mean_clip_norm
 
 
 @checked

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from tailguard.means.facts import put_into
+from tailguard.means.formulas import put_into
 from tailguard.papers import kamath2022, wang2020, xu2025, zhao2024
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.judges import NOT_RUN, Decision, Judge, Outcome

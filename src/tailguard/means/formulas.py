@@ -20,7 +20,7 @@ from tailguard.checks import (
     shown,
 )
 
-Told = ParamSpec("Told")
+Facts = ParamSpec("Facts")
 Result = TypeVar("Result")
 
 # The theorems hide their logarithms' constants, and mean nothing where log(1 / chance) nears 0.
@@ -68,18 +68,18 @@ def check_order(moment_order: float, *, minimum: float = 2.0, maximum: float | N
         raise InputError(f"moment_order must be {allowed}; got {shown(moment_order)}.")
 
 
-def checked(function: Callable[Told, Result], **orders: float) -> Callable[Told, Result]:
-    """Check the facts that a function is told, each by its name, before it is called.
+def checked(function: Callable[Facts, Result], **orders: float) -> Callable[Facts, Result]:
+    """Check the facts that a function takes, each by its name, before it is called.
 
     ``orders`` are the limits of ``moment_order``, as ``check_order`` takes them.
     """
 
     @wraps(function)
-    def call(*args: Told.args, **facts: Told.kwargs) -> Result:
-        told: dict[str, Any] = dict(facts)
-        if "moment_order" in told:
-            check_order(told.pop("moment_order"), **orders)
-        check_facts(**told)
+    def call(*args: Facts.args, **facts: Facts.kwargs) -> Result:
+        others: dict[str, Any] = dict(facts)
+        if "moment_order" in others:
+            check_order(others.pop("moment_order"), **orders)
+        check_facts(**others)
         try:
             return function(*args, **facts)
         except ArithmeticError:

@@ -5,7 +5,7 @@ import pytest
 from support.means import task_of
 from tailguard.checks import InputError
 from tailguard.means.clamped import clamping_bias
-from tailguard.means.facts import (
+from tailguard.means.formulas import (
     check_facts,
     check_order,
     clipping_bias,
