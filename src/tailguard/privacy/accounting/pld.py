@@ -85,7 +85,7 @@ class PldAccountant(Accountant):
 
     Examples
     --------
-    >>> from tailguard.privacy.events import Laplace
+    >>> from tailguard.privacy.events import Gaussian, Laplace
     >>> mixture = PldAccountant().compose(Gaussian(mu=1.0)).compose(Laplace(epsilon=0.1), times=10)
     >>> round(mixture.epsilon(delta=1e-6), 4)
     5.1423
