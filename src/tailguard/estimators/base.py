@@ -29,7 +29,7 @@ from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.events import Event
+from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.options import planned_guarantee
@@ -215,8 +215,8 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
         self._keep_columns(X, task.table.schema)
         if self.ledger is None and self.checkpoint is None and self.random_state is None:
             earlier: tuple[Event, ...] = getattr(self, "_fits", ())
-            whole = plan if check is None else check.whole(plan)
-            self._fits = fits_with(earlier, whole.event, guarantee)
+            event = plan.event if check is None else Composed((check.event, plan.event))
+            self._fits = fits_with(earlier, event, guarantee)
         assumed = (*self._assumptions(), *task.table.assumed)
         self._keep(run(solver, plan, gate, assumptions=assumed, check=check))
         return self

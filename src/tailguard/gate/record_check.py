@@ -222,10 +222,10 @@ class RecordCheck:
         currencies = {stage.currency for stage in plan.stages}
         return plan.admits_check and not hidden and currencies <= {"mu", "rho"}
 
-    def fits(self, plan: Plan) -> bool:
-        """Whether the whole plan keeps the guarantee."""
-        distance = COORDINATE_DISTANCE.times(plan.coordinates + self.coordinates)
-        return satisfies(self.whole(plan).event, self.guarantee, distance=distance)
+    def fits(self, whole: Event, coordinates: int) -> bool:
+        """Whether a whole plan, whose own part releases so many numbers, keeps the guarantee."""
+        distance = COORDINATE_DISTANCE.times(coordinates + self.coordinates)
+        return satisfies(whole, self.guarantee, distance=distance)
 
     def is_covered(self, event: Event) -> bool:
         """Whether both releases cost at most an event."""
@@ -295,12 +295,13 @@ class RecordRule:
                 made, plan = make(check.rest)
                 if not check.adds_up(plan):
                     break
-                if not check.is_covered(check.whole(plan).event):
+                whole = Composed((check.event, plan.event))
+                if not check.is_covered(whole):
                     apart = True
-                elif check.fits(plan):
+                elif check.fits(whole, plan.coordinates):
                     return made, plan, check
                 else:
-                    over += OVERSHOOT * (spent_share(guarantee, check.whole(plan).event) - 1.0)
+                    over += OVERSHOOT * (spent_share(guarantee, whole) - 1.0)
         except InputError:
             pass  # what is refused is said of the whole guarantee below
         made, plan = make(guarantee)
