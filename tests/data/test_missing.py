@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from support.loops import loop
 from tailguard.checks import InputError
 from tailguard.data.missing import filled, missing_constants
 from tailguard.data.rows import arrays
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.queries.kernels.counts import BelowCount
+from tailguard.queries.counts import CountBelow
 
 MISSING = {"age": 40.0, 1: -1.0}
 NAMES = ("age", "km", "cost")
@@ -30,7 +31,7 @@ def filled_beforehand(features):
 
 
 def counts(rows, n_threads=1):
-    kernel = BelowCount(thresholds=[0.0, 0.0, 0.0], columns=(0, 1, 2), paired=False, multiplier=1)
+    kernel = loop(CountBelow((0, 1, 2)), [0.0, 0.0, 0.0])
     return rows.reduce(kernel, n_threads).tolist()
 
 

@@ -73,12 +73,12 @@ def builders():
                 if isinstance(node, ast.FunctionDef):
                     calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
                     called = {ast.unparse(each.func) for each in calls}
-                    if called & {"compiled", "_compiled_bin_loop", "compile_gradient"}:
+                    if called & {"compiled", "compile_gradient"}:
                         yield node.name, [ast.unparse(each) for each in node.decorator_list]
 
 
 # These compile what others hand to them, who are among the rest.
-FOR_OTHERS = {"_compiled_bin_loop", "compile_slopes", "compile_gradient"}
+FOR_OTHERS = {"compile_slopes", "compile_gradient", "compiled_loop", "decorate"}
 
 
 def test_whatever_compiles_a_loop_is_known_as_such():

@@ -22,7 +22,6 @@ HOUSE = [read(path) for path in sorted((SOURCE / "tailguard").rglob("*.py"))]
 EXCEPTIONS = {
     # How many files they have at most; the numbers may only fall.
     "packages": {
-        "tailguard.queries.kernels": 18,
         "tailguard.solvers.newton": 14,
     },
     "disguised_ladders": {

@@ -18,7 +18,7 @@ from tailguard.means.coordinate_wise import median_of_groups
 from tailguard.means.soft import SoftMean, psi_limit
 from tailguard.means.truncated import TruncatedMean
 from tailguard.privacy.events import Gaussian, Laplace
-from tailguard.queries.kernels.soft_truncation import soft_limit, soft_truncation
+from tailguard.queries.soft_truncation import soft_limit, soft_truncation
 from tailguard.queries.units import Units
 
 TOY = np.array([1.0, 2.0, 100.0, 4.0, -50.0, 6.0, 7.0, 8.0])[:, None]

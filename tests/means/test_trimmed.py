@@ -275,3 +275,13 @@ def test_skewed_columns_are_trimmed_little():
         for seed in range(3)
     ]
     assert np.abs(errors).max() < 0.04  # 0.13 where a fiftieth of the budget buys smoothness
+
+
+def test_more_records_than_memory_holds_are_refused_from_sizes_alone():
+    """Of one column 2**30 numbers are held at once, of two columns half as many records."""
+    for n_columns in (1, 2):
+        query = TrimmedMean(None, Units.raw(n_columns, intercept=False), -1.0, 1.0)
+        most, event = 2**30 // n_columns, ZeroConcentrated(0.5)
+        assert query.calibrate_event(most, n_columns, event).size == n_columns
+        with pytest.raises(InputError, match=f"n_rows must be at most {most} with {n_columns} co"):
+            query.calibrate_event(most + 1, n_columns, event)

@@ -8,9 +8,9 @@ from scipy.special import expit
 import tailguard as tg
 from support.adversary import replaced
 from tailguard.data.rows.arrays import make_rows
-from tailguard.queries import certified
+from tailguard.queries import certified_descent as descent
+from tailguard.queries.certified_descent import gradient_error
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
-from tailguard.queries.float_error import gradient_error
 from tailguard.queries.units import Units
 
 MU = 0.7
@@ -290,7 +290,7 @@ def test_records_that_break_every_search_leave_plain_descent(monkeypatch):
     data = np.column_stack([np.random.default_rng(5).standard_normal((40, 2)), np.zeros(40)])
     usual = answer(query_of(size=2), data[:, :2], data[:, 2])
     for search in ("_mixed", "_accelerated"):
-        monkeypatch.setattr(certified, search, lambda *_: None)
+        monkeypatch.setattr(descent, search, lambda *_: None)
     plain = answer(query_of(size=2), data[:, :2], data[:, 2])
     assert np.linalg.norm(plain - usual) <= 2 * query_of(size=2).accuracy(40).tolerance
 

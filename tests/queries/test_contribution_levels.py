@@ -12,10 +12,9 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Repeated
 from tailguard.queries.column_histograms import Bins
 from tailguard.queries.contribution_levels import ContributionLevels
-from tailguard.queries.kernels.whitened_sums import Weighting
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
-from tailguard.queries.view import View
+from tailguard.queries.view import View, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 N_ROWS, MU, N_RUNS = 300, 0.8, 2_000

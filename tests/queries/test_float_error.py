@@ -3,9 +3,13 @@
 import pytest
 
 import tailguard as tg
-from tailguard.queries.accuracy import accuracy_of
-from tailguard.queries.certified import StepFacts
-from tailguard.queries.float_error import ROUNDOFF, gradient_error, point_roundoff
+from tailguard.queries.certified_descent import (
+    ROUNDOFF,
+    StepFacts,
+    accuracy_of,
+    gradient_error,
+    point_roundoff,
+)
 
 
 def test_every_coordinate_allows_for_one_more_rounding():

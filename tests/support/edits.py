@@ -28,7 +28,7 @@ print(Multinomial(2).record_gradient(np.arange(4.0), np.array([1.0, 2.0]), 1.0))
 """,
     "ladder": """
 import numpy as np
-from tailguard.queries.kernels.whitened_loops import climb
+from tailguard.queries.reading_loops import climb
 factors, ones = np.zeros((1, 2)), np.ones(2)
 climb()(np.array([3.0, -3.0]), ones, ones, 1.0, np.array([2.0]), np.array([1.0]), factors)
 print(factors)
@@ -36,55 +36,44 @@ print(factors)
     "whitened": """
 import numpy as np
 from tailguard.data.rows.base import RecordBlock
-from tailguard.queries.kernels.whitened import WhitenedRows
-rows = WhitenedRows(
-    loss=None, center=np.zeros(1), inverse_scale=np.ones(1), intercept=False,
-    whitening=np.eye(1), weights=np.ones(1),
-)
-for chunk in rows.read(RecordBlock(np.array([[3.0], [1e-3], [1e200], [np.nan]]))):
-    print(chunk.mapped, chunk.length, chunk.score)
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+view = View.plain(None, Units.raw(1, intercept=False))
+for seen in view.read(RecordBlock(np.array([[3.0], [1e-3], [1e200], [np.nan]])), np.ones(1)):
+    print(seen.mapped, seen.length, seen.score)
 """,
     "counts": """
 import numpy as np
-from tailguard.data.rows.base import RecordBlock
-from tailguard.queries.kernels.counts import BelowCount
-kernel = BelowCount(thresholds=[1.0], columns=[0], paired=False, multiplier=1)
-print(kernel.sum_block(RecordBlock(np.array([[1.0], [2.0], [np.inf]]))))
+from tailguard.queries.counts import CountBelow
+block = RecordBlock(np.array([[1.0], [2.0], [np.inf]]))
+print(CountBelow((0,)).sum_block(block, np.ones(1), 1.0))
 """,
     "bins": """
-from tailguard.queries.kernels.bins import Bins
+from tailguard.queries.bins import Bins
 print(Bins("signed", -4.0, 2.0, 16).index([-1e9, -1.0, 0.3, 1e9, float("nan")]))
 """,
     "clip": """
 import numpy as np
-from tailguard.queries.kernels.safe_clip import safe_clip
+from tailguard.queries.clipping import safe_clip
 print(safe_clip(np.array([3.0, 4.0]), 1.0).tolist())
 """,
     "sums": """
 import numpy as np
-from tailguard.data.rows.base import RecordBlock
-from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
 from tailguard.losses import Squared
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.units import Units
 X = np.random.default_rng(0).standard_normal((1500, 3)) * 10.0 ** np.arange(-1, 2)
 X[7], X[8] = 1e200, 1e-144
+block = RecordBlock(X, np.full(1500, 1e150))
 for clip_norm, grid in ((1.0, 2.0**-40), (1.0, 0.7), (2.0**30, 2.0**-30)):
-    kernel = ClippedGradientSum(
-        weights=np.ones(3), center=np.zeros(3), inverse_scale=np.ones(3), intercept=False,
-        loss=Squared(), clip_norm=clip_norm, grid=grid,
-    )
-    print(kernel.sum_block(RecordBlock(X, np.full(1500, 1e150))))
+    query = MeanClippedGradient(Squared(), Units.raw(3, intercept=False), clip_norm=clip_norm)
+    print(query.sum_block(block, np.ones(3), grid))
 """,
     "entries": """
 import numpy as np
-from tailguard.data.rows.base import RecordBlock
-from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.queries.coordinates import CoordinateBound
 X = np.random.default_rng(0).standard_normal((40, 3))
-for kind in ("clamped", "soft"):
-    kernel = BoundedCoordinateSum(
-        weights=np.ones(3), center=np.zeros(3), inverse_scale=np.ones(3), intercept=False,
-        loss=None, bound=CoordinateBound(kind, 0.7), n_rows=40, n_groups=3, grid=2.0**-40,
-    )
-    print(kernel.sum_block(RecordBlock(X)))
+print(CoordinateBound("soft", 0.7).apply_fast(X).sum(axis=0))
 """,
 }
 SLOPES = """
@@ -101,7 +90,7 @@ PROBES |= {f"slope of {name}": SLOPES.format(name) for name in LOSSES}
 EDITS = [
     ("noise/discrete_gaussian.py", "\nLARGEST = 704\n", "\nLARGEST = 640\n", "gaussian"),
     ("losses/base.py", "EXPONENT = 500.0", "EXPONENT = 400.0", "slope of poisson"),
-    ("queries/kernels/tile.py", "limit if value > limit else value", "value", "ladder"),
+    ("queries/reading_loops.py", "part if part < 1.0 else", "part if part < 9.0 else", "ladder"),
 ]
 AUDITED_EDITS = [
     ("noise/discrete_gaussian.py", "BUCKET_BITS = 12", "BUCKET_BITS = 11", "gaussian"),
@@ -117,28 +106,18 @@ AUDITED_EDITS = [
     ("losses/quantile.py", "+ 0.5 - level\n", "+ 0.75 - level\n", "slope of quantile"),
     ("losses/squared.py", "return score - target", "return target - score", "slope of squared"),
     ("data/rows/base.py", "= 2.0**51", "= 2.0**41", "sums"),
-    ("queries/kernels/bin_loops.py", "at if at > 0.0 else 0.0", "at if at > 0.0 else 1.0", "bins"),
-    ("queries/kernels/bounded_rows.py", "lanes.cut(value, number(LIMIT))", "value", "entries"),
+    ("queries/bins.py", "at if at > 0.0 else 0.0", "at if at > 0.0 else 1.0", "bins"),
     ("data/rows/base.py", "\nCHUNK_ROWS = 1024", "\nCHUNK_ROWS = 512", "sums"),
     ("data/rows/base.py", "\nROUNDOFF = 2.0**-53", "\nROUNDOFF = 2.0**-30", "sums"),
-    ("queries/kernels/counts.py", "<= thresholds[c]", "< thresholds[c]", "counts"),
-    ("queries/kernels/fused.py", "np.rint(space", "np.floor(space", "sums"),
-    ("queries/kernels/grouped.py", "np.rint(space", "np.floor(space", "entries"),
-    ("queries/kernels/lanes.py", "low, limit), limit, low)", "low, limit), low, low)", "entries"),
-    ("queries/kernels/safe_clip.py", "* 2.0**-53)", "* 2.0**-30)", "clip"),
-    ("queries/kernels/standardised_rows.py", "(BIAS - 64)", "(BIAS - 2)", "whitened"),
-    ("queries/kernels/tile.py", "\nLEAST_SQUARE = 1e-290", "\nLEAST_SQUARE = 1e-280", "sums"),
+    ("queries/counts.py", "<= thresholds[c]", "< thresholds[c]", "counts"),
+    ("queries/clipping.py", "* 2.0**-53)", "* 2.0**-30)", "clip"),
+    ("queries/reading_loops.py", "(BIAS - 64)", "(BIAS - 2)", "whitened"),
+    ("queries/reading_loops.py", "\nLARGEST_FEATURE = 1e150", "\nLARGEST_FEATURE = 1e-5", "sums"),
+    ("queries/reading_loops.py", "SMALLEST_LENGTH = 1e-140", "SMALLEST_LENGTH = 1.0", "whitened"),
     (
-        "queries/kernels/tile_bounds.py",
-        "norm, limit), norm, limit)",
-        "norm, limit), one, limit)",
-        "sums",
-    ),
-    ("queries/kernels/vectors.py", "\nLARGEST_FEATURE = 1e150", "\nLARGEST_FEATURE = 1e-5", "sums"),
-    (
-        "queries/kernels/whitened_loops.py",
-        "SMALLEST_LENGTH = 1e-140",
-        "SMALLEST_LENGTH = 1.0",
-        "whitened",
+        "queries/coordinates.py",
+        "value > -form[2] else -form[2])",
+        "value > -9.0 else 9.0)",
+        "entries",
     ),
 ]

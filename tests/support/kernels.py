@@ -1,33 +1,21 @@
-"""Every kernel, found where queries are, and those that an example of a query asks for."""
-
-import inspect
-from importlib import import_module
-from pkgutil import walk_packages
+"""Every query with a loop, and the loops that an example of a query asks for."""
 
 import numpy as np
 
 from support.attack import calibrated, rows_of
 from support.examples import query_examples
 from support.smooth import smooth_examples
-from tailguard import means, queries
+from tailguard.checks import class_called
 from tailguard.data.rows.arrays import ArrayRows, make_rows
-from tailguard.data.rows.base import Kernel
+from tailguard.queries.admission import ALL_QUERIES
+from tailguard.queries.base import GaussianQuery
 
 
-def all_kernels():
-    """Class by name of whatever sums blocks."""
-    modules = [
-        import_module(each.name)
-        for room in (queries, means)
-        for each in walk_packages(room.__path__, f"{room.__name__}.")
-    ]
-    return {
-        kind.__name__: kind
-        for module in modules
-        for kind in vars(module).values()
-        if inspect.isclass(kind) and kind.__module__ == module.__name__
-        if hasattr(kind, "sum_block") and kind is not Kernel
-    }
+def all_queries():
+    """Class by name of whatever says how a block adds up."""
+    found = [class_called(name, ALL_QUERIES) for name in ALL_QUERIES]
+    plain = GaussianQuery.sum_block
+    return {kind.__name__: kind for kind in found if getattr(kind, "sum_block", plain) is not plain}
 
 
 class Overheard(ArrayRows):

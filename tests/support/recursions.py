@@ -6,7 +6,7 @@ import tailguard as tg
 from support.spy import GENEROUS, gate_over
 from tailguard.gate.plan import Problem
 from tailguard.queries import clipped_minimiser
-from tailguard.queries.certified import certified_point
+from tailguard.queries.certified_descent import certified_point
 
 
 def data(n_rows, n_features=3, seed=0):

@@ -1,26 +1,15 @@
-"""Kernels of a linear score and blocks of records to run them on."""
-
-from dataclasses import dataclass
+"""Loops of a linear score and blocks of records to run them on."""
 
 import numpy as np
 
 from support.adversary import records
+from support.loops import loop
 from tailguard.data.rows.base import RecordBlock
 from tailguard.losses.registry import LOSSES, make_loss
-from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.units import Units
 
 LOSS_NAMES = [*LOSSES, None]
-
-
-@dataclass(frozen=True)
-class InNumPyOnly:
-    """A loss without its compiled slope, which sends kernels to the NumPy twin."""
-
-    loss: object
-    slope_loop = None
-
-    def slope(self, score, target):
-        return self.loss.slope(score, target)
 
 
 def make_block(rng, n_rows, n_features, *, extreme, dtype=np.float64, offset=True):
@@ -33,15 +22,15 @@ def make_block(rng, n_rows, n_features, *, extreme, dtype=np.float64, offset=Tru
     return RecordBlock(features, target, offsets if offset else None)
 
 
-def make_kernel(rng, name, n_features, *, grid=2.0**-40, **options):
-    intercept = options.pop("intercept", True)
+def make_query(rng, name, n_features, *, intercept=True, offset_center=0.1, **limits):
+    """A query of clipped gradients in odd units, and weights to ask it at."""
+    center, scale = rng.standard_normal(n_features), rng.uniform(0.5, 2.0, n_features)
+    units = Units(center, scale, intercept, 0.3, 2.0, offset_center)
     loss = None if name is None else make_loss(name)
-    defaults = {"row_limit": 3.0, "clip_norm": 1.5, "target_center": 0.3, "target_scale": 2.0}
-    return ClippedGradientSum(
-        weights=rng.standard_normal(n_features + intercept),
-        center=rng.standard_normal(n_features),
-        inverse_scale=rng.uniform(0.5, 2.0, n_features),
-        intercept=intercept,
-        loss=loss,
-        **{"grid": grid, "offset_center": 0.1} | defaults | options,
-    )
+    query = MeanClippedGradient(loss, units, **{"row_limit": 3.0, "clip_norm": 1.5} | limits)
+    return query, rng.standard_normal(n_features + intercept)
+
+
+def make_kernel(rng, name, n_features, *, grid=2.0**-40, **options):
+    """The loop of such a query."""
+    return loop(*make_query(rng, name, n_features, **options), grid)

@@ -5,32 +5,32 @@ is what this record adds, exactly, since zeros add nothing. Where a kernel count
 those of one record alone are those of the others.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 import tailguard as tg
-from support.score_kernels import InNumPyOnly
+from support.loops import gathered, loop
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock
 from tailguard.losses.registry import LOSSES, make_loss
-from tailguard.means.clipped import ShellSum
-from tailguard.queries.kernels.bins import Bins
-from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
-from tailguard.queries.kernels.column_histograms import ColumnHistogramCount
-from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
-from tailguard.queries.kernels.counts import BelowCount
-from tailguard.queries.kernels.gather import GatheredGradients, GatheredRecords
-from tailguard.queries.kernels.norms import MagnitudeCount
-from tailguard.queries.kernels.record_gradient import GradientNormCount, RecordGradientSum
-from tailguard.queries.kernels.whitened import WhitenedRows
-from tailguard.queries.kernels.whitened_sums import (
-    LevelGradientSum,
-    SecondMomentSum,
-    Weighting,
-    WhitenedHistogramCount,
-    WhitenedShellSum,
-)
+from tailguard.means.clamped import ClampedMean
+from tailguard.means.clipped import ClippedShells
+from tailguard.means.soft import SoftMean
+from tailguard.means.trimmed import TrimmedMean
+from tailguard.means.truncated import TruncatedMean
+from tailguard.queries.bins import Bins
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.column_histograms import ColumnHistograms
+from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.counts import CountBelow
+from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.loop import LatticeSum
+from tailguard.queries.magnitudes import CountMagnitudes
+from tailguard.queries.norm_counts import CountNormsBelow
+from tailguard.queries.record_gradient import MeanRecordGradient
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.units import Units
+from tailguard.queries.view import View, Weighting
+from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 HOSTILE = (
     *(np.nan, np.inf, -np.inf, 1.7e308, -1e300, 1e155, -1e140, 1e80),
@@ -67,113 +67,78 @@ class Separate:
         return RecordBlock(features, target, offset)
 
 
-def of_line(rng):
-    inverse_scale = rng.uniform(0.5, 2.0, N_COLUMNS)
-    return {"center": np.zeros(N_COLUMNS), "inverse_scale": inverse_scale}
+def units_of(rng):
+    return Units(np.zeros(N_COLUMNS), rng.uniform(0.5, 2.0, N_COLUMNS), intercept=False)
 
 
-def of_score(rng):
-    return {**of_line(rng), "weights": rng.standard_normal(N_COLUMNS), "intercept": False}
-
-
-def whitened(rng, loss, **options):
-    weights = rng.standard_normal(N_COLUMNS)
-    return WhitenedRows(
-        loss=loss, **of_line(rng), intercept=False, whitening=np.eye(N_COLUMNS),
-        weights=weights, **options,
-    )  # fmt: skip
+def view_of(rng, loss):
+    return View.plain(loss, units_of(rng))
 
 
 def adding_kernels(rng):
-    """Kernels whose sums have places that belong to one record each: name, kernel, places."""
+    """Loops whose sums have places that belong to one record each: name, loop, places."""
     losses = {name: make_loss(name) for name in LOSSES}
-    losses |= {f"{name} in NumPy": InNumPyOnly(losses[name]) for name in LOSSES}
+    by_level = np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])
+    weights = rng.standard_normal(N_COLUMNS)
     for name, loss in losses.items():
-        kernel = ClippedGradientSum(loss=loss, **of_score(rng), clip_norm=1.0, grid=GRID)
-        yield f"clipped-gradient/{name}", kernel, OWN_COLUMNS
-    for kind in ("clamped", "truncated", "soft"):
-        for suffix, loss in (("", losses["logistic"]), (" in NumPy", losses["logistic in NumPy"])):
-            kernel = BoundedCoordinateSum(
-                loss=loss, **of_score(rng), bound=CoordinateBound(kind, 1.0), n_rows=N_ROWS,
-                n_groups=1, grid=GRID / N_ROWS,
-            )  # fmt: skip
-            yield f"bounded-entries/{kind}{suffix}", kernel, OWN_COLUMNS
-    gradient = RecordGradientSum(
-        gradient=lambda w, x, y: (x @ w - y) * x, weights=rng.standard_normal(N_COLUMNS),
-        n_coordinates=N_COLUMNS, clip_norm=1.0, grid=GRID,
-    )  # fmt: skip
-    yield "record-gradient/python", gradient, OWN_COLUMNS
-    multinomial = replace(
-        gradient, gradient=tg.losses.Multinomial(2).record_gradient, n_coordinates=2 * N_COLUMNS,
-        weights=rng.standard_normal(2 * N_COLUMNS),
-    )  # fmt: skip
-    yield "record-gradient/multinomial", multinomial, OWN_COLUMNS
-    shells = ShellSum(
-        **of_line(rng), radii=np.array([1.0, 3.0]), limits=np.array([1.0, 2.0]), grid=GRID
-    )
-    yield "shells", shells, np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])
-    for name, loss in losses.items():
-        ladder = LevelGradientSum(
-            rows=whitened(rng, loss), row_limit=5.0, levels=(0.3, 1.5), shares=(1.0, 0.4), grid=GRID
-        )
-        yield f"ladder/{name}", ladder, np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])
-        cut = WhitenedShellSum(
-            rows=whitened(rng, loss, times_slope=True), radii=(0.3, 1.5), shares=(1.0, 0.4),
-            grid=GRID,
-        )  # fmt: skip
-        yield f"contributions/{name}", cut, np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])
+        query = MeanClippedGradient(loss, units_of(rng), clip_norm=1.0)
+        yield f"clipped-gradient/{name}", loop(query, weights, GRID), OWN_COLUMNS
+        query = LevelGradients(view_of(rng, loss), 5.0, (0.3, 1.5), (1.0, 0.4))
+        yield f"ladder/{name}", loop(query, weights, GRID), by_level
+        query = ContributionLevels(view_of(rng, loss), (0.3, 1.5))
+        yield f"contributions/{name}", loop(query, weights, GRID), by_level
+    logistic = losses["logistic"]
+    for query in (
+        ClampedMean(logistic, units_of(rng), 1.0, 1),
+        TruncatedMean(logistic, units_of(rng), 1.0, 1),
+        SoftMean(logistic, units_of(rng), 1.0),
+    ):
+        state = (weights, N_ROWS)
+        kernel = LatticeSum(query, state, GRID / N_ROWS, N_COLUMNS)
+        yield f"bounded-entries/{type(query).__name__}", kernel, OWN_COLUMNS
+    own = tg.losses.RecordGradient(lambda w, x, y: (x @ w - y) * x)
+    for name, loss, places in (
+        ("python", own, OWN_COLUMNS),
+        ("multinomial", tg.losses.Multinomial(2), OWN_COLUMNS),
+    ):
+        start = rng.standard_normal(loss.size(N_COLUMNS))
+        query = MeanRecordGradient(loss, clip_norm=1.0)
+        yield f"record-gradient/{name}", loop(query, start, GRID, n_features=N_COLUMNS), places
+    yield "shells", loop(ClippedShells(units_of(rng), (1.0, 3.0)), None, GRID), by_level
     upper = np.triu_indices(N_COLUMNS)
     diagonal = np.flatnonzero((upper[0] == upper[1]) & (upper[0] >= N_SHARED))
     for kind in ("one", "curvature", "squared-slope", "beyond"):
         weighting = Weighting(kind=kind, slope_limit=2.0, half_step=0.5, bound=0.25)
-        moments = SecondMomentSum(
-            rows=whitened(rng, losses["logistic"]), weighting=weighting, row_limit=5.0, row_cap=5.0,
-            grid=GRID * OWN,
-        )  # fmt: skip
-        yield f"second-moments/{kind}", moments, diagonal
+        query = SecondMoments(view_of(rng, losses["logistic"]), 5.0, 5.0, weighting)
+        yield f"second-moments/{kind}", loop(query, weights, GRID * OWN), diagonal
+    trimmed = TrimmedMean(losses["lp"], units_of(rng), -1.0, 1.0)
+    gradients = LatticeSum(trimmed, (weights, N_ROWS), 1.0, N_ROWS * N_COLUMNS)
     for name, columns, kernel in (
-        (
-            "gradients",
-            N_COLUMNS,
-            GatheredGradients(loss=losses["lp"], **of_score(rng), n_rows=N_ROWS),
-        ),
-        ("records", N_COLUMNS + 1, GatheredRecords(n_rows=N_ROWS, n_columns=N_COLUMNS + 1)),
+        ("gradients", N_COLUMNS, gradients),
+        ("records", N_COLUMNS + 1, gathered(N_ROWS, N_COLUMNS + 1)),
     ):
         yield f"gathered/{name}", kernel, np.arange(columns * N_ROWS).reshape(N_ROWS, columns).T
 
 
 def counting_kernels(rng):
     columns = (*range(N_SHARED), N_COLUMNS, N_COLUMNS + 1)
-    units = {"center": np.zeros(len(columns)), "inverse_scale": np.ones(len(columns))}
+    units = np.zeros(len(columns)), np.ones(len(columns))
+    octaves = Bins("octaves", -20.0, 8.0, 320)
     for paired in (False, True):
-        counted = {"columns": columns, "paired": paired, "multiplier": 1}
-        yield f"counts/{paired}", BelowCount(thresholds=np.full(len(columns), 0.5), **counted)
-        for bins in (
-            Bins("octaves", -20.0, 8.0, 320),
-            Bins("signed", -8.0, 16.0, 256),
-            Bins("linear", -4.0, 16.0, 128),
-        ):
-            kernel = ColumnHistogramCount(bins=bins, **units, **counted)
-            yield f"column-histogram/{bins.transform}/{paired}", kernel
-    edges = np.geomspace(1e-3, 1e3, 200)
+        query = CountBelow(columns, paired)
+        yield f"counts/{paired}", loop(query, np.full(len(columns), 0.5))
+        for bins in (octaves, Bins("signed", -8.0, 16.0, 256), Bins("linear", -4.0, 16.0, 128)):
+            query = ColumnHistograms(columns, bins, paired)
+            yield f"column-histogram/{bins.transform}/{paired}", loop(query, units)
+    edges = tuple(np.geomspace(1e-3, 1e3, 200).tolist())
     for of in ("norm", "entries", "differences"):
-        yield f"magnitudes/{of}", MagnitudeCount(**of_line(rng), edges=edges, of=of, multiplier=1)
-    logistic = make_loss("logistic")
+        query = CountMagnitudes(units_of(rng), edges, of)
+        yield f"magnitudes/{of}", loop(query, n_features=N_COLUMNS)
+    logistic, weights = make_loss("logistic"), rng.standard_normal(N_COLUMNS)
     for what in ("length", "residual", "slope"):
-        bins = Bins("octaves", -20.0, 8.0, 320)
-        yield (
-            f"whitened-histogram/{what}",
-            WhitenedHistogramCount(
-                rows=whitened(rng, logistic), what=what, bins=bins, weighting=Weighting(), grid=1.0
-            ),
-        )
-    for name, loss in (("compiled", logistic), ("numpy", InNumPyOnly(logistic))):
-        yield (
-            f"gradient-norms/{name}",
-            GradientNormCount(
-                loss=loss, weights=rng.standard_normal(N_COLUMNS), threshold=1.0, multiplier=1
-            ),
-        )
+        query = WhitenedHistogram(view_of(rng, logistic), what, octaves)
+        yield f"whitened-histogram/{what}", loop(query, weights)
+    yield "gradient-norms", loop(CountNormsBelow(logistic, weights), np.ones(1))
 
 
 def parts(kernel, places, block):
@@ -215,13 +180,11 @@ def unlike_slopes(loss, rng, slot, value):
 def unlike_readings(rng, n_features, slot, value):
     """Whether what is read of one record of a whole chunk changes with another."""
     width, block = n_features + 1, RecordBlock(rng.standard_normal((CHUNK_ROWS, n_features)))
-    rows = WhitenedRows(
-        loss=None, center=np.zeros(n_features), inverse_scale=np.ones(n_features), intercept=True,
-        whitening=rng.standard_normal((width, width)), weights=rng.standard_normal(width),
-    )  # fmt: skip
+    units, weights = Units.raw(n_features, intercept=True), rng.standard_normal(width)
+    view = View(None, units, rng.standard_normal((width, width)))
 
     def read():
-        (chunk,) = rows.read(block)
+        (chunk,) = view.read(block, weights)
         numbers = [*chunk.mapped, chunk.length, chunk.inverse, chunk.score]
         return np.delete(numbers, slot, axis=1)
 

@@ -20,12 +20,12 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import Rows
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
+from tailguard.queries.bins import Bins
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.queries.counts import CountBelow
-from tailguard.queries.kernels.bins import Bins
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes

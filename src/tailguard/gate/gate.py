@@ -49,8 +49,7 @@ from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.progress import tell_answered
 from tailguard.queries.admission import check_question, check_state
-from tailguard.queries.base import AnyQuery, calibration_for
-from tailguard.queries.told import release_of
+from tailguard.queries.base import AnyQuery, calibration_for, release_record
 from tailguard.quiet import quietly
 
 
@@ -238,7 +237,7 @@ class Gate:
         n_rows, reads, scope = self._reads(query, stage, block, blocks)
         hidden = "sample" in scope or ("blocks" in scope and scope["blocks"].amplified)
         calibration = self._calibrate(query, n_rows, stage, hidden=hidden)
-        release = release_of(query, calibration, stage.name, **scope)
+        release = release_record(query, calibration, stage.name, **scope)
         self._book(release, calibration, len(reads))
         answers = []
         for read in reads:

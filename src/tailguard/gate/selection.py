@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tailguard import losses, noise
+from tailguard import losses, noise, queries
 from tailguard.array_types import FloatArray
 from tailguard.checks import ReleaseError, class_called
 from tailguard.gate import Gate
@@ -45,7 +45,6 @@ from tailguard.privacy.events import Composed, Selected
 from tailguard.privacy.guarantees import GDP
 from tailguard.privacy.selection import tries_of
 from tailguard.progress import listening
-from tailguard.queries import kernels
 from tailguard.queries.base import Query
 from tailguard.quiet import quietly
 
@@ -61,7 +60,7 @@ def compile_all_loops() -> None:
     took, which is secret. A user's own gradient is compiled where its loss is made, and kept
     nowhere.
     """
-    for room in (kernels, losses, noise):
+    for room in (losses, noise, queries):
         for module in iter_modules(room.__path__):
             import_module(f"{room.__name__}.{module.name}")
     for build in BUILDERS:

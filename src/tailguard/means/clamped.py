@@ -27,7 +27,7 @@ from tailguard.means.coordinate_wise import (
 from tailguard.means.formulas import checked, cut_factor, moment_scale
 from tailguard.moments import Moment
 from tailguard.privacy.events import Laplace
-from tailguard.queries.kernels.coordinates import CoordinateBound
+from tailguard.queries.coordinates import CoordinateBound
 from tailguard.queries.units import Units
 
 # The theory needs a threshold of at least 10 moment units, so that means of that size fit.

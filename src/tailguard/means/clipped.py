@@ -42,17 +42,8 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import InputError, check_positive
-from tailguard.data.rows.base import (
-    Kernel,
-    RecordBlock,
-    Rows,
-    Together,
-    chunks_of,
-    round_to_lattice,
-    rounded_alone,
-    shrink,
-)
+from tailguard.checks import InputError
+from tailguard.data.rows.base import RecordBlock, round_to_lattice, rounded_alone, shrink
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Solution
 from tailguard.gate.stage import Share, Stage
@@ -70,72 +61,13 @@ from tailguard.means.base import (
 from tailguard.means.formulas import clipping_bias, gradient_clip_norm, mean_clip_norm
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits
 from tailguard.moments import Moment
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import GaussianQuery
-from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
-from tailguard.queries.kernels.numpy_twin import directions
-from tailguard.queries.kernels.steady import steady
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.queries.base import GaussianQuery, sum_sensitivity
 from tailguard.queries.units import Units
 
 # One or two columns say little about which clip level is right; they get one level to fall back to.
 MOST_SHELLS, SHELL_RATIO = 4, 2.0
 FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ShellSum(Kernel):
-    """Lattice sums of every row's parts between the radii ``0 < radii[0] < radii[1] < ...``.
-
-    The part of a row of norm ``r`` in shell ``k`` points along the row and has length
-    ``limits[k]`` times the share of ``(radii[k - 1], radii[k]]`` that lies below ``r``.
-
-    Guarantee
-    ---------
-    The parts of one record, as one vector, have l2 norm at most ``norm(limits)`` as floats.
-    """
-
-    center: FloatArray
-    inverse_scale: FloatArray
-    radii: FloatArray
-    limits: FloatArray
-    grid: float
-
-    intercept = False
-
-    def __post_init__(self) -> None:
-        widths = np.diff(self.radii, prepend=0.0)
-        if not (np.isfinite(widths).all() and (widths > 0).all()):
-            raise InputError(f"radii must be finite, positive and increasing; got {self.radii}.")
-        check_positive("grid", self.grid)
-
-    @property
-    def size(self) -> int:
-        """Number of integers: one per shell and column, shell by shell."""
-        return self.radii.size * self.center.size
-
-    @property
-    def together(self) -> Together:
-        """Each record adds to the sum by itself."""
-        return "none"
-
-    @steady
-    def sum_block(self, block: RecordBlock) -> IntArray:
-        """Add up the parts of the rows of one block."""
-        inner = np.concatenate([[0.0], self.radii[:-1]])
-        widths = self.radii - inner
-        total = np.zeros(self.size, dtype=np.int64)
-        for chunk in chunks_of(block):
-            direction, norm = directions(self, chunk, chunk.void())
-            shares = np.clip((norm[:, None] - inner) / widths, 0.0, 1.0)
-            lengths = shares * (self.limits * shrink(self.size))
-            if chunk.alone:
-                parts = lengths[:, :, None] * direction[:, None, :]
-                total += rounded_alone(parts.reshape(len(parts), -1), self.grid)
-                continue
-            # Without BLAS, so that no number of threads can change the order of the sum.
-            parts = np.einsum("rk,rd->kd", lengths, direction)
-            total += round_to_lattice(parts.ravel(), self.grid)
-        return total
 
 
 @dataclass(frozen=True)
@@ -186,18 +118,37 @@ class ClippedShells(GaussianQuery):
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the sums of all shells together."""
         size = len(self.radii) * self.units.size
-        return clipped_sum_sensitivity(float(np.sqrt(self.radii[-1])), size, n_rows)
+        return sum_sensitivity(float(np.sqrt(self.radii[-1])), size, n_rows)
 
-    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
-        """Sum the parts of all rows on the lattice."""
-        kernel = ShellSum(
-            center=self.units.center,
-            inverse_scale=1.0 / self.units.scale,
-            radii=np.array(self.radii),
-            limits=self.root_widths,
-            grid=calibration.grid,
-        )
-        return rows.reduce(kernel)
+    def read_state(self, state: Any) -> None:
+        """Refuse radii that do not rise; there is no state."""
+        widths = np.diff(self.radii, prepend=0.0)
+        if not (np.isfinite(widths).all() and (widths > 0).all()):
+            raise InputError(f"radii must be finite, positive and increasing; got {self.radii}.")
+
+    def sum_block(self, block: RecordBlock, state: None, grid: float) -> IntArray:
+        """Sum the parts of the rows of a block on the lattice.
+
+        The part of a row of norm ``r`` in a shell points along the row, and its length in units of
+        the root of the shell's width is that root times the share of the shell that lies below
+        ``r``: so the parts of one record have l2 norm at most the root of the last radius.
+        """
+        radii, n_columns = np.array(self.radii, dtype=np.float64), self.units.size
+        inner, widths = np.append(0.0, radii[:-1]), np.diff(radii, prepend=0.0)
+        total = np.zeros((radii.size, n_columns), dtype=np.int64)
+        limits = self.root_widths * shrink(total.size)
+        for read in self.units.read(block):
+            scaled = np.sqrt(np.einsum("ij,ij->i", read.rows, read.rows))
+            direction = read.rows / np.where(scaled > 0.0, scaled, 1.0)[:, None]
+            norm = (scaled * read.powers)[:, None]
+            lengths = np.clip((norm - inner) / widths, 0.0, 1.0) * limits
+            if block.alone:
+                parts = lengths[:, :, None] * direction[:, None, :]
+                total += rounded_alone(parts, grid)
+            else:
+                # Without BLAS, so that no number of threads can change the order of the sum.
+                total += round_to_lattice(np.einsum("rk,rd->kd", lengths, direction), grid)
+        return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the mean part of a row in each shell, one shell a row."""

@@ -40,7 +40,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer, check_open_unit
-from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, Rows, summation_slack
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Share, Stage
@@ -61,7 +61,8 @@ from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
 from tailguard.privacy.events import Event
 from tailguard.queries.base import GaussianQuery, Places
-from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.queries.coordinates import CoordinateBound, bounded_group_sums
+from tailguard.queries.loop import LatticeSum
 from tailguard.queries.units import Units
 
 
@@ -150,16 +151,16 @@ class CoordinateMean(GaussianQuery):
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Take the median of the group means at the weights ``state``, on the lattice."""
-        kernel = BoundedCoordinateSum(
-            weights=state,
-            **self.units.for_kernels(),
-            loss=self.loss,
-            bound=self.bound,
-            n_rows=rows.n_rows,
-            n_groups=self.group_count,
-            grid=calibration.grid * self.middles,
-        )
-        return median_of_groups(rows.reduce(kernel).reshape(self.group_count, self.units.size))
+        size, grid = self.group_count * self.units.size, calibration.grid * self.middles
+        loop = LatticeSum(self, (self.units.weights(state), rows.n_rows), grid, size)
+        return median_of_groups(rows.reduce(loop).reshape(self.group_count, self.units.size))
+
+    def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
+        """Sum the bounded gradients of a block by groups, for weights and the number of records."""
+        return bounded_group_sums(
+            *(self.loss, self.units, self.bound, state[0], block),
+            n_rows=state[1], n_groups=self.group_count, grid=grid,
+        ).ravel()  # fmt: skip
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

@@ -39,6 +39,7 @@ from tailguard.checks import (
     check_positive,
 )
 from tailguard.data.rows.base import Rows
+from tailguard.data.rows.threads import one_blas_thread
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import BUDGET_MARGIN, Share, Stage, usable_guarantee
@@ -67,8 +68,9 @@ from tailguard.privacy.amplification.shuffling import shuffled_epsilon, shuffled
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.privacy.events import Composed, Event, Gaussian, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
-from tailguard.queries.base import GaussianQuery, Places
-from tailguard.queries.clipped_gradient import MeanClippedGradient, clipped_sum_sensitivity
+from tailguard.queries.base import GaussianQuery, Places, sum_sensitivity
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.loop import LatticeSum
 from tailguard.queries.units import Units
 
 ALL = "all"
@@ -151,14 +153,16 @@ class IterativeMean(GaussianQuery):
         check_group_count(self.n_groups, n_rows)
         largest = -(-n_rows // self.n_groups)
         size = self.n_groups * self.units.size
-        return clipped_sum_sensitivity(self.clip_norm, size, largest)
+        return sum_sensitivity(self.clip_norm, size, largest)
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Sum the clipped gradients of every group at the weights ``state``, on the lattice."""
         query = MeanClippedGradient(self.loss, self.units, clip_norm=self.clip_norm)
         edges = group_edges(rows.n_rows, self.n_groups)
         groups = (rows.restricted(np.arange(start, stop)) for start, stop in pairwise(edges))
-        return np.concatenate([query.answer(group, state, calibration) for group in groups])
+        loop = LatticeSum(query, query.read_state(state), calibration.grid, self.units.size)
+        with one_blas_thread():
+            return np.concatenate([group.reduce(loop) for group in groups])
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Divide each noised sum by its group's size and find the centre of the means."""

@@ -21,7 +21,7 @@ from tailguard.means.base import Level, MeanExample, MeanFacts, amount_of
 from tailguard.means.coordinate_wise import CoordinateMean, CoordinateWise
 from tailguard.means.formulas import checked
 from tailguard.moments import Moment
-from tailguard.queries.kernels.coordinates import CoordinateBound
+from tailguard.queries.coordinates import CoordinateBound
 from tailguard.queries.units import Units
 
 # Supremum of the soft truncation x - x^3 / 6, reached at sqrt(2). The text's 2 sqrt(2) / 2 is a

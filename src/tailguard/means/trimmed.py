@@ -31,10 +31,11 @@ along, and there is no privacy.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
     InputError,
     check_choice,
@@ -46,7 +47,7 @@ from tailguard.checks import (
     require,
     shown,
 )
-from tailguard.data.rows.base import Rows
+from tailguard.data.rows.base import RecordBlock, Rows
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Solution
 from tailguard.gate.stage import Stage, concentrated_budget, usable_guarantee
@@ -73,11 +74,10 @@ from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events import Event, Gaussian, ZeroConcentrated
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 from tailguard.queries.base import SmoothQuery
+from tailguard.queries.coordinates import placed_gradients
 from tailguard.queries.gather import check_gathered, gather
-from tailguard.queries.kernels.gather import GatheredGradients
 from tailguard.queries.units import Units
 
-LARGEST_ENTRY = 1e150  # larger entries count as this, so that no difference or sum overflows
 USUAL_RESOLUTION = 1e-3  # of the range: how far data are expected to spread if nobody says
 NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)  # of the sinh of a standard normal
 FIRST_SHARE = 0.25  # for the smoothness, where the number of trimmed values is given
@@ -236,13 +236,15 @@ class TrimmedMean(SmoothQuery):
 
     def answer(self, rows: Rows, state: FloatArray, calibration: SmoothCalibration) -> SmoothAnswer:
         """Trim every coordinate of the gradients at the weights ``state``."""
-        reading = self.units.for_kernels()
-        kernel = GatheredGradients(weights=state, **reading, loss=self.loss, n_rows=rows.n_rows)
-        gradients = np.clip(gather(rows, kernel), -LARGEST_ENTRY, LARGEST_ENTRY)
+        gradients = gather(self, rows, self.units.size, self.units.weights(state))
         m, columns = int(calibration.facts["n_trimmed"]), np.sort(gradients, axis=0).T
         value = [trimmed_mean(ordered, m, self.low, self.high) for ordered in columns]
         scale = np.array([self._scale(ordered, m, calibration) for ordered in columns])
         return SmoothAnswer(np.array(value), scale * (1.0 + FLOAT_MARGIN))
+
+    def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
+        """Place the gradients of a block among those of all records."""
+        return placed_gradients(self.loss, self.units, block, *state)
 
     def _scale(self, ordered: FloatArray, m: int, calibration: SmoothCalibration) -> float:
         """Return the scale of one coordinate's sorted values."""

@@ -25,7 +25,7 @@ from tailguard.means.coordinate_wise import (
     theory_groups,
 )
 from tailguard.moments import Moment
-from tailguard.queries.kernels.coordinates import CoordinateBound
+from tailguard.queries.coordinates import CoordinateBound
 from tailguard.queries.units import Units
 
 

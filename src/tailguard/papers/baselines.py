@@ -27,7 +27,7 @@ from tailguard.losses.registry import check_known
 from tailguard.noise.orders import random_partition
 from tailguard.noise.sources import make_source
 from tailguard.papers.solvers.dp_sgd import DpSgd, sampled_noise_over_sensitivity
-from tailguard.queries.kernels.soft_truncation import soft_truncation
+from tailguard.queries.soft_truncation import soft_truncation
 from tailguard.quiet import quietly
 from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.sets.whole_space import WholeSpace

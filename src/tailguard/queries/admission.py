@@ -29,11 +29,11 @@ from tailguard.sets.registry import SETS
 
 ALL_QUERIES = QUERIES | SMOOTH_QUERIES
 PARTS = {
-    "bins": "tailguard.queries.kernels.bins:Bins",
+    "bins": "tailguard.queries.bins:Bins",
     "block-minimiser": "tailguard.queries.block_minimiser:BlockMinimiser",
     "units": "tailguard.queries.units:Units",
     "view": "tailguard.queries.view:View",
-    "weighting": "tailguard.queries.kernels.whitened_sums:Weighting",
+    "weighting": "tailguard.queries.view:Weighting",
 }
 """What queries are made of beside numbers, words, losses and sets."""
 

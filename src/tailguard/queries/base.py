@@ -23,11 +23,15 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
-from tailguard.data.rows.base import Rows
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, Rows, Together, summation_slack
+from tailguard.data.rows.threads import one_blas_thread
 from tailguard.noise.lattice import gaussian_calibration
 from tailguard.noise.smooth import SmoothAnswer
-from tailguard.privacy.calibration import Calibration, Sensitivity, SmoothCalibration
+from tailguard.privacy.books import Release
+from tailguard.privacy.books.blocks import Blocks
+from tailguard.privacy.calibration import Calibration, Norm, Sensitivity, SmoothCalibration
 from tailguard.privacy.events import Event, Gaussian, Laplace
+from tailguard.queries.loop import LatticeSum
 
 Places: TypeAlias = Literal["none", "any", "random"]
 """Which places records must have: none, where each adds to sums by itself; any, where some are read
@@ -106,7 +110,18 @@ class _Placed(ABC):
 
 
 class GaussianQuery(_Placed):
-    """Base of queries that are released with Gaussian noise on the lattice."""
+    """Base of queries that are released with Gaussian noise on the lattice.
+
+    A query whose answer is a sum over records says how one block adds up, in ``sum_block``.
+    """
+
+    reads_cells: ClassVar[bool] = False
+    """Whether it reads marks of cells in the place of the numbers that cells are read as."""
+
+    @property
+    def together(self) -> Together:
+        """Which records its loop reads together: those that have places."""
+        return "some" if self.by_place else "none"
 
     @abstractmethod
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -129,6 +144,20 @@ class GaussianQuery(_Placed):
             f"event needs a query whose noise follows the records, such as the trimmed mean; "
             f"{type(self).__name__} is asked with mu or epsilon."
         )
+
+    def read_state(self, state: Any) -> Any:
+        """Return the state as the loop takes it, or refuse it; no record is read for that."""
+        return state
+
+    def answer(self, rows: Rows, state: Any, calibration: Calibration) -> IntArray:
+        """Read the records once and return integers on the calibrated lattice."""
+        loop = LatticeSum(self, self.read_state(state), calibration.grid, calibration.size)
+        with one_blas_thread():
+            return rows.reduce(loop)
+
+    def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
+        """Add up one block of records on a lattice, for a state that was read."""
+        raise TypeError(f"{type(self).__name__} must say what a block adds up to.")
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the noised vector as it is."""
@@ -159,6 +188,12 @@ class SmoothQuery(_Placed):
 
     places: ClassVar[Places] = "any"
     """Such queries sort records; those that cut them into blocks need random places."""
+
+    together: ClassVar[Together] = "all"
+    """What gathers records reads all of them together."""
+
+    reads_cells: ClassVar[bool] = False
+    """It reads numbers, and no marks of cells."""
 
     @abstractmethod
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
@@ -202,3 +237,71 @@ def calibration_for(
     if isinstance(asked, Laplace):
         return query.calibrate_pure(n_rows, n_features, asked.epsilon)
     return query.calibrate_event(n_rows, n_features, asked)
+
+
+def sum_sensitivity(norm_limit: float, size: int, n_rows: int) -> Sensitivity:
+    """State the sensitivity of a chunk-wise sum of vectors of norm at most ``norm_limit``.
+
+    Neighbours differ in one record, hence in one chunk: the float error of that chunk alone is
+    charged on top of ``2 * norm_limit``.
+    """
+    ideal = 2.0 * norm_limit
+    return Sensitivity(
+        norm="l2",
+        ideal=ideal,
+        computed=ideal + summation_slack(norm_limit),
+        size=size,
+        largest_partial=min(CHUNK_ROWS, n_rows) * norm_limit,
+        largest_total=n_rows * norm_limit,
+    )
+
+
+def count_sensitivity(
+    move: float, size: int, n_rows: int, *, norm: Norm = "l2", per_record: int = 1
+) -> Sensitivity:
+    """State the sensitivity of exact counts, of which a record moves the vector by ``move``.
+
+    Counts are whole numbers: nothing is charged for rounding.
+    """
+    return Sensitivity(
+        norm=norm,
+        ideal=move,
+        computed=move,
+        size=size,
+        largest_partial=min(CHUNK_ROWS, n_rows) * per_record,
+        largest_total=n_rows * per_record,
+        integer=True,
+    )
+
+
+def release_record(
+    query: AnyQuery,
+    calibration: Calibration | SmoothCalibration,
+    stage: str,
+    *,
+    blocks: Blocks | None = None,
+    index: int | None = None,
+    sample: tuple[int, int] | None = None,
+) -> Release:
+    """Build the record of a release: of all records, of one block or every block, or of a sample.
+
+    ``sample`` is how many records were drawn, and of how many.
+    """
+    drawn = {} if sample is None else {"sample_rows": sample[0], "of_rows": sample[1]}
+    return Release(
+        name=query.name,
+        kind=type(query).__name__,
+        mechanism=f"sampled-{calibration.mechanism}" if drawn else calibration.mechanism,
+        norm=calibration.norm,
+        sensitivity=calibration.charged,
+        noise_std=calibration.noise_std,
+        block_map=None if blocks is None else blocks.name,
+        block=index,
+        parameters={
+            **query.parameters(),
+            **calibration.parameters(),
+            **({} if blocks is None else blocks.facts()),
+            **drawn,
+        },
+        stage=stage,
+    )

@@ -14,30 +14,18 @@ Algorithm 1. The direction form of the clip bounds rows near the float limits as
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
+from tailguard.checks import check_positive
+from tailguard.data.rows.base import RecordBlock, round_to_lattice, rounded_alone, shrink
 from tailguard.losses.base import Loss
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import GaussianQuery
-from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
-from tailguard.queries.units import Units
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.units import ReadRows, Units
 
-
-def clipped_sum_sensitivity(norm_limit: float, size: int, n_rows: int) -> Sensitivity:
-    """State the sensitivity of a chunk-wise sum of vectors of norm at most ``norm_limit``.
-
-    Neighbours differ in one record, hence in one chunk: the float error of that chunk alone is
-    charged on top of ``2 * norm_limit``.
-    """
-    ideal = 2.0 * norm_limit
-    return Sensitivity(
-        norm="l2",
-        ideal=ideal,
-        computed=ideal + summation_slack(norm_limit),
-        size=size,
-        largest_partial=min(CHUNK_ROWS, n_rows) * norm_limit,
-        largest_total=n_rows * norm_limit,
-    )
+# A shorter row has no direction, and counts as zero: its square loses digits.
+SMALLEST_NORM = 1e-145
 
 
 @dataclass(frozen=True)
@@ -96,20 +84,52 @@ class MeanClippedGradient(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the sum; see the module's reference."""
-        return clipped_sum_sensitivity(self.norm_limit, self.units.size, n_rows)
+        return sum_sensitivity(self.norm_limit, self.units.size, n_rows)
 
-    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
-        """Sum the clipped gradients at the weights ``state`` on the lattice."""
-        kernel = ClippedGradientSum(
-            weights=state,
-            **self.units.for_kernels(),
-            loss=self.loss,
-            row_limit=self.row_limit,
-            slope_limit=self.slope_limit,
-            clip_norm=self.clip_norm,
-            grid=calibration.grid,
-        )
-        return rows.reduce(kernel)
+    def read_state(self, state: FloatArray) -> FloatArray:
+        """Return the weights; refuse what is no number for each coordinate, and no bounds."""
+        weights = self.units.weights(state)
+        for name in ("row_limit", "slope_limit", "clip_norm"):
+            check_positive(name, getattr(self, name), infinite=True)
+        check_positive("min(clip_norm, slope_limit * row_limit)", self.norm_limit)
+        return weights
+
+    def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
+        """Sum the clipped gradients at the weights ``state`` on the lattice.
+
+        The product of the slope and the row's norm is clipped, then spread along the row's
+        direction: dividing the limit by the norm of a tiny row would overflow.
+        """
+        total = np.zeros(state.size, dtype=np.int64)
+        for read in self.units.read(block):
+            sizes, inverse = self.gradient_sizes(read, state, alone=block.alone)
+            factors = np.clip(sizes, -self.norm_limit, self.norm_limit) * inverse
+            factors *= shrink(state.size)
+            if block.alone:
+                total += rounded_alone(factors[:, None] * read.rows, grid)
+            else:
+                total += round_to_lattice(factors @ read.rows, grid)
+        return total
+
+    def gradient_sizes(
+        self, read: ReadRows, weights: FloatArray, *, alone: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return how long gradients are along their rows, and one over the lengths of the rows.
+
+        Those are the scaled rows. Both are zero for void records and for rows without a direction.
+        """
+        lengths = np.sqrt(np.einsum("ij,ij->i", read.rows, read.rows))
+        norms = lengths * read.powers
+        seen = norms > SMALLEST_NORM
+        inverse = np.where(seen, 1.0 / lengths, 0.0)
+        radius = np.where(seen, np.minimum(norms, self.row_limit), 0.0)
+        # Row by row, unlike BLAS, where no bit may depend on where in the chunk a record lies.
+        along = np.einsum("ij,j->i", read.rows, weights) if alone else read.rows @ weights
+        score = along * (radius * inverse) + read.offset
+        slope = np.ones(score.size) if self.loss is None else self.loss.slope(score, read.target)
+        slope = np.where(np.isnan(slope), 0.0, slope)
+        sizes = np.clip(slope, -self.slope_limit, self.slope_limit) * radius
+        return np.where(np.isnan(sizes), 0.0, sizes), inverse
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Divide the noised sum by the public number of records."""

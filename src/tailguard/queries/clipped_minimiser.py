@@ -37,15 +37,23 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer, check_positive
-from tailguard.data.rows.base import Rows, round_to_lattice
+from tailguard.data.rows.base import RecordBlock, Rows, round_to_lattice
+from tailguard.data.rows.threads import one_blas_thread
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
 from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.accuracy import Accuracy, accuracy_of
 from tailguard.queries.base import GaussianQuery
-from tailguard.queries.certified import StepFacts, certified_point, descended
-from tailguard.queries.float_error import gradient_error, is_cut_by_ball
-from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.queries.certified_descent import (
+    Accuracy,
+    StepFacts,
+    accuracy_of,
+    certified_point,
+    descended,
+    gradient_error,
+    is_cut_by_ball,
+)
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.loop import LatticeSum
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet, length
 from tailguard.sets.whole_space import WholeSpace
@@ -200,10 +208,11 @@ class ClippedMinimiser(GaussianQuery):
             slope = self._gradient(rows, start + point) + self.strength * (point + pull)
             return self.constraint.project(start + (point - self.step * slope)) - start
 
-        if accuracy.certified:
-            found = certified_point(step, start.size, self.facts, accuracy.search_distance)
-        else:
-            found = descended(step, start.size, accuracy.n_steps)
+        with one_blas_thread():
+            if accuracy.certified:
+                found = certified_point(step, start.size, self.facts, accuracy.search_distance)
+            else:
+                found = descended(step, start.size, accuracy.n_steps)
         return round_to_lattice(found, calibration.grid)
 
     def parameters(self) -> dict[str, float | int | str]:
@@ -240,16 +249,17 @@ class ClippedMinimiser(GaussianQuery):
 
     def _gradient(self, rows: Rows, weights: FloatArray) -> FloatArray:
         """Mean of the clipped gradients of the records."""
-        kernel = ClippedGradientSum(
-            weights=weights,
-            **self.units.for_kernels(),
-            loss=self.loss,
-            row_limit=self.row_limit,
-            clip_norm=self.clip_norm,
-            grid=self._grid,
-            by_chunk=True,  # gradient_error allows for the rounding of chunks, not of records
+        loop = LatticeSum(self, weights, self._grid, weights.size)
+        return np.asarray(rows.reduce(loop) * (self._grid / rows.n_rows), dtype=np.float64)
+
+    def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
+        """Add up clipped gradients; records without an order have no chunks, which are rounded."""
+        if block.alone:  # gradient_error allows for the rounding of chunks, not of records
+            raise InputError("records without an order have no chunks.")
+        gradient = MeanClippedGradient(
+            self.loss, self.units, row_limit=self.row_limit, clip_norm=self.clip_norm
         )
-        return np.asarray(rows.reduce(kernel) * (self._grid / rows.n_rows), dtype=np.float64)
+        return gradient.sum_block(block, state, grid)
 
 
 def _check_loss(loss: Loss, clip_norm: float, row_limit: float) -> None:

@@ -17,14 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import CHUNK_ROWS, Rows
+from tailguard.checks import InputError
+from tailguard.data.rows.base import RecordBlock, chunks_of
 from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
-from tailguard.queries.base import GaussianQuery, Places
-from tailguard.queries.kernels.bins import Bins
-from tailguard.queries.kernels.column_histograms import ColumnHistogramCount
+from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
+from tailguard.queries.bins import Bins
 
 __all__ = ["Bins", "ColumnHistograms"]
+
+# Center and inverse scale of each column.
+ColumnUnits = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -67,40 +70,60 @@ class ColumnHistograms(GaussianQuery):
         """Random ones where records are paired, else none."""
         return "random" if self.paired else "none"
 
+    @property
+    def n_counts(self) -> int:
+        """Number of counts: one per column and bin, column by column."""
+        return len(self.columns) * self.bins.count
+
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all counts together."""
-        return self._sensitivity(n_rows, "l2", math.sqrt(2 * len(self.columns)))
+        return count_sensitivity(math.sqrt(2 * len(self.columns)), self.n_counts, n_rows)
 
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
         move = 2.0 * len(self.columns)
-        return laplace_calibration(self._sensitivity(n_rows, "l1", move), epsilon)
+        sensitivity = count_sensitivity(move, self.n_counts, n_rows, norm="l1")
+        return laplace_calibration(sensitivity, epsilon)
 
-    def _sensitivity(self, n_rows: int, norm: Norm, move: float) -> Sensitivity:
-        return Sensitivity(
-            norm=norm,
-            ideal=move,
-            computed=move,
-            size=len(self.columns) * self.bins.count,
-            largest_partial=min(CHUNK_ROWS, n_rows),
-            largest_total=n_rows,
-            integer=True,
-        )
+    def read_state(self, state: ColumnUnits) -> ColumnUnits:
+        """Return center and inverse scale of the columns; refuse what is no number for each."""
+        center, inverse_scale = (np.array(part, dtype=np.float64) for part in state)
+        for name, numbers in (("center", center), ("inverse_scale", inverse_scale)):
+            if numbers.shape != (len(self.columns),) or not np.isfinite(numbers).all():
+                raise InputError(f"{name} must have one finite number per column.")
+        return center, inverse_scale
 
-    def answer(
-        self, rows: Rows, state: tuple[FloatArray, FloatArray], calibration: Calibration
-    ) -> IntArray:
-        """Count exactly, in lattice steps of ``1 / multiplier``."""
+    def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
+        """Count exactly, in lattice steps of one over a whole number.
+
+        A value that overflows falls into an outermost bin. What is void is counted in a place that
+        is dropped: time does not tell how much it is.
+        """
         center, inverse_scale = state
-        kernel = ColumnHistogramCount(
-            bins=self.bins,
-            columns=self.columns,
-            center=center,
-            inverse_scale=inverse_scale,
-            paired=self.paired,
-            multiplier=round(1.0 / calibration.grid),
-        )
-        return rows.reduce(kernel)
+        counts = np.zeros(self.n_counts, dtype=np.int64)
+        first_bin = np.arange(len(self.columns)) * self.bins.count
+        for chunk in chunks_of(block):
+            values, void = self._values(chunk), chunk.void()
+            if self.paired:
+                ends = chunk.n_rows // 2 * 2
+                values = np.abs(values[:ends:2] - values[1:ends:2])
+                void = void[:ends:2] | void[1:ends:2]
+            else:
+                values = values - center
+            places = self.bins.index(values * inverse_scale) + first_bin
+            places = np.where(void[:, None], self.n_counts, places)
+            counts += np.bincount(places.ravel(), minlength=self.n_counts + 1)[:-1]
+        return counts * round(1.0 / grid)
+
+    def _values(self, chunk: RecordBlock) -> FloatArray:
+        """Return the counted columns of one chunk."""
+        extra = {chunk.features.shape[1]: "target", chunk.features.shape[1] + 1: "offset"}
+        return np.column_stack(
+            [
+                chunk.vector(extra[column]) if column in extra else chunk.features[:, column]
+                for column in self.columns
+            ]
+        ).astype(np.float64)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return one row of counts per column."""

@@ -22,13 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.threads import one_blas_thread
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import GaussianQuery
-from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
-from tailguard.queries.kernels.whitened_sums import WhitenedShellSum
-from tailguard.queries.view import View
+from tailguard.data.rows.base import RecordBlock, shrink
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.view import View, add_by_level, check_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,18 +76,28 @@ class ContributionLevels(GaussianQuery):
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the sums of all shells together."""
         size = len(self.levels) * self.view.width
-        return clipped_sum_sensitivity(float(np.sqrt(self.levels[-1])), size, n_rows)
+        return sum_sensitivity(float(np.sqrt(self.levels[-1])), size, n_rows)
 
-    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
-        """Sum the parts at the weights ``state`` on the lattice."""
-        kernel = WhitenedShellSum(
-            rows=self.view.contributions().rows(state),
-            radii=self.levels,
-            shares=tuple(float(width) for width in self.root_widths),
-            grid=calibration.grid,
-        )
-        with one_blas_thread():
-            return rows.reduce(kernel)
+    def read_state(self, state: FloatArray) -> FloatArray:
+        """Return the weights of the standardised coordinates."""
+        check_levels("levels", self.levels, tuple(self.root_widths))
+        return self.view.weights(state)
+
+    def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
+        """Sum the parts between the levels on the lattice.
+
+        The length of a contribution errs by one roundoff more than that of a row, that of its slope
+        aside: the shrink covers it.
+        """
+        view, levels = self.view.contributions(), np.array(self.levels, dtype=np.float64)
+        total = np.zeros((levels.size, view.width), dtype=np.int64)
+        for seen in view.read(block, state, shrunk=shrink(total.size)):
+            reach, ones = np.copysign(seen.length, seen.inverse), np.ones(seen.length.size)
+            add_by_level(
+                *(seen, reach, ones, 1.0, levels, self.root_widths, grid, total),
+                alone=block.alone,
+            )
+        return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the mean part of a contribution in each shell, one shell a row."""

@@ -1,16 +1,22 @@
 """All records, or their gradients, as one matrix, for queries that sort or solve.
 
+Rows can only be asked for sums of integers. So every record writes the bits of its floats into
+places of its own, and zeros elsewhere: the sum over all blocks is the whole matrix, bit by bit,
+however the records are cut into blocks.
+
 Reference
 ---------
 Nissim, Raskhodnikova and Smith 2007: smooth sensitivity needs the records themselves, not a sum.
 """
 
+from typing import Any
+
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
-from tailguard.data.rows.base import Rows
-from tailguard.queries.kernels.gather import GatheredGradients, GatheredRecords
+from tailguard.data.rows.base import RecordBlock, Rows
+from tailguard.queries.loop import LatticeSum
 
 MOST_NUMBERS = 2**30  # eight gibibytes of floats, of which sorting takes a few copies
 
@@ -24,7 +30,18 @@ def check_gathered(n_rows: int, n_columns: int) -> None:
         )
 
 
-def gather(rows: Rows, kernel: GatheredGradients | GatheredRecords) -> FloatArray:
-    """Return the matrix that a kernel gathers, one row for each record."""
+def placed(values: FloatArray, block: RecordBlock, n_rows: int) -> IntArray:
+    """Return the bits of a block's rows among zeros for all others."""
+    found = np.zeros((n_rows, values.shape[1]), dtype=np.float64)
+    found[block.place : block.place + block.n_rows] = values
+    return found.view(np.int64).ravel()
+
+
+def gather(query: Any, rows: Rows, n_columns: int, state: Any = None) -> FloatArray:
+    """Return the matrix that a query gathers, one row for each record.
+
+    Its loop is given ``state`` and the number of records.
+    """
+    loop = LatticeSum(query, (state, rows.n_rows), 1.0, rows.n_rows * n_columns)
     # One thread: rows in memory then come as one block, and nothing is added at all.
-    return rows.reduce(kernel, n_threads=1).view(np.float64).reshape(rows.n_rows, -1)
+    return rows.reduce(loop, n_threads=1).view(np.float64).reshape(rows.n_rows, -1)

@@ -15,13 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.threads import one_blas_thread
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import GaussianQuery
-from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
-from tailguard.queries.kernels.whitened_sums import LevelGradientSum
-from tailguard.queries.view import View
+from tailguard.checks import check_positive, require
+from tailguard.data.rows.base import RecordBlock, shrink
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.view import View, add_by_level, check_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +76,30 @@ class LevelGradients(GaussianQuery):
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the stacked increments, each over its width."""
         size = len(self.levels) * self.view.width
-        return clipped_sum_sensitivity(self.norm_limit, size, n_rows)
+        return sum_sensitivity(self.norm_limit, size, n_rows)
 
-    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
-        """Sum the increments at the weights ``state`` on the lattice."""
-        kernel = LevelGradientSum(
-            rows=self.view.rows(state),
-            row_limit=self.row_limit,
-            levels=self.levels,
-            shares=self.shares,
-            grid=calibration.grid,
-        )
-        with one_blas_thread():
-            return rows.reduce(kernel)
+    def read_state(self, state: FloatArray) -> FloatArray:
+        """Return the weights of the standardised coordinates."""
+        check_positive("row_limit", self.row_limit)
+        check_levels("levels", self.levels, self.shares)
+        require(not self.view.times_slope, "rows must not be multiplied by their slopes already.")
+        return self.view.weights(state)
+
+    def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
+        """Sum the increments on the lattice.
+
+        Every factor before a share lies in [-1, 1]. A length errs by ``width / 2 + 2`` roundoffs, a
+        factor by five: the shrink covers both.
+        """
+        levels, shares = np.array([self.levels, self.shares], dtype=np.float64)
+        total = np.zeros((levels.size, self.view.width), dtype=np.int64)
+        for seen in self.view.read(block, state, shrunk=shrink(total.size)):
+            slope = self.view.slope(seen, self.levels[-1])
+            add_by_level(
+                *(seen, slope, seen.length, self.row_limit, levels, shares, grid, total),
+                alone=block.alone,
+            )
+        return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean increments in the units of the slope, one row per level."""

@@ -15,15 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import check_positive
-from tailguard.data.rows.base import Rows
-from tailguard.data.rows.threads import one_blas_thread
+from tailguard.checks import InputError, check_positive
+from tailguard.data.rows.base import RecordBlock, round_to_lattice, rounded_alone
 from tailguard.losses.base import Loss
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import GaussianQuery
-from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
-from tailguard.queries.kernels.loss_differences import LossDifferenceSum
-from tailguard.queries.view import View
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.view import Sight, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,22 +72,32 @@ class LossDifferences(GaussianQuery):
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the stacked sums, in limits."""
         check_positive("limit", self.limit)
-        return clipped_sum_sensitivity(math.sqrt(self.size), self.size, n_rows)
+        return sum_sensitivity(math.sqrt(self.size), self.size, n_rows)
 
-    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
-        """Sum the differences at the weights ``state`` on the lattice."""
-        nothing = np.zeros((self.views[0].height, 0))
-        kernel = LossDifferenceSum(
-            loss=self.loss,
-            candidates=tuple(
-                view.through(nothing).rows(weights)
-                for view, weights in zip(self.views, state, strict=True)
-            ),
-            limit=self.limit,
-            grid=calibration.grid,
-        )
-        with one_blas_thread():
-            return rows.reduce(kernel)
+    def read_state(self, state: FloatArray) -> list[FloatArray]:
+        """Return the weights of each candidate."""
+        if self.size < 1:
+            raise InputError("views must be at least two.")
+        return [view.weights(each) for view, each in zip(self.views, state, strict=True)]
+
+    def sum_block(self, block: RecordBlock, state: list[FloatArray], grid: float) -> IntArray:
+        """Sum the differences, in limits, on the lattice."""
+        total = np.zeros(self.size, dtype=np.int64)
+        candidates = zip(self.views, state, strict=True)
+        read = (view.read(block, weights, lengths=False) for view, weights in candidates)
+        for first, *others in zip(*read, strict=True):
+            base = self._loss(first)
+            shares = np.array([(self._loss(seen) - base) / self.limit for seen in others])
+            shares = np.where(first.void | np.isnan(shares), 0.0, np.clip(shares, -1.0, 1.0))
+            if block.alone:
+                total += rounded_alone(shares.T, grid)
+            else:
+                total += round_to_lattice(shares.sum(axis=1), grid)
+        return total
+
+    def _loss(self, seen: Sight) -> FloatArray:
+        """Return the loss of each record of a chunk."""
+        return self.loss.value(seen.score, seen.target)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean differences in the units of the loss."""

@@ -10,18 +10,20 @@ Dwork, McSherry, Nissim and Smith 2006, Example 3 (histograms); Huang, Liang and
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from tailguard.array_types import FloatArray, IntArray
+from tailguard.array_types import BoolArray, FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, require, shown
-from tailguard.data.rows.base import CHUNK_ROWS, Rows
+from tailguard.data.rows.base import RecordBlock, chunks_of
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
-from tailguard.queries.base import GaussianQuery, Places
-from tailguard.queries.kernels.norms import MagnitudeCount
+from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
+from tailguard.queries.bins import count_below
+from tailguard.queries.reading_loops import LARGEST_FEATURE
 from tailguard.queries.units import Units
 
 
@@ -92,26 +94,39 @@ class CountMagnitudes(GaussianQuery):
             f"units must be those of all {n_features} columns that are counted; got units of "
             f"{self.units.center.size}.",
         )
-        return Sensitivity(
-            norm=norm,
-            ideal=move * self.per_record,
-            computed=move * self.per_record,
-            size=len(self.edges) + 1,
-            largest_partial=min(CHUNK_ROWS, n_rows) * self.per_record,
-            largest_total=n_rows * self.per_record,
-            integer=True,
-        )
+        k = self.per_record
+        return count_sensitivity(move * k, len(self.edges) + 1, n_rows, norm=norm, per_record=k)
 
-    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
-        """Count exactly, in lattice steps of ``1 / multiplier``."""
-        kernel = MagnitudeCount(
-            center=self.units.center,
-            inverse_scale=1.0 / self.units.scale,
-            edges=np.array(self.edges),
-            of=self.of,
-            multiplier=round(1.0 / calibration.grid),
-        )
-        return rows.reduce(kernel)
+    def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
+        """Count exactly, in lattice steps of one over a whole number.
+
+        What is void is counted in a cell that is dropped: time does not tell how much it is.
+        """
+        block.check_features(self.units.center.size)
+        edges, n_cells = np.array(self.edges, dtype=np.float64), len(self.edges) + 1
+        counts = np.zeros(n_cells, dtype=np.int64)
+        for magnitudes, void in self._magnitudes(block):
+            cells = count_below(edges, np.fmin(magnitudes, LARGEST_FEATURE))
+            cells = np.where(void[:, None], n_cells, cells)
+            counts += np.bincount(cells.ravel(), minlength=n_cells + 1)[:n_cells]
+        return counts * round(1.0 / grid)
+
+    def _magnitudes(self, block: RecordBlock) -> Iterator[tuple[FloatArray, BoolArray]]:
+        """Yield the magnitudes of each record, or pair, of a chunk, and which of these are void."""
+        inverse_scale = 1.0 / self.units.scale
+        if self.of == "norm":
+            for read in self.units.read(block):
+                norms = np.sqrt(np.einsum("ij,ij->i", read.rows, read.rows)) * read.powers
+                yield norms[:, None], read.void
+            return
+        for chunk in chunks_of(block):
+            rows, void = chunk.features.astype(np.float64), chunk.void()
+            if self.of == "entries":
+                yield np.abs((rows - self.units.center) * inverse_scale), void
+            else:
+                ends = chunk.n_rows // 2 * 2
+                differences = (rows[:ends:2] - rows[1:ends:2]) * inverse_scale
+                yield np.abs(differences), void[:ends:2] | void[1:ends:2]
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

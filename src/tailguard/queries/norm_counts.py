@@ -10,12 +10,18 @@ gradient norms).
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import CHUNK_ROWS, Rows
+from tailguard.checks import InputError
+from tailguard.data.rows.base import RecordBlock, chunks_of
 from tailguard.losses.base import Loss, RecordLoss
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import GaussianQuery
-from tailguard.queries.kernels.record_gradient import GradientNormCount
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.queries.base import GaussianQuery, count_sensitivity
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.clipping import clip_rows
+from tailguard.queries.record_gradient import record_gradients
+from tailguard.queries.units import Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +51,36 @@ class CountNormsBelow(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the count."""
-        chunk = float(min(CHUNK_ROWS, n_rows))
-        return Sensitivity("l2", 1.0, 1.0, 1, chunk, float(n_rows), integer=True)
+        return count_sensitivity(1.0, 1, n_rows)
 
-    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
-        """Count exactly, in lattice steps of ``1 / multiplier``."""
-        kernel = GradientNormCount(
-            loss=self.loss,
-            weights=self.weights,
-            intercept=self.intercept,
-            threshold=float(state[0]),
-            multiplier=round(1.0 / calibration.grid),
-        )
-        return rows.reduce(kernel)
+    def read_state(self, state: FloatArray) -> float:
+        """Return the threshold; refuse what is no number."""
+        threshold = float(np.array(state, dtype=np.float64).reshape(1)[0])
+        if np.isnan(threshold):
+            raise InputError("threshold must be a number; got nan.")
+        return threshold
+
+    def sum_block(self, block: RecordBlock, state: float, grid: float) -> IntArray:
+        """Count exactly, in lattice steps of one over a whole number.
+
+        Norms are those that a clip of the gradient would see; a gradient that would contribute zero
+        has norm zero.
+        """
+        count = 0
+        if isinstance(self.loss, RecordLoss):
+            size = self.loss.size(block.features.shape[1])
+            for chunk in chunks_of(block):
+                gradient = self.loss.record_gradient
+                found, used = record_gradients(gradient, self.weights, size, chunk)
+                norms = clip_rows(found, np.inf)
+                count += int(np.count_nonzero((norms <= state) & used))
+        else:
+            units = Units.raw(block.features.shape[1], intercept=self.intercept)
+            query = MeanClippedGradient(self.loss, units)
+            for read in units.read(block):
+                sizes, _ = query.gradient_sizes(read, self.weights, alone=block.alone)
+                count += int(np.count_nonzero((np.abs(sizes) <= state) & ~read.void))
+        return np.array([count * round(1.0 / grid)], dtype=np.int64)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

@@ -14,17 +14,19 @@ sensitivity; it is ``2 * threshold * step_size / n_rows``, as in their pseudo-co
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_integer, check_positive
-from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, Rows, summation_slack
 from tailguard.losses.base import Loss
 from tailguard.noise.peeling import Peeling, PeelingCalibration
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
-from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
+from tailguard.queries.coordinates import CoordinateBound, bounded_group_sums
+from tailguard.queries.loop import LatticeSum
 from tailguard.queries.units import Units
 
 LARGEST_STATE = 2.0**60  # lattice steps; weights beyond are cut there
@@ -131,17 +133,21 @@ class PeeledStep(GaussianQuery):
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Take one step from the weights ``state``, on the lattice."""
-        kernel = BoundedCoordinateSum(
-            weights=state,
-            **self.units.for_kernels(),
-            loss=self.loss,
-            bound=self.bound,
-            n_rows=rows.n_rows,
-            n_groups=1,
-            grid=calibration.grid / self.step_size,
-        )
-        start = np.clip(np.rint(state / calibration.grid), -LARGEST_STATE, LARGEST_STATE)
-        return start.astype(np.int64) - rows.reduce(kernel)
+        weights, grid = self.read_state(state), calibration.grid
+        loop = LatticeSum(self, (weights, rows.n_rows), grid / self.step_size, self.units.size)
+        start = np.clip(np.rint(weights / grid), -LARGEST_STATE, LARGEST_STATE)
+        return start.astype(np.int64) - rows.reduce(loop)
+
+    def read_state(self, state: FloatArray) -> FloatArray:
+        """Return the weights; refuse what is no number for each coordinate."""
+        return self.units.weights(state)
+
+    def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
+        """Sum the bounded gradients of a block, for weights and the number of records."""
+        return bounded_group_sums(
+            *(self.loss, self.units, self.bound, state[0], block),
+            n_rows=state[1], n_groups=1, grid=grid,
+        ).ravel()  # fmt: skip
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

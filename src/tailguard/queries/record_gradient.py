@@ -2,22 +2,32 @@
 
 For users' own gradients and for losses of several scores. The function sees a copy of one record;
 what it returns is clipped to ``clip_norm`` in l2 norm whatever it is, and an exception or a wrong
-shape makes that record contribute zero.
+shape makes that record contribute zero: an exception or a warning that reached the outside would
+say something about a record.
 
 Reference
 ---------
 Abadi et al. 2016, Algorithm 1 (clipping per record); Zhao et al. 2024, Algorithm 2.
 """
 
+import threading
 from dataclasses import dataclass
+from typing import Any
 
-from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import Rows
+import numpy as np
+
+from tailguard.array_types import BoolArray, FloatArray, IntArray
+from tailguard.checks import InputError, check_positive
+from tailguard.data.rows.base import RecordBlock, chunks_of, round_to_lattice, rounded_alone
 from tailguard.losses.base import RecordLoss
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import GaussianQuery
-from tailguard.queries.clipped_gradient import clipped_sum_sensitivity
-from tailguard.queries.kernels.record_gradient import RecordGradientSum
+from tailguard.losses.compiled import Gradient, compile_loop
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.clipping import clip_rows
+from tailguard.quiet import quietly
+
+# A function of Python need not bear two threads at once.
+ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -45,18 +55,28 @@ class MeanRecordGradient(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the sum; see the module's reference."""
-        return clipped_sum_sensitivity(self.clip_norm, self.loss.size(n_features), n_rows)
+        return sum_sensitivity(self.clip_norm, self.loss.size(n_features), n_rows)
 
-    def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
+    def read_state(self, state: FloatArray) -> FloatArray:
+        """Return the weights; refuse what is no vector of numbers."""
+        weights = np.array(state, dtype=np.float64)
+        if weights.ndim != 1 or not np.isfinite(weights).all():
+            raise InputError("weights must be a vector of finite numbers.")
+        check_positive("clip_norm", self.clip_norm)
+        return weights
+
+    def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the clipped gradients at the weights ``state`` on the lattice."""
-        kernel = RecordGradientSum(
-            gradient=self.loss.record_gradient,
-            weights=state,
-            n_coordinates=self.loss.size(rows.n_features),
-            clip_norm=self.clip_norm,
-            grid=calibration.grid,
-        )
-        return rows.reduce(kernel)
+        size = self.loss.size(block.features.shape[1])
+        total = np.zeros(size, dtype=np.int64)
+        for chunk in chunks_of(block):
+            found, _ = record_gradients(self.loss.record_gradient, state, size, chunk)
+            clip_rows(found, self.clip_norm)
+            if chunk.alone:
+                total += rounded_alone(found, grid)
+            else:
+                total += round_to_lattice(found.sum(axis=0), grid)
+        return total
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Divide the noised sum by the public number of records."""
@@ -65,3 +85,72 @@ class MeanRecordGradient(GaussianQuery):
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
         return {"norm_limit": self.clip_norm}
+
+
+def record_gradients(
+    gradient: Gradient, weights: FloatArray, size: int, block: RecordBlock
+) -> tuple[FloatArray, BoolArray]:
+    """Return the gradients of the usable records of a block, and which records those are."""
+    void = block.void()
+    # The function sees zeros for a void record: that it is left out would tell by the time saved.
+    features = np.where(void[:, None], 0.0, block.features.astype(np.float64))
+    targets = np.where(void, 0.0, block.vector("target"))
+    found = np.zeros((block.n_rows, size))
+    if hasattr(gradient, "py_func"):
+        with quietly():
+            _run_compiled(gradient, weights, features, targets, found)
+    else:
+        with ONE_AT_A_TIME, quietly():
+            _run_python(gradient, weights, features, targets, found)
+    return np.where(void[:, None], 0.0, found), ~void
+
+
+def _run_python(
+    gradient: Gradient,
+    weights: FloatArray,
+    features: FloatArray,
+    targets: FloatArray,
+    found: FloatArray,
+) -> None:
+    for i in range(len(features)):
+        try:
+            result = np.asarray(gradient(weights.copy(), features[i].copy(), float(targets[i])))
+            if result.shape == found[i].shape and result.dtype.kind in "biuf":
+                found[i] = result
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # SystemExit too
+            found[i] = 0.0
+
+
+def _run_compiled(
+    gradient: Any, weights: FloatArray, features: FloatArray, targets: FloatArray, found: FloatArray
+) -> None:
+    loop = compile_loop(gradient)
+    try:
+        loop(gradient, weights, features, targets, found)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # what Numba cannot catch, as in a block of Python within the function
+        found[:] = 0.0
+        for i in range(len(features)):
+            _run_one(loop, gradient, weights, features, targets, found, i)
+
+
+def _run_one(
+    loop: Any,
+    gradient: Any,
+    weights: FloatArray,
+    features: FloatArray,
+    targets: FloatArray,
+    found: FloatArray,
+    i: int,
+) -> None:
+    """Run the same machine code on one record only, which is alone concerned if that fails."""
+    one = slice(i, i + 1)
+    try:
+        loop(gradient, weights, features[one], targets[one], found[one])
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        found[i] = 0.0

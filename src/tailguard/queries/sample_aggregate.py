@@ -47,7 +47,7 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
-from tailguard.data.rows.base import Rows
+from tailguard.data.rows.base import RecordBlock, Rows
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.arsinh import PROVED
 from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
@@ -55,9 +55,8 @@ from tailguard.privacy.events import Approximate, Event
 from tailguard.privacy.smooth_gaussian import smooth_gaussian_constants
 from tailguard.queries.base import SmoothQuery
 from tailguard.queries.block_minimiser import BlockEstimator
-from tailguard.queries.gather import check_gathered, gather
-from tailguard.queries.kernels.gather import GatheredRecords
-from tailguard.queries.kernels.safe_clip import safe_clip
+from tailguard.queries.clipping import safe_clip
+from tailguard.queries.gather import check_gathered, gather, placed
 from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
 from tailguard.quiet import quietly
 from tailguard.sets.base import as_vector
@@ -239,7 +238,7 @@ class SampleAggregate(SmoothQuery):
 
     def answer(self, rows: Rows, state: Any, calibration: SmoothCalibration) -> SmoothAnswer:
         """Estimate on every block, and choose the central estimate."""
-        records = gather(rows, GatheredRecords(n_rows=rows.n_rows, n_columns=rows.n_features + 1))
+        records = gather(self, rows, rows.n_features + 1)
         blocks = self._blocks_of(rows.n_rows, calibration)
         points = np.array([self._estimate(records[block]) for block in blocks])
         radii, overlap = ball_radii(points), int(calibration.facts["overlap"])
@@ -247,6 +246,12 @@ class SampleAggregate(SmoothQuery):
         scale = self._scale(radii, calibration, overlap)
         scales = np.full(value.size, scale * (1.0 + FLOAT_MARGIN))
         return SmoothAnswer(value + np.array(self.center), scales)
+
+    def sum_block(self, block: RecordBlock, state: tuple[None, int], grid: float) -> IntArray:
+        """Place features, then the target or 0, among all records; NaN throughout where void."""
+        values = np.column_stack([block.features, block.vector("target")])
+        values = np.where(block.void()[:, None], np.nan, values)
+        return placed(values.astype(np.float64, copy=False), block, state[1])
 
     def _scale(self, radii: FloatArray, calibration: SmoothCalibration, overlap: int) -> float:
         """Return the smooth scale."""

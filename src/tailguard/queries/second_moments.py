@@ -15,12 +15,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
-from tailguard.data.rows.threads import one_blas_thread
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.checks import check_positive
+from tailguard.data.rows.base import (
+    CHUNK_ROWS,
+    RecordBlock,
+    round_to_lattice,
+    shrink,
+    summation_slack,
+)
+from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery
-from tailguard.queries.kernels.whitened_sums import SecondMomentSum, Weighting
-from tailguard.queries.view import View
+from tailguard.queries.reading_loops import add_rounded_squares
+from tailguard.queries.view import View, Weighting
 
 __all__ = ["SecondMoments", "Weighting", "symmetric"]
 
@@ -86,17 +92,36 @@ class SecondMoments(GaussianQuery):
             largest_total=n_rows * self.norm_limit * math.sqrt(2.0),
         )
 
-    def answer(self, rows: Rows, state: FloatArray | None, calibration: Calibration) -> IntArray:
-        """Sum the packed outer products on the lattice."""
-        kernel = SecondMomentSum(
-            rows=self.view.rows(state),
-            weighting=self.weighting,
-            row_limit=self.row_limit,
-            row_cap=self.row_cap,
-            grid=calibration.grid,
-        )
-        with one_blas_thread():
-            return rows.reduce(kernel)
+    def read_state(self, state: FloatArray | None) -> FloatArray:
+        """Return the weights of the standardised coordinates."""
+        check_positive("row_limit", self.row_limit)
+        check_positive("row_cap", self.row_cap)
+        return self.view.weights(state)
+
+    def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
+        """Sum the packed outer products on the lattice.
+
+        Lengths err by twice ``width / 2 + 2`` roundoffs, a root and its square by twelve: the
+        shrink of four times the width covers both.
+        """
+        width = self.view.width
+        upper = np.triu_indices(width)
+        packing = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
+        total = np.zeros(packing.size, dtype=np.int64)
+        scores = self.weighting.needs_scores
+        for seen in self.view.read(block, state, shrunk=shrink(4 * width), scores=scores):
+            weight = self.weighting.of(self.view, seen)
+            weight *= np.minimum(seen.length, self.row_limit)
+            weight *= np.minimum(seen.length, self.row_cap)
+            roots = np.sqrt(weight) * seen.inverse
+            if block.alone:
+                steps = np.array([1.0, np.sqrt(2.0)]) / grid
+                add_rounded_squares()(seen.mapped, roots, steps, total)
+                continue
+            # A matrix times its own transpose takes half the work, and is symmetric to the bit.
+            rows = seen.mapped * roots
+            total += round_to_lattice((rows @ rows.T)[upper] * packing, grid)
+        return total
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the symmetric matrix of means."""

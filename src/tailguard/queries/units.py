@@ -3,29 +3,49 @@
 The numbers are public or were released earlier, so reading a record in these units depends on that
 record alone.
 
+Chunks are read by one compiled loop, which leaves the row of each record times a power of two, so
+that no product with bounded numbers and no square of it overflows.
+
 Reference
 ---------
 Dwork and Roth 2014, Proposition 2.1: what earlier releases told may choose the units.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypedDict
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import BoolArray, FloatArray
+from tailguard.checks import InputError, check_finite, check_positive
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock
 from tailguard.losses.base import Link
+from tailguard.queries.reading_loops import LARGEST_FEATURE, standardise
+
+__all__ = ["LARGEST_FEATURE", "ReadRows", "Units"]
+
+NONE = np.zeros(0)  # stands for a column that is not there
 
 
-class ReadingUnits(TypedDict):
-    """The units as kernels of a score take them."""
+class ReadRows:
+    """One chunk of records, read in units; the next one of as many is read into the same arrays.
 
-    center: FloatArray
-    inverse_scale: FloatArray
-    intercept: bool
-    target_center: float
-    target_scale: float
-    offset_center: float
+    Attributes
+    ----------
+    rows, powers
+        The row of each record, scaled, and the power of two that it counts in: zero where void.
+    target, offset
+        Standardised; of void records they mean nothing.
+    void
+        Which records count as zero.
+    """
+
+    def __init__(self, n_rows: int, width: int) -> None:
+        self.rows = np.empty((n_rows, width))
+        self.powers = np.empty(n_rows)
+        self.known = np.empty((2, n_rows))
+        self.target, self.offset = self.known
+        self.void: BoolArray = np.zeros(n_rows, dtype=np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +77,25 @@ class Units:
     target_scale: float = 1.0
     offset_center: float = 0.0
 
+    def __post_init__(self) -> None:
+        for name in ("center", "scale"):
+            # The compiled loops take no other type.
+            numbers = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            if numbers.ndim != 1 or not np.isfinite(numbers).all():
+                raise InputError(f"{name} must be a vector of finite numbers.")
+            object.__setattr__(self, name, numbers)
+        if self.scale.shape != self.center.shape:
+            raise InputError(
+                f"scale must have one entry per centre; got {self.scale.size} for "
+                f"{self.center.size}."
+            )
+        with np.errstate(all="ignore"):
+            if not ((self.scale > 0.0) & np.isfinite(1.0 / self.scale)).all():
+                raise InputError("scale must be a vector of numbers above 0.")
+        check_finite("target_center", self.target_center)
+        check_finite("offset_center", self.offset_center)
+        check_positive("target_scale", self.target_scale)
+
     @classmethod
     def raw(cls, n_features: int, *, intercept: bool) -> "Units":
         """Units that leave every value as it is."""
@@ -67,16 +106,36 @@ class Units:
         """The number of coordinates of a row."""
         return self.center.size + int(self.intercept)
 
-    def for_kernels(self) -> ReadingUnits:
-        """Return what a kernel needs in order to read records in these units."""
-        return ReadingUnits(
-            center=self.center,
-            inverse_scale=1.0 / self.scale,
-            intercept=self.intercept,
-            target_center=self.target_center,
-            target_scale=self.target_scale,
-            offset_center=self.offset_center,
-        )
+    def read(
+        self, block: RecordBlock, *, bound: float = LARGEST_FEATURE, target_in_row: bool = False
+    ) -> Iterator[ReadRows]:
+        """Read a block chunk by chunk, with features cut to ``bound``.
+
+        A standardised target of at most 1e150 follows the row if ``target_in_row``.
+        """
+        block.check_features(self.center.size)
+        features, width = block.features, self.size + int(target_in_row)
+        target, offset = (NONE if v is None else v for v in (block.target, block.offset))
+        shifts = (float(self.target_center), float(self.target_scale), float(self.offset_center))
+        inverse_scale, bound = 1.0 / self.scale, min(float(bound), LARGEST_FEATURE)
+        loop, read = standardise(features.dtype), ReadRows(0, width)
+        for start in range(0, block.n_rows, CHUNK_ROWS):
+            stop = min(start + CHUNK_ROWS, block.n_rows)
+            if len(read.rows) != stop - start:
+                read = ReadRows(stop - start, width)
+            loop(
+                features[start:stop], target[start:stop], offset[start:stop], self.center,
+                inverse_scale, shifts, bound, target_in_row, read.known, read.powers, read.rows,
+            )  # fmt: skip
+            read.void = read.powers == 0.0
+            yield read
+
+    def weights(self, state: object) -> FloatArray:
+        """Return weights of the coordinates; refuse what is no number for each of them."""
+        weights = np.array(state, dtype=np.float64)
+        if weights.shape != (self.size,) or not np.isfinite(weights).all():
+            raise InputError(f"weights must be a vector of {self.size} finite numbers.")
+        return weights
 
     def gain(self, link: Link) -> float:
         """Return how many units of the user's score one unit of a score is."""

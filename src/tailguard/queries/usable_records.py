@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import CHUNK_ROWS, Rows
-from tailguard.privacy.calibration import Calibration, Sensitivity
-from tailguard.queries.base import GaussianQuery, Places
-from tailguard.queries.kernels.cell_kinds import CellKindCount
-from tailguard.queries.kernels.counts import BelowCount
+from tailguard.array_types import Features, FloatArray, IntArray
+from tailguard.checks import require
+from tailguard.data.rows.base import RecordBlock, chunks_of
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.queries.base import GaussianQuery, count_sensitivity
+from tailguard.queries.counts import CountBelow
 
 KINDS = 3  # numbers, empty cells, anything else
 
@@ -42,30 +42,16 @@ class UsableRecords(GaussianQuery):
     1.0
     """
 
-    @property
-    def name(self) -> str:
-        """The release's name in the books."""
-        return "number of usable records"
-
-    @property
-    def places(self) -> Places:
-        """None: each record is counted by itself."""
-        return "none"
+    name = "number of usable records"
+    places = "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of one count."""
-        return _of_counts(1.0, 1, n_rows)
+        return count_sensitivity(1.0, 1, n_rows)
 
-    def answer(self, rows: Rows, state: Any, calibration: Calibration) -> IntArray:
-        """Count exactly, in lattice steps of ``1 / multiplier``."""
-        # Every number is below infinity, and a void record is below nothing.
-        kernel = BelowCount(
-            thresholds=[np.inf],
-            columns=(0,),
-            paired=False,
-            multiplier=round(1.0 / calibration.grid),
-        )
-        return rows.reduce(kernel)
+    def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
+        """Count exactly: every number is below infinity, and a void record is below nothing."""
+        return CountBelow((0,)).sum_block(block, np.array([np.inf]), grid)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
@@ -98,24 +84,26 @@ class CellKinds(GaussianQuery):
 
     n_columns: int
 
-    @property
-    def name(self) -> str:
-        """The release's name in the books."""
-        return "kinds of cells by column"
-
-    @property
-    def places(self) -> Places:
-        """None: each record is counted by itself."""
-        return "none"
+    reads_cells = True
+    name = "kinds of cells by column"
+    places = "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all counts together."""
-        return _of_counts(math.sqrt(2.0 * self.n_columns), KINDS * self.n_columns, n_rows)
+        return count_sensitivity(math.sqrt(2.0 * self.n_columns), KINDS * self.n_columns, n_rows)
 
-    def answer(self, rows: Rows, state: Any, calibration: Calibration) -> IntArray:
-        """Count exactly, in lattice steps of ``1 / multiplier``."""
-        multiplier = round(1.0 / calibration.grid)
-        return rows.reduce(CellKindCount(n_columns=self.n_columns, multiplier=multiplier))
+    def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
+        """Count the marks of cells, which stand in the place of numbers: finite, NaN, infinite."""
+        total = np.zeros((self.n_columns, KINDS), dtype=np.int64)
+        for chunk in chunks_of(block):
+            vectors = (v[:, None] for v in (chunk.target, chunk.offset) if v is not None)
+            counts = np.concatenate([_counts(part) for part in (chunk.features, *vectors)])
+            require(
+                len(counts) == self.n_columns,
+                f"n_columns must be that of the records, {len(counts)}; got {self.n_columns}.",
+            )
+            total += counts
+        return total.ravel() * round(1.0 / grid)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return one row of counts per column."""
@@ -126,14 +114,8 @@ class CellKinds(GaussianQuery):
         return {"columns": self.n_columns, "kinds": KINDS}
 
 
-def _of_counts(move: float, size: int, n_rows: int) -> Sensitivity:
-    """Return the sensitivity of exact counts, of which a record moves the vector by ``move``."""
-    return Sensitivity(
-        norm="l2",
-        ideal=move,
-        computed=move,
-        size=size,
-        largest_partial=min(CHUNK_ROWS, n_rows),
-        largest_total=n_rows,
-        integer=True,
-    )
+def _counts(marks: Features | FloatArray) -> IntArray:
+    """Return one row of counts per column."""
+    finite, empty = np.isfinite(marks), np.isnan(marks)
+    kinds = (finite, empty, ~(finite | empty))
+    return np.stack([np.count_nonzero(kind, axis=0) for kind in kinds], axis=1)

@@ -1,23 +1,69 @@
 """Records seen through released units and a released linear map.
 
+One record with features ``x``, target ``y`` and offset ``o`` has the standardised row
+``s = (clip((x - center) / scale, -bound, bound), 1?, y?)`` and the whitened row
+``u = s @ whitening``. Its score is ``s @ weights + offset`` from the row as it is: only the row's
+length in a sum is bounded, so that a loss whose slopes average zero at the truth keeps doing so
+(Mallows weights).
+
 A view holds public or released numbers only, so reading a record through it depends on that record
-alone.
+alone. A chunk goes through a compiled loop, one matrix product, which depends on that chunk alone,
+and another loop; what one value per record is made of stays in NumPy.
 
 Reference
 ---------
 Dwork and Roth 2014, Proposition 2.1: what earlier releases told may choose the view.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.checks import InputError, check_choice, check_positive, shown
+from tailguard.data.rows.base import RecordBlock, round_to_lattice
 from tailguard.losses.base import Loss
-from tailguard.queries.kernels.whitened import LARGEST_ENTRY, LARGEST_FEATURE, WhitenedRows
-from tailguard.queries.units import Units
+from tailguard.queries.reading_loops import (
+    LARGEST_FEATURE,
+    add_rounded,
+    bound_slopes,
+    climb,
+    map_rows,
+    measure,
+    multiply,
+)
+from tailguard.queries.units import ReadRows, Units
 
-__all__ = ["LARGEST_ENTRY", "LARGEST_FEATURE", "View"]
+__all__ = ["LARGEST_FEATURE", "Sight", "View", "Weighting"]
+
+# A product of three such numbers is still within the floats, which end at 1.8e308.
+LARGEST_ENTRY = 1e100
+
+
+class Sight:
+    """One chunk of records, seen through a view; the next one of as many takes the same arrays.
+
+    Attributes
+    ----------
+    mapped
+        Whitened rows, one in each column, scaled so that no square overflows.
+    length, inverse
+        Lengths of the whitened rows, and the shrunk inverse lengths of the scaled ones: zero where
+        a row has no direction.
+    score, target
+        Scores and standardised targets; of void records they mean nothing.
+    void
+        Which records count as zero.
+    """
+
+    def __init__(self, read: ReadRows, n_lines: int, width: int) -> None:
+        self.read = read
+        self.lines = np.empty((n_lines, len(read.rows)))
+        self.mapped = self.lines[:width]
+        self.length, self.inverse, self.score = np.zeros((3, len(read.rows)))
+        self.target, self.void = read.target, read.void
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +85,13 @@ class View:
     times_slope
         Whether a record's row is multiplied by its slope: then its *contribution*, what it adds to
         the gradient, takes the place of its row.
+
+    Guarantee
+    ---------
+    A column of ``mapped`` times its entry of ``inverse`` has norm at most 1 for every input, less
+    what ``shrunk`` takes off. Void records have length zero. What is read of a record depends on
+    that record and on public numbers only, up to the rounding of its chunk's matrix product; with
+    none of records that are rounded alone.
 
     Examples
     --------
@@ -81,14 +134,145 @@ class View:
         numbers = self.whitening.ravel() if weights is None else [*self.whitening.ravel(), *weights]
         return bool((np.abs(numbers) <= LARGEST_ENTRY).all())
 
-    def rows(self, weights: FloatArray | None = None) -> WhitenedRows:
-        """Return the kernel's form, at weights of the standardised coordinates."""
-        return WhitenedRows(
-            **self.units.for_kernels(),
-            loss=self.loss,
-            whitening=self.whitening,
-            weights=np.zeros(self.height) if weights is None else weights,
-            bound=self.bound,
-            target_in_row=self.target_in_row,
-            times_slope=self.times_slope,
+    def weights(self, state: FloatArray | None) -> FloatArray:
+        """Return weights of the standardised coordinates; refuse what no record is read through."""
+        weights = np.zeros(self.height) if state is None else np.array(state, dtype=np.float64)
+        n_coordinates = self.units.size + int(self.target_in_row)
+        if self.height != n_coordinates or weights.shape != (n_coordinates,):
+            raise InputError(
+                f"whitening and weights must have {n_coordinates} rows; got "
+                f"{self.whitening.shape} and {weights.shape}."
+            )
+        if not self.reads(weights):
+            raise InputError("whitening and weights must be numbers of at most 1e100.")
+        check_positive("bound", self.bound)
+        return weights
+
+    def read(
+        self,
+        block: RecordBlock,
+        weights: FloatArray,
+        *,
+        shrunk: float = 1.0,
+        lengths: bool = True,
+        scores: bool = True,
+    ) -> Iterator[Sight]:
+        """Read a block chunk by chunk; without lengths, or scores, there are zeros for them."""
+        scores = scores or self.times_slope
+        # Products with the transposed map leave one number of every record side by side.
+        parts = [self.whitening.T] * lengths + [weights[None, :]] * scores
+        released, width = np.asarray(np.concatenate(parts), dtype=np.float64), self.width * lengths
+        seen: Sight | None = None
+        for read in self.units.read(block, bound=self.bound, target_in_row=self.target_in_row):
+            if seen is None or seen.read is not read:
+                seen = Sight(read, len(released), width)
+            seen.void = read.void
+            if block.alone:
+                map_rows()(np.ascontiguousarray(released), read.rows, seen.lines)
+            else:
+                np.matmul(released, read.rows.T, out=seen.lines)
+            if width:
+                measure()(seen.mapped, read.powers, shrunk, seen.length, seen.inverse)
+            if scores:
+                np.multiply(read.powers, seen.lines[width], out=seen.score)
+                seen.score += read.offset
+            if self.times_slope and width:
+                multiply()(self.slope(seen, math.inf), seen.length, seen.inverse)
+            yield seen
+
+    def slope(self, seen: Sight, limit: float, shift: float = 0.0) -> FloatArray:
+        """Return slopes at shifted scores within ``limit``; zero where void or not a number."""
+        score, bounded = seen.score + shift if shift else seen.score, np.empty(seen.score.size)
+        found = np.ones(score.size) if self.loss is None else self.loss.slope(score, seen.target)
+        bound_slopes()(
+            np.ascontiguousarray(found, dtype=np.float64), seen.void, float(limit), bounded
         )
+        return bounded
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighting:
+    """What a record counts in a second moment or histogram, in units of its largest value.
+
+    ``"one"`` counts every record fully, ``"curvature"`` by the rise of its clipped slope over
+    ``2 * half_step`` relative to ``bound``, ``"squared-slope"`` by its squared slope relative to
+    the squared limit, ``"beyond"`` fully if its row is longer than ``bound``, else not at all.
+
+    Guarantee
+    ---------
+    Weights lie in [0, 1] for every input.
+
+    Examples
+    --------
+    >>> Weighting(kind="squared-slope", slope_limit=2.0).kind
+    'squared-slope'
+    """
+
+    kind: str = "one"
+    slope_limit: float = 1.0
+    half_step: float = 1.0
+    bound: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, ("one", "curvature", "squared-slope", "beyond"))
+        check_positive("slope_limit", self.slope_limit)
+        check_positive("half_step", self.half_step)
+        check_positive("bound", self.bound)
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether a weight depends on the score."""
+        return self.kind in ("curvature", "squared-slope")
+
+    @property
+    def needs_lengths(self) -> bool:
+        """Whether a weight depends on the length of the row."""
+        return self.kind == "beyond"
+
+    def of(self, view: View, seen: Sight) -> FloatArray:
+        """Return the weights of one chunk's records."""
+        if self.kind == "one":
+            return np.where(seen.void, 0.0, 1.0)
+        if self.kind == "beyond":
+            return np.where(seen.length > self.bound, 1.0, 0.0)
+        if self.kind == "squared-slope":
+            return np.minimum((view.slope(seen, self.slope_limit) / self.slope_limit) ** 2, 1.0)
+        above = view.slope(seen, self.slope_limit, self.half_step)
+        below = view.slope(seen, self.slope_limit, -self.half_step)
+        rise = np.clip((above - below) / (2.0 * self.half_step), 0.0, self.bound)
+        return np.minimum(rise / self.bound, 1.0)
+
+
+def check_levels(name: str, levels: tuple[float, ...], shares: tuple[float, ...]) -> None:
+    """Refuse levels that do not increase from above 0, or that have no share each."""
+    if len(levels) != len(shares) or not levels:
+        raise InputError(f"{name} and shares must be as many, and at least one.")
+    for share in shares:
+        check_positive("shares", share)
+    if not (np.diff([0.0, *levels]) > 0).all() or not np.isfinite(levels).all():
+        raise InputError(f"{name} must be finite and increasing above 0; got {shown(levels)}.")
+
+
+def add_by_level(
+    seen: Sight,
+    reach: FloatArray,
+    lengths: FloatArray,
+    limit: float,
+    levels: FloatArray,
+    shares: FloatArray,
+    grid: float,
+    total: IntArray,
+    *,
+    alone: bool,
+) -> None:
+    """Add each row, cut to ``limit``, times the share of every level that its ``reach`` gets to.
+
+    ``total`` has a row a level, on the lattice.
+    """
+    factors = np.empty((levels.size, reach.size))
+    climb()(reach, lengths, seen.inverse, limit, levels, shares, factors)
+    for level, factor in enumerate(factors):
+        if alone:
+            add_rounded()(seen.mapped, factor / grid, total[level])
+        else:
+            total[level] += round_to_lattice(seen.mapped @ factor, grid)

@@ -9,17 +9,15 @@ Ramaswamy 2021, Section 2 (clip levels from private quantiles).
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import CHUNK_ROWS, Rows, summation_slack
-from tailguard.data.rows.threads import one_blas_thread
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.checks import check_choice
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, round_to_lattice, summation_slack
+from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery
-from tailguard.queries.kernels.bins import Bins
-from tailguard.queries.kernels.whitened_sums import Weighting
-from tailguard.queries.kernels.whitened_sums import (
-    WhitenedHistogramCount as WhitenedHistogramKernel,
-)
-from tailguard.queries.view import View
+from tailguard.queries.bins import Bins
+from tailguard.queries.view import View, Weighting
 
 __all__ = ["Bins", "WhitenedHistogram"]
 
@@ -56,6 +54,9 @@ class WhitenedHistogram(GaussianQuery):
 
     places = "none"
 
+    def __post_init__(self) -> None:
+        check_choice("what", self.what, ("length", "residual", "slope"))
+
     @property
     def name(self) -> str:
         """The release's name in the books."""
@@ -75,17 +76,31 @@ class WhitenedHistogram(GaussianQuery):
             integer=integer,
         )
 
-    def answer(self, rows: Rows, state: FloatArray | None, calibration: Calibration) -> IntArray:
-        """Count on the lattice."""
-        kernel = WhitenedHistogramKernel(
-            rows=self.view.rows(state),
-            what=self.what,
-            bins=self.bins,
-            weighting=self.weighting,
-            grid=calibration.grid,
-        )
-        with one_blas_thread():
-            return rows.reduce(kernel)
+    def read_state(self, state: FloatArray | None) -> FloatArray:
+        """Return the weights of the standardised coordinates."""
+        return self.view.weights(state)
+
+    def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
+        """Count on the lattice: exactly with whole weights, and a grid of one over a number.
+
+        The residual is the score less the standardised target.
+        """
+        total = np.zeros(self.bins.count, dtype=np.int64)
+        lengths = self.what == "length" or self.weighting.needs_lengths
+        scores = self.what != "length" or self.weighting.needs_scores
+        for seen in self.view.read(block, state, lengths=lengths, scores=scores):
+            value = seen.length
+            if self.what == "residual":
+                value = seen.score - seen.target
+            elif self.what == "slope":
+                value = self.view.slope(seen, math.inf)
+            weight = self.weighting.of(self.view, seen)
+            if block.alone:
+                weight = np.rint(weight / grid)
+            places = self.bins.index(value)
+            counts = np.bincount(places, weight, self.bins.count).astype(np.float64)
+            total += round_to_lattice(counts, 1.0 if block.alone else grid)
+        return total
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

@@ -9,6 +9,7 @@ from pyarrow import parquet
 
 import tailguard as tg
 from support.batched import small_memory
+from support.loops import gathered
 from support.problems import example_of
 from support.shuffled import COLUMNS, N_ROWS, cuts, frame
 from support.solvers import SOLVERS, make_solver
@@ -27,7 +28,6 @@ from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import make_source
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.kernels.gather import GatheredRecords
 from tailguard.queries.units import Units
 from tailguard.solvers.newton import allocation
 
@@ -208,7 +208,7 @@ def test_files_of_a_few_rows_may_have_no_row_of_a_sample(frame, tmp_path):
         parquet.write_table(table.slice(start, n_rows), tmp_path / f"{number}.parquet")
     reader = RecordReader(Schema(features=COLUMNS, row_id="policy"), alone=True)
     rows = streams.StreamRows(opened(str(tmp_path)), reader)
-    kernel = GatheredRecords(n_rows=600, n_columns=4)
+    kernel = gathered(600, 4)
     for seed in range(20):
         hashed = KeyedHash(make_source(seed))
         assert unordered.in_keyed_order(rows, hashed, 600).reduce(kernel).size == kernel.size

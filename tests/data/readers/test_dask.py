@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import tailguard as tg
+from support.loops import gathered, loop
 from support.batched import small_memory
 from tailguard.data.readers import dask as dask_table
 from tailguard.data.readers.dask import DaskTable
@@ -22,8 +23,7 @@ from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
 from tailguard.privacy.books import MemoryBooks
-from tailguard.queries.kernels.counts import BelowCount
-from tailguard.queries.kernels.gather import GatheredRecords
+from tailguard.queries.counts import CountBelow
 
 __all__ = ["small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")
@@ -129,7 +129,7 @@ LENGTHS = {
     "an empty one": [0, 3000, 0, 3000, 0],
     **{f"at random, {seed}": random_lengths(seed) for seed in range(4)},
 }
-COUNT = BelowCount(thresholds=[0.5, 0.7], columns=(0, 1), paired=True, multiplier=1)
+COUNT = loop(CountBelow((0, 1), paired=True), [0.5, 0.7])
 
 
 class FloatSum:
@@ -187,7 +187,7 @@ def test_a_column_of_single_precision_is_widened_whatever_dask_keeps(frame):
     source = dd.from_delayed(parts, meta=wide.iloc[:0].astype(np.float32), verify_meta=False)
     rows = StreamRows(DaskTable(source), RecordReader(Schema(features=["a"])))
     found = rows.in_order(np.arange(2 * len(wide))).reduce(
-        GatheredRecords(n_rows=2 * len(wide), n_columns=2)
+        gathered(2 * len(wide), 2)
     )
     expected = np.concatenate([wide.astype(np.float32).astype(float), wide])[:, 0]
     np.testing.assert_array_equal(found.view(float).reshape(-1, 2)[:, 0], expected)

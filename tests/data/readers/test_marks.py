@@ -13,6 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 
 import tailguard as tg
+from support.loops import loop
 from support.batched import parquet_sources, small_memory
 from tailguard.data.inputs import read_inputs
 from tailguard.data.readers.dask import DaskTable
@@ -24,7 +25,7 @@ from tailguard.data.rows.unordered import UnorderedRows
 from tailguard.data.schema import Schema
 from tailguard.gate import Gate
 from tailguard.noise.sources import make_source
-from tailguard.queries.kernels.cell_kinds import CellKindCount
+from tailguard.queries.usable_records import CellKinds
 
 __all__ = ["small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")
@@ -37,7 +38,7 @@ SCHEMA = Schema(
     target="claims",
     exposure="years",
 )
-COUNT = CellKindCount(n_columns=5, multiplier=1)
+COUNT = loop(CellKinds(5))
 
 
 def columns():

@@ -14,6 +14,7 @@ import pytest
 
 import tailguard as tg
 from support.batched import small_memory
+from support.loops import loop
 from tailguard.cli.app import run
 from tailguard.data.readers import spark as spark_table
 from tailguard.data.readers.spark import SparkTable
@@ -22,7 +23,7 @@ from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
 from tailguard.privacy.books import MemoryBooks
-from tailguard.queries.kernels.counts import BelowCount
+from tailguard.queries.counts import CountBelow
 from tailguard.solvers.newton import allocation
 
 __all__ = ["small_memory"]
@@ -36,7 +37,7 @@ pytestmark = [
 BUDGET = {"guarantee": tg.ApproxDP(8.0, 1e-6), "random_state": 0}
 COLUMNS = ["a", "b"]
 N_ROWS = 6000
-COUNT = BelowCount(thresholds=[0.5, 0.7], columns=(0, 1), paired=True, multiplier=1)
+COUNT = loop(CountBelow((0, 1), paired=True), [0.5, 0.7])
 
 
 def started(master):

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from support.loops import loop
 from support.score_kernels import make_block, make_kernel
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.losses import Poisson
-from tailguard.queries.kernels.counts import BelowCount
+from tailguard.queries.counts import CountBelow
 
 N_LARGE = 130 * 1024 + 501
 
@@ -22,7 +23,7 @@ def test_any_number_of_threads_gives_the_same_bits(dtype):
     rows = ArrayRows(block.features, block.target, block.offset)
     for kernel in (
         make_kernel(rng, "logistic", 12),
-        BelowCount(thresholds=np.zeros(14), columns=range(14), paired=True, multiplier=3),
+        loop(CountBelow(tuple(range(14)), paired=True), np.zeros(14), 1 / 3),
     ):
         expected = kernel.sum_block(block)
         assert expected.any()
@@ -37,7 +38,7 @@ def test_another_order_gives_the_bits_of_a_copy_in_that_order_for_any_number_of_
     columns = block.features, block.target, block.offset
     order, twice = rng.permutation(N_LARGE), rng.permutation(N_LARGE)
     rows = ArrayRows(*columns, missing=missing)
-    pairs = BelowCount(thresholds=np.ones(14), columns=range(14), paired=True, multiplier=3)
+    pairs = loop(CountBelow(tuple(range(14)), paired=True), np.ones(14), 1 / 3)
     for kernel in (make_kernel(rng, "logistic", 12), pairs):
         copied = ArrayRows(*(column[order] for column in columns), missing=missing)
         expected = copied.reduce(kernel, 1)
@@ -107,7 +108,7 @@ def test_arrays_are_neither_copied_nor_changed(dtype):
     features.flags.writeable = target.flags.writeable = False
     rows = make_rows(features, target, loss=Poisson())
     assert np.shares_memory(rows._records.features, features)
-    kernel = BelowCount(thresholds=[np.inf], columns=[2], paired=False, multiplier=1)
+    kernel = loop(CountBelow((2,)), [np.inf])
     np.testing.assert_array_equal(rows.reduce(kernel), [2])  # a negative count is no count
     np.testing.assert_array_equal(target, [1.0, -1.0, 2.0])
 
@@ -142,7 +143,7 @@ def test_shapes_that_do_not_fit_are_refused(arguments, words):
 def values_of(rows, column):
     """The finite values of a column, by counting."""
     steps = np.linspace(-3.0, 3.0, 601)
-    kernel = BelowCount(thresholds=steps, columns=np.full(601, column), paired=False, multiplier=1)
+    kernel = loop(CountBelow(601 * (column,)), steps)
     counts = rows.reduce(kernel)
     return np.repeat(steps, np.diff(counts, prepend=0))
 

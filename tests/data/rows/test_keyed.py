@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from support.loops import gathered, loop
 from tailguard.checks import InputError
 from tailguard.data.readers.dask import DaskTable
 from tailguard.data.readers.lazy import of_polars
@@ -21,8 +22,7 @@ from tailguard.data.schema import Schema
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import CryptographicSource, SimulationSource, make_source
 from tailguard.progress import LISTENER, listening
-from tailguard.queries.kernels.counts import BelowCount
-from tailguard.queries.kernels.gather import GatheredRecords
+from tailguard.queries.counts import CountBelow
 
 N_ROWS = 5_000
 RNG = np.random.default_rng(5)
@@ -35,7 +35,7 @@ TABLE = pl.DataFrame(
     }
 )
 SCHEMA = Schema(features=["a", "b"], target="y", row_id="id")
-ALL = GatheredRecords(n_rows=N_ROWS, n_columns=3)
+ALL = gathered(N_ROWS, 3)
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -58,7 +58,7 @@ def rows_of(table, seed=3):
 
 def records(rows, kernel=ALL):
     """Rows of feature a, b and target."""
-    return rows.reduce(kernel).view(np.float64).reshape(-1, kernel.n_columns)
+    return rows.reduce(kernel).view(np.float64).reshape(-1, 3)
 
 
 def shuffled(seed):
@@ -85,7 +85,7 @@ def test_samples_and_orders_are_by_places_in_the_secret_order(place):
     rows = rows_of(shuffled(1))
     found = records(rows)
     places = np.random.default_rng(2).permutation(N_ROWS)
-    some = GatheredRecords(n_rows=700, n_columns=3)
+    some = gathered(700, 3)
     np.testing.assert_array_equal(records(rows.restricted(places[:700]), some), found[places[:700]])
     np.testing.assert_array_equal(records(rows.in_order(places)), found[places])
 
@@ -114,7 +114,7 @@ def test_where_identifiers_repeat_places_in_the_table_stand_for_them(name, count
     hashed = KeyedHash(SimulationSource(3))
     chosen = np.argsort(hashed.of_places(0, N_ROWS))[:count]
     expected = table.select("a", "b", "y").to_numpy().astype(np.float64)[chosen]
-    kernel = GatheredRecords(n_rows=count, n_columns=3)
+    kernel = gathered(count, 3)
     parts = dd.from_pandas(table.to_pandas(), npartitions=7, sort=False)
     for source in (of_polars(table.lazy()), DaskTable(parts)):
         streamed = StreamRows(source, RecordReader(SCHEMA, alone=True))
@@ -155,7 +155,7 @@ def test_what_is_told_of_passes_is_the_same_whether_identifiers_differ_or_not(ki
         streamed = StreamRows(source, RecordReader(SCHEMA, alone=True))
         with listening(Reads()):
             rows = in_keyed_order(streamed, KeyedHash(SimulationSource(3)), count)
-            rows.reduce(GatheredRecords(n_rows=count, n_columns=3))
+            rows.reduce(gathered(count, 3))
             heard.append(list(LISTENER.get()))
     assert heard[0] == heard[1] != []
 
@@ -180,7 +180,7 @@ def test_a_sample_of_equal_identifiers_takes_no_more_memory_than_one_of_others(m
         streamed = StreamRows(of_polars(lazy), reader)
         tracemalloc.start()
         rows = in_keyed_order(streamed, KeyedHash(make_source(1)), count)
-        rows.reduce(BelowCount(thresholds=[2.0], columns=(0,), paired=False, multiplier=1))
+        rows.reduce(loop(CountBelow((0,)), [2.0]))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     sample = 8 * 20 * count

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from support.loops import loop
 from tailguard.checks import BudgetError, InputError
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.partitions import Partitions
 from tailguard.noise import orders
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.privacy.books.blocks import Block, Blocks
-from tailguard.queries.kernels.counts import BelowCount
+from tailguard.queries.counts import CountBelow
 
 
 def values_of(rows):
@@ -34,7 +35,7 @@ def test_restricted_rows_keep_every_column_together():
     assert records.offset.tolist() == [-7.0, -2.0, -5.0]
     assert rows.n_rows == 3
     assert records.features.flags.c_contiguous
-    below = BelowCount(thresholds=[5.0], columns=(0,), paired=False, multiplier=1)
+    below = loop(CountBelow((0,)), [5.0])
     assert rows.reduce(below).tolist() == [2]
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from support.loops import gathered, loop
 from support.row_views import views
 from support.score_kernels import make_block, make_kernel
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.queries.kernels.counts import BelowCount
-from tailguard.queries.kernels.gather import GatheredRecords
+from tailguard.queries.counts import CountBelow
 
 N_ROWS, N_FEATURES = 20 * 1024 + 501, 12
 ORDER = np.random.default_rng(1).permutation(N_ROWS)
@@ -35,8 +35,8 @@ def test_sums_have_the_bits_of_the_dense_array(view, dtype, missing):
     rng = np.random.default_rng(3)
     for kernel in (
         make_kernel(rng, "logistic", N_FEATURES),
-        BelowCount(thresholds=np.ones(13), columns=range(13), paired=True, multiplier=3),
-        GatheredRecords(n_rows=dense.n_rows, n_columns=13),
+        loop(CountBelow(tuple(range(13)), paired=True), np.ones(13), 1 / 3),
+        gathered(dense.n_rows, 13),
     ):
         expected = dense.reduce(kernel, 1)
         assert expected.any()

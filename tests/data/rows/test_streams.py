@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from support.batched import arrow_table, small_memory
+from support.loops import gathered, loop
 from support.row_views import views
 from tailguard.data.readers.lazy import LazyTable
 from tailguard.data.rows import streams
@@ -17,9 +18,9 @@ from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
 from tailguard.losses.huber import Huber
 from tailguard.noise.orders import KeyedOrder
-from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
-from tailguard.queries.kernels.counts import BelowCount
-from tailguard.queries.kernels.gather import GatheredRecords
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.counts import CountBelow
+from tailguard.queries.units import Units
 
 __all__ = ["small_memory"]
 N_ROWS = 9000
@@ -40,16 +41,12 @@ def cut_anyhow(small_memory):
     return ArrayRows(X, y), StreamRows(lazy, reader)
 
 
-GRADIENTS = ClippedGradientSum(
-    weights=np.array([0.3, -0.2, 0.1]),
-    center=np.zeros(2),
-    inverse_scale=np.ones(2),
-    intercept=True,
-    loss=Huber(),
-    clip_norm=2.0,
-    grid=1e-3,
+GRADIENTS = loop(
+    MeanClippedGradient(Huber(), Units.raw(2, intercept=True), clip_norm=2.0),
+    np.array([0.3, -0.2, 0.1]),
+    1e-3,
 )
-PAIRS = BelowCount(thresholds=[0.5, 0.7], columns=(0, 2), paired=True, multiplier=1)
+PAIRS = loop(CountBelow((0, 2), paired=True), [0.5, 0.7])
 ORDER = np.random.default_rng(1).permutation(N_ROWS)
 FEW = ORDER[ORDER < 5000]
 VIEWS = views(ORDER) | {
@@ -62,8 +59,7 @@ VIEWS = views(ORDER) | {
 def test_sums_have_the_bits_of_the_array(view, n_threads, cut_anyhow):
     held, streamed = map(VIEWS[view], cut_anyhow)
     assert (held.n_rows, held.n_features) == (streamed.n_rows, streamed.n_features)
-    gathered = GatheredRecords(n_rows=held.n_rows, n_columns=3)
-    for kernel in (GRADIENTS, PAIRS, gathered):
+    for kernel in (GRADIENTS, PAIRS, gathered(held.n_rows, 3)):
         for _ in range(2):
             found = streamed.reduce(kernel, n_threads)
             assert found.tolist() == held.reduce(kernel, n_threads).tolist()

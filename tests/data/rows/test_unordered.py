@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
+from support.loops import gathered, loop
 from tailguard.checks import InputError
 from tailguard.data.readers.lazy import of_polars
 from tailguard.data.rows import streams, unordered
@@ -16,19 +17,18 @@ from tailguard.data.schema import Schema
 from tailguard.losses import Squared
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import SimulationSource, make_source
-from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
-from tailguard.queries.kernels.gather import GatheredRecords
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.clipped_minimiser import ClippedMinimiser
+from tailguard.queries.units import Units
 
 N_ROWS, COUNT = 5_000, 700
 RNG = np.random.default_rng(5)
 X = np.where(RNG.random((N_ROWS, 2)) < 0.3, RNG.standard_t(3, (N_ROWS, 2)), 0.0)
 Y = RNG.standard_normal(N_ROWS)
 IDS = RNG.permutation(10**6)[:N_ROWS]
-GRADIENT = ClippedGradientSum(
-    weights=np.array([0.3, -0.7]), center=np.zeros(2), inverse_scale=np.ones(2), intercept=False,
-    loss=Squared(), clip_norm=1.0, grid=2.0**-20,
-)  # fmt: skip
-SAMPLE = GatheredRecords(n_rows=COUNT, n_columns=3)
+RAW = Units.raw(2, intercept=False)
+GRADIENT = loop(MeanClippedGradient(Squared(), RAW, clip_norm=1.0), np.array([0.3, -0.7]), 2.0**-20)
+SAMPLE = gathered(COUNT, 3)
 
 
 def arrays(features=X, ids=IDS):
@@ -76,7 +76,7 @@ def test_without_identifiers_there_are_no_places(rows):
         lambda: rows.restricted(np.arange(3)),
         lambda: rows.in_order(np.arange(N_ROWS)),
         lambda: rows.sample(KeyedHash(make_source(0)), 3),
-        lambda: rows.reduce(GatheredRecords(n_rows=N_ROWS, n_columns=3)),
+        lambda: rows.reduce(gathered(N_ROWS, 3)),
         lambda: rows.check_places(["scale"], whole=False),
     ]
     for ask in asks:
@@ -84,10 +84,9 @@ def test_without_identifiers_there_are_no_places(rows):
             ask()
     rows.check_places([], whole=False)
     with pytest.raises(InputError, match="records without an order have no chunks"):
-        ClippedGradientSum(
-            weights=np.zeros(2), center=np.zeros(2), inverse_scale=np.ones(2), intercept=False,
-            loss=Squared(), clip_norm=1.0, grid=2.0**-20, by_chunk=True,
-        ).sum_block(ArrayRows(X, Y).without_order().block())  # fmt: skip
+        ClippedMinimiser(Squared(), RAW, 1.0, 1.0, 1.0).sum_block(
+            ArrayRows(X, Y).without_order().block(), np.zeros(2), 1.0
+        )
 
 
 def test_rows_that_change_between_counting_and_choosing_are_told(monkeypatch):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from support.query_example import Example
+from tailguard.queries.bins import Bins
 from tailguard.queries.column_histograms import ColumnHistograms
-from tailguard.queries.kernels.bins import Bins
 
 
 def examples():

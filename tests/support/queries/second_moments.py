@@ -4,10 +4,9 @@ import numpy as np
 
 import tailguard as tg
 from support.query_example import N_FEATURES, Example
-from tailguard.queries.kernels.whitened_sums import Weighting
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
-from tailguard.queries.view import View
+from tailguard.queries.view import View, Weighting
 
 
 def examples():

@@ -4,10 +4,9 @@ import numpy as np
 
 import tailguard as tg
 from support.query_example import N_FEATURES, Example
-from tailguard.queries.kernels.bins import Bins
-from tailguard.queries.kernels.whitened_sums import Weighting
+from tailguard.queries.bins import Bins
 from tailguard.queries.units import Units
-from tailguard.queries.view import View
+from tailguard.queries.view import View, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 

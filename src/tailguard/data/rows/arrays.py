@@ -45,9 +45,10 @@ class ArrayRows:
 
     Examples
     --------
-    >>> from tailguard.queries.kernels.counts import BelowCount
+    >>> from tailguard.queries.counts import CountBelow
+    >>> from tailguard.queries.loop import LatticeSum
     >>> rows = ArrayRows(np.array([[1.0], [2.0], [np.nan]]))
-    >>> rows.reduce(BelowCount(thresholds=[1.5], columns=(0,), paired=False, multiplier=1))
+    >>> rows.reduce(LatticeSum(CountBelow((0,)), np.array([1.5]), 1.0, 1))
     array([1])
     """
 

@@ -60,12 +60,13 @@ class StreamRows:
     Examples
     --------
     >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> from tailguard.queries.kernels.counts import BelowCount
+    >>> from tailguard.queries.counts import CountBelow
+    >>> from tailguard.queries.loop import LatticeSum
     >>> from tailguard.data.readers.opening import opened
     >>> from tailguard.data.schema import Schema
     >>> pq.write_table(pa.table({"age": [41.0, 50.0, None]}), "ages.parquet")
     >>> rows = StreamRows(opened("ages.parquet"), RecordReader(Schema(features=["age"])))
-    >>> rows.reduce(BelowCount(thresholds=[45.0], columns=(0,), paired=False, multiplier=1))
+    >>> rows.reduce(LatticeSum(CountBelow((0,)), np.array([45.0]), 1.0, 1))
     array([1])
     """
 
@@ -242,12 +243,13 @@ class GatheredRows:
     >>> import polars as pl
     >>> from tailguard.data.readers.opening import opened
     >>> from tailguard.data.schema import Schema
-    >>> from tailguard.queries.kernels.gather import GatheredRecords
+    >>> from tailguard.queries.counts import CountBelow
+    >>> from tailguard.queries.loop import LatticeSum
     >>> ages = opened(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
     >>> rows = StreamRows(ages, RecordReader(Schema(features=["age"])))
     >>> some = GatheredRows(rows, np.array([2, 1]))
-    >>> some.reduce(GatheredRecords(n_rows=2, n_columns=2)).view(np.float64)
-    array([30.,  0., 50.,  0.])
+    >>> some.reduce(LatticeSum(CountBelow((0,)), np.array([35.0]), 1.0, 1))
+    array([1])
     """
 
     def __init__(self, rows: StreamRows | FileRows, places: Order) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.means.trimmed import LARGEST_ENTRY, TrimmedMean, published_constants
+from tailguard.means.trimmed import TrimmedMean, published_constants
 from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events import Event
 from tailguard.queries.sample_aggregate import (
@@ -46,7 +46,7 @@ class PrintedTrimmedMean(TrimmedMean):
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
         """Take the printed constants; scales have no limit."""
         public = super().calibrate_event(n_rows, n_features, event)
-        return as_printed(public, 2.0 * LARGEST_ENTRY)
+        return as_printed(public, 2.0 * LARGEST_FEATURE)
 
     def _constants(self, n_rows: int, rho: float) -> tuple[float, float]:
         return published_constants(rho)

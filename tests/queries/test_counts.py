@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from support.adversary import EXTREMES, records
+from support.loops import loop
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock
-from tailguard.queries.kernels.counts import BelowCount
+from tailguard.queries.counts import CountBelow
 
 THRESHOLDS = [np.inf, -np.inf, 0.0, -0.5, 5e-324, 1e-310, 1.0, 1e308]
 
@@ -39,7 +40,7 @@ def test_counts_match_counting_by_hand(dtype, paired, n_rows):
         data[:, :3] = data[:, :3].astype(dtype)
     columns = np.tile(np.arange(5), len(THRESHOLDS))
     thresholds = np.repeat(THRESHOLDS, 5)
-    kernel = BelowCount(thresholds=thresholds, columns=columns, paired=paired, multiplier=7)
+    kernel = loop(CountBelow(tuple(columns.tolist()), paired), thresholds, 1 / 7)
     block = RecordBlock(np.ascontiguousarray(data[:, :3], dtype), *data[:, 3:].T.copy())
     pairs = zip(thresholds, columns, strict=True)
     expected = [7 * count_by_hand(data, t, c, paired) for t, c in pairs]
@@ -48,7 +49,7 @@ def test_counts_match_counting_by_hand(dtype, paired, n_rows):
 
 def test_a_difference_that_overflows_counts_below_infinity_only():
     block = RecordBlock(np.array([[1.7e308], [-1.7e308]]))
-    kernel = BelowCount(thresholds=[np.inf, 1.79e308], columns=[0, 0], paired=True, multiplier=1)
+    kernel = loop(CountBelow((0, 0), paired=True), [np.inf, 1.79e308])
     np.testing.assert_array_equal(kernel.sum_block(block), [1, 0])
 
 
@@ -59,28 +60,24 @@ def test_a_void_record_counts_nowhere(value, column):
     data[3, column] = value
     block = RecordBlock(data[:, :21].copy(), data[:, 21].copy(), data[:, 22].copy())
     for paired, expected in ((False, 5), (True, 2)):
-        kernel = BelowCount(thresholds=[1.0], columns=[1], paired=paired, multiplier=1)
+        kernel = loop(CountBelow((1,), paired), [1.0])
         np.testing.assert_array_equal(kernel.sum_block(block), [expected])
 
 
 def test_finite_values_whose_sum_overflows_are_not_void():
     block = RecordBlock(np.full((4, 33), 1.7e308), np.full(4, 1.7e308))
-    kernel = BelowCount(thresholds=[np.inf], columns=[33], paired=False, multiplier=1)
+    kernel = loop(CountBelow((33,)), [np.inf])
     np.testing.assert_array_equal(kernel.sum_block(block), [4])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"thresholds": [np.nan]}, {"thresholds": [1.0, 2.0]}, {"multiplier": 0}, {"columns": [[0]]}],
-)
-def test_wrong_parameters_are_refused(wrong):
-    right = {"thresholds": [1.0], "columns": [0], "paired": False, "multiplier": 1}
-    with pytest.raises(InputError):
-        BelowCount(**right | wrong)
+@pytest.mark.parametrize("wrong", [[np.nan], [1.0, 2.0], [[1.0]], []])
+def test_thresholds_that_are_no_number_a_column_are_refused(wrong):
+    with pytest.raises(InputError, match="thresholds must be one number per column, 1"):
+        CountBelow((0,)).read_state(wrong)
 
 
 @pytest.mark.parametrize("column", [-1, 3, 4])
 def test_a_column_that_is_not_there_is_refused(column):
-    kernel = BelowCount(thresholds=[1.0], columns=[column], paired=False, multiplier=1)
+    kernel = loop(CountBelow((column,)), [1.0])
     with pytest.raises(InputError, match="columns must be among"):
         kernel.sum_block(RecordBlock(np.zeros((4, 2)), np.zeros(4)))

@@ -1,5 +1,6 @@
 """Public bins of a histogram that covers every float: a transform, then equal steps."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,10 +15,64 @@ from tailguard.checks import (
     check_integer,
     check_positive,
 )
-from tailguard.queries.kernels.bin_loops import place, size
+from tailguard.queries.loop import compiled_loop
 
 TRANSFORMS = ("octaves", "signed", "linear")
 LARGEST_POWER = 1000.0  # two to this, and its inverse, are normal numbers
+
+
+def count_below(edges: FloatArray, values: ArrayLike) -> IntArray:
+    """Return how many of the rising ``edges`` lie below each value; none below NaN.
+
+    ``np.searchsorted`` says the same, and takes half the time and less where many values are equal.
+    """
+    numbers = np.ascontiguousarray(values, dtype=np.float64)
+    cells = np.zeros(numbers.shape, dtype=np.int64)
+    # Two to some power of edges, less one: every search then has as many steps.
+    padded = np.full(2 ** len(edges).bit_length() - 1, np.inf)
+    padded[: len(edges)] = edges
+    _search()(padded, numbers.ravel(), cells.ravel())
+    return cells
+
+
+@compiled_loop("in vector", "in vector", "places")
+def _search(edges: FloatArray, values: FloatArray, cells: IntArray) -> None:
+    """Find by halving how many edges lie below each value."""
+    step = (edges.size + 1) // 2
+    while step > 0:
+        for i in range(values.size):
+            cells[i] += step * (edges[cells[i] + step - 1] < values[i])
+        step //= 2
+
+
+@compiled_loop("in vector", "float64", "float64", "float64", "float64", "vector")
+def _find_sizes(
+    values: FloatArray, unit: float, least: float, most: float, shift: float, sizes: FloatArray
+) -> None:
+    """Find ``shift`` plus magnitudes in units, cut to the two ends; NaN becomes the largest."""
+    for i in range(values.size):
+        size = abs(values[i] / unit)
+        size = size if size < most else most
+        sizes[i] = shift + (size if size > least else least)
+
+
+@compiled_loop("in vector", "in vector", "boolean", "float64", "float64", "int64", "places")
+def _find_bins(
+    values: FloatArray,
+    transformed: FloatArray,
+    signed: bool,
+    low: float,
+    per_unit: float,
+    last: int,
+    places: IntArray,
+) -> None:
+    """Find the bins of transformed values, with the signs of the values if ``signed``."""
+    for i in range(values.size):
+        at = math.copysign(transformed[i], values[i]) if signed else transformed[i]
+        at = (at - low) * per_unit
+        at = at if at < last else float(last)
+        at = at if at > 0.0 else 0.0
+        places[i] = 0 if math.isnan(values[i]) else int(at)
 
 
 @dataclass(frozen=True)
@@ -59,7 +114,7 @@ class Bins:
         value = np.asarray(values, dtype=np.float64)
         numbers, places = value.ravel(), np.empty(value.size, dtype=np.int64)
         transformed, signed = self._transformed(numbers), self.transform == "signed"
-        place()(numbers, transformed, signed, self.low, self.per_unit, self.count - 1, places)
+        _find_bins()(numbers, transformed, signed, self.low, self.per_unit, self.count - 1, places)
         return places.reshape(value.shape)
 
     def _transformed(self, value: FloatArray) -> FloatArray:
@@ -68,7 +123,7 @@ class Bins:
             return value / self.unit
         # The logarithm of zero or infinity would take another time, which would tell of a record.
         sizes, shift = np.empty(value.size), 1.0 if self.transform == "signed" else 0.0
-        size()(value, self.unit, *self._ends(), shift, sizes)
+        _find_sizes()(value, self.unit, *self._ends(), shift, sizes)
         return np.log2(sizes, out=sizes)
 
     def _ends(self) -> tuple[float, float]:

@@ -2,12 +2,11 @@
 
 import math
 import sys
-from collections.abc import Callable
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.machine_code import builds_loop, compiled
+from tailguard.queries.loop import compiled_loop
 
 LARGEST_FLOAT, SMALLEST_FLOAT = sys.float_info.max, sys.float_info.min
 
@@ -28,16 +27,11 @@ def safe_clip(vector: FloatArray, limit: float) -> FloatArray:
 def clip_rows(vectors: FloatArray, limit: float) -> FloatArray:
     """Clip every row of a matrix in its place, and return the norms before."""
     norms = np.empty(len(vectors))
-    _compiled_clip()(vectors, float(limit), norms)
+    _clip_rows()(vectors, float(limit), norms)
     return norms
 
 
-@builds_loop
-def _compiled_clip() -> Callable[[FloatArray, float, FloatArray], None]:
-    signature = "void(float64[:, ::1], float64, float64[::1])"
-    return compiled(_clip_rows, signature, error_model="numpy", nogil=True)
-
-
+@compiled_loop("matrix", "float64", "vector")
 def _clip_rows(vectors: FloatArray, limit: float, norms: FloatArray) -> None:
     """Take the same steps whatever a vector holds, so that time does not tell of it."""
     size = vectors.shape[1]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from support.adversary import records
-from tailguard.queries.kernels.safe_clip import safe_clip
+from tailguard.queries.clipping import safe_clip
 
 
 @pytest.mark.parametrize("limit", [1.0, 1e-150, 3e7])

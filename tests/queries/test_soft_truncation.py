@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.queries.kernels import soft_truncation as module
-from tailguard.queries.kernels.soft_truncation import (
+from tailguard.queries import soft_truncation as module
+from tailguard.queries.soft_truncation import (
     cubic_reach,
     expected_truncation,
     fast_form,

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tailguard.queries import certified
-from tailguard.queries.certified import StepFacts, certified_point, descended
+from tailguard.queries import certified_descent as descent
+from tailguard.queries.certified_descent import StepFacts, certified_point, descended
 
 HESSIAN = np.diag([1.0, 20.0, 99.0])
 OPTIMUM = np.array([0.5, -0.25, 0.125])
@@ -24,12 +24,12 @@ def test_every_search_ends_as_close_as_it_says(monkeypatch):
     searches = ("_mixed", "_accelerated")
     for forgotten in range(len(searches) + 1):
         for name in searches[:forgotten]:
-            monkeypatch.setattr(certified, name, lambda *_: None)
+            monkeypatch.setattr(descent, name, lambda *_: None)
         found = certified_point(step, 3, FACTS, DISTANCE)
         assert np.linalg.norm(found - OPTIMUM) <= DISTANCE
 
 
-@pytest.mark.parametrize("search", [certified._mixed, certified._accelerated])
+@pytest.mark.parametrize("search", [descent._mixed, descent._accelerated])
 def test_fast_searches_take_far_fewer_steps_than_plain_descent(search):
     taken = []
 
@@ -48,7 +48,7 @@ def test_two_steps_along_a_line_tell_where_it_ends_and_a_third_one_certifies_it(
         asked.append(point)
         return (point + 1.0) / 2.0
 
-    found = certified._mixed(halved, np.zeros(1), StepFacts(0.5, 2.0), DISTANCE)
+    found = descent._mixed(halved, np.zeros(1), StepFacts(0.5, 2.0), DISTANCE)
     assert abs(found[0] - 1.0) <= DISTANCE
     assert len(asked) == 3
 
@@ -61,7 +61,7 @@ def test_after_a_step_uphill_the_next_one_has_no_momentum():
         ends.append(step(point))
         return ends[-1]
 
-    certified._accelerated(noted, ends[0], FACTS, DISTANCE)
+    descent._accelerated(noted, ends[0], FACTS, DISTANCE)
     moves = zip(asked, ends, ends[1:], asked[1:], strict=False)
     after = [
         np.array_equal(then, end) for at, old, end, then in moves if (at - end) @ (end - old) > 0
@@ -99,14 +99,14 @@ def erratic(point):
 )
 def test_steps_that_lead_nowhere_never_raise_and_are_not_believed(bad):
     with np.errstate(all="ignore"):
-        for search in (certified._mixed, certified._accelerated):
+        for search in (descent._mixed, descent._accelerated):
             assert search(bad, np.zeros(3), FACTS, DISTANCE) is None
         assert certified_point(bad, 3, StepFacts(0.5, 1.0), 0.1).shape == (3,)
 
 
 def test_steps_that_all_agree_have_no_changes_to_mix():
     """All differences of steps are zero; nothing is to be cancelled."""
-    assert certified._mixed(lambda v: v + 1e-3, np.zeros(3), StepFacts(1e-3, 2.0), 1e-9) is None
+    assert descent._mixed(lambda v: v + 1e-3, np.zeros(3), StepFacts(1e-3, 2.0), 1e-9) is None
 
 
 def test_a_certificate_is_believed_only_up_to_its_distance():
@@ -119,10 +119,13 @@ def test_a_certificate_is_believed_only_up_to_its_distance():
 
 @pytest.mark.parametrize(
     ("search", "limit"),
-    [(certified._mixed, "MIXED_STEPS"), (certified._accelerated, "ACCELERATED_STEPS")],
+    [
+        (descent._mixed, "MIXED_STEPS"),
+        (descent._accelerated, "ACCELERATED_STEPS"),
+    ],
 )
 def test_a_search_that_runs_out_of_steps_finds_nothing(search, limit, monkeypatch):
-    monkeypatch.setattr(certified, limit, 2)
+    monkeypatch.setattr(descent, limit, 2)
     assert search(step, np.zeros(3), FACTS, DISTANCE) is None
 
 
@@ -131,7 +134,7 @@ def test_moves_that_cannot_be_solved_for_end_the_mixing_alone(monkeypatch):
         raise np.linalg.LinAlgError("SVD did not converge")
 
     monkeypatch.setattr(np.linalg, "lstsq", singular)
-    assert certified._mixed(step, np.zeros(3), FACTS, DISTANCE) is None
+    assert descent._mixed(step, np.zeros(3), FACTS, DISTANCE) is None
     found = certified_point(step, 3, FACTS, DISTANCE)
     assert np.linalg.norm(found - OPTIMUM) <= DISTANCE
 

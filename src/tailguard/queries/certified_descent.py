@@ -1,0 +1,299 @@
+"""A point within a proven distance of the minimiser of a strongly convex function.
+
+All that is asked of the function is its projected gradient step ``T``. With a penalty of strength
+``a`` and a step size ``h`` that its curvature allows, ``T`` brings points closer to one another by
+the factor ``1 - h a``, and the minimiser is its fixed point. Hence ``T(v)`` lies within
+``(1 - h a) / (h a) * |T(v) - v|`` of the minimiser, wherever ``v`` came from: fast methods that
+promise nothing may look for ``v``, and the length of one step says whether to believe them. Where
+none is to be believed, plain descent is, after a number of steps that is known beforehand.
+
+Floats. The tolerance is a small share of what one record may move the minimiser by; half of it is
+for the search, a quarter each for float errors of gradients and of points. Where these need more,
+because the problem is too ill-conditioned for floats, the tolerance is raised: it is charged as
+noise. Every bound of float errors is larger than what a careful count of roundings gives, by a
+factor of a few.
+
+Let a be the strength, h the step size and s = h a. An error of ``e`` in the gradient moves the
+fixed point of the steps by ``e / a``, one in the point after each step by ``e / s``.
+
+For the part of a set within a ball of center c, the projection is found where its path ``y(t)``
+reaches the ball. On it ``|y(t) - y(t')|^2 <= ||y(t) - c|^2 - |y(t') - c|^2|``, so where the
+distance from c is known to ``e`` only, the point is known to the root of ``2 D e``, with D the
+diameter. That root need not be divided by s. The point found is the projection p to the part
+within a ball whose radius is off by ``e``, and shrinking p or the minimiser w* towards c by ``e``
+puts each into the other's set. From the two variational inequalities,
+``|p - w*|^2 <= (1 - s) |v - w*| |p - w*| + h e G``, where v is where the step began and G adds up
+the gradients at w* and v and the length of the step over h. Hence
+``|p - w*| <= (1 - s) / s |p - v| + root(e G / a)``, and plain descent closes in at the rate s / 2
+until it is twice that root away. (Terms for the other errors are left out here.)
+
+Reference
+---------
+Banach 1922, Theorem 6 (the fixed point, and how far it is); Walker and Ni 2011, Algorithm AA
+(mixing); Nesterov 2004, Section 2.2 with the restarts of O'Donoghue and Candes 2015, Section 3.2;
+Boyd and Vandenberghe 2004, Section 4.2.3 (variational inequality); Higham 2002, "Accuracy and
+Stability of Numerical Algorithms", Sections 3.1 and 4.2 (inner products and sums).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError
+from tailguard.data.rows.base import CHUNK_ROWS, ROUNDOFF
+from tailguard.losses.base import Loss
+from tailguard.sets.base import ConstraintSet, length
+from tailguard.sets.box import Box
+from tailguard.sets.intersection_with_ball import IntersectionWithBall
+from tailguard.sets.l1_ball import L1Ball
+from tailguard.sets.l2_ball import L2Ball
+from tailguard.sets.simplex import Simplex
+from tailguard.sets.whole_space import WholeSpace
+
+Step = Callable[[FloatArray], FloatArray]
+
+MIXED_STEPS = 300
+ACCELERATED_STEPS = 10_000
+MIXED_POINTS = 10  # earlier points that mixing looks back to
+
+
+TOLERANCE_SHARE = 1e-3  # of what one record moves: it costs as much noise
+CAPPED_STEPS = 20_000  # where plain descent could not finish, it does so many
+# Sets whose projection is a closed form; others may be as far off as their authors like.
+CLOSED_FORMS = {Box, L1Ball, L2Ball, Simplex, WholeSpace}
+
+# A slope errs by a few roundoffs times its condition number, p - 1 for the power p of the residual:
+# this allows for powers up to 1000 and for the few roundoffs of a compiled function besides.
+SLOPE_ROUNDOFF = 2.0**-40
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    """Public numbers of a projected gradient step that starts at zero.
+
+    Attributes
+    ----------
+    shortening
+        Step size times strength, below 1: a step shortens distances by one minus this.
+    travel
+        How far from zero the minimiser and all points of plain descent lie, at most.
+    """
+
+    shortening: float
+    travel: float
+
+    def steps_to(self, distance: float) -> int:
+        """Count the steps from zero after which plain descent is that close to the minimiser."""
+        if distance >= self.travel:
+            return 1
+        rate = -math.log1p(-self.shortening)
+        return max(1, math.ceil(math.log(self.travel / distance) / rate))
+
+    def progress(self, n_steps: int) -> float:
+        """Return how much of the way, and of one record's influence, so many steps add up to."""
+        return -math.expm1(n_steps * math.log1p(-self.shortening))
+
+    def reached(self, step: FloatArray, distance: float) -> bool:
+        """Whether a step of that length ends close enough to the minimiser; never if NaN."""
+        left = (1.0 - self.shortening) / self.shortening * float(np.linalg.norm(step))
+        return left <= distance
+
+    def allows(self, point: FloatArray) -> bool:
+        """Whether a fast method may go on from there: what float errors are, is known nearby."""
+        return float(np.linalg.norm(point)) <= 2.0 * self.travel
+
+
+def certified_point(step: Step, size: int, facts: StepFacts, distance: float) -> FloatArray:
+    """Return a point that is certified to lie within ``distance`` of the fixed point of ``step``.
+
+    *Guarantee.* The bound holds in real arithmetic for the function that the steps are those of;
+    what floats add is the caller's to charge. Nothing is raised, and no point is returned
+    without its certificate.
+
+    *Reference.* Banach 1922, Theorem 6.
+    """
+    for search in (_mixed, _accelerated):
+        found = search(step, np.zeros(size), facts, distance)
+        if found is not None:
+            return found
+    return descended(step, size, facts.steps_to(distance))
+
+
+def descended(step: Step, size: int, n_steps: int) -> FloatArray:
+    """Return what so many plain steps lead to from zero."""
+    point = np.zeros(size)
+    for _ in range(n_steps):
+        point = step(point)
+    return point
+
+
+def _mixed(step: Step, point: FloatArray, facts: StepFacts, distance: float) -> FloatArray | None:
+    """Search from where the last few steps, mixed so that they cancel best, lead."""
+    ends: list[FloatArray] = []
+    moves: list[FloatArray] = []
+    for _ in range(MIXED_STEPS):
+        if not facts.allows(point):
+            return None
+        end = step(point)
+        move = end - point
+        if facts.reached(move, distance):
+            return end
+        ends, moves = [*ends[-MIXED_POINTS:], end], [*moves[-MIXED_POINTS:], move]
+        shares = _cancelling_shares(moves)
+        if shares is None:
+            return None
+        point = end - shares @ np.diff(ends, axis=0) if shares.size else end
+    return None
+
+
+def _cancelling_shares(moves: list[FloatArray]) -> FloatArray | None:
+    """Return how much of each change of move to take away; None where that cannot be told."""
+    if len(moves) == 1:
+        return np.zeros(0)
+    try:
+        return np.asarray(np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=1e-12)[0])
+    except np.linalg.LinAlgError:  # an exception would tell of the records
+        return None
+
+
+def _accelerated(
+    step: Step, point: FloatArray, facts: StepFacts, distance: float
+) -> FloatArray | None:
+    """Search with momentum, which is dropped whenever it leads uphill."""
+    before, age = point, 1.0
+    for _ in range(ACCELERATED_STEPS):
+        older = (1.0 + math.sqrt(1.0 + 4.0 * age**2)) / 2.0
+        ahead = point + (age - 1.0) / older * (point - before)
+        if not facts.allows(ahead):
+            return None
+        end = step(ahead)
+        if facts.reached(end - ahead, distance):
+            return end
+        uphill = (ahead - end) @ (end - point) > 0.0
+        before, point, age = point, end, 1.0 if uphill else older
+    return None
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What is known of an answer before any record is read.
+
+    Attributes
+    ----------
+    tolerance
+        How far from the minimiser, or from the end of ``n_steps`` exact steps, the answer is.
+    search_distance
+        The part of it that a search has to certify.
+    n_steps
+        The steps of plain descent: enough for the tolerance, or all that is done.
+    certified
+        Whether the minimiser is approached.
+    progress
+        1 if so; else the share of the way, and of the influence of a record.
+    largest_center
+        The largest norm of a center for which all this holds.
+    """
+
+    tolerance: float
+    search_distance: float
+    n_steps: int
+    certified: bool
+    progress: float
+    largest_center: float
+
+
+def accuracy_of(
+    facts: StepFacts,
+    constraint: ConstraintSet,
+    *,
+    size: int,
+    move: float,
+    curvature_ratio: float,
+    gradient_travel: float,
+    gradient_off: float,
+    most_steps: int,
+) -> Accuracy:
+    """Work it out from public numbers.
+
+    Parameters
+    ----------
+    facts, constraint, size
+        The steps, and the set of points of that many coordinates.
+    move
+        How far one record moves the minimiser.
+    curvature_ratio, gradient_travel, gradient_off
+        Curvature of the loss, bound of its gradient and float error of it, over the strength.
+    most_steps
+        What plain descent may take.
+    """
+    short, travel, diameter = facts.shortening, facts.travel, constraint.diameter()
+    bounded = math.isfinite(diameter)
+    reach = length(constraint.project(np.zeros(size))) + 2.0 * travel + (diameter if bounded else 0)
+    # Norms of the points before and of those to be projected: centers may have norm ``reach``.
+    largest = 2.0 * reach + short * (gradient_travel + 2.0 * travel + 2.0 * reach)
+    roundoff = point_roundoff(size) * largest
+    off = roundoff * (curvature_ratio + 2.0 / short)
+    jump, root = 0.0, 0.0
+    if is_cut_by_ball(constraint):
+        jump = math.sqrt(6.0 * diameter * roundoff) / short
+        root = 2.0 * math.sqrt(3.0 * roundoff * (3.0 * gradient_travel + 11.0 * reach))
+    tolerance = max(TOLERANCE_SHARE * move, 4.0 * gradient_off, 4.0 * (off + root))
+    n_steps = 2 * facts.steps_to(tolerance / 2.0)
+    certified, progress = n_steps <= most_steps, 1.0
+    if not certified:
+        n_steps = min(most_steps, CAPPED_STEPS)
+        progress = facts.progress(n_steps)
+        least = max(gradient_off, off + jump) * 4.0
+        tolerance = max(TOLERANCE_SHARE * move * progress, least)
+    return Accuracy(
+        tolerance=tolerance,
+        search_distance=tolerance / 2.0,
+        n_steps=n_steps,
+        certified=certified,
+        progress=progress,
+        # Without bounds, errors are in proportion to the center: what is left of them is room.
+        largest_center=reach if bounded else reach * tolerance / (4.0 * off),
+    )
+
+
+def point_roundoff(size: int) -> float:
+    """Relative float error of a projected step: scores, differences and projections together.
+
+    An inner product errs by ``size`` roundoffs at most, the level to which a sorted vector is cut
+    by half as many in each of its coordinates.
+    """
+    return 4.0 * (size + 8.0) * math.sqrt(size) * ROUNDOFF
+
+
+def gradient_error(
+    loss: Loss, *, n_rows: int, size: int, clip_norm: float, row_limit: float, grid: float
+) -> float:
+    """Bound the float error of a mean clipped gradient that does not grow with the weights.
+
+    Summation inside a chunk, rounding of each chunk's sum to ``grid``, and the slopes themselves.
+    What grows with the weights is as if the weights were off by :func:`point_roundoff`.
+    """
+    summation = (2.0 * min(n_rows, CHUNK_ROWS) + size) * ROUNDOFF * clip_norm
+    rounding = math.sqrt(size) * grid * math.ceil(n_rows / CHUNK_ROWS) / n_rows
+    steepest = loss.slope_bound()
+    steepest = steepest if math.isfinite(steepest) else 0.0  # the clip bounds relative errors
+    return summation + rounding + SLOPE_ROUNDOFF * (clip_norm + steepest * row_limit)
+
+
+def is_cut_by_ball(constraint: ConstraintSet) -> bool:
+    """Tell whether a set is a part within a ball; refuse one whose projection may not be exact.
+
+    Where the edge of a ball meets that of its base, rounding the radius moves the projection by
+    the root of it: see above.
+    """
+    cut = type(constraint) is IntersectionWithBall
+    base = getattr(constraint, "base", None) if cut else constraint
+    if type(base) not in CLOSED_FORMS:
+        raise InputError(
+            "constraint must be a set whose projection is exact, a Box, an L1Ball, an L2Ball, a "
+            f"Simplex, or the part of one within a ball; got {constraint!r}."
+        )
+    return cut

@@ -1,0 +1,194 @@
+"""Entries of records' gradients, each bounded by itself, and their sums by groups.
+
+Group ``g`` of ``n_groups`` consists of the records ``g * n_rows // n_groups`` up to the same for
+``g + 1``: runs of the order that records come in, of sizes that differ by one at most. A whole step
+of a group's sum is ``grid`` times the size of the group, so that the integers are group means in
+steps of ``grid``. Float sums run within one chunk and group; integers are added across chunks, so
+that no bit depends on how the records are cut into blocks.
+
+So replacing one record moves one group only, and each of its coordinates by at most
+``2 * limit + summation_slack(limit)`` over the size of the group, before rounding to ``grid``.
+Every bound maps any finite number to one of magnitude ``limit`` at most, by comparisons alone: no
+rounding can push a contribution above it.
+
+Reference
+---------
+Kamath, Liu and Zhang 2022, Algorithms 3 (clamp) and 4 (soft); Tao, Wu, Cheng and Wang 2022,
+Algorithm 3 (truncation to zero); Wang, Xiao, Devadas and Xu 2020, Algorithm 4.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.checks import InputError, check_choice, check_positive, shown
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, round_to_lattice, rounded_alone
+from tailguard.losses.base import Loss
+from tailguard.queries.gather import placed
+from tailguard.queries.loop import compiled_loop
+from tailguard.queries.soft_truncation import (
+    FIRST_GUESS,
+    LARGEST_ARGUMENT,
+    STEPS,
+    fast_form,
+    soft_limit,
+    soft_truncation,
+)
+from tailguard.queries.units import LARGEST_FEATURE, Units
+
+# Larger slopes count as this, so that their product with a feature is finite.
+LARGEST_SLOPE = LARGEST_FEATURE
+# Entries whose polynomials are evaluated together, in the first-level cache.
+STRIP = 256
+BOUND_KINDS = ("clamped", "truncated", "soft")
+# Beyond these a scale or its inverse leaves the range of normal numbers.
+SMALLEST_SCALE, LARGEST_SCALE = 1e-250, 1e250
+
+
+@dataclass(frozen=True)
+class CoordinateBound:
+    """What is done to one entry.
+
+    ``"clamped"`` cuts it at ``scale``; ``"truncated"`` makes zero of what exceeds ``scale``;
+    ``"soft"`` is ``scale * psi(entry / scale)`` with the smoothed truncation of
+    :mod:`tailguard.queries.soft_truncation`.
+
+    Guarantee
+    ---------
+    No result exceeds ``limit`` in magnitude, as floats, whatever the entry.
+    """
+
+    kind: Literal["clamped", "truncated", "soft"]
+    scale: float
+    smoothing: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, BOUND_KINDS)
+        if not SMALLEST_SCALE <= check_positive("scale", self.scale) <= LARGEST_SCALE:
+            raise InputError(
+                f"scale must be a number from 1e-250 to 1e250; got {shown(self.scale)}."
+            )
+        if self.kind == "soft":
+            fast_form(self.smoothing)
+
+    @property
+    def limit(self) -> float:
+        """The largest magnitude of a result."""
+        return self.scale * (soft_limit(self.smoothing) if self.kind == "soft" else 1.0)
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """Return what is made of each value; for plans, which work out the bias of a bound."""
+        if self.kind == "clamped":
+            return np.clip(values, -self.scale, self.scale)
+        if self.kind == "truncated":
+            return np.where(np.abs(values) <= self.scale, values, 0.0)
+        softened: FloatArray = self.scale * soft_truncation(values / self.scale, self.smoothing)
+        return softened
+
+    def apply_fast(self, values: FloatArray) -> FloatArray:
+        """Return much the same; a soft bound by products and sums alone, in a compiled loop."""
+        if self.kind != "soft":
+            return self.apply(values)
+        softened = np.array(values, dtype=np.float64)
+        _soften()(fast_form(self.smoothing), self.scale, softened.reshape(-1))
+        return softened
+
+
+@compiled_loop("in vector", "float64", "vector")
+def _soften(form: FloatArray, scale: float, values: FloatArray) -> None:
+    """Make ``scale * psi(value / scale)`` of every value, in its place; ``form`` is the fast one.
+
+    That is ``reach, cubic coefficient, limit, bend, factor, shift`` and the coefficients.
+    """
+    place, total = np.empty(STRIP), np.empty(STRIP)
+    for start in range(0, values.size, STRIP):
+        count = min(STRIP, values.size - start)
+        for j in range(count):
+            a = values[start + j] * (1.0 / scale)
+            a = a if a < LARGEST_ARGUMENT else LARGEST_ARGUMENT
+            a = a if a > -LARGEST_ARGUMENT else -LARGEST_ARGUMENT
+            values[start + j] = a
+            square = np.float64(a * a + form[3])
+            root = np.int64(FIRST_GUESS - (square.view(np.int64) >> 1)).view(np.float64)
+            for _ in range(STEPS):
+                root = root * (1.5 - 0.5 * square * (root * root))
+            place[j] = abs(a) * root * form[4] + form[5]
+            total[j] = form[6]
+        for k in range(7, form.size):
+            for j in range(count):
+                total[j] = total[j] * place[j] + form[k]
+        for j in range(count):
+            a = values[start + j]
+            far = total[j] if a > 0.0 else -total[j]
+            value = a * (1.0 - a * a * form[1]) if abs(a) < form[0] else far
+            value = value if value < form[2] else form[2]
+            values[start + j] = (value if value > -form[2] else -form[2]) * scale
+
+
+def score_gradients(
+    loss: Loss | None, units: Units, weights: FloatArray, block: RecordBlock
+) -> Iterator[FloatArray]:
+    """Yield the gradients of each chunk of records, finite whatever these hold; zero where void.
+
+    A finite record whose row or slope overflows counts with 1e150 in its place; a slope that is not
+    a number counts as zero.
+    """
+    for read in units.read(block):
+        rows = read.rows * read.powers[:, None]
+        if loss is None:
+            yield rows
+            continue
+        # Row by row, unlike BLAS: nothing about one record may change a bit of another's score.
+        slope = loss.slope(np.einsum("ij,j->i", rows, weights) + read.offset, read.target)
+        slope = np.clip(np.where(np.isnan(slope), 0.0, slope), -LARGEST_SLOPE, LARGEST_SLOPE)
+        yield slope[:, None] * rows
+
+
+def placed_gradients(
+    loss: Loss | None, units: Units, block: RecordBlock, weights: FloatArray, n_rows: int
+) -> IntArray:
+    """Place the gradients of a block among those of all records, to be gathered and sorted.
+
+    Larger entries count as 1e150, so that no difference or sum of them overflows.
+    """
+    found = np.concatenate([*score_gradients(loss, units, weights, block)])
+    return placed(np.clip(found, -LARGEST_FEATURE, LARGEST_FEATURE), block, n_rows)
+
+
+def bounded_group_sums(
+    loss: Loss | None,
+    units: Units,
+    bound: CoordinateBound,
+    weights: FloatArray,
+    block: RecordBlock,
+    *,
+    n_rows: int,
+    n_groups: int,
+    grid: float,
+) -> IntArray:
+    """Add up the bounded gradients of a block on the lattice, one row a group."""
+    totals = np.zeros((n_groups, units.size), dtype=np.int64)
+    # Of records that are all one group no places are needed.
+    first = 0 if block.alone and n_groups == 1 else block.place
+    if first % CHUNK_ROWS or first + block.n_rows > n_rows:
+        raise InputError(
+            f"n_rows must cover every block, and blocks start with a chunk; got {n_rows} rows for "
+            f"a block of records {first} to {first + block.n_rows}."
+        )
+    start = 0
+    while start < block.n_rows:
+        group = ((first + start + 1) * n_groups - 1) // n_rows
+        opening, closing = group * n_rows // n_groups, (group + 1) * n_rows // n_groups
+        chunk_end = (start // CHUNK_ROWS + 1) * CHUNK_ROWS
+        end, step = min(block.n_rows, chunk_end, closing - first), grid * (closing - opening)
+        for gradients in score_gradients(loss, units, weights, block.rows(start, end)):
+            values = bound.apply_fast(gradients)
+            if block.alone:
+                totals[group] += rounded_alone(values, step)
+            else:
+                totals[group] += round_to_lattice(values.sum(axis=0), step)
+        start = end
+    return totals

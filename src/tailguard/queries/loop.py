@@ -1,0 +1,208 @@
+"""What rows sum for a query: its loop over a block of records, and the arithmetic of such loops.
+
+A loop turns a block into whole numbers. Nothing that it does for one record depends on another, and
+no answer depends on how records were cut into blocks or spread over threads: floats are added
+within a chunk of 1024 records and rounded, and whole numbers are added beyond.
+
+Loops take as long for one number as for another. Many processors leave subnormal numbers, those
+below 2.2e-308, to microcode: one product takes up to 150 cycles instead of a fraction of one, so
+that running time would tell of records that hold them. While records are summed such numbers count
+as zero, as do those below 1.2e-38 that are stored in single precision. Processors do that at no
+cost once they are told to, on x86-64 by FTZ and DAZ of MXCSR, on AArch64 by FZ of FPCR; on others
+nothing is done. The setting belongs to the thread, and is taken back.
+
+Reference
+---------
+Andrysco, Kohlbrenner, Mowery, Jhala, Lerner and Shacham 2015, "On subnormal floating point and
+abnormal timing".
+"""
+
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.data.rows.base import Kernel, RecordBlock, Together
+from tailguard.machine_code import builds_loop, compiled
+
+SumBlock = TypeVar("SumBlock", bound=Callable[[Any, RecordBlock], IntArray])
+
+MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(
+    platform.machine().lower(), platform.machine().lower()
+)
+# Bits 15 (FTZ) and 6 (DAZ) of MXCSR; bit 24 (FZ) of FPCR.
+ZERO_BITS = {"x86_64": 1 << 15 | 1 << 6, "aarch64": 1 << 24}.get(MACHINE, 0)
+
+
+@contextmanager
+def steady_arithmetic() -> Iterator[None]:
+    """Count subnormal numbers as zero, those that float32 becomes too, and warn of nothing."""
+    with np.errstate(all="ignore"):
+        before = _exchange_bits()(0, ZERO_BITS)
+        try:
+            yield
+        finally:
+            _exchange_bits()(ZERO_BITS, before & ZERO_BITS)
+
+
+def steady(sum_block: SumBlock) -> SumBlock:
+    """Let a kernel's ``sum_block`` run in steady arithmetic."""
+
+    @wraps(sum_block)
+    def run(kernel: Any, block: RecordBlock) -> IntArray:
+        with steady_arithmetic():
+            return sum_block(kernel, block)
+
+    return run  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeSum(Kernel):
+    """The loop of a query, at a state and on a lattice: what rows sum.
+
+    Attributes
+    ----------
+    query, state
+        Whose ``sum_block`` runs, and what it is given.
+    grid
+        The width of one lattice step.
+    n_sums
+        How many whole numbers the loop returns.
+    """
+
+    query: Any
+    state: Any
+    grid: float
+    n_sums: int
+
+    @property
+    def size(self) -> int:
+        """How many whole numbers the loop returns."""
+        return self.n_sums
+
+    @property
+    def together(self) -> Together:
+        """Which records the query reads together."""
+        together: Together = self.query.together
+        return together
+
+    @property
+    def reads_cells(self) -> bool:  # type: ignore[override]
+        """Whether the query reads marks of cells in the place of their numbers."""
+        return bool(self.query.reads_cells)
+
+    @steady
+    def sum_block(self, block: RecordBlock) -> IntArray:
+        """Add up one block of records."""
+        total: IntArray = self.query.sum_block(block, self.state, self.grid)
+        return total
+
+
+def compiled_loop(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
+    """Decorate a loop that Numba compiles; ``kinds`` are those of its arguments.
+
+    What comes out returns the compiled loop. It takes the type of the records' features where
+    ``"features"`` are among the kinds, which are a matrix stored in it. A ``"matrix"``, a
+    ``"vector"``, ``"flags"`` and ``"places"``, of whole numbers, are arrays; a kind that begins
+    with ``"in "`` is one that may be read-only. All others are numbers.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., Any]:
+        if "features" in kinds:
+
+            @builds_loop
+            def build(dtype: np.dtype[Any]) -> Callable[..., None]:
+                signature = _signature(kinds, np.dtype(dtype).name)
+                return compiled(function, signature, nogil=True, error_model="numpy")
+
+            return build
+
+        @builds_loop
+        def build_once() -> Callable[..., None]:
+            return compiled(function, _signature(kinds), nogil=True, error_model="numpy")
+
+        return build_once
+
+    return decorate
+
+
+def _signature(kinds: tuple[str, ...], stored: str = "float64") -> Any:
+    """Return the types of a loop's arguments."""
+    from numba import types  # noqa: PLC0415 (Numba takes a while to load)
+
+    def read(element: Any, n_axes: int) -> Any:
+        return types.Array(element, n_axes, "C", readonly=True)  # or writable
+
+    real, whole, flag = types.float64, types.int64, types.boolean
+    arrays = {
+        "features": read(getattr(types, stored), 2),
+        "in matrix": read(real, 2),
+        "in vector": read(real, 1),
+        "in flags": read(flag, 1),
+        "in places": read(whole, 1),
+        "matrix": real[:, ::1],
+        "vector": real[::1],
+        "places": whole[::1],
+        "integers": whole[:, ::1],
+        "shifts": types.UniTuple(real, 3),  # type: ignore[no-untyped-call]
+    }
+    return types.void(*(arrays.get(kind) or getattr(types, kind) for kind in kinds))
+
+
+def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
+    """Call a function of LLVM that has no other name."""
+    from llvmlite import ir  # type: ignore[import-untyped] # noqa: PLC0415
+
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    return builder.call(function, arguments)
+
+
+def _emit_exchange(builder: Any, change: Callable[[Any], Any]) -> Any:
+    """Read the control register of floating-point arithmetic, and write it; return what it held."""
+    from llvmlite import ir  # noqa: PLC0415
+
+    word, long, nothing = ir.IntType(32), ir.IntType(64), ir.VoidType()
+    if MACHINE == "aarch64":
+        before = _call(builder, "llvm.aarch64.get.fpcr", long)
+        _call(builder, "llvm.aarch64.set.fpcr", nothing, change(before))
+        return before
+    if MACHINE != "x86_64":
+        return long(0)
+    place = builder.alloca(word)  # MXCSR is reached by way of memory alone
+    address = builder.bitcast(place, ir.IntType(8).as_pointer())
+    _call(builder, "llvm.x86.sse.stmxcsr", nothing, address)
+    before = builder.zext(builder.load(place), long)
+    builder.store(builder.trunc(change(before), word), place)
+    _call(builder, "llvm.x86.sse.ldmxcsr", nothing, address)
+    return before
+
+
+@builds_loop
+def _exchange_bits() -> Callable[[int, int], int]:
+    """Compile: clear some bits of the register, set some, and return what it held before."""
+    from numba import types  # noqa: PLC0415
+    from numba.extending import intrinsic  # noqa: PLC0415
+
+    @intrinsic
+    def exchanged(typing_context: Any, cleared: Any, written: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            def change(before: Any) -> Any:
+                return builder.or_(builder.and_(before, builder.not_(arguments[0])), arguments[1])
+
+            return _emit_exchange(builder, change)
+
+        return types.int64(types.int64, types.int64), generate
+
+    swapped: Any = exchanged
+
+    def exchange(cleared: int, written: int) -> int:
+        before: int = swapped(cleared, written)
+        return before
+
+    return compiled(exchange, "int64(int64, int64)", nogil=True)

@@ -1,0 +1,237 @@
+"""Compiled loops over the rows of one chunk of records.
+
+They run record by record, or coordinate by coordinate, over numbers that lie one after the other;
+no step looks at another record, every place of an output is written, and what a row holds changes
+no step. No fast-math flag is set: every test for NaN means what it says, and the order of every
+sum is fixed. The bits of floats, read as integers, have the order of magnitudes: so the largest of
+a row is found without a jump.
+"""
+
+import math
+
+import numpy as np
+
+from tailguard.array_types import BoolArray, Features, FloatArray, IntArray
+from tailguard.losses.compiled import ROUNDING
+from tailguard.queries.loop import compiled_loop
+
+# Standardised features beyond this count as this: squares of a hundred million of them add up to a
+# finite number.
+LARGEST_FEATURE = 1e150
+# What void records are given in the place of a target and an offset, so that slopes take the same
+# time: numbers that are neither odd nor extreme for any loss.
+VOID_TARGET, VOID_SCORE = 0.0, 0.5
+# The bits of infinities and NaN come last. The exponent is in the bits above those of the fraction.
+MAGNITUDE, FRACTION_BITS, BIAS = 2**63 - 1, 52, 1023
+# A row whose largest entry is between these is taken as it is.
+LEAST_BITS, MOST_BITS = (BIAS - 64) << FRACTION_BITS, (BIAS + 64) << FRACTION_BITS
+INFINITE_BITS = (2 * BIAS + 1) << FRACTION_BITS
+# Two to this power and its inverse are normal numbers.
+MOST_DOUBLINGS = 1000
+POWERS = np.append(2.0 ** np.arange(-MOST_DOUBLINGS, MOST_DOUBLINGS + 1), 0.0)
+VOID_PLACE = len(POWERS) - 1
+# A shorter scaled row has no direction in floats: its square is not a normal number.
+SMALLEST_LENGTH = 1e-140
+# A factor that is not a normal number may exceed what it stands for; smaller ones count as zero.
+SMALLEST_FACTOR = 1e-290
+# The bits of a float are those of ``ROUNDING`` plus the whole number that was added to it.
+ROUNDING_BITS = int(np.float64(ROUNDING).view(np.int64))
+# Rows of which the first-level cache holds all coordinates while products are added up.
+STRIP_ROWS = 128
+
+
+@compiled_loop(
+    *("features", "in vector", "in vector", "in vector", "in vector", "shifts", "float64"),
+    *("boolean", "matrix", "vector", "matrix"),
+)
+def standardise(
+    features: Features,
+    targets: FloatArray,
+    offsets: FloatArray,
+    center: FloatArray,
+    inverse_scale: FloatArray,
+    shifts: tuple[float, float, float],
+    bound: float,
+    target_in_row: bool,
+    known: FloatArray,
+    powers: FloatArray,
+    rows: FloatArray,
+) -> None:
+    """Leave the scaled row of each record, and the power of two that it counts in.
+
+    A row is scaled to a range in which no product with a map and no square overflows. Standardised
+    features are cut to ``bound``. A void record becomes a row of zeros in units of zero, with a
+    usual target and offset. Known are standardised targets and offsets; where there are none zeros
+    stand for them.
+    """
+    n_features, width = center.size, rows.shape[1]
+    intercept = n_features + target_in_row < width
+    for i in range(len(features)):
+        # Adding zero times a value makes a NaN of an infinite one, and nothing else.
+        target = (
+            (targets[i] - shifts[0]) / shifts[1] + 0.0 * targets[i] if targets.size > 0 else 0.0
+        )
+        offset = offsets[i] - shifts[2] + 0.0 * offsets[i] if offsets.size > 0 else 0.0 - shifts[2]
+        peak: int = 0
+        largest: int = 0
+        for j in range(n_features):
+            x = np.float64(features[i, j])
+            u = (x - center[j]) * inverse_scale[j]
+            u = u if u < bound else bound
+            u = np.float64(u if u > -bound else -bound)
+            rows[i, j] = u
+            peak = max(peak, int(u.view(np.int64)) & MAGNITUDE)
+            largest = max(largest, int(x.view(np.int64)) & MAGNITUDE)
+        if intercept:
+            rows[i, n_features] = 1.0
+            peak = max(peak, int(np.float64(1.0).view(np.int64)))
+        if target_in_row:
+            u = target if target < LARGEST_FEATURE else LARGEST_FEATURE
+            u = np.float64(u if u > -LARGEST_FEATURE else -LARGEST_FEATURE)
+            rows[i, width - 1] = u
+            peak = max(peak, int(u.view(np.int64)) & MAGNITUDE)
+        void = math.isnan(target) | math.isnan(offset) | (largest >= INFINITE_BITS)
+        unusual = int((peak != 0) & ((peak < LEAST_BITS) | (peak > MOST_BITS)))
+        exponent = unusual * max((peak >> FRACTION_BITS) - BIAS + 1, -MOST_DOUBLINGS)
+        # Looked up either way, not to jump here either.
+        inverse = POWERS[VOID_PLACE if void else MOST_DOUBLINGS - exponent]
+        for j in range(width):
+            rows[i, j] *= inverse
+        powers[i] = POWERS[VOID_PLACE if void else MOST_DOUBLINGS + exponent]
+        known[0, i] = VOID_TARGET if void else target
+        known[1, i] = VOID_SCORE if void else offset
+
+
+@compiled_loop("matrix", "in vector", "float64", "vector", "vector")
+def measure(
+    mapped: FloatArray, powers: FloatArray, shrunk: float, lengths: FloatArray, inverses: FloatArray
+) -> None:
+    """Find the length of each row, and ``shrunk`` over the length of the scaled one.
+
+    Both are zero where the row has no direction. There is one row of ``mapped`` per coordinate.
+    """
+    lengths[:] = 0.0
+    for j in range(len(mapped)):
+        for i in range(powers.size):
+            lengths[i] += mapped[j, i] * mapped[j, i]
+    for i in range(powers.size):
+        length = math.sqrt(lengths[i])
+        seen = length > SMALLEST_LENGTH
+        inverses[i] = shrunk / length if seen else 0.0
+        lengths[i] = length * powers[i] if seen else 0.0
+
+
+@compiled_loop("in vector", "in flags", "float64", "vector")
+def bound_slopes(slopes: FloatArray, void: BoolArray, limit: float, bounded: FloatArray) -> None:
+    """Cut slopes to ``limit``; zero where void or not a number."""
+    for i in range(slopes.size):
+        slope = slopes[i]
+        slope = 0.0 if void[i] | math.isnan(slope) else slope
+        slope = slope if slope < limit else limit
+        bounded[i] = slope if slope > -limit else -limit
+
+
+@compiled_loop("in vector", "vector", "vector")
+def multiply(slopes: FloatArray, lengths: FloatArray, inverses: FloatArray) -> None:
+    """Multiply rows by slopes: lengths by their size, directions by their sign.
+
+    Zero times infinity counts as zero.
+    """
+    for i in range(slopes.size):
+        length = lengths[i] * abs(slopes[i])
+        lengths[i] = length if length > 0.0 else 0.0
+        inverses[i] = math.copysign(inverses[i], slopes[i])
+
+
+@compiled_loop(
+    *("in vector", "in vector", "in vector", "float64", "in vector", "in vector", "matrix")
+)
+def climb(
+    slopes: FloatArray,
+    lengths: FloatArray,
+    inverses: FloatArray,
+    row_limit: float,
+    levels: FloatArray,
+    shares: FloatArray,
+    factors: FloatArray,
+) -> None:
+    """Find the factor of each scaled row at each level of several slope limits."""
+    below = 0.0
+    for k in range(levels.size):
+        step = levels[k] - below
+        for i in range(slopes.size):
+            # The part of the step that the slope reaches, in [0, 1]: NaN reaches nothing.
+            part = (abs(slopes[i]) - below) / step
+            part = part if part < 1.0 else (0.0 if math.isnan(part) else 1.0)
+            part = max(part, 0.0) * shares[k]
+            factor = math.copysign(part * (min(lengths[i], row_limit) * inverses[i]), slopes[i])
+            factors[k, i] = factor if abs(factor) > SMALLEST_FACTOR else 0.0
+        below = levels[k]
+
+
+@compiled_loop("in matrix", "in matrix", "matrix")
+def map_rows(released: FloatArray, rows: FloatArray, mapped: FloatArray) -> None:
+    """Write the products of rows with each row of ``released`` to the lines of ``mapped``.
+
+    Each record by itself: a product by BLAS has other bits where a record lies elsewhere in its
+    chunk.
+    """
+    height = rows.shape[1]
+    columns = np.empty((height, STRIP_ROWS))
+    for start in range(0, len(rows), STRIP_ROWS):
+        count = min(STRIP_ROWS, len(rows) - start)
+        for i in range(count):
+            for j in range(height):
+                columns[j, i] = rows[start + i, j]
+        for line in range(len(released)):
+            for i in range(count):
+                mapped[line, start + i] = 0.0
+            for j in range(height):
+                factor = released[line, j]
+                for i in range(count):
+                    mapped[line, start + i] += factor * columns[j, i]
+
+
+@compiled_loop("in matrix", "in vector", "places")
+def add_rounded(mapped: FloatArray, factors: FloatArray, totals: IntArray) -> None:
+    """Add up the products of each line with the factors, every one rounded to a whole number.
+
+    Exact in any order: as integers, which the bits of floats hold.
+    """
+    for j in range(len(mapped)):
+        total = 0
+        for i in range(factors.size):
+            rounded = np.float64(mapped[j, i] * factors[i] + ROUNDING)
+            total += int(rounded.view(np.int64)) - ROUNDING_BITS
+        totals[j] += total
+
+
+@compiled_loop("in matrix", "in vector", "in vector", "places")
+def add_rounded_squares(
+    mapped: FloatArray, roots: FloatArray, packing: FloatArray, totals: IntArray
+) -> None:
+    """Add up the packed outer products of columns, every entry rounded to a whole number.
+
+    A column counts times its root, and entries off the diagonal times the second number of
+    ``packing``, those on it times the first.
+    """
+    width = len(mapped)
+    strip = np.empty((width, STRIP_ROWS))
+    scaled = np.empty((2, STRIP_ROWS))
+    for start in range(0, roots.size, STRIP_ROWS):
+        count = min(STRIP_ROWS, roots.size - start)
+        for j in range(width):
+            for i in range(count):
+                strip[j, i] = mapped[j, start + i] * roots[start + i]
+        place = 0
+        for j in range(width):
+            for i in range(count):
+                scaled[0, i] = strip[j, i] * packing[0]
+                scaled[1, i] = strip[j, i] * packing[1]
+            for k in range(j, width):
+                total, side = 0, int(k > j)
+                for i in range(count):
+                    rounded = np.float64(scaled[side, i] * strip[k, i] + ROUNDING)
+                    total += int(rounded.view(np.int64)) - ROUNDING_BITS
+                totals[place] += total
+                place += 1
