@@ -32,7 +32,9 @@ import tailguard as tg
 from tailguard.data.readers.opening import opened
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
-from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.loop import LatticeSum
+from tailguard.queries.units import Units
 
 N_FEATURES = 20
 SIZES, QUICK_SIZES = (1_000_000, 5_000_000, 20_000_000), (20_000, 100_000)
@@ -83,15 +85,9 @@ def seconds(work):
 
 def gradient_kernel():
     """What one gradient pass adds up."""
-    return ClippedGradientSum(
-        loss=tg.losses.Squared(),
-        intercept=False,
-        center=np.zeros(N_FEATURES),
-        inverse_scale=np.ones(N_FEATURES),
-        weights=np.zeros(N_FEATURES),
-        clip_norm=10.0,
-        grid=2.0**-20,
-    )
+    units = Units.raw(N_FEATURES, intercept=False)
+    query = MeanClippedGradient(tg.losses.Squared(), units, clip_norm=10.0)
+    return LatticeSum(query, np.zeros(N_FEATURES), 2.0**-20, N_FEATURES)
 
 
 def passes(path):

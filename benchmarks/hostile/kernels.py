@@ -1,128 +1,95 @@
-"""Every kernel, as a function of features and a target."""
+"""The loop of every query, as a function of features and a target."""
 
 import numpy as np
 
 import tailguard as tg
 from tailguard.data.rows.base import RecordBlock
-from tailguard.means.clipped import ShellSum
-from tailguard.queries.kernels.bins import Bins
-from tailguard.queries.kernels.clipped_gradient import ClippedGradientSum
-from tailguard.queries.kernels.column_histograms import ColumnHistogramCount
-from tailguard.queries.kernels.coordinates import BoundedCoordinateSum, CoordinateBound
-from tailguard.queries.kernels.counts import BelowCount
-from tailguard.queries.kernels.gather import GatheredGradients, GatheredRecords
-from tailguard.queries.kernels.loss_differences import LossDifferenceSum
-from tailguard.queries.kernels.norms import MagnitudeCount
-from tailguard.queries.kernels.record_gradient import GradientNormCount, RecordGradientSum
-from tailguard.queries.kernels.whitened import WhitenedRows
-from tailguard.queries.kernels.whitened_sums import (
-    LevelGradientSum,
-    SecondMomentSum,
-    Weighting,
-    WhitenedHistogramCount,
-)
+from tailguard.means.clamped import ClampedMean
+from tailguard.means.clipped import ClippedShells
+from tailguard.means.soft import SoftMean
+from tailguard.means.trimmed import TrimmedMean
+from tailguard.means.truncated import TruncatedMean
+from tailguard.queries.bins import Bins
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.column_histograms import ColumnHistograms
+from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.counts import CountBelow
+from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.loop import LatticeSum
+from tailguard.queries.loss_differences import LossDifferences
+from tailguard.queries.magnitudes import CountMagnitudes
+from tailguard.queries.norm_counts import CountNormsBelow
+from tailguard.queries.record_gradient import MeanRecordGradient
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.units import Units
+from tailguard.queries.view import View, Weighting
+from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 N_ROWS, N_FEATURES, GRID = 20_000, 20, 2.0**-40
 QUICK_N_ROWS = 2_000
-ZEROS, ONES = np.zeros(N_FEATURES), np.ones(N_FEATURES)
-LINE = {"center": ZEROS, "inverse_scale": ONES}
-SCORE = {**LINE, "weights": np.full(N_FEATURES, 0.1), "intercept": False}
 LOSSES = {name: tg.losses.make_loss(name) for name in tg.losses.registry.LOSSES}
 SQUARED, MULTINOMIAL = LOSSES["squared"], tg.losses.Multinomial(3)
-EDGES = np.geomspace(1e-3, 1e3, 50)
 OCTAVES = Bins("octaves", -16.0, 4.0, 128)
 COLUMNS = tuple(range(N_FEATURES + 1))
 
 
-def column_kernels():
+def column_queries():
+    """Name, query and state of what reads columns by themselves."""
     n_columns = len(COLUMNS)
+    units = np.zeros(n_columns), np.ones(n_columns)
     for paired, name in ((False, ""), (True, " of pairs")):
-        counted = {"columns": COLUMNS, "paired": paired, "multiplier": 1}
-        yield f"counts below{name}", BelowCount(thresholds=np.full(n_columns, 0.5), **counted)
-        units = {"center": np.zeros(n_columns), "inverse_scale": np.ones(n_columns)}
-        yield (
-            f"column histograms{name}, octaves",
-            ColumnHistogramCount(bins=OCTAVES, **units, **counted),
-        )
+        yield f"counts below{name}", CountBelow(COLUMNS, paired), np.full(n_columns, 0.5)
+        yield f"column histograms{name}, octaves", ColumnHistograms(COLUMNS, OCTAVES, paired), units
     for bins in (Bins("signed", -8.0, 8.0, 128), Bins("linear", -4.0, 16.0, 128)):
-        kernel = ColumnHistogramCount(bins=bins, **units, **counted | {"paired": False})
-        yield f"column histograms, {bins.transform}", kernel
+        yield f"column histograms, {bins.transform}", ColumnHistograms(COLUMNS, bins), units
+    raw, edges = Units.raw(N_FEATURES, intercept=False), tuple(np.geomspace(1e-3, 1e3, 50).tolist())
     for of in ("norm", "entries", "differences"):
-        yield f"magnitudes, {of}", MagnitudeCount(**LINE, edges=EDGES, of=of, multiplier=1)
-    radii = np.array([1.0, 2.0, 4.0, 8.0])
-    yield "shells", ShellSum(**LINE, radii=radii, limits=np.ones(4), grid=GRID)
+        yield f"magnitudes, {of}", CountMagnitudes(raw, edges, of), None
+    yield "shells", ClippedShells(raw, (1.0, 2.0, 4.0, 8.0)), None
 
 
-def gradient_kernels(n_rows):
+def gradient_queries():
+    """The same, of what reads gradients."""
+    raw, weights = Units.raw(N_FEATURES, intercept=False), np.full(N_FEATURES, 0.1)
     for name, loss in LOSSES.items():
-        yield (
-            f"clipped gradients, {name}",
-            ClippedGradientSum(loss=loss, **SCORE, clip_norm=1.0, grid=GRID),
-        )
-    yield (
-        "gradient norms",
-        GradientNormCount(loss=SQUARED, weights=SCORE["weights"], threshold=1.0, multiplier=1),
-    )
-    for kind, scale in (("clamped", 1.0), ("truncated", 1.0), ("soft", 1.0), ("soft", 1e3)):
-        yield f"bounded entries, {kind}, scale {scale:g}", BoundedCoordinateSum(
-            loss=SQUARED, **SCORE, bound=CoordinateBound(kind, scale), n_rows=n_rows, n_groups=7,
-            grid=GRID,
-        )  # fmt: skip
+        yield f"clipped gradients, {name}", MeanClippedGradient(loss, raw, clip_norm=1.0), weights
+    yield "gradient norms", CountNormsBelow(SQUARED, weights), [1.0]
+    yield "bounded entries, clamped", ClampedMean(SQUARED, raw, 1.0, 7), weights
+    yield "bounded entries, truncated", TruncatedMean(SQUARED, raw, 1.0, 7), weights
+    for scale in (1.0, 1e3):
+        yield f"bounded entries, soft, scale {scale:g}", SoftMean(SQUARED, raw, scale), weights
     weights = np.linspace(-0.2, 0.2, 3 * N_FEATURES)
-    yield "gradients of records, multinomial", RecordGradientSum(
-        gradient=MULTINOMIAL.record_gradient, weights=weights, n_coordinates=weights.size,
-        clip_norm=1.0, grid=GRID,
-    )  # fmt: skip
-    yield (
-        "norms of these",
-        GradientNormCount(loss=MULTINOMIAL, weights=weights, threshold=1.0, multiplier=1),
-    )
-    yield "gathered gradients", GatheredGradients(loss=SQUARED, **SCORE, n_rows=n_rows)
-    yield "gathered records", GatheredRecords(n_rows=n_rows, n_columns=len(COLUMNS))
+    query = MeanRecordGradient(MULTINOMIAL, clip_norm=1.0)
+    yield "gradients of records, multinomial", query, weights
+    yield "norms of these, multinomial", CountNormsBelow(MULTINOMIAL, weights), [1.0]
+    yield "gathered gradients", TrimmedMean(SQUARED, raw, -1.0, 1.0), weights[:N_FEATURES]
 
 
-def whitened_kernels():
+def whitened_queries():
+    """The same, of what reads records through a map."""
     rotation = np.linalg.qr(np.random.default_rng(2).standard_normal((N_FEATURES + 1,) * 2))[0]
-
-    def rows(loss):
-        weights = np.full(N_FEATURES + 1, 0.1)
-        return WhitenedRows(loss=loss, **LINE, intercept=True, whitening=rotation, weights=weights)
-
+    units, weights = Units.raw(N_FEATURES, intercept=True), np.full(N_FEATURES + 1, 0.1)
+    view = View(SQUARED, units, rotation)
     for name in ("squared", "logistic", "poisson", "quantile"):
-        yield (
-            f"ladder of scores, {name}",
-            LevelGradientSum(
-                rows=rows(LOSSES[name]),
-                row_limit=5.0,
-                levels=(0.5, 1.5),
-                shares=(1.0, 0.4),
-                grid=GRID,
-            ),
-        )
+        of_loss = View(LOSSES[name], units, rotation)
+        yield f"levels, {name}", LevelGradients(of_loss, 5.0, (0.5, 1.5), (1.0, 0.4)), weights
+        yield f"contributions, {name}", ContributionLevels(of_loss, (0.5, 1.5)), weights
     for kind in ("one", "curvature", "squared-slope"):
-        yield f"second moments, weight {kind}", SecondMomentSum(
-            rows=rows(SQUARED), weighting=Weighting(kind=kind, slope_limit=2.0, half_step=0.5),
-            row_limit=5.0, row_cap=5.0, grid=GRID,
-        )  # fmt: skip
+        weighting = Weighting(kind=kind, slope_limit=2.0, half_step=0.5)
+        yield f"second moments, weight {kind}", SecondMoments(view, 5.0, 5.0, weighting), weights
     for name in ("squared", "huber", "logistic", "poisson"):
-        candidates = tuple(
-            WhitenedRows(
-                loss=None, **LINE, intercept=True, whitening=np.zeros((N_FEATURES + 1, 0)),
-                weights=np.full(N_FEATURES + 1, slope),
-            )
-            for slope in (0.1, 0.05)
-        )  # fmt: skip
-        yield (
-            f"loss differences, {name}",
-            LossDifferenceSum(loss=LOSSES[name], candidates=candidates, limit=1.0, grid=GRID),
-        )
+        query = LossDifferences(LOSSES[name], (view, view), limit=1.0)
+        yield f"loss differences, {name}", query, np.stack([weights, weights / 2.0])
     for what in ("length", "residual", "slope"):
-        yield (
-            f"histogram of {what}s",
-            WhitenedHistogramCount(
-                rows=rows(SQUARED), what=what, bins=OCTAVES, weighting=Weighting(), grid=1.0
-            ),
-        )
+        yield f"histogram of {what}s", WhitenedHistogram(view, what, OCTAVES), weights
+
+
+def loops(n_rows):
+    """Name and loop of every query, for so many records."""
+    for name, query, state in (*column_queries(), *gradient_queries(), *whitened_queries()):
+        placed = isinstance(query, ClampedMean | TruncatedMean | SoftMean | TrimmedMean)
+        known = (state, n_rows) if placed else query.read_state(state)
+        yield name, LatticeSum(query, known, GRID / n_rows if placed else GRID, 0)
 
 
 def cases(*, quick):
@@ -133,10 +100,9 @@ def cases(*, quick):
     labels, counts = (y > 0).astype(float), rng.poisson(1.0, n_rows).astype(float)
     targets = {"poisson": counts, "multinomial": labels}
     targets |= dict.fromkeys(("logistic", "balanced_logistic"), labels)
-    kernels = [*column_kernels(), *gradient_kernels(n_rows), *whitened_kernels()]
-    for name, kernel in kernels:
-        loss = getattr(getattr(kernel, "rows", kernel), "loss", None)
-        loss = MULTINOMIAL if isinstance(kernel, RecordGradientSum) else loss
+    for name, kernel in loops(n_rows):
+        query = kernel.query
+        loss = getattr(getattr(query, "view", query), "loss", None)
         yield name, of_records(kernel, loss), X, targets.get(name.rpartition(" ")[2], y)
 
 

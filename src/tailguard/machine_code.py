@@ -159,10 +159,11 @@ def _specialised(dispatcher: Any, signature: Any) -> Any:
 
 
 def _jit(function: Any, options: dict[str, Any]) -> Any:
-    """Return Numba's dispatcher of ``function``."""
+    """Return Numba's dispatcher of ``function``; flags of ``fastmath`` come as a frozen set."""
     import numba  # noqa: PLC0415 (see the module's docstring)
 
-    return numba.njit(**options)(function)
+    flags = set(options.get("fastmath", ()))
+    return numba.njit(**{**options, "fastmath": flags or False})(function)
 
 
 def _cached(function: Any, folder: Path, options: dict[str, Any]) -> Any:

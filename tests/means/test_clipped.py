@@ -7,11 +7,12 @@ import pytest
 
 import tailguard as tg
 from support.audits import gdp_audit
+from support.loops import loop
 from support.stages import once
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.gate import Gate
-from tailguard.means.clipped import ClippedShells, ShellSum, least_error_weights, simplex_minimum
+from tailguard.means.clipped import ClippedShells, least_error_weights, simplex_minimum
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.units import Units
 
@@ -73,16 +74,16 @@ MU, FEW_ROWS = 0.5, 1_000
 RAW = Units.raw(2, intercept=False)
 
 
-def shell_sum(data, radii, limits):
-    """Sums by shells of rows in units, and the standardised rows."""
-    units = {"center": np.full(3, 0.5), "inverse_scale": np.full(3, 2.0)}
-    kernel = ShellSum(**units, radii=np.array(radii), limits=np.array(limits), grid=2.0**-40)
-    return kernel.sum_block(RecordBlock(data)).reshape(len(radii), 3) * 2.0**-40
+def shell_sum(data, radii):
+    """Sums by shells of rows in units."""
+    query = ClippedShells(Units(np.full(3, 0.5), np.full(3, 0.5), intercept=False), radii)
+    sums = loop(query, None, 2.0**-40).sum_block(RecordBlock(data)) * 2.0**-40
+    return sums.reshape(len(radii), 3) * query.root_widths[:, None]
 
 
 def test_shells_add_up_to_the_clipped_sum():
     X = np.random.default_rng(0).standard_t(2, (3_000, 3))
-    shells = shell_sum(X, RADII, np.diff(RADII, prepend=0.0))
+    shells = shell_sum(X, RADII)
     norms = np.linalg.norm(standard := (X - 0.5) * 2.0, axis=1, keepdims=True)
     for count, radius in enumerate(RADII, start=1):
         clipped = (standard * np.minimum(1.0, radius / norms)).sum(axis=0)
@@ -91,14 +92,15 @@ def test_shells_add_up_to_the_clipped_sum():
 
 @pytest.mark.parametrize("value", [1e308, -1e308, 5e-324])
 def test_extreme_rows_stay_within_their_limits(value):
-    parts = shell_sum(np.full((1, 3), value), [1.0, 5.0], [1.0, 2.0])
-    assert np.linalg.norm(parts) <= np.linalg.norm([1.0, 2.0]) * (1 + 1e-11)
+    query = ClippedShells(Units.raw(3, intercept=False), (1.0, 5.0))
+    sums = loop(query, None, 2.0**-40).sum_block(RecordBlock(np.full((1, 3), value)))
+    assert np.linalg.norm(sums * 2.0**-40) <= 5.0**0.5 * (1 + 1e-11)
 
 
 @pytest.mark.parametrize("radii", [[0.0], [1.0, 1.0], [2.0, 1.0], [np.inf], [np.nan]])
 def test_radii_must_rise(radii):
     with pytest.raises(InputError, match="radii must be finite, positive and increasing"):
-        shell_sum(np.zeros((1, 3)), radii, np.ones(len(radii)))
+        shell_sum(np.zeros((1, 3)), tuple(radii))
 
 
 def test_noise_at_every_level_is_that_of_the_module():

@@ -137,17 +137,13 @@ class ClippedShells(GaussianQuery):
         inner, widths = np.append(0.0, radii[:-1]), np.diff(radii, prepend=0.0)
         total = np.zeros((radii.size, n_columns), dtype=np.int64)
         limits = self.root_widths * shrink(total.size)
-        for read in self.units.read(block):
-            scaled = np.sqrt(np.einsum("ij,ij->i", read.rows, read.rows))
-            direction = read.rows / np.where(scaled > 0.0, scaled, 1.0)[:, None]
-            norm = (scaled * read.powers)[:, None]
-            lengths = np.clip((norm - inner) / widths, 0.0, 1.0) * limits
+        for read in self.units.score(block):
+            lengths = np.clip((read.radius[:, None] - inner) / widths, 0.0, 1.0) * limits
+            lengths *= read.inverse[:, None]
             if block.alone:
-                parts = lengths[:, :, None] * direction[:, None, :]
-                total += rounded_alone(parts, grid)
+                total += rounded_alone(lengths[:, :, None] * read.rows[:, None, :], grid)
             else:
-                # Without BLAS, so that no number of threads can change the order of the sum.
-                total += round_to_lattice(np.einsum("rk,rd->kd", lengths, direction), grid)
+                total += round_to_lattice(lengths.T @ read.rows, grid)
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:

@@ -22,10 +22,8 @@ from tailguard.data.rows.base import RecordBlock, round_to_lattice, rounded_alon
 from tailguard.losses.base import Loss
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity
-from tailguard.queries.units import ReadRows, Units
-
-# A shorter row has no direction, and counts as zero: its square loses digits.
-SMALLEST_NORM = 1e-145
+from tailguard.queries.reading_loops import size_gradients
+from tailguard.queries.units import Scored, Units
 
 
 @dataclass(frozen=True)
@@ -101,35 +99,26 @@ class MeanClippedGradient(GaussianQuery):
         direction: dividing the limit by the norm of a tiny row would overflow.
         """
         total = np.zeros(state.size, dtype=np.int64)
-        for read in self.units.read(block):
-            sizes, inverse = self.gradient_sizes(read, state, alone=block.alone)
-            factors = np.clip(sizes, -self.norm_limit, self.norm_limit) * inverse
-            factors *= shrink(state.size)
+        for read in self.units.score(block, state, self.row_limit):
+            factors = np.clip(self.sizes(read), -self.norm_limit, self.norm_limit)
+            factors *= read.inverse * shrink(state.size)
             if block.alone:
                 total += rounded_alone(factors[:, None] * read.rows, grid)
             else:
                 total += round_to_lattice(factors @ read.rows, grid)
         return total
 
-    def gradient_sizes(
-        self, read: ReadRows, weights: FloatArray, *, alone: bool
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return how long gradients are along their rows, and one over the lengths of the rows.
-
-        Those are the scaled rows. Both are zero for void records and for rows without a direction.
-        """
-        lengths = np.sqrt(np.einsum("ij,ij->i", read.rows, read.rows))
-        norms = lengths * read.powers
-        seen = norms > SMALLEST_NORM
-        inverse = np.where(seen, 1.0 / lengths, 0.0)
-        radius = np.where(seen, np.minimum(norms, self.row_limit), 0.0)
-        # Row by row, unlike BLAS, where no bit may depend on where in the chunk a record lies.
-        along = np.einsum("ij,j->i", read.rows, weights) if alone else read.rows @ weights
-        score = along * (radius * inverse) + read.offset
-        slope = np.ones(score.size) if self.loss is None else self.loss.slope(score, read.target)
-        slope = np.where(np.isnan(slope), 0.0, slope)
-        sizes = np.clip(slope, -self.slope_limit, self.slope_limit) * radius
-        return np.where(np.isnan(sizes), 0.0, sizes), inverse
+    def sizes(self, read: Scored) -> FloatArray:
+        """Return how long the gradients of scored records are along their rows; zero where void."""
+        slope = (
+            np.ones(len(read.rows))
+            if self.loss is None
+            else self.loss.slope(read.score, read.target)
+        )
+        found = np.empty(len(read.rows))
+        slopes = np.ascontiguousarray(slope, dtype=np.float64)
+        size_gradients()(slopes, read.void, read.radius, float(self.slope_limit), found)
+        return found
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Divide the noised sum by the public number of records."""

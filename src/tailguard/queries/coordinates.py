@@ -28,12 +28,9 @@ from tailguard.checks import InputError, check_choice, check_positive, shown
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, round_to_lattice, rounded_alone
 from tailguard.losses.base import Loss
 from tailguard.queries.gather import placed
-from tailguard.queries.loop import compiled_loop
 from tailguard.queries.soft_truncation import (
-    FIRST_GUESS,
-    LARGEST_ARGUMENT,
-    STEPS,
     fast_form,
+    fast_soft_truncation,
     soft_limit,
     soft_truncation,
 )
@@ -41,8 +38,6 @@ from tailguard.queries.units import LARGEST_FEATURE, Units
 
 # Larger slopes count as this, so that their product with a feature is finite.
 LARGEST_SLOPE = LARGEST_FEATURE
-# Entries whose polynomials are evaluated together, in the first-level cache.
-STRIP = 256
 BOUND_KINDS = ("clamped", "truncated", "soft")
 # Beyond these a scale or its inverse leaves the range of normal numbers.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-250, 1e250
@@ -92,40 +87,8 @@ class CoordinateBound:
         """Return much the same; a soft bound by products and sums alone, in a compiled loop."""
         if self.kind != "soft":
             return self.apply(values)
-        softened = np.array(values, dtype=np.float64)
-        _soften()(fast_form(self.smoothing), self.scale, softened.reshape(-1))
-        return softened
-
-
-@compiled_loop("in vector", "float64", "vector")
-def _soften(form: FloatArray, scale: float, values: FloatArray) -> None:
-    """Make ``scale * psi(value / scale)`` of every value, in its place; ``form`` is the fast one.
-
-    That is ``reach, cubic coefficient, limit, bend, factor, shift`` and the coefficients.
-    """
-    place, total = np.empty(STRIP), np.empty(STRIP)
-    for start in range(0, values.size, STRIP):
-        count = min(STRIP, values.size - start)
-        for j in range(count):
-            a = values[start + j] * (1.0 / scale)
-            a = a if a < LARGEST_ARGUMENT else LARGEST_ARGUMENT
-            a = a if a > -LARGEST_ARGUMENT else -LARGEST_ARGUMENT
-            values[start + j] = a
-            square = np.float64(a * a + form[3])
-            root = np.int64(FIRST_GUESS - (square.view(np.int64) >> 1)).view(np.float64)
-            for _ in range(STEPS):
-                root = root * (1.5 - 0.5 * square * (root * root))
-            place[j] = abs(a) * root * form[4] + form[5]
-            total[j] = form[6]
-        for k in range(7, form.size):
-            for j in range(count):
-                total[j] = total[j] * place[j] + form[k]
-        for j in range(count):
-            a = values[start + j]
-            far = total[j] if a > 0.0 else -total[j]
-            value = a * (1.0 - a * a * form[1]) if abs(a) < form[0] else far
-            value = value if value < form[2] else form[2]
-            values[start + j] = (value if value > -form[2] else -form[2]) * scale
+        softened: FloatArray = fast_soft_truncation(values * (1.0 / self.scale), self.smoothing)
+        return softened * self.scale
 
 
 def score_gradients(
@@ -136,15 +99,10 @@ def score_gradients(
     A finite record whose row or slope overflows counts with 1e150 in its place; a slope that is not
     a number counts as zero.
     """
-    for read in units.read(block):
-        rows = read.rows * read.powers[:, None]
-        if loss is None:
-            yield rows
-            continue
-        # Row by row, unlike BLAS: nothing about one record may change a bit of another's score.
-        slope = loss.slope(np.einsum("ij,j->i", rows, weights) + read.offset, read.target)
-        slope = np.clip(np.where(np.isnan(slope), 0.0, slope), -LARGEST_SLOPE, LARGEST_SLOPE)
-        yield slope[:, None] * rows
+    for read in units.score(block, weights):
+        slope = np.ones(len(read.rows)) if loss is None else loss.slope(read.score, read.target)
+        slope = np.where(np.isnan(slope) | read.void, 0.0, slope)
+        yield np.clip(slope, -LARGEST_SLOPE, LARGEST_SLOPE)[:, None] * read.rows
 
 
 def placed_gradients(

@@ -103,28 +103,34 @@ class LatticeSum(Kernel):
         return total
 
 
-def compiled_loop(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
+def compiled_loop(
+    *kinds: str, reorders: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., Any]]:
     """Decorate a loop that Numba compiles; ``kinds`` are those of its arguments.
 
     What comes out returns the compiled loop. It takes the type of the records' features where
     ``"features"`` are among the kinds, which are a matrix stored in it. A ``"matrix"``, a
     ``"vector"``, ``"flags"`` and ``"places"``, of whole numbers, are arrays; a kind that begins
-    with ``"in "`` is one that may be read-only. All others are numbers.
+    with ``"in "`` is one that may be read-only. All others are numbers. Sums are added in the order
+    that is written, unless it ``reorders``: then several terms are added at once, in an order that
+    their number alone decides.
     """
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    if reorders:
+        options["fastmath"] = frozenset({"reassoc", "contract"})
 
     def decorate(function: Callable[..., None]) -> Callable[..., Any]:
         if "features" in kinds:
 
             @builds_loop
             def build(dtype: np.dtype[Any]) -> Callable[..., None]:
-                signature = _signature(kinds, np.dtype(dtype).name)
-                return compiled(function, signature, nogil=True, error_model="numpy")
+                return compiled(function, _signature(kinds, np.dtype(dtype).name), **options)
 
             return build
 
         @builds_loop
         def build_once() -> Callable[..., None]:
-            return compiled(function, _signature(kinds), nogil=True, error_model="numpy")
+            return compiled(function, _signature(kinds), **options)
 
         return build_once
 
@@ -145,10 +151,10 @@ def _signature(kinds: tuple[str, ...], stored: str = "float64") -> Any:
         "in vector": read(real, 1),
         "in flags": read(flag, 1),
         "in places": read(whole, 1),
+        "flags": flag[::1],
         "matrix": real[:, ::1],
         "vector": real[::1],
         "places": whole[::1],
-        "integers": whole[:, ::1],
         "shifts": types.UniTuple(real, 3),  # type: ignore[no-untyped-call]
     }
     return types.void(*(arrays.get(kind) or getattr(types, kind) for kind in kinds))

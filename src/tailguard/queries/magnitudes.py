@@ -115,9 +115,8 @@ class CountMagnitudes(GaussianQuery):
         """Yield the magnitudes of each record, or pair, of a chunk, and which of these are void."""
         inverse_scale = 1.0 / self.units.scale
         if self.of == "norm":
-            for read in self.units.read(block):
-                norms = np.sqrt(np.einsum("ij,ij->i", read.rows, read.rows)) * read.powers
-                yield norms[:, None], read.void
+            for read in self.units.score(block):
+                yield read.radius[:, None], read.void
             return
         for chunk in chunks_of(block):
             rows, void = chunk.features.astype(np.float64), chunk.void()

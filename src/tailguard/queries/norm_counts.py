@@ -77,9 +77,8 @@ class CountNormsBelow(GaussianQuery):
         else:
             units = Units.raw(block.features.shape[1], intercept=self.intercept)
             query = MeanClippedGradient(self.loss, units)
-            for read in units.read(block):
-                sizes, _ = query.gradient_sizes(read, self.weights, alone=block.alone)
-                count += int(np.count_nonzero((np.abs(sizes) <= state) & ~read.void))
+            for read in units.score(block, self.weights):
+                count += int(np.count_nonzero((np.abs(query.sizes(read)) <= state) & ~read.void))
         return np.array([count * round(1.0 / grid)], dtype=np.int64)
 
     def parameters(self) -> dict[str, float | int | str]:

@@ -2,8 +2,8 @@
 
 They run record by record, or coordinate by coordinate, over numbers that lie one after the other;
 no step looks at another record, every place of an output is written, and what a row holds changes
-no step. No fast-math flag is set: every test for NaN means what it says, and the order of every
-sum is fixed. The bits of floats, read as integers, have the order of magnitudes: so the largest of
+no step. Every test for NaN means what it says, and the order of every sum is fixed by the number of
+its terms. The bits of floats, read as integers, have the order of magnitudes: so the largest of
 a row is found without a jump.
 """
 
@@ -18,6 +18,8 @@ from tailguard.queries.loop import compiled_loop
 # Standardised features beyond this count as this: squares of a hundred million of them add up to a
 # finite number.
 LARGEST_FEATURE = 1e150
+# A smaller square loses digits: a row this short, 1e-145, has no direction, and counts as zero.
+LEAST_SQUARE = 1e-290
 # What void records are given in the place of a target and an offset, so that slopes take the same
 # time: numbers that are neither odd nor extreme for any loss.
 VOID_TARGET, VOID_SCORE = 0.0, 0.5
@@ -38,6 +40,95 @@ SMALLEST_FACTOR = 1e-290
 ROUNDING_BITS = int(np.float64(ROUNDING).view(np.int64))
 # Rows of which the first-level cache holds all coordinates while products are added up.
 STRIP_ROWS = 128
+
+
+@compiled_loop(
+    *("features", "in vector", "in vector", "in vector", "boolean", "matrix", "vector", "vector"),
+    reorders=True,
+)
+def score_rows(
+    features: Features,
+    center: FloatArray,
+    inverse_scale: FloatArray,
+    weights: FloatArray,
+    intercept: bool,
+    rows: FloatArray,
+    scores: FloatArray,
+    squares: FloatArray,
+) -> None:
+    """Leave the standardised row of each record, finite, its score and its squared norm.
+
+    The square is NaN where a feature is not finite.
+    """
+    for i in range(len(features)):
+        score, square, largest = 0.0, 0.0, 0
+        for j in range(center.size):
+            x = np.float64(features[i, j])
+            u = (x - center[j]) * inverse_scale[j]
+            u = u if u < LARGEST_FEATURE else LARGEST_FEATURE
+            u = u if u > -LARGEST_FEATURE else -LARGEST_FEATURE
+            rows[i, j] = u
+            score += u * weights[j]
+            square += u * u
+            largest = max(largest, int(x.view(np.int64)) & MAGNITUDE)
+        if intercept:
+            rows[i, center.size] = 1.0
+            score += weights[center.size]
+            square += 1.0
+        scores[i] = score
+        squares[i] = square if largest < INFINITE_BITS else math.nan
+
+
+@compiled_loop(
+    *("in vector", "in vector", "shifts", "float64", "in vector", "vector", "matrix", "vector"),
+    *("vector", "flags"),
+)
+def cut_rows(
+    targets: FloatArray,
+    offsets: FloatArray,
+    shifts: tuple[float, float, float],
+    row_limit: float,
+    squares: FloatArray,
+    scores: FloatArray,
+    known: FloatArray,
+    radii: FloatArray,
+    inverses: FloatArray,
+    void: BoolArray,
+) -> None:
+    """Cut rows to norm ``row_limit``: score the cut rows, and find their norms.
+
+    ``inverses`` are one over the norms of the rows as they are. Void records get a usual score and
+    target; they, and rows without a direction, get zero for both.
+    """
+    for i in range(squares.size):
+        # Adding zero times a value makes a NaN of an infinite one, and nothing else.
+        target = (
+            (targets[i] - shifts[0]) / shifts[1] + 0.0 * targets[i] if targets.size > 0 else 0.0
+        )
+        offset = offsets[i] - shifts[2] + 0.0 * offsets[i] if offsets.size > 0 else 0.0 - shifts[2]
+        odd = math.isnan(target) | math.isnan(offset) | math.isnan(squares[i])
+        seen = (squares[i] > LEAST_SQUARE) & (not odd)
+        norm = math.sqrt(squares[i] if seen else 1.0)
+        inverse = 1.0 / norm
+        radius = norm if norm < row_limit else row_limit
+        score = scores[i] * (radius * inverse) + offset
+        scores[i] = VOID_SCORE if odd else score
+        known[0, i] = VOID_TARGET if odd else target
+        radii[i] = radius if seen else 0.0
+        inverses[i] = inverse if seen else 0.0
+        void[i] = odd
+
+
+@compiled_loop("in vector", "in flags", "in vector", "float64", "vector")
+def size_gradients(
+    slopes: FloatArray, void: BoolArray, radii: FloatArray, slope_limit: float, sizes: FloatArray
+) -> None:
+    """Find how long gradients are along their rows, slopes being cut; zero where void or NaN."""
+    for i in range(slopes.size):
+        slope = 0.0 if void[i] | math.isnan(slopes[i]) else slopes[i]
+        slope = slope if slope < slope_limit else slope_limit
+        size = (slope if slope > -slope_limit else -slope_limit) * radii[i]
+        sizes[i] = 0.0 if math.isnan(size) else size
 
 
 @compiled_loop(
@@ -169,27 +260,40 @@ def climb(
         below = levels[k]
 
 
-@compiled_loop("in matrix", "in matrix", "matrix")
+@compiled_loop("in matrix", "in matrix", "matrix", reorders=True)
 def map_rows(released: FloatArray, rows: FloatArray, mapped: FloatArray) -> None:
     """Write the products of rows with each row of ``released`` to the lines of ``mapped``.
 
     Each record by itself: a product by BLAS has other bits where a record lies elsewhere in its
-    chunk.
+    chunk. Two products of each of four lines are added at once, to read and write less often; lines
+    and coordinates past the last are zeros.
     """
-    height = rows.shape[1]
-    columns = np.empty((height, STRIP_ROWS))
+    width, height = released.shape
+    padded = np.zeros((width + 3, height + 1))
+    padded[:width, :height] = released
+    columns = np.zeros((height + 1, STRIP_ROWS))
+    sums = np.empty((4, STRIP_ROWS))
     for start in range(0, len(rows), STRIP_ROWS):
         count = min(STRIP_ROWS, len(rows) - start)
         for i in range(count):
             for j in range(height):
                 columns[j, i] = rows[start + i, j]
-        for line in range(len(released)):
-            for i in range(count):
-                mapped[line, start + i] = 0.0
-            for j in range(height):
-                factor = released[line, j]
+        for line in range(0, width, 4):
+            sums[:] = 0.0
+            for j in range(0, height, 2):
+                a, b = padded[line, j], padded[line, j + 1]
+                c, d = padded[line + 1, j], padded[line + 1, j + 1]
+                e, f = padded[line + 2, j], padded[line + 2, j + 1]
+                g, h = padded[line + 3, j], padded[line + 3, j + 1]
+                for i in range(STRIP_ROWS):
+                    u, v = columns[j, i], columns[j + 1, i]
+                    sums[0, i] += a * u + b * v
+                    sums[1, i] += c * u + d * v
+                    sums[2, i] += e * u + f * v
+                    sums[3, i] += g * u + h * v
+            for k in range(min(4, width - line)):
                 for i in range(count):
-                    mapped[line, start + i] += factor * columns[j, i]
+                    mapped[line + k, start + i] = sums[k, i]
 
 
 @compiled_loop("in matrix", "in vector", "places")

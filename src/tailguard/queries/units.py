@@ -11,20 +11,47 @@ Reference
 Dwork and Roth 2014, Proposition 2.1: what earlier releases told may choose the units.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.array_types import BoolArray, FloatArray
+from tailguard.array_types import BoolArray, Features, FloatArray
 from tailguard.checks import InputError, check_finite, check_positive
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock
 from tailguard.losses.base import Link
-from tailguard.queries.reading_loops import LARGEST_FEATURE, standardise
+from tailguard.queries.reading_loops import LARGEST_FEATURE, cut_rows, score_rows, standardise
 
-__all__ = ["LARGEST_FEATURE", "ReadRows", "Units"]
+__all__ = ["LARGEST_FEATURE", "ReadRows", "Scored", "Units"]
 
 NONE = np.zeros(0)  # stands for a column that is not there
+
+
+class Scored:
+    """One chunk of records: standardised rows, and scores of what a cut leaves of these.
+
+    The next chunk of as many records is read into the same arrays.
+
+    Attributes
+    ----------
+    rows
+        Standardised and finite, whatever a record holds.
+    radius, inverse
+        The norms that a cut leaves, and one over the norms before: zero for void records, and for
+        rows of norm below 1e-145, which have no direction.
+    score, target
+        Scores of the cut rows, and standardised targets; of void records they mean nothing.
+    void
+        Which records count as zero.
+    """
+
+    def __init__(self, n_rows: int, width: int) -> None:
+        self.rows = np.empty((n_rows, width))
+        self.score, self.square, self.radius, self.inverse = np.empty((4, n_rows))
+        self.known = np.empty((1, n_rows))
+        self.target = self.known[0]
+        self.void: BoolArray = np.empty(n_rows, dtype=np.bool_)
 
 
 class ReadRows:
@@ -106,26 +133,57 @@ class Units:
         """The number of coordinates of a row."""
         return self.center.size + int(self.intercept)
 
+    def score(
+        self, block: RecordBlock, weights: FloatArray | None = None, row_limit: float = math.inf
+    ) -> Iterator[Scored]:
+        """Read a block chunk by chunk, with rows cut to norm ``row_limit`` and scored."""
+        columns, shifts = self._columns(block), self._shifts
+        weights = np.zeros(self.size) if weights is None else weights
+        inverse_scale, limit = 1.0 / self.scale, float(row_limit)
+        loop, read = score_rows(block.features.dtype), Scored(0, self.size)
+        for start in range(0, block.n_rows, CHUNK_ROWS):
+            features, *known = (part[start : start + CHUNK_ROWS] for part in columns)
+            if len(read.rows) != len(features):
+                read = Scored(len(features), self.size)
+            loop(
+                features, self.center, inverse_scale, weights, self.intercept, read.rows,
+                read.score, read.square,
+            )  # fmt: skip
+            cut_rows()(
+                *known, shifts, limit, read.square, read.score, read.known, read.radius,
+                read.inverse, read.void,
+            )  # fmt: skip
+            yield read
+
+    def _columns(self, block: RecordBlock) -> tuple[Features, FloatArray, FloatArray]:
+        """Return features, target and offset as the loops take them."""
+        block.check_features(self.center.size)
+        target, offset = (NONE if v is None else v for v in (block.target, block.offset))
+        return block.features, target, offset
+
+    @property
+    def _shifts(self) -> tuple[float, float, float]:
+        """Return what loops standardise targets and offsets by."""
+        return float(self.target_center), float(self.target_scale), float(self.offset_center)
+
     def read(
         self, block: RecordBlock, *, bound: float = LARGEST_FEATURE, target_in_row: bool = False
     ) -> Iterator[ReadRows]:
-        """Read a block chunk by chunk, with features cut to ``bound``.
+        """Read a block chunk by chunk for a linear map, with features cut to ``bound``.
 
         A standardised target of at most 1e150 follows the row if ``target_in_row``.
         """
-        block.check_features(self.center.size)
-        features, width = block.features, self.size + int(target_in_row)
-        target, offset = (NONE if v is None else v for v in (block.target, block.offset))
-        shifts = (float(self.target_center), float(self.target_scale), float(self.offset_center))
+        columns, shifts = self._columns(block), self._shifts
         inverse_scale, bound = 1.0 / self.scale, min(float(bound), LARGEST_FEATURE)
-        loop, read = standardise(features.dtype), ReadRows(0, width)
+        width = self.size + int(target_in_row)
+        loop, read = standardise(block.features.dtype), ReadRows(0, width)
         for start in range(0, block.n_rows, CHUNK_ROWS):
-            stop = min(start + CHUNK_ROWS, block.n_rows)
-            if len(read.rows) != stop - start:
-                read = ReadRows(stop - start, width)
+            features, *known = (part[start : start + CHUNK_ROWS] for part in columns)
+            if len(read.rows) != len(features):
+                read = ReadRows(len(features), width)
             loop(
-                features[start:stop], target[start:stop], offset[start:stop], self.center,
-                inverse_scale, shifts, bound, target_in_row, read.known, read.powers, read.rows,
+                features, *known, self.center, inverse_scale, shifts, bound, target_in_row,
+                read.known, read.powers, read.rows,
             )  # fmt: skip
             read.void = read.powers == 0.0
             yield read

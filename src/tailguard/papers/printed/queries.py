@@ -20,6 +20,7 @@ from tailguard.queries.sample_aggregate import (
     first_ball,
     least_scale,
 )
+from tailguard.queries.units import LARGEST_FEATURE
 
 # One in so many values at either end: the 5 percent of the paper's experiments, which its printed
 # constants do not determine.
