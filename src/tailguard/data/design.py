@@ -11,7 +11,8 @@ infinity. They tell which column makes records void, and each follows from its o
 what is declared.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -65,16 +66,21 @@ def read_columns(X: Any, schema: Schema, *others: str) -> tuple[Features, dict[s
     table = as_table(X)
     names = tuple(dict.fromkeys((*(schema.features or ()), *others)))
     check_columns(names, table.names, table.where)
-    pieces = list(table.batches(names, table.n_rows or ROWS_OF_TEXT))
-    parts = [frame_matrix(piece, schema, table.where) for piece in pieces]
-    matrix: Any = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    columns = {
-        name: frame_column(pieces[0], name)
-        if len(pieces) == 1
-        else [cell for piece in pieces for cell in piece[name]]
-        for name in others
+    parts: list[Any] = []
+    beside: dict[str, list[Any]] = {name: [] for name in others}
+    for frame in table.batches(names, table.n_rows or ROWS_OF_TEXT):
+        parts.append(frame_matrix(frame, schema, table.where))
+        for name, found in beside.items():
+            found.append(frame_column(frame, name))
+    return _one(parts, np.concatenate), {
+        name: _one(found, lambda some: list(chain.from_iterable(some)))
+        for name, found in beside.items()
     }
-    return matrix, columns
+
+
+def _one(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
+    """Return parts that follow one another as one; a single one as it is."""
+    return parts[0] if len(parts) == 1 else join(parts)
 
 
 def frame_matrix(frame: Any, schema: Schema, where: str = "X") -> Features:

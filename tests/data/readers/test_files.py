@@ -2,6 +2,7 @@
 
 import builtins
 import csv
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -213,3 +214,14 @@ def test_a_folder_that_cannot_be_listed_is_refused_with_the_reason(tmp_path, mon
     monkeypatch.setattr("pathlib.Path.rglob", vanish)
     with pytest.raises(InputError, match="must be a folder that can be listed; it is not: No such"):
         ParquetFiles(tmp_path)
+
+
+def test_the_text_of_a_csv_file_is_held_a_piece_at_a_time(tmp_path):
+    place, names = tmp_path / "long.csv", [f"x{j}" for j in range(5)]
+    place.write_text("\n".join([",".join(names), *["0.123456789,1.5,2.5,3.5,4.5"] * 60_000]))
+    tracemalloc.start()
+    read = numbers_in(place, names)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert read.shape == (60_000, 5)
+    assert peak < 6 * read.nbytes  # all of its text is ten times as large
