@@ -4,7 +4,6 @@ What is compared is what the library itself kept. Where it made something else o
 as nothing at all, that cell was lost before we saw it.
 """
 
-import io
 import warnings
 from decimal import Decimal
 
@@ -116,50 +115,3 @@ def test_one_cell_changes_no_bit_of_the_others(library):
             count += sum(compared(make, values, cell, alone, declared) for cell in CELLS)
     assert declared == DECLARED.get(library, set())
     assert count > 900
-
-
-CSV = {
-    "integers": ["1", "-2", "9007199254740993", "41", "0", "007"],
-    "wide integers": ["9223372036854775811", "1", "18446744073709551615", "41"],
-    "floats": ["0.1", "-1e300", "4.9e-324", "0.30000000000000004", "1e22", "1.5E-7", ".5", "5."],
-    "booleans": ["true", "false", "true", "true"],
-    "Python's booleans": ["True", "False", "True", "True"],
-}
-LINES = [
-    "?",
-    "",
-    "nan",
-    "NA",
-    "x",
-    "0.5",
-    "3",
-    "true",
-    "2020-01-01",
-    "1e400",
-    "18446744073709551616",
-]
-LINES += ["1" * 30, "-", " ", "1,5", '"a b"', "inf", "\xff", "1e5", "0x10", "1_000", "True", "-0"]
-READERS = {
-    "pandas": lambda text: pd.read_csv(io.BytesIO(text)),
-    "pandas in pieces": lambda text: pd.concat(pd.read_csv(io.BytesIO(text), chunksize=3)),
-    "pandas by pyarrow": lambda text: pd.read_csv(io.BytesIO(text), engine="pyarrow"),
-    "polars": lambda text: pl.read_csv(io.BytesIO(text), infer_schema_length=None),
-    "pyarrow": lambda text: pa.csv.read_csv(io.BytesIO(text)),
-}
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_one_line_of_a_csv_file_changes_no_bit_of_the_others(reader):
-    count = 0
-    for lines in CSV.values():
-        expected = None
-        for last in ("", *LINES):
-            text = "\n".join(["a,b", *(f"{line},1" for line in [*lines, last])]) + "\n"
-            table = made(READERS[reader], text.encode("latin-1"))
-            if table is None:
-                continue
-            found = to_vector(table["a"])[: len(lines)]
-            expected = found if expected is None else expected
-            np.testing.assert_array_equal(found, expected)
-            count += 1
-    assert count > 100

@@ -1,11 +1,9 @@
 """Rows of one block, the random order of all rows, and where partitions are remembered."""
 
-from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from support.loops import loop
 from tailguard.checks import BudgetError, InputError
@@ -165,28 +163,3 @@ def test_the_order_depends_on_the_number_of_records_alone():
     ]
     assert (orders[0] == orders[1]).all()
     assert (orders[0] == orders[2]).all()
-
-
-@pytest.mark.parametrize(("n_rows", "ways"), [(6, 15), (7, 105)])
-def test_every_way_to_pair_the_records_is_as_likely(n_rows, ways):
-    """Of an odd number every record is as often the one without a partner. False alarm: 1e-6."""
-    source, rows = SimulationSource(8), ArrayRows(np.zeros((n_rows, 1)))
-    drawn = Counter()
-    for _ in range(60 * ways):
-        order = order_of(Partitions(rows, source))
-        pairs = order[: n_rows // 2 * 2].reshape(-1, 2).tolist()
-        drawn[frozenset(map(frozenset, pairs))] += 1
-    assert len(drawn) == ways
-    assert chisquare(list(drawn.values())).pvalue > 1e-6
-
-
-def test_every_pair_of_many_records_is_as_likely():
-    source, rows, n_rows, times = SimulationSource(9), ArrayRows(np.zeros((40, 1))), 40, 4_000
-    together = np.zeros((n_rows, n_rows))
-    for _ in range(times):
-        first, second = order_of(Partitions(rows, source)).reshape(-1, 2).T
-        np.add.at(together, (np.minimum(first, second), np.maximum(first, second)), 1.0)
-    found = together[np.triu_indices(n_rows, 1)]
-    # Records have one partner each, so these counts are less free than independent ones.
-    assert chisquare(found).pvalue > 1e-6
-    assert np.abs(found - times / 39).max() < 6.0 * np.sqrt(times / 39)
