@@ -1,4 +1,4 @@
-"""One column of any library: of which kind its type is, and its cells as numbers.
+"""One column of any library: how its type is read, and its cells as numbers.
 
 A library may have chosen a type for the sake of one cell: text or objects where a cell fits no
 other, dates or structures where the only cell that is not empty is one. To refuse such a type would

@@ -14,10 +14,10 @@ import numpy as np
 from tailguard.checks import InputError, check_finite, shown
 from tailguard.printable import printable
 
-# A sentence lists so many names and counts the rest: a table may have thousands.
+# Error messages list at most this many names, since a table may have thousands.
 MOST_LISTED = 12
 UNDECLARED = "nothing is declared of "
-"""How every sentence on columns of which nothing was declared begins."""
+"""The beginning of every sentence about columns without a declaration."""
 OTHER = "other"
 
 

@@ -140,7 +140,7 @@ def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:
         return [place_of(*reading) for reading in readings]
 
     listed = list(cells)
-    # Most cells are a few texts, each of which is read once; no method of another type is run.
+    # Most cells repeat a few texts: each text is read once. No method of another type is run.
     same = [list({cell for cell in listed if type(cell) is kind}) for kind in (str, bytes)]
     of_text, of_bytes = (dict(zip(some, places_of(some), strict=True)) for some in same)
     others = (cell for cell in listed if type(cell) is not str and type(cell) is not bytes)

@@ -15,7 +15,7 @@ from tailguard.checks import InputError
 from tailguard.data.columns import arrow_floats, numbers_of, pandas_floats
 from tailguard.data.frames import frame_columns, is_a, is_arrow, is_column
 
-# So many columns are turned into records together, about so many numbers (1 MB) at a time: of 2e6
+# This many columns are turned into records together, about 1 MB of numbers at a time: of 2e6
 # numbers of float32, 20 columns take 1.9 ms so and 6.3 one by one; 2 columns 4.8 and 0.9. With four
 # times as many the piece was new memory each time in a process that had freed none, and 20 columns
 # took 8 ms.

@@ -25,7 +25,7 @@ FORMATS = ("csr", "csc", "coo")
 
 
 class SparseFeatures:
-    """A matrix of records of which only the stored entries are in memory.
+    """A matrix of records that keeps the stored entries alone in memory.
 
     An entry that is not stored is zero, and stored ones of the same place are added as float64,
     whatever the type of the matrix is. What was given is neither copied nor changed if it is in the

@@ -3,11 +3,10 @@
 What a table says of itself is public: names, types and the number of records. Its cells are handed
 out as frames (``frames.py``), and are read where what goes wrong is told to nobody.
 
-Workers may hold the parts of a table, cut wherever they end. A chunk is so many rows of the whole
-table. So whoever holds a part sums the whole chunks in it and hands back the few rows before the
-first and after the last; those of all parts are put together at the gate. A part that is worked out
-twice, since a worker was lost, counts once: what comes back names its part, and nothing is added up
-on the way.
+Workers may hold the parts of a table, cut anywhere. Chunks are cut from the whole table. So a
+worker sums the whole chunks of its part and sends back the few rows before the first and after the
+last; these rows of all parts are put together at the gate. A part that is computed twice, since a
+worker was lost, counts once: an answer names its part, and nothing is added up on the way.
 """
 
 from abc import ABC, abstractmethod

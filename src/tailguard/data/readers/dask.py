@@ -65,7 +65,7 @@ class DaskTable(Table):
 
     @classmethod
     def of_files(cls, files: ParquetFiles) -> Self:
-        """Return Parquet files of which workers read a row group each, by the same paths."""
+        """Return Parquet files: each worker reads a row group at a time, by the same paths."""
         from dask import delayed  # noqa: PLC0415 (an extra)
 
         table = cls.__new__(cls)
@@ -93,7 +93,7 @@ class DaskTable(Table):
         return self._nothing
 
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
-        """Work these columns out once, on the workers, and refuse a table of which that fails.
+        """Compute these columns once, on the workers; refuse a table that fails.
 
         A partition may have other types than Dask keeps, such as those of its own file.
         """
@@ -104,7 +104,7 @@ class DaskTable(Table):
         return [empty for _, empty in heads]
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield the partitions, of which a few are worked out at once; files are read here."""
+        """Yield the partitions, computing a few at once; files are read here."""
         from dask import compute  # noqa: PLC0415 (an extra)
 
         if self._files is not None:
@@ -119,7 +119,7 @@ class DaskTable(Table):
                 yield batch
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
-        """Return the sum of ``work`` over whole chunks: on workers, but for edges of parts."""
+        """Return the sum of ``work``: workers sum whole chunks, and edges of parts come here."""
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
         sums, edges, first = [], [], 0

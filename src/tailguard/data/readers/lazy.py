@@ -33,7 +33,7 @@ FILES_LISTED = re.compile(r"Scanning Files:\D*\d+/(\d+)")
 FAILED = "X must be readable to its end; reading it failed."
 """What is said of a failure."""
 
-# The same for two causes, lest it tells that one cell made a query of several files fail.
+# One sentence for two causes: it must not tell that one cell made a query of several files fail.
 NO_QUERY = (
     "X must be a query of one file at most, and no cell may make a step of it fail: pass the path "
     "of several files, which are each read by their own types, or load them into a table whose "
@@ -84,7 +84,7 @@ class LazyTable(Table):
         yield from self.read(names, n_rows)
 
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
-        """Read these columns once, and refuse a table of which that fails."""
+        """Read these columns once; refuse a table that fails."""
 
         def read() -> None:
             self.check(names)
@@ -117,7 +117,7 @@ def of_arrow_readers(open_reader: Callable[[], Any]) -> LazyTable:
 
 
 def of_arrow_dataset(dataset: Any) -> LazyTable:
-    """Return a ``pyarrow.dataset``, of which each file is read by its own types.
+    """Return a ``pyarrow.dataset``; each of its files is read by its own types.
 
     To turn these into the types of the dataset could fail because of a cell. A column that a file
     lacks is empty there, and one that its folder's name tells has the type of the dataset.

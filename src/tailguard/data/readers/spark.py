@@ -76,7 +76,7 @@ class SparkTable(Table):
 
     @classmethod
     def of_files(cls, files: ParquetFiles, session: Any) -> Self:
-        """Return Parquet files of which workers of a session read a row group each."""
+        """Return Parquet files: each worker of a session reads a row group at a time."""
         table = cls.__new__(cls)
         table.where, table.names, table.n_rows = files.where, files.names, files.n_rows
         table._files, table._session = files, session
@@ -89,7 +89,7 @@ class SparkTable(Table):
         return self._nothing
 
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
-        """Work these columns out once, on the workers, and refuse a table of which that fails."""
+        """Compute these columns once, on the workers; refuse a table that fails."""
         silenced(lambda: self._lengths_of(names))
         return []
 
@@ -100,7 +100,7 @@ class SparkTable(Table):
         return _rows_sent(self._ask(names, partial(_send_rows, None)))
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
-        """Return the sum of ``work`` over whole chunks: on workers, but for edges of parts."""
+        """Return the sum of ``work``: workers sum whole chunks, and edges of parts come here."""
         lengths = self._lengths_of(names)
         sent = self._ask(names, partial(_send_sums, work, lengths, chunk_rows))
         return _sums_sent(sent, work, lengths, chunk_rows)
@@ -180,7 +180,7 @@ def _send_sums(
 
 
 def _sums_sent(sent: Any, work: Work, lengths: Sequence[int], chunk_rows: int) -> IntArray:
-    """Collect what all parts answered, each of which must be there once, and add it up."""
+    """Add up the answers of all parts; each part must have answered once."""
     answers = sorted(sent.collect(), key=lambda row: (row.part, row.first))
     sums = [row for row in answers if row.rows is None]
     summed = [row.part for row in sums if row.part < len(lengths) and lengths[row.part]]

@@ -142,7 +142,7 @@ class ArrayRows:
         return rows
 
     def without_order(self) -> "ArrayRows":
-        """Return the same records, each of which is rounded to the lattice by itself."""
+        """Return the same records, each rounded to the lattice by itself."""
         rows = copy(self)
         rows._records = replace(self._records, first=None)
         return rows

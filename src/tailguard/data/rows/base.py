@@ -67,7 +67,7 @@ class RecordBlock:
     ----------
     features
         Matrix of shape ``(m, d)``, C-contiguous, float32 or float64. Rows may hold sparse features
-        here, of which any part is dense.
+        here; any part of them is dense.
     target, offset
         Vectors of length ``m``, or None.
     first
@@ -195,7 +195,7 @@ def rounded_alone(shares: FloatArray, grid: float) -> IntArray:
 
 
 class Rows(Protocol):
-    """Records, of which only sums by a kernel can be asked.
+    """Records; sums by a kernel are all that can be asked of them.
 
     Attributes
     ----------

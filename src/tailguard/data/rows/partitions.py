@@ -23,7 +23,7 @@ from tailguard.privacy.books.blocks import Block, Blocks
 
 @dataclass(eq=False, repr=False)
 class _Cut:
-    """Places in random order, of which each block takes the next so many.
+    """Places in random order; each block takes the next ones, as many as its size.
 
     Of a sample, one block of at most half of the places, the copied rows are kept: whoever cuts one
     asks it again and again. Of records without an order it is chosen by ``hashed`` values, and has

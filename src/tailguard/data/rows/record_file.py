@@ -51,7 +51,7 @@ def free_room() -> tuple[str, int]:
 
 
 def check_room(needed: int) -> None:
-    """Refuse what needs so many bytes if the disk of temporary files lacks room."""
+    """Refuse a file of this many bytes if the disk of temporary files lacks room."""
     folder, free = free_room()
     if needed > free:
         raise InputError(
@@ -61,7 +61,7 @@ def check_room(needed: int) -> None:
 
 
 def parts_for(n_rows: int, stored: np.dtype[Any]) -> int:
-    """Return of how many parts a file is, whose records are shared out evenly."""
+    """Return how many parts a file has whose records are shared out evenly."""
     return max(FEWEST_PARTS, 1 + n_rows * stored.itemsize // BYTES_SORTED)
 
 
@@ -138,7 +138,7 @@ class RecordFile:
                 self._put(records[order[start : start + RECORDS_WRITTEN]], first + start)
 
     def block(self, first: int, count: int) -> RecordBlock:
-        """Return so many records from the first on."""
+        """Return ``count`` records from ``first`` on."""
         found = self._read(first, count)
         target, offset = (
             np.ascontiguousarray(found[name]) if name in names_of(self.stored) else None
@@ -147,7 +147,7 @@ class RecordFile:
         return RecordBlock(np.ascontiguousarray(found["features"]), target, offset, first)
 
     def values(self, first: int, count: int) -> Words:
-        """Return so many values in order from the first on."""
+        """Return the values of ``count`` records from ``first`` on."""
         values: Words = self._read(first, count)["value"]
         return values
 

@@ -1,10 +1,10 @@
 """Records of a table that is read in batches: a pass over it for every sum.
 
-Only so many numbers are in memory at a time, however long the table is, and each sum has the bits
-of the same records in an array. Records in another order, or some of them, are gathered by windows
-of that order: one pass for each window, of which the last one is kept.
+Memory is bounded, however long the table is, and each sum has the bits of the same records in an
+array. Records in another order, or some of them, are gathered by windows of that order: one pass
+for each window; the last window is kept.
 
-A table that changes between two passes is no one table, and is told by its length alone.
+A table must not change between two passes; a changed length is all that is noticed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -31,10 +31,10 @@ from tailguard.progress import tell_read
 
 Found = Callable[[int, int], tuple[IntArray, IntArray]]
 
-# Numbers of one run: 16 MB of floats, of which each thread has a few at a time. Half of it takes a
+# Numbers of one run: 16 MB of floats; each thread has a few runs at a time. Half of it takes a
 # tenth more of the processor: what is done for each column and run counts.
 NUMBERS_AT_ONCE = 2_000_000
-# A table of at most so many numbers, 128 MB of floats, is kept once it was read, as an array is.
+# A table of at most this many numbers, 128 MB of floats, is kept in memory once it was read.
 NUMBERS_KEPT = 2**24
 # Numbers of one window: 256 MB of floats.
 NUMBERS_GATHERED = 2**25
@@ -43,7 +43,7 @@ ROOM_USED = 0.5
 
 
 def whole_chunks(n_numbers: int, width: int) -> int:
-    """Return how many records, in whole chunks, come to about so many numbers."""
+    """Return how many records, in whole chunks, hold about this many numbers."""
     return max(1, n_numbers // (width * CHUNK_ROWS)) * CHUNK_ROWS
 
 
@@ -101,7 +101,7 @@ class StreamRows:
 
     def counted(self, hashed: KeyedHash) -> IntArray:
         """Count the values of all identifiers by their first digits, where the records are."""
-        names = self._reader.ids or self._reader.numbers[:1]  # of places any column will do
+        names = self._reader.ids or self._reader.numbers[:1]  # places need any one column
         return self._summed(names, partial(self._reader.counted, hashed), 2**DIGITS)
 
     def values(self, hashed: KeyedHash) -> Iterator[Words]:
@@ -130,8 +130,8 @@ class StreamRows:
     ) -> Iterator[tuple[RecordBlock, Words]]:
         """Yield records whose identifiers have a value of at most ``most``, and these values.
 
-        They are chosen where the records are, and no others come here: but for those that are known
-        by their places, since who holds a part need not know where it begins.
+        They are chosen where the records are, and no others come here. Records that are known by
+        their places are chosen here, since a worker need not know where its part begins.
         """
         work = partial(self._reader.identified, hashed=hashed, most=most)
         choose = partial(self._reader.chosen, hashed, most)

@@ -1,4 +1,4 @@
-"""Threads that work through pieces of records, few of which are in memory at a time.
+"""Threads that work through pieces of records; few pieces are in memory at a time.
 
 Matrix products stay on one thread, so that their bits depend on the chunk and on nothing else.
 """

@@ -1,8 +1,9 @@
 """Records in no order of their own: sums are made where they lie, and places are secret.
 
-Over all records each is rounded to the lattice by itself, and whole numbers are added. So a sum is
-the same under any order and any cut of the records, and nothing is brought here. What pairs,
-groups, samples or gathers records goes by places in a secret random order.
+In a sum over all records each record is rounded to the lattice by itself, and whole numbers are
+added. So the sum is the same under any order and any cut of the records, and no record is brought
+here. Whatever pairs, groups, samples or gathers records goes by their places in a secret random
+order.
 
 A record's place is the rank of its identifier's value under a fresh secret key. So it does not
 depend on the order of rows, nor on how they are cut into files and partitions; and with the places
@@ -122,7 +123,7 @@ class UnorderedRows:
             fits(self._rows, self.n_rows)
 
     def sample(self, hashed: KeyedHash, count: int) -> Rows:
-        """Return so many records: a sample in random order, under a key of its own."""
+        """Return a sample of ``count`` records in random order, under a key of its own."""
         self._key()
         return in_keyed_order(self._rows, hashed, count, self._row_ids)
 
@@ -224,7 +225,7 @@ def all_differ(values: Words) -> bool:
 
 
 def fits(rows: StreamRows, count: int) -> bool:
-    """Whether so many records are kept in memory; refuse more if the disk lacks room."""
+    """Whether ``count`` records fit in memory; refuse more if the disk lacks room."""
     in_memory = count * width_of(rows.stored) <= NUMBERS_GATHERED
     if rows.n_rows > NUMBERS_GATHERED:  # the values of all come first, and then the records
         values = np.dtype(np.uint64).itemsize * rows.n_rows
@@ -233,7 +234,7 @@ def fits(rows: StreamRows, count: int) -> bool:
 
 
 def first_of(rows: ArrayRows, values: Words, hashed: KeyedHash, count: int) -> ArrayRows:
-    """Return the ``count`` records of the smallest values, in the order of these."""
+    """Return the ``count`` records with the smallest values, in the order of their values."""
     return rows.restricted(hashed.order(values)[:count])
 
 
