@@ -120,3 +120,32 @@ def test_a_method_that_says_too_little_is_told_what_is_missing(asked):
     arguments = {"run": (None, None), "query": (None, 1.0, 1)}.get(asked, (None,))
     with pytest.raises(TypeError, match=r"^(CoordinateWise|MeanMethod) must say "):
         getattr(CoordinateWise() if asked == "query" else MeanMethod(), asked)(*arguments)
+
+
+def test_a_method_with_its_options_is_planned_as_it_is():
+    problem, guarantee = Problem(None, 5_000, 2), tg.ZCDP(0.5)
+    chosen = choose("clipped", problem, guarantee, clip_norm=3.0)
+    assert chosen.explain() == choose(Clipped(clip_norm=3.0), problem, guarantee).explain()
+    assert "chosen for the least" not in chosen.explain()
+    with pytest.raises(tg.InputError, match="clip_norm must be an option of the method object"):
+        choose(Clipped(), problem, guarantee, clip_norm=3.0)
+    with pytest.raises(tg.InputError, match="clip_norm must be given with a method by name"):
+        choose("auto", problem, guarantee, clip_norm=3.0)
+
+
+@pytest.mark.parametrize("name", ["clamped", "truncated"])
+def test_the_number_of_groups_may_be_stated(name):
+    task = task_of(5_000, 2, tg.ZCDP(0.5))
+    plan = planned(make_method(name, n_groups=7), task)
+    assert plan.settings["groups"] == 7
+    with pytest.raises(tg.InputError, match="n_groups must be a whole number from 1 to 5000"):
+        planned(make_method(name, n_groups=5_001), task)
+
+
+def test_the_smoothing_may_be_stated_and_a_range_needs_both_ends():
+    task = task_of(5_000, 2, tg.ZCDP(0.5))
+    noise = [planned(make_method("soft", threshold=1.0, **each), task).expected.noise for each in (
+        {"smoothing": 1.0}, {"smoothing": 4.0})]  # fmt: skip
+    assert noise[0] < noise[1]  # the limit rises with the smoothing
+    with pytest.raises(tg.InputError, match="low and high must be given together"):
+        planned(make_method("trimmed", low=0.0), task)

@@ -10,6 +10,7 @@ from support.audits import gdp_audit
 from support.loops import loop
 from support.stages import once
 from tailguard.checks import InputError
+from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import RecordBlock
 from tailguard.gate import Gate
 from tailguard.means.clipped import ClippedShells, least_error_weights, simplex_minimum
@@ -88,6 +89,15 @@ def test_shells_add_up_to_the_clipped_sum():
     for count, radius in enumerate(RADII, start=1):
         clipped = (standard * np.minimum(1.0, radius / norms)).sum(axis=0)
         np.testing.assert_allclose(shells[:count].sum(axis=0), clipped, atol=1e-6)
+
+
+def test_without_an_order_each_row_is_rounded_by_itself():
+    X = np.random.default_rng(1).standard_t(2, (2_000, 3))
+    rows = make_rows(X).without_order()
+    units = {"center": np.zeros(3), "inverse_scale": np.ones(3)}
+    kernel = ShellSum(**units, radii=np.array(RADII), limits=np.ones(3), grid=2.0**-30)
+    apart = rows.reduce(kernel) - make_rows(X).reduce(kernel)
+    assert 0 < np.abs(apart).max() < len(X)
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308, 5e-324])

@@ -1,1 +1,1 @@
-"""Private means, one method a file: plan from public facts, then run on the gate's answers."""
+"""Private means, one a file: its paper's formula, its query with a proof, its plan and its run."""
