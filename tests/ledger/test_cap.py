@@ -148,7 +148,7 @@ def test_what_is_recorded_was_computed_from_the_number(ledger):
     else:
         event, plain = Gaussian(Number(0.5)), {"kind": "gaussian", "mu": 0.5}
     ledger.charge(event, key="number")
-    assert ledger.lines()[1].told()["event"] == plain
+    assert ledger.lines()[1].data()["event"] == plain
 
 
 @dataclass(frozen=True)

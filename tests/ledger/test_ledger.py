@@ -56,8 +56,8 @@ def test_every_fit_is_charged_settled_and_named_by_its_certificate(ledger):
         line = ledger.lines()[place - 1]
         assert (entry.ledger, entry.position, entry.digest) == ("claims", place, line.digest)
         assert entry.describe() in fit.certificate_.to_text()
-        assert event_from_dict(line.told()["event"]) == fit.certificate_.planned.events[0]
-        settled = ledger.lines()[place].told()["releases"]
+        assert event_from_dict(line.data()["event"]) == fit.certificate_.planned.events[0]
+        settled = ledger.lines()[place].data()["releases"]
         assert settled == [release.to_dict() for release in fit.certificate_.releases]
         assert tg.Certificate.from_json(fit.certificate_.to_json()) == fit.certificate_
 
@@ -227,7 +227,7 @@ def test_a_second_reservation_of_a_run_has_a_key_of_its_own(ledger):
         ("reserved", "3f (2)"),
         ("settled", "3f"),
     ]
-    told = ledger.lines()[3].told()
+    told = ledger.lines()[3].data()
     assert (told["keys"], len(told["releases"])) == (["3f", "3f (2)"], 1)
 
 
@@ -237,8 +237,8 @@ def test_a_gate_charges_its_own_blocks_and_its_coordinates(ledger):
         gate.reserve(Parallel("halves", 0, Gaussian(0.1)), coordinates=7)
     first, second = ledger.lines()[1:]
     for line in (first, second):
-        assert line.told()["coordinates"] == 7
-        assert line.told()["event"]["block_map"] == f"{line.key}/halves"
+        assert line.data()["coordinates"] == 7
+        assert line.data()["event"]["block_map"] == f"{line.key}/halves"
     assert first.key != second.key
 
 
@@ -316,7 +316,7 @@ def test_what_cannot_be_settled_stays_charged_and_the_answer_is_kept(ledger, mon
 def test_the_total_adds_the_distance_of_sampled_noise(path):
     ledger = tg.Ledger(path, "claims", epsilon=2.0, delta=1e-5)
     ledger.charge(Gaussian(0.25), key="1", coordinates=10**9)
-    assert ledger.lines()[1].told()["coordinates"] == 10**9
+    assert ledger.lines()[1].data()["coordinates"] == 10**9
     plain = tg.privacy.smallest_epsilon(Gaussian(0.25), 1e-5).epsilon
     assert ledger.total().epsilon == pytest.approx(plain + 2 * 1.3e-3, rel=1e-3)
     assert ledger.total().epsilon > plain + 2 * 1.3e-3

@@ -129,7 +129,7 @@ def written_anew(ledger, change):
     """Write a ledger again with digests that fit, each content changed."""
     again = []
     for line in ledger.lines():
-        draft = Draft(line.kind, line.key, change(line.told()))
+        draft = Draft(line.kind, line.key, change(line.data()))
         again.append(Line.after(again, "claims", draft, time=line.time))
     edit(ledger, "DELETE FROM lines")
     with closing(sqlite3.connect(ledger.path)) as connection:
@@ -165,7 +165,7 @@ def test_contents_that_no_ledger_writes_are_one_sentence(ledger, told):
 def test_a_cover_that_was_made_smaller_is_found(tmp_path):
     ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", **CAP)
     ledger.charge(ZeroConcentrated(0.02), key="1")
-    told = ledger.lines()[1].told()["cover"]
+    told = ledger.lines()[1].data()["cover"]
     assert told[0] == pytest.approx(0.304, abs=1e-3)
     assert ledger.verify() == 2
     for cover in ([0.5 * told[0], told[1]], [told[0], 0.0], None):

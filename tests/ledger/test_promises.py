@@ -186,7 +186,7 @@ def test_a_run_is_a_text_of_some_length(ledger, run):
 @pytest.mark.parametrize("start", ["1", -1, 0.5, True, [1], 10**400])
 def test_how_often_a_run_went_on_is_a_number(ledger, start):
     ledger.opened("3f").reserve(HALF)
-    assert ledger.lines()[1].told()["coordinates"] == 0
+    assert ledger.lines()[1].data()["coordinates"] == 0
     with pytest.raises(InputError, match="start must be a whole number from 0 to 1000000000; got"):
         ledger.resumed("3f", start=start)
     assert [line.kind for line in ledger.lines()] == ["created", "reserved"]

@@ -74,7 +74,7 @@ def test_any_other_end_counts_with_what_was_reserved(ledger):
     run = run_of(ledger, Gaussian(0.2), stopped_early=False)
     assert run.charged == run.reserved == Composed((Gaussian(0.2),))
     assert ledger.reserved == Composed((Gaussian(0.2),))
-    assert "charged" not in ledger.lines()[-1].told()
+    assert "charged" not in ledger.lines()[-1].data()
     assert refuses(ledger, Gaussian(0.13))
 
 
@@ -98,7 +98,7 @@ def test_a_run_is_settled_by_one_line_in_one_transaction(ledger, monkeypatch):
     assert len(appended) == 1
     *_, line = ledger.lines()
     assert (line.position, line.kind, line.key) == (5, "settled", "3f")
-    assert line.told() == {
+    assert line.data() == {
         "keys": ["3f", "3f (2)", "3f (3)"],
         "releases": [USABLE.to_dict()],
         "charged": Composed((COUNT,)).to_dict(),
@@ -384,7 +384,7 @@ def test_what_fails_while_records_are_read_forfeits_the_rest(ledger, failure, he
     gate.settle(stopped_early=True)
     assert ledger.reserved == Composed((Composed((STAGE.event, REST.event)),))
     assert gate.certificate().charged is None
-    assert "charged" not in ledger.lines()[-1].told()
+    assert "charged" not in ledger.lines()[-1].data()
 
 
 def test_a_run_with_a_checkpoint_gets_nothing_back(ledger, tmp_path):

@@ -236,7 +236,7 @@ def exact_sum(numbers: Iterable[Fraction]) -> Fraction:
 
 
 def filters_of(cap: Guarantee) -> tuple[Filter, ...]:
-    """Return the filters of a cap, of which one must admit all charges."""
+    """Return the filters of a cap; one of them must admit all charges."""
     _, limit = check_guarantee(cap).strength
     if isinstance(cap, ApproxDP):
         mu = mu_of(limit, cap.delta * (1.0 - FAILURE_SHARE))

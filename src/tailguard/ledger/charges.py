@@ -40,23 +40,11 @@ from tailguard.privacy.events import Event, event_from_dict
 from tailguard.privacy.flat_events import FlatEvents, flatten
 from tailguard.privacy.guarantees import guarantee_from_dict
 from tailguard.privacy.roots import ROUNDING
-from tailguard.version import __version__
 
 T = TypeVar("T")
 
 LARGEST_LEDGER = 2**16
 """Charges that a process keeps as it read them, at about a kilobyte each; more are read again."""
-
-
-def cap_told(cap: Cap) -> dict[str, Any]:
-    """Return what the first line says."""
-    return {"cap": cap.guarantee.to_dict(), "software": __version__}
-
-
-def charge_told(charge: Charge, coordinates: int) -> dict[str, Any]:
-    """Return what a reserved line says."""
-    told = {"event": charge.event.to_dict(), "cover": charge.cover, "coordinates": coordinates}
-    return told | {"software": __version__}
 
 
 def cap_of(lines: Sequence[Line]) -> Cap:
@@ -134,24 +122,24 @@ def _cap_in(content: str) -> Cap:
 @lru_cache(maxsize=LARGEST_LEDGER)
 def _charge_in(content: str) -> tuple[Charge, int]:
     """Read a charge; a process reads the same lines before each of its own."""
-    told = json.loads(content)
-    cover = told["cover"]
+    data = json.loads(content)
+    cover = data["cover"]
     if cover is not None:
         mu, failure = cover
         cover = (check_positive("cover", mu), check_failure("cover", failure))
-    coordinates = check_integer("coordinates", told["coordinates"], minimum=0)
-    return Charge(event_from_dict(told["event"]), cover), coordinates
+    coordinates = check_integer("coordinates", data["coordinates"], minimum=0)
+    return Charge(event_from_dict(data["event"]), cover), coordinates
 
 
 @lru_cache(maxsize=LARGEST_LEDGER)
 def _settled_in(content: str) -> tuple[tuple[str, ...], Charge | None]:
-    told = json.loads(content)
-    keys = tuple(dict.fromkeys(map(str, told["keys"])))
-    return keys, Charge(event_from_dict(told["charged"])) if "charged" in told else None
+    data = json.loads(content)
+    keys = tuple(dict.fromkeys(map(str, data["keys"])))
+    return keys, Charge(event_from_dict(data["charged"])) if "charged" in data else None
 
 
 def _releases_in(content: str) -> tuple[Release, ...]:
-    return tuple(Release(**told) for told in json.loads(content)["releases"])
+    return tuple(Release(**each) for each in json.loads(content)["releases"])
 
 
 def left_charged(events: Sequence[Event], releases: Sequence[Release]) -> Event | None:
@@ -186,17 +174,17 @@ def settlement(
     It is the line that is there already where that says the same; any other is refused.
     """
     charges = standing(lines)
-    told: dict[str, Any] = {"keys": [*keys], "releases": [each.to_dict() for each in releases]}
+    content: dict[str, Any] = {"keys": [*keys], "releases": [each.to_dict() for each in releases]}
     if stopped_early and cap_of(lines).meets_filter(tuple(charges.values())):
         left = left_charged([charges[key].event for key in keys], releases)
-        told |= {} if left is None else {"charged": left.to_dict()}
+        content |= {} if left is None else {"charged": left.to_dict()}
     there = [line for line in lines if (line.kind, line.key) == (SETTLED, keys[0])]
-    if there and there[0].content != canonical(told):
+    if there and there[0].content != canonical(content):
         raise BudgetError(
-            f"ledger {there[0].ledger!r} must be told once what a run released; entry "
+            f"ledger {there[0].ledger!r} must be content once what a run released; entry "
             f"{there[0].position} says something else of {shown(keys[0])}."
         )
-    return there[0] if there else Draft(SETTLED, keys[0], told)
+    return there[0] if there else Draft(SETTLED, keys[0], content)
 
 
 def check_kept(lines: Sequence[Line]) -> None:

@@ -9,8 +9,6 @@ from tailguard.checks import LONGEST_NAME, BudgetError, InputError, check_intege
 from tailguard.ledger.cap import Cap
 from tailguard.ledger.charges import (
     cap_of,
-    cap_told,
-    charge_told,
     charges_of,
     check_held,
     check_kept,
@@ -38,6 +36,7 @@ from tailguard.privacy.books import Release, own_copy
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import GDP, Guarantee, resolve_guarantee
+from tailguard.version import __version__
 
 MOST_COORDINATES = 10**11
 """Numbers of one charge: the distance of sampled from ideal noise says nothing of many more."""
@@ -217,10 +216,10 @@ class Ledger:
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
             charged = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
-            if charged and charged[0].told()["released_by"] != run:
+            if charged and charged[0].data()["released_by"] != run:
                 raise self._taken(charged[0])
-            told = (line.told() for line in lines if line.kind == RESUMED)
-            later = any(each["run"] == key and each["start"] >= start for each in told)
+            starts = [line.data() for line in lines if line.kind == RESUMED]
+            later = any(each["run"] == key and each["start"] >= start for each in starts)
             if later or any((line.kind, line.key) == (SETTLED, key) for line in lines):
                 raise BudgetError(
                     f"checkpoint must be the latest of its run; ledger {self.name!r} knows of a "
@@ -291,13 +290,14 @@ class Ledger:
                     "epsilon= and delta=, or guarantee=."
                 )
             return
-        told = cap_told(Cap(cap))
+        Cap(cap)  # refuses what is no cap
+        content = {"cap": cap.to_dict(), "software": __version__}
         if not self._store.exists():
             self._store.create()
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             if not lines:
-                return Draft(CREATED, "", told)
+                return Draft(CREATED, "", content)
             check_chain(self.name, lines)
             held = cap_of(lines).guarantee
             if held != cap:
@@ -321,13 +321,19 @@ class Ledger:
         first = self._store.first(self.name)
         check_chain(self.name, first)
         charge = cap_of(first).charge(own_copy(event))  # unlocked: a cover may take seconds
-        told = charge_told(charge, numbers) | {"released_by": by}  # a gate's is its own run's alone
+        content = {
+            "event": charge.event.to_dict(),
+            "cover": charge.cover,
+            "coordinates": numbers,
+            "software": __version__,
+            "released_by": by,  # a gate's charge is its own run's alone
+        }
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
             there = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
             stands = standing(lines).get(key) == charge  # and nothing of it was given back
-            if stands and again and there[0].content == canonical(told):
+            if stands and again and there[0].content == canonical(content):
                 return there[0]
             if there:
                 raise self._taken(there[0])
@@ -338,7 +344,7 @@ class Ledger:
                     f"would not; what is left fits {cap.describe_left(before)}, and nothing is "
                     "charged or released."
                 )
-            return Draft(RESERVED, key, told)
+            return Draft(RESERVED, key, content)
 
         return self._store.append(self.name, decide).entry()
 

@@ -80,10 +80,10 @@ class Line:
         """Whether the digest is that of what the line says, which no process works out twice."""
         return self.digest == self.true_digest()
 
-    def told(self) -> dict[str, Any]:
+    def data(self) -> dict[str, Any]:
         """Return the content as plain data."""
-        told: dict[str, Any] = json.loads(self.content)
-        return told
+        data: dict[str, Any] = json.loads(self.content)
+        return data
 
     def entry(self) -> LedgerEntry:
         """Return how a certificate names the line."""
@@ -94,12 +94,12 @@ class Line:
 
 
 def canonical(data: Any) -> str:
-    """Return plain data as JSON, of which there is one form."""
+    """Return plain data as JSON in its one canonical form."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def check_chain(ledger: str, lines: Sequence[Line]) -> None:
-    """Refuse a ledger of which a line is not as it was written, or not where."""
+    """Refuse a ledger with a line that was changed or moved."""
     if not lines or lines[0].kind != CREATED:
         raise BudgetError(
             f"ledger {ledger!r} must begin with its cap; it does not, and nothing is charged or "

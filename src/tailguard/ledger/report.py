@@ -34,8 +34,8 @@ def summary_text(ledger: Ledger) -> str:
         "head": f"line {len(lines)}, {lines[-1].digest}",
         "file": ledger.path,
     }
-    told = (printable(f"{name:<11}{fact}") for name, fact in facts.items())
-    return "\n".join([TITLE.format(ledger.name), *told])
+    rows = (printable(f"{name:<11}{fact}") for name, fact in facts.items())
+    return "\n".join([TITLE.format(ledger.name), *rows])
 
 
 def history_text(ledger: Ledger) -> str:

@@ -59,5 +59,5 @@ class LedgerRun(MemoryBooks):
             except Exception as error:  # all is released by now: a fit is not lost for a line
                 warn_before_spending(f"{self._entries[0].describe()} stays unsettled: {error}")
                 return
-            left = line.told().get("charged")
+            left = line.data().get("charged")
             self._left = None if left is None else event_from_dict(left)

@@ -47,14 +47,14 @@ def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:
 
 def _check_charge(line: Line, event: Event, certificate: Certificate) -> None:
     """Refuse a charge of another event, by another version, or for another tool."""
-    told = line.told()
-    if told["released_by"] == OTHERS:
+    content = line.data()
+    if content["released_by"] == OTHERS:
         raise _other(line.entry(), "was charged for another tool")
-    charged = namespaced_event(event, str(told["released_by"])).to_dict()
-    if canonical(told["event"]) != canonical(charged):
+    charged = namespaced_event(event, str(content["released_by"])).to_dict()
+    if canonical(content["event"]) != canonical(charged):
         raise _other(line.entry(), "charged another plan")
-    if told["software"] != certificate.version:
-        raise _other(line.entry(), f"was written by tailguard {told['software']}")
+    if content["software"] != certificate.version:
+        raise _other(line.entry(), f"was written by tailguard {content['software']}")
 
 
 def _lists_releases(lines: Sequence[Line], charge: Line, certificate: Certificate) -> bool:
@@ -63,15 +63,15 @@ def _lists_releases(lines: Sequence[Line], charge: Line, certificate: Certificat
     Compare also what counts in the place of the charges: nothing does of a run without a line.
     """
     settled = next((line for line in lines if (line.kind, line.key) == (SETTLED, charge.key)), None)
-    told: dict[str, Any] = {} if settled is None else settled.told()
+    content: dict[str, Any] = {} if settled is None else settled.data()
     counts = None if certificate.charged is None else certificate.charged.to_dict()
-    if canonical(told.get("charged")) != canonical(counts):
+    if canonical(content.get("charged")) != canonical(counts):
         raise _other((settled or charge).entry(), "counts something else")
     if settled is None:
         return False
-    run = str(charge.told()["released_by"])
+    run = str(charge.data()["released_by"])
     released = [namespaced_release(each, run).to_dict() for each in certificate.releases]
-    if canonical(told["releases"]) != canonical(released):
+    if canonical(content["releases"]) != canonical(released):
         raise _other(settled.entry(), "lists other releases")
     return True
 
@@ -119,9 +119,9 @@ def check_continues(lines: Sequence[Line], known: Any) -> None:
         name, digest = str(head["ledger"]), str(head["digest"])
         position = check_integer("position", head["position"], minimum=1)
         if "lines" in known:
-            told = [Line(**line) for line in known["lines"]]
-            check_chain(name, told)
-            whole = head_of(told) == {KEY: VERSION, **{k: head[k] for k in head if k != KEY}}
+            kept = [Line(**line) for line in known["lines"]]
+            check_chain(name, kept)
+            whole = head_of(kept) == {KEY: VERSION, **{k: head[k] for k in head if k != KEY}}
         else:
             whole = True
     except (AttributeError, LookupError, TypeError):

@@ -77,7 +77,7 @@ def discrete_laplace(size: int, log2_scale: int, source: Source) -> IntArray:
 
     Guarantee
     ---------
-    The distribution is exact but for saturation at ``NOISE_LIMIT``.
+    The distribution is exact up to saturation at ``NOISE_LIMIT``.
     """
     noise = np.empty(size, dtype=np.int64)
     for start in range(0, size, _BATCH):

@@ -65,7 +65,7 @@ class KeyedHash:
         return found
 
     def of_places(self, first: int, count: int) -> Words:
-        """Return the values of so many places of a table, from the first on, under another key."""
+        """Return the values of ``count`` places of a table from ``first`` on, under another key."""
         places = np.arange(first, first + count, dtype=np.int64).view(np.uint64)
         return _hashed(places, self._derived("places"))
 

@@ -174,7 +174,7 @@ def _too_small(sensitivity: Sensitivity, share: float) -> InputError:
 
 
 def lattice_noise(size: int, calibration: Calibration, source: Source) -> IntArray:
-    """Draw the noise of a calibration, in lattice steps, for so many coordinates."""
+    """Draw the noise of a calibration for ``size`` coordinates, in lattice steps."""
     if calibration.mechanism.endswith("gaussian"):
         return discrete_gaussian(size, calibration.levels, source)
     return discrete_laplace(size, calibration.log2_scale, source)

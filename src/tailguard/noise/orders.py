@@ -127,10 +127,10 @@ def _random_places(n_places: int, count: int, source: Source) -> IntArray:
 
 
 MOST_KEPT = 2**24
-"""Up to so many places an order is drawn exactly and kept: 128 MB."""
+"""The most places whose order is drawn exactly and kept: 128 MB."""
 
 MOST_SAMPLED = 2**20
-"""Up to so many places a sample is drawn exactly and kept: to draw it takes 43 MB."""
+"""The largest sample that is drawn exactly and kept: drawing it takes 43 MB."""
 
 # Twice those of the theorem, whose function is a random one.
 ROUNDS = 8

@@ -55,7 +55,7 @@ class SimulationSource:
         self.n_drawn = 0
 
     def move_to(self, n_drawn: int) -> None:
-        """Skip words, so that so many of the seeded stream are gone."""
+        """Skip to the word after the first ``n_drawn`` of the seeded stream."""
         self._generator.advance(n_drawn - self.n_drawn)
         self.n_drawn = n_drawn
 

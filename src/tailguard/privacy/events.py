@@ -228,7 +228,7 @@ class ShuffledPure(Event):
 
 @dataclass(frozen=True)
 class Selected(Event):
-    """The best of a secret, random number of independent tries, all else of which stays secret.
+    """The best of a secret, random number of independent tries; all other results stay secret.
 
     A try is ``mu``-GDP as a whole: what it finds together with the score by which it is chosen.
     ``mean_tries`` are expected; their number follows a ``law``: ``"geometric"``, ``"logarithmic"``

@@ -55,7 +55,7 @@ class FlatEvents:
         return cls(leaves, blocks)
 
     def times(self, times: int) -> "FlatEvents":
-        """Return the flat events of so many repetitions."""
+        """Return the flat events of ``times`` repetitions."""
         blocks = {
             name: {block: part.times(times) for block, part in parts.items()}
             for name, parts in self.blocks.items()
@@ -74,7 +74,7 @@ class FlatEvents:
         return Composed((*leaves, *blocks))
 
     def split(self) -> tuple["FlatEvents", "FlatEvents"]:
-        """Return what is Gaussian, over all records or in maps of which all is, and all else."""
+        """Split into Gaussian leaves, with maps that hold nothing else, and all others."""
         return self._part(gaussian=True), self._part(gaussian=False)
 
     def _part(self, *, gaussian: bool) -> "FlatEvents":
@@ -136,7 +136,7 @@ class FlatEvents:
         return frozenset(mixed)
 
     def _squared_mu(self, mixed: frozenset[str] = frozenset()) -> float:
-        """Add up the squares of mu of everything Gaussian, but for what happens in mixed maps."""
+        """Add up the squares of mu of everything Gaussian outside of the mixed maps."""
         total = 0.0
         for leaf, times in self.leaves.items():
             if isinstance(leaf, Gaussian):

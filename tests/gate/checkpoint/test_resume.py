@@ -296,7 +296,7 @@ def check_kills(folder, n_kills, seed):
                 "reserved",
                 "settled",
             ]
-            assert settled[-1].told()["releases"] == [
+            assert settled[-1].data()["releases"] == [
                 release.to_dict() for release in certificate.releases
             ]
             # What is asked may follow from answers, but all of it is of one plan.

@@ -40,7 +40,7 @@ class Accountant(ABC):
         return flatten(event).kinds <= self.known
 
     def compose(self, event: Event, times: int = 1) -> Self:
-        """Return an accountant that has added ``event`` so many times; refuse unknown leaves."""
+        """Return an accountant with ``event`` added ``times`` times; refuse unknown leaves."""
         check_count("times", times)
         if not self.supports(event):
             strange = sorted(kind.__name__ for kind in flatten(event).kinds - self.known)

@@ -1,4 +1,4 @@
-"""The Gaussian release that covers an event but for a small failure, so that a filter can price it.
+"""The Gaussian release that covers an event, up to a small failure: the price for a filter.
 
 Squares of mu add up however releases depend on earlier answers, which totals of loss distributions
 do not. So whatever has a loss distribution is given a mu: the smallest of which the profile is, at

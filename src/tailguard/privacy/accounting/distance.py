@@ -41,7 +41,7 @@ class Distance:
         return Distance(self.log_ratio + other.log_ratio, self.variation + other.variation)
 
     def times(self, times: int) -> "Distance":
-        """Return the distance of so many together."""
+        """Return the distance of ``times`` releases together."""
         return Distance(times * self.log_ratio, times * self.variation)
 
     def within(self, other: "Distance") -> bool:

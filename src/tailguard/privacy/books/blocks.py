@@ -90,7 +90,7 @@ class Block:
 def block_sizes(
     n_rows: int, n_blocks: int | None, sizes: Sequence[int] | None, *, equal: bool
 ) -> tuple[int, ...]:
-    """Return the sizes of so many blocks, which differ by at most one, or the sizes as given.
+    """Return the sizes of ``n_blocks`` blocks, which differ by at most one, or the given sizes.
 
     Where they must be equal, the records that are left over are in no block.
     """

@@ -111,7 +111,7 @@ class Books(Protocol):
         ...
 
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
-        """Reserve a planned event, of so many noised numbers."""
+        """Reserve a planned event with ``coordinates`` released numbers."""
         ...
 
     def settle(self, *, stopped_early: bool = False) -> None:

@@ -168,14 +168,14 @@ class Release:
             if self.block is not None:
                 raise InputError("block needs a block_map.")
             return None
-        told: Mapping[str, Any] = self.parameters
-        n_blocks = check_integer("map_blocks", told.get("map_blocks", 0), minimum=0)
+        facts: Mapping[str, Any] = self.parameters
+        n_blocks = check_integer("map_blocks", facts.get("map_blocks", 0), minimum=0)
         if self.block is None and not n_blocks:
             raise InputError("block_map needs a block, or the number map_blocks of all of them.")
-        order = check_choice("map_order", told.get("map_order", DISJOINT), (DISJOINT, SHUFFLED))
+        order = check_choice("map_order", facts.get("map_order", DISJOINT), (DISJOINT, SHUFFLED))
         blocks = tuple(range(n_blocks)) if self.block is None else (self.block,)
-        name = told.get("outer_map")
-        outer = None if name is None else (name, told["outer_block"])
+        name = facts.get("outer_map")
+        outer = None if name is None else (name, facts["outer_block"])
         return ReadScope(self.block_map, blocks, n_blocks, order == SHUFFLED, outer)
 
     @property
@@ -214,8 +214,8 @@ class Release:
         """Say on which blocks of records the query worked by itself, if it tells."""
         if "layout" not in self.parameters:
             return ""
-        told = {name: self.parameters.get(name) for name in ("n_blocks", "layout", "overlap")}
-        return " (on {n_blocks} {layout} blocks, a record in at most {overlap})".format(**told)
+        facts = {name: self.parameters.get(name) for name in ("n_blocks", "layout", "overlap")}
+        return " (on {n_blocks} {layout} blocks, a record in at most {overlap})".format(**facts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data; ``Release(**data)`` reads it back."""
