@@ -115,7 +115,19 @@ def holding_a_class(secret):
     return inner
 
 
+def method_of_a_class(secret):
+    class Local:
+        data = secret
+
+        @classmethod
+        def inner(cls, weights, features, target):
+            return (features @ weights - target) * features * np.size(cls.data)
+
+    return Local.inner
+
+
 HOLDERS = {
+    "a method of a class": method_of_a_class,
     "a partial": lambda held: functools.partial(weighted, held),
     "a partial by keyword": lambda held: functools.partial(keyword, secret=held),
     "a partial of a partial": lambda held: functools.partial(functools.partial(weighted, held)),
