@@ -15,6 +15,7 @@ from tailguard.data.design import TableColumn
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import (
+    MOST_PLANS,
     REMEDIES,
     RESTS_ON,
     SURELY,
@@ -227,6 +228,23 @@ def test_every_solver_is_preceded_by_a_count_or_says_why_not(name):
         assert satisfies(check.whole(plan).event, guarantee)
         assert check.is_covered(check.whole(plan).event)
         assert plan.total_mu**2 >= 0.97 * plan_for(solver, problem, guarantee)[1].total_mu ** 2
+
+
+def test_a_plan_that_takes_all_whatever_it_is_given_has_no_count():
+    problem, guarantee, asked = Problem(SQUARED, 100_000, 3), tg.ApproxDP(1.0, 1e-6), []
+
+    def greedy(rest):
+        asked.append(rest)
+        return plan_for("auto", problem, guarantee)
+
+    _, plan, check = RecordRule().plan(greedy, guarantee, problem, COLUMNS)
+    assert check is None
+    assert f"{LEFT_OUT}what the plan costs leaves no room for a count" in plan.explain()
+    assert satisfies(plan.event, guarantee)
+    *tried, last = asked
+    assert len(tried) == MOST_PLANS
+    assert [each.epsilon for each in tried] == sorted((r.epsilon for r in tried), reverse=True)
+    assert last == guarantee
 
 
 @pytest.mark.parametrize("guarantee", [tg.ZCDP(0.1), tg.ApproxDP(1.0, 1e-6)], ids=repr)
