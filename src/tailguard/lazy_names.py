@@ -26,12 +26,6 @@ def places_of_stub(package: str) -> dict[str, str]:
     """Return the module that each public name is imported from, by the package's stub.
 
     Rooms of the package that are not installed are left out.
-
-    Examples
-    --------
-    >>> places = places_of_stub("tailguard")
-    >>> places["Ledger"], places["sets"]
-    ('tailguard.ledger', 'tailguard')
     """
     text = get_data(package, "__init__.pyi") or b""  # from a zip file, too
     lines = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
@@ -45,17 +39,7 @@ def _has(package: str, room: str) -> bool:
 
 
 def found_when_asked(package: str, places: dict[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names are in these modules.
-
-    Examples
-    --------
-    >>> found = found_when_asked("tailguard", {"Ledger": "tailguard.ledger"})
-    >>> found("Ledger")
-    <class 'tailguard.ledger.ledger.Ledger'>
-    >>> found("Leger")
-    Traceback (most recent call last):
-    AttributeError: module 'tailguard' has no attribute 'Leger'
-    """
+    """Return the ``__getattr__`` of a package whose names are in these modules."""
     this = sys.modules[package]
     for name, module in places.items():
         if module.startswith(f"{package}.{name}."):

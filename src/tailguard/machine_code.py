@@ -45,13 +45,7 @@ _LOCK = RLock()  # Numba's cache folder is a setting of the whole process
 
 
 def state_of_sources(package: Path) -> str:
-    """Return a hash of all sources that compiled code can depend on.
-
-    Examples
-    --------
-    >>> len(state_of_sources(PACKAGE))
-    64
-    """
+    """Return a hash of all sources that compiled code can depend on."""
     return _state((source for room in ROOMS for source in (package / room).rglob("*.py")), package)
 
 
@@ -65,13 +59,7 @@ def _state(sources: Iterable[Path], package: Path) -> str:
 
 
 def sources_of(modules: Iterable[str], package: Path) -> set[Path]:
-    """Return the files of some modules and of all that they import, within these rooms.
-
-    Examples
-    --------
-    >>> sorted(path.name for path in sources_of(["tailguard.noise.keyed_hash"], PACKAGE))
-    ['keyed_hash.py', 'orders.py', 'sources.py']
-    """
+    """Return the files of some modules and of all that they import, within these rooms."""
     waiting, found = list(modules), set()
     while waiting:
         name = waiting.pop()
@@ -106,14 +94,6 @@ def builds_loop(build: Function) -> Function:
     """Decorate a function that compiles one loop, for the type that its argument names if any.
 
     It compiles once in a process, and is among ``BUILDERS``.
-
-    Examples
-    --------
-    >>> @builds_loop
-    ... def halve():
-    ...     return compiled(lambda number: number / 2, "float64(float64)")
-    >>> halve()(4.0), halve in BUILDERS
-    (2.0, True)
     """
     built: Any = cache(build)
     BUILDERS.append(built)
@@ -124,13 +104,6 @@ def compiled(function: Function, signature: Any, **options: Any) -> Function:
     """Compile ``function`` for one signature, or load its machine code; once a process.
 
     Nothing is kept if the cache folder cannot be written or a source was edited since the import.
-
-    Examples
-    --------
-    >>> def double(number: float) -> float:
-    ...     return 2 * number
-    >>> compiled(double, "float64(float64)", nogil=True)(4)
-    8.0
     """
     with _LOCK:
         found: Function = _compiled(function, signature, **options)

@@ -10,25 +10,12 @@ ECMA-48 (control functions, which begin with a sign of the sets C0 or C1); Unico
 
 
 def printable(text: str) -> str:
-    r"""Return a text on one line, in which Python spells out what is not printable.
-
-    Examples
-    --------
-    >>> print(printable("cost" + chr(27) + "[2J"))
-    cost\x1b[2J
-    """
+    r"""Return a text on one line, in which Python spells out what is not printable."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def printable_lines(text: str) -> str:
-    r"""Return a text of several lines, each of them printable.
-
-    Examples
-    --------
-    >>> print(printable_lines("one" + chr(10) + "two" + chr(13)))
-    one
-    two\r
-    """
+    r"""Return a text of several lines, each of them printable."""
     return "\n".join(map(printable, text.split("\n")))

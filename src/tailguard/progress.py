@@ -11,19 +11,7 @@ from typing import Protocol
 
 
 class Listener(Protocol):
-    """Who is told.
-
-    Examples
-    --------
-    >>> class Counting:
-    ...     def planned(self, n_answers):
-    ...         self.left = n_answers
-    ...     def answered(self, stage, n_rows):
-    ...         self.left -= 1
-    ...     def read(self, n_rows, n_all):
-    ...         self.share = n_rows / n_all
-    >>> listener: Listener = Counting()
-    """
+    """Who is told."""
 
     def planned(self, n_answers: int) -> None:
         """Hear how many answers at most a run will ask for."""
@@ -44,21 +32,7 @@ LISTENER: ContextVar[Listener | None] = ContextVar("LISTENER", default=None)
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """Have a listener told of the runs within; None has nobody told.
-
-    Examples
-    --------
-    >>> class Printing:
-    ...     def planned(self, n_answers):
-    ...         print(n_answers)
-    ...     def answered(self, stage, n_rows):
-    ...         print(stage, n_rows)
-    >>> with listening(Printing()):
-    ...     tell_planned(1)
-    ...     tell_answered("scale", 1000)
-    1
-    scale 1000
-    """
+    """Have a listener told of the runs within; None has nobody told."""
     token = LISTENER.set(listener)
     try:
         yield
@@ -67,33 +41,18 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 
 def tell_planned(n_answers: int) -> None:
-    """Tell the listener, if there is one, what a run will do.
-
-    Examples
-    --------
-    >>> tell_planned(7)
-    """
+    """Tell the listener, if there is one, what a run will do."""
     if (listener := LISTENER.get()) is not None:
         listener.planned(n_answers)
 
 
 def tell_answered(stage: str, n_rows: int) -> None:
-    """Tell the listener, if there is one, of a released answer.
-
-    Examples
-    --------
-    >>> tell_answered("scale", 1000)
-    """
+    """Tell the listener, if there is one, of a released answer."""
     if (listener := LISTENER.get()) is not None:
         listener.answered(stage, n_rows)
 
 
 def tell_read(n_rows: int, n_all: int) -> None:
-    """Tell the listener, if there is one, how many records of a pass were read so far.
-
-    Examples
-    --------
-    >>> tell_read(1024, 1_000_000)
-    """
+    """Tell the listener, if there is one, how many records of a pass were read so far."""
     if (listener := LISTENER.get()) is not None:
         listener.read(n_rows, n_all)

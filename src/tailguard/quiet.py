@@ -19,12 +19,6 @@ class SharedSetting:
     ----------
     change
         Gives a context manager that changes the setting and restores it.
-
-    Examples
-    --------
-    >>> setting = SharedSetting(warnings.catch_warnings)
-    >>> with setting, setting:
-    ...     pass
     """
 
     def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
@@ -52,13 +46,6 @@ NO_WARNINGS = SharedSetting(partial(warnings.catch_warnings, action="ignore"))
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Silence warnings and numerical errors: they would say something about a record.
-
-    Examples
-    --------
-    >>> with quietly():
-    ...     print(np.log(np.array([-1.0])))
-    [nan]
-    """
+    """Silence warnings and numerical errors: they would say something about a record."""
     with NO_WARNINGS, np.errstate(all="ignore"):
         yield

@@ -20,6 +20,7 @@ from tailguard.queries.admission import check_admitted
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 
@@ -207,3 +208,18 @@ def test_an_attribute_put_upon_a_query_is_refused():
     query = CountBelow(columns=(0,))
     object.__setattr__(query, "answer", lambda rows, state, calibration: None)
     refused(query, np.zeros(1))
+
+
+def test_a_plain_attribute_put_upon_a_query_is_refused_too():
+    query = CountBelow(columns=(0,))
+    query.__dict__["places"] = "none"
+    with pytest.raises(QueryError, match="must hold the fields of CountBelow alone"):
+        check_admitted(query)
+
+
+@pytest.mark.parametrize("holder", [tuple, list])
+def test_what_sits_in_a_tuple_or_a_list_is_walked_through(holder):
+    view = View.plain(NeighbourlyLoss(), Units.raw(3, intercept=False))
+    query = LossDifferences(tg.losses.Squared(), 3 * (view,), 2.0)
+    object.__setattr__(query, "views", holder(query.views))
+    refused(query, np.zeros((3, 3)))

@@ -40,12 +40,6 @@ class PrivacyClaim:
     """What is claimed: an amount in some unit, which counted errors may prove to be too small.
 
     The unit, one of mu, epsilon, rho or delta, is the name of the attribute that has the amount.
-
-    Examples
-    --------
-    >>> claim: PrivacyClaim = GaussianClaim(1.0)
-    >>> claim.unit, claim.amount
-    ('mu', 1.0)
     """
 
     unit: ClassVar[str]
@@ -66,14 +60,7 @@ class PrivacyClaim:
 
 @dataclass(frozen=True)
 class GaussianClaim(PrivacyClaim):
-    """``mu``-GDP: both errors lie above the curve of N(0, 1) against N(mu, 1).
-
-    Examples
-    --------
-    >>> from scipy.stats import norm
-    >>> float(GaussianClaim(1.0).least(norm.sf(1.0), norm.cdf(-0.5)).round(9))
-    1.5
-    """
+    """``mu``-GDP: both errors lie above the curve of N(0, 1) against N(mu, 1)."""
 
     mu: float
     unit = "mu"
@@ -86,13 +73,7 @@ class GaussianClaim(PrivacyClaim):
 
 @dataclass(frozen=True)
 class EpsilonClaim(PrivacyClaim):
-    """(``epsilon``, ``delta``)-DP, of which epsilon is bounded at that delta.
-
-    Examples
-    --------
-    >>> float(EpsilonClaim(1.0, 0.0).least(0.5 * np.exp(-2.0), 0.5).round(9))
-    2.0
-    """
+    """(``epsilon``, ``delta``)-DP, of which epsilon is bounded at that delta."""
 
     epsilon: float
     delta: float
@@ -112,14 +93,7 @@ class EpsilonClaim(PrivacyClaim):
 
 @dataclass(frozen=True)
 class ConcentratedClaim(PrivacyClaim):
-    """``rho``-zCDP: no event has a larger Renyi divergence than the whole release.
-
-    Examples
-    --------
-    >>> from scipy.stats import norm
-    >>> bool(ConcentratedClaim(0.5).least(norm.sf(0.5), norm.cdf(-0.5)) < 0.5)
-    True
-    """
+    """``rho``-zCDP: no event has a larger Renyi divergence than the whole release."""
 
     rho: float
     unit = "rho"
@@ -146,13 +120,7 @@ def _divergence(first: FloatArray, second: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class ProfileClaim(PrivacyClaim):
-    """One point of a privacy profile: ``delta`` at ``epsilon``, which may be 0.
-
-    Examples
-    --------
-    >>> float(ProfileClaim(0.0, 0.5).least(0.1, 0.2).round(9))
-    0.7
-    """
+    """One point of a privacy profile: ``delta`` at ``epsilon``, which may be 0."""
 
     epsilon: float
     delta: float
@@ -180,14 +148,7 @@ KINDS: dict[str, Callable[[Any], PrivacyClaim]] = {
 
 
 def claim_of(guarantee: Guarantee) -> PrivacyClaim:
-    """Return what a guarantee claims.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.guarantees import ZCDP
-    >>> claim_of(ZCDP(0.5)).describe()
-    'rho = 0.5'
-    """
+    """Return what a guarantee claims."""
     kind = getattr(guarantee, "kind", None)
     if kind not in KINDS:
         raise InputError(
@@ -200,13 +161,7 @@ def claim_of(guarantee: Guarantee) -> PrivacyClaim:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a test said: whether it accepts, the number it judged, and its power.
-
-    Examples
-    --------
-    >>> Judgement(accepted=True, statistic=0.8, power=0.99).accepted
-    True
-    """
+    """What a test said: whether it accepts, the number it judged, and its power."""
 
     accepted: bool
     statistic: float
@@ -217,11 +172,6 @@ def clopper_pearson_upper(successes: ArrayLike, trials: int, false_alarm: float)
     """Return the one-sided upper confidence bound on a chance.
 
     *Reference.* Clopper and Pearson 1934.
-
-    Examples
-    --------
-    >>> float(clopper_pearson_upper(0, 100, 0.05).round(4))
-    0.0295
     """
     count = np.asarray(successes, dtype=np.float64)
     bound = beta.isf(false_alarm, count + 1, np.maximum(trials - count, 1))
@@ -255,12 +205,6 @@ def judge(
     that are alike have a sum so small the oftenest, if it is below its mean by one at least
     (Hoeffding 1956, Theorem 4). A sum with a chance of 0.05 is, but where the mean error is near 1,
     which proves nothing.
-
-    Examples
-    --------
-    >>> from tailguard.audit.bounds import GaussianClaim
-    >>> judge(GaussianClaim(1.0), 50, 50, 500, rates=(0.1, 0.1), false_alarm=1e-3).accepted
-    False
     """
     if summed:
         chances = clopper_pearson_upper([wrong + missed] * 2, 2 * n_runs, false_alarm)
@@ -282,12 +226,6 @@ def audit_power(
     """Return the exact chance that :func:`judge` rejects where errors have the chances ``rates``.
 
     For each number of the one error it rejects where few enough of the other, or of both, are made.
-
-    Examples
-    --------
-    >>> from tailguard.audit.bounds import GaussianClaim
-    >>> round(audit_power(GaussianClaim(1.0), 900, rates=(0.1, 0.1), false_alarm=1e-3), 3)
-    1.0
     """
     counts = np.arange(n_runs + 1)
     if summed:
@@ -317,15 +255,7 @@ def runs_for(
     power: float,
     summed: bool = False,
 ) -> int:
-    """Return the fewest runs a side, to one per cent, at which a verdict has that power.
-
-    Examples
-    --------
-    >>> from tailguard.audit.bounds import GaussianClaim
-    >>> n_runs = runs_for(GaussianClaim(1.0), rates=(0.1, 0.1), false_alarm=1e-3, power=0.95)
-    >>> 50 < n_runs < 200
-    True
-    """
+    """Return the fewest runs a side, to one per cent, at which a verdict has that power."""
     return smallest_sample(
         lambda n_runs: audit_power(
             claim, n_runs, rates=rates, false_alarm=false_alarm, summed=summed
@@ -335,13 +265,7 @@ def runs_for(
 
 
 def smallest_sample(power_at: Callable[[int], float], power: float) -> int:
-    """Return the smallest sample size, to one per cent, whose ``power_at`` reaches ``power``.
-
-    Examples
-    --------
-    >>> smallest_sample(lambda size: 1.0 - 0.5**size, 0.999)
-    10
-    """
+    """Return the smallest sample size, to one per cent, whose ``power_at`` reaches ``power``."""
     high = 16
     while power_at(high) < power:
         high *= 2

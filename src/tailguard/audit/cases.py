@@ -137,12 +137,6 @@ class ThresholdCase:
         What scores must pass.
     scores_per_run
         How many independent scores a run gives.
-
-    Examples
-    --------
-    >>> from tailguard.audit.of_queries import query_case
-    >>> query_case("count-below").claim
-    GaussianClaim(mu=2.5)
     """
 
     name: str
@@ -215,12 +209,6 @@ class NoiseCase:
     ----------
     fit
         Of a kind of gate, a seed and a side: what one fit told.
-
-    Examples
-    --------
-    >>> from tailguard.audit.of_runs import newton_case
-    >>> newton_case().claim.unit
-    'mu'
     """
 
     name: str

@@ -34,16 +34,7 @@ NOISE = 0.8
 
 
 class KnownOrder(Partitions):
-    """Partitions of records whose order is known to who attacks: no claim counts on its secrecy.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tailguard.data.rows.arrays import make_rows
-    >>> rows = make_rows(np.zeros((3, 1)))
-    >>> KnownOrder(rows, SimulationSource(0)).all_rows(random_order=True) is rows
-    True
-    """
+    """Partitions of records whose order is known to who attacks: no claim counts on its secrecy."""
 
     def all_rows(self, *, random_order: bool) -> Rows:
         """Return the records as they lie."""
@@ -55,19 +46,6 @@ class AttackedGate(Gate):
 
     ``factor`` says how many times a mutant understates smooth scales; 1 is the truth. A gate that
     does not ``keeps_books`` is of a run whose like was booked before.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tailguard.gate.stage import Stage
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> from tailguard.queries.counts import CountBelow
-    >>> from tailguard.data.rows.arrays import make_rows
-    >>> gate = AttackedGate.of(make_rows(np.zeros((9, 1))), guarantee=GDP(1.0), seed=0)
-    >>> gate.reserve(Stage("count", "", 1.0, 1, 1).event)
-    >>> _ = gate.ask(CountBelow((0,)), np.ones(1), Stage("count", "", 1.0, 1, 1))
-    >>> len(gate.heard)
-    1
     """
 
     factor = 1.0
@@ -85,21 +63,7 @@ class AttackedGate(Gate):
         return cls(rows, guarantee=guarantee, source=SimulationSource(seed))
 
     def ask_often(self, query: Any, state: Any, stage: Stage, times: int) -> None:
-        """Ask once, and draw so often what leaves: anew, but for the calibration and its booking.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from tailguard.gate.stage import Stage
-        >>> from tailguard.privacy.guarantees import GDP
-        >>> from tailguard.queries.counts import CountBelow
-        >>> from tailguard.data.rows.arrays import make_rows
-        >>> gate = AttackedGate.of(make_rows(np.zeros((9, 1))), guarantee=GDP(1.0), seed=0)
-        >>> gate.reserve(Stage("count", "", 1.0, 1, 1).event)
-        >>> gate.ask_often(CountBelow((0,)), np.ones(1), Stage("count", "", 1.0, 1, 1), 5)
-        >>> len(gate.heard)
-        5
-        """
+        """Ask once, and draw so often what leaves, anew but for calibration and booking."""
         self.ask(query, state, stage)
         for _ in range(times - 1):
             self._noised(*self._asked)
@@ -124,16 +88,7 @@ class AttackedGate(Gate):
 
 
 class LessNoise(AttackedGate):
-    """Draws noise of ``NOISE`` times the scale that its books state.
-
-    Examples
-    --------
-    >>> from tailguard.audit.of_queries import query_case
-    >>> first, _ = query_case("count-below").scores(LessNoise, 400, 0)
-    >>> right, _ = query_case("count-below").scores(AttackedGate, 400, 0)
-    >>> bool(0.7 < first.std() / right.std() < 0.9)
-    True
-    """
+    """Draws noise of ``NOISE`` times the scale that its books state."""
 
     factor = 1.0 / NOISE
 
@@ -155,13 +110,7 @@ class LessNoise(AttackedGate):
 
 
 class HalfSensitivity(LessNoise):
-    """Draws noise for half of every sensitivity, or smooth scale: adding, not replacing.
-
-    Examples
-    --------
-    >>> HalfSensitivity.factor / LessNoise.factor
-    1.6
-    """
+    """Draws noise for half of every sensitivity, or smooth scale: adding, not replacing."""
 
     factor = 2.0
 
@@ -174,14 +123,7 @@ MUTANTS: dict[str, type[AttackedGate]] = {
 
 
 class Relayed:
-    """All that a query is, but that its answers pass through a function before noise is added.
-
-    Examples
-    --------
-    >>> from tailguard.queries.counts import CountBelow
-    >>> Relayed(CountBelow((0,)), abs).columns
-    (0,)
-    """
+    """All that a query is, but that its answers pass through a function before noise is added."""
 
     def __init__(self, query: Any, relay: Callable[[Any], Any]) -> None:
         self._query, self._relay = query, relay
@@ -195,16 +137,7 @@ class Relayed:
 
 
 def understated(query: Any, factor: float) -> Relayed:
-    """Return a query on a smooth scale with its scale divided by ``factor``.
-
-    Examples
-    --------
-    >>> from tailguard.means.trimmed import TrimmedMean
-    >>> from tailguard.queries.units import Units
-    >>> query = TrimmedMean(None, Units.raw(1, intercept=False), low=0.0, high=9.0)
-    >>> understated(query, 2.0).high
-    9.0
-    """
+    """Return a query on a smooth scale with its scale divided by ``factor``."""
     return Relayed(query, lambda found: replace(found, scale=found.scale / factor))
 
 
@@ -223,11 +156,6 @@ class Transcript:
     The noise of a release, seen in the direction in which the pair differs, is standard normal
     after division by its deviation, whatever was released before. The sum of all such readings,
     weighted by how far the pair differs, is the privacy loss itself: no other statistic tells more.
-
-    Examples
-    --------
-    >>> Transcript(shifts=[3.0, 4.0], noises=[0.0, 0.0], queries=[]).score(neighbour=True)
-    5.0
     """
 
     shifts: list[float] = field(default_factory=list)
@@ -252,19 +180,6 @@ class OverheardGate(AttackedGate):
     """Answers from one of two neighbours and notes what the answer tells about which.
 
     It is for Gaussian releases of all records.
-
-    Examples
-    --------
-    >>> from tailguard.gate.stage import Stage
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> from tailguard.queries.counts import CountBelow
-    >>> pair = [(np.array([[0.0], [1.0]]), None), (np.array([[2.0], [1.0]]), None)]
-    >>> gate = OverheardGate.between(pair, guarantee=GDP(0.5), neighbour=False, seed=0)
-    >>> stage = Stage("count", "", 0.5, 1, 1)
-    >>> gate.reserve(stage.event)
-    >>> _ = gate.ask(CountBelow((0,)), np.ones(1), stage)
-    >>> round(gate.transcript.mu, 9)  # the whole budget
-    0.5
     """
 
     there: Rows

@@ -54,46 +54,22 @@ PURE_QUERIES = ("count-below", "clamped-mean", "truncated-mean", "soft-mean")
 
 
 def gaussian_rates(mu: float) -> Rates:
-    """Return both errors of a threshold halfway, by how many times too small the noise is.
-
-    Examples
-    --------
-    >>> bool(gaussian_rates(2.0)(1.0)[0] == norm.sf(1.0))
-    True
-    """
+    """Return both errors of a threshold halfway, by how many times too small the noise is."""
     return even_rates(lambda factor: norm.sf(factor * mu / 2.0))
 
 
 def even_rates(rate: Callable[[float], float]) -> Rates:
-    """Return both errors where they are equally likely.
-
-    Examples
-    --------
-    >>> even_rates(lambda factor: 0.5 / factor)(2.0)
-    (0.25, 0.25)
-    """
+    """Return both errors where they are equally likely."""
     return lambda factor: (float(rate(factor)),) * 2
 
 
 def arsinh_rates(shift: float) -> Rates:
-    """Return both errors of a threshold halfway, with arsinh-normal noise on a scale.
-
-    Examples
-    --------
-    >>> bool(arsinh_rates(2.0)(1.0)[0] == norm.sf(math.asinh(1.0)))
-    True
-    """
+    """Return both errors of a threshold halfway, with arsinh-normal noise on a scale."""
     return even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
 
 
 def halfway_claim(rates: Rates) -> ProfileClaim:
-    """Return the delta at epsilon 0 that a threshold with these errors shows.
-
-    Examples
-    --------
-    >>> halfway_claim(even_rates(lambda factor: 0.25 / factor))
-    ProfileClaim(epsilon=0.0, delta=0.5)
-    """
+    """Return the delta at epsilon 0 that a threshold with these errors shows."""
     return ProfileClaim(0.0, 1.0 - 2.0 * rates(1.0)[0])
 
 
@@ -106,15 +82,7 @@ def heard(
     n_runs: int,
     seed: int,
 ) -> FloatArray:
-    """Return all that so many releases show, one a row, as it left.
-
-    Examples
-    --------
-    >>> pair, stage = worst_pair("count-below"), Stage("", "", 2.0, 1, 4)
-    >>> rows = pair.rows(pair.old, 9)
-    >>> heard(AttackedGate, rows, pair.query, pair.state, stage, 5, 0).shape
-    (5, 4)
-    """
+    """Return all that so many releases show, one a row, as it left."""
     attacked = gate.of(rows, guarantee=GDP(1.0), seed=seed)
     calibration = calibration_for(query, rows.n_rows, rows.n_features, stage.asked)
     event = _cost(calibration, stage)
@@ -157,13 +125,7 @@ def _between(low: FloatArray, high: FloatArray) -> Score:
 
 
 def query_case(name: str, mu: float = MU) -> ThresholdCase:
-    """Return the audit of a query with Gaussian noise.
-
-    Examples
-    --------
-    >>> query_case("soft-mean").rates(1.25)[0] < 0.1
-    True
-    """
+    """Return the audit of a query with Gaussian noise."""
     pair = worst_pair(name)
     rows = [pair.rows(record, N_ROWS) for record in (pair.old, pair.new)]
     low, high = (_exact(pair.query, pair.state, each, Gaussian(mu)) for each in rows)
@@ -176,13 +138,7 @@ def query_case(name: str, mu: float = MU) -> ThresholdCase:
 
 
 def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
-    """Return the audit of a query with Laplace noise, on equal columns.
-
-    Examples
-    --------
-    >>> pure_case("count-below").claim
-    EpsilonClaim(epsilon=2.0, delta=0.0)
-    """
+    """Return the audit of a query with Laplace noise, on equal columns."""
     pair = _columns(worst_pair(name))
     stage = Stage.of(Laplace(epsilon * N_COLUMNS), name, "", 1, N_COLUMNS)
     rows = [_equal_columns(pair, record[0]) for record in (pair.old, pair.new)]
@@ -219,11 +175,6 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
 
     One magnitude goes up and another one down by the whole sensitivity, so that the exponential
     mechanism attains its profile: at epsilon 0, ``tanh(ratio / 2)``.
-
-    Examples
-    --------
-    >>> choice_case().claim.describe()
-    'delta = 0.7616 at epsilon = 0'
     """
     query = PeeledStep(None, Units.raw(2, intercept=False), 4.0, 1.0, n_nonzero=1)
     stage, state = Stage("choice", "", ratio * math.sqrt(2.0), 1, 2), np.full(2, 9.0)
@@ -244,11 +195,6 @@ def trimmed_case(rho: float = 1.45) -> ThresholdCase:
     """Return the audit of a trimmed mean whose median moves by all of its scale.
 
     The books state by how many scales an answer may move; a threshold halfway shows just that.
-
-    Examples
-    --------
-    >>> trimmed_case().claim.unit
-    'delta'
     """
     options: dict[str, Any] = {"n_trimmed": 20, "resolution": 100.0, "calibration": "numerical"}
     units = Units.raw(N_COLUMNS, intercept=False)
@@ -271,11 +217,6 @@ def sample_aggregate_case() -> ThresholdCase:
     """Return the audit of nine points on a line, of which the first goes from end to end.
 
     The centre goes with it, by as much as its scale says.
-
-    Examples
-    --------
-    >>> sample_aggregate_case().claim.unit
-    'delta'
     """
     query = SampleAggregate(_first_record, (0.0,), 4.0, n_blocks=9, calibration="numerical")
     event = Approximate(20.0, 0.1)

@@ -58,13 +58,7 @@ HARD_THRESHOLDING: Mapping[str, Any] = {
 
 
 def examples_of(registry: Mapping[str, str]) -> dict[str, Any]:
-    """Return the examples of those classes that say by which options they show one record.
-
-    Examples
-    --------
-    >>> examples_of(MEANS)["clipped"].shown
-    {'clip_norm': 1.0}
-    """
+    """Return the examples of those classes that say by which options they show one record."""
     found = {name: getattr(class_called(name, registry), "example", None) for name in registry}
     return {name: each for name, each in found.items() if each and each.shown is not None}
 
@@ -94,13 +88,6 @@ def points(
 
     The first run keeps books, by which plan and releases keep the guarantee. They are the same for
     all, and take as long as the rest of a run.
-
-    Examples
-    --------
-    >>> problem, solver = Problem(None, 40, 1), make_method("clipped", clip_norm=1.0)
-    >>> plan = solver.plan(problem, GDP(1.0))
-    >>> points(AttackedGate, solver, plan, (np.zeros((40, 1)), None), range(3)).shape
-    (3, 3)
     """
     found: list[list[float]] = []
     rows = make_rows(*records, loss=plan.problem.loss)
@@ -144,28 +131,14 @@ def _run_case(
 
 
 def solver_case(name: str, mu: float = MU) -> ThresholdCase:
-    """Return the audit of a registered solver with Gaussian noise.
-
-    Examples
-    --------
-    >>> solver_case("noisy-gradient-descent").claim
-    GaussianClaim(mu=2.5)
-    """
+    """Return the audit of a registered solver with Gaussian noise."""
     if name == "hard-thresholding":
         return _solver_case(name, make_solver(name, **HARD_THRESHOLDING), _opposed(), mu)
     return lonely_case(name, make_solver(name, **examples_of(SOLVERS)[name].shown), mu)
 
 
 def lonely_case(name: str, solver: Solver, mu: float = MU) -> ThresholdCase:
-    """Return the audit of a solver with Gaussian noise, on one record that says anything.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> solver = tg.solvers.NoisyGradientDescent(n_steps=1, step_size=1.0)
-    >>> lonely_case("one step", solver).name
-    'solver one step'
-    """
+    """Return the audit of a solver with Gaussian noise, on one record that says anything."""
     return _solver_case(name, solver, _lonely(), mu)
 
 
@@ -176,13 +149,7 @@ def _solver_case(name: str, solver: Solver, pair: Pair, mu: float) -> ThresholdC
 
 
 def mean_case(name: str, mu: float = MU) -> ThresholdCase:
-    """Return the audit of a mean with Gaussian noise.
-
-    Examples
-    --------
-    >>> mean_case("clipped").claim
-    GaussianClaim(mu=2.5)
-    """
+    """Return the audit of a mean with Gaussian noise."""
     example = examples_of(MEANS)[name]
     X = np.zeros((N_ROWS, 1))
     other = X.copy()
@@ -193,13 +160,7 @@ def mean_case(name: str, mu: float = MU) -> ThresholdCase:
 
 
 def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
-    """Return the audit of the trimmed mean of fifty columns whose medians move by all their scale.
-
-    Examples
-    --------
-    >>> trimmed_mean_case().claim.unit
-    'delta'
-    """
+    """Return the audit of the trimmed mean of columns whose medians move by all their scale."""
     low, high = moved_medians(N_COLUMNS)
     n_rows, n_columns = low.shape
     method = Trimmed(calibration="numerical", low=-2.0, high=2.0, n_trimmed=20)
@@ -229,11 +190,6 @@ def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> Thres
     change of scale, which this pair has not, and more of them take longer: with four a threshold
     halfway shows 0.999 of the claim (computed). Against a delta that is large an audit needs the
     fewest runs.
-
-    Examples
-    --------
-    >>> block_case().claim
-    ProfileClaim(epsilon=0.2, delta=0.9)
     """
     solver = SampleAndAggregate(n_blocks=9, diameter=2.0, calibration="numerical")
     problem = Problem(Squared(), 9, size)
@@ -260,16 +216,7 @@ def overhear(
     seed: int,
     neighbour: bool,
 ) -> Transcript:
-    """Run once on one of two neighbours; return what the run told about which.
-
-    Examples
-    --------
-    >>> solver = make_method("clipped", clip_norm=1.0)
-    >>> plan = solver.plan(Problem(None, 40, 1), GDP(1.0))
-    >>> pair = ((np.full((40, 1), 1.0), None), (np.r_[[[-1.0]], np.full((39, 1), 1.0)], None))
-    >>> round(overhear(OverheardGate, solver, plan, pair, seed=0, neighbour=False).mu, 6)
-    1.0
-    """
+    """Run once on one of two neighbours; return what the run told about which."""
     attacked = gate.between(
         pair, guarantee=plan.guarantee, neighbour=neighbour, seed=seed, loss=plan.problem.loss
     )
@@ -296,11 +243,6 @@ def newton_case(mu: float = 1.5) -> NoiseCase:
     The records that differ were found by search: their sizes tell them apart, so that every
     histogram moves, their rows are orthogonal where the target belongs to the row and opposite
     where it does not, so that scores move by their whole sensitivity and moments by nearly that.
-
-    Examples
-    --------
-    >>> newton_case().name
-    'solver whitened-newton'
     """
     n_rows = 200
     turn = np.arange(n_rows)
@@ -319,11 +261,6 @@ def private_mean_case(mu: float = MU) -> NoiseCase:
 
     The first record has a partner that is far out, so that its difference to it changes, and its
     bins in the histograms of size, place and magnitude, and its side for the mean.
-
-    Examples
-    --------
-    >>> private_mean_case().name
-    'mean clipped, in private units'
     """
     n_rows = 200
     X = norm.ppf((np.arange(n_rows)[:, None] * 37 % n_rows + 0.5) / n_rows)

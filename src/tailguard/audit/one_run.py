@@ -40,15 +40,7 @@ alarm, so that the best of them may be reported."""
 def guess_p_value(
     n_right: int, n_guesses: int, n_canaries: int, epsilon: float, delta: float
 ) -> float:
-    """Return the largest chance that an (epsilon, delta)-DP fit lets so many guesses be right.
-
-    Examples
-    --------
-    >>> guess_p_value(100, 100, 1000, epsilon=1.0, delta=0.0) < 1e-13
-    True
-    >>> guess_p_value(100, 100, 1000, epsilon=5.0, delta=1e-6) > 0.4
-    True
-    """
+    """Return the largest chance that an (epsilon, delta)-DP fit lets so many guesses be right."""
     right = 1.0 / (1.0 + math.exp(-epsilon))
     tail = float(binom.sf(n_right - 1, n_guesses, right))
     if delta == 0.0 or n_right == 0:
@@ -62,13 +54,7 @@ def guess_p_value(
 def epsilon_of_guesses(
     n_right: int, n_guesses: int, n_canaries: int, *, delta: float, false_alarm: float
 ) -> float:
-    """Return a lower confidence bound on epsilon at ``delta``, from right guesses.
-
-    Examples
-    --------
-    >>> 2.0 < epsilon_of_guesses(100, 100, 1000, delta=0.0, false_alarm=1e-3) < 3.0
-    True
-    """
+    """Return a lower confidence bound on epsilon at ``delta``, from right guesses."""
     low, high = 0.0, LARGEST_EPSILON
     if guess_p_value(n_right, n_guesses, n_canaries, low, delta) > false_alarm:
         return 0.0

@@ -46,14 +46,7 @@ SMALLEST_UNIT = 1e-300  # of a number that no run changes
 
 
 def discriminant(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
-    """Return weights and an offset that put one side at 0, the other at 1, and spread them least.
-
-    Examples
-    --------
-    >>> weights, offset = discriminant(np.array([[0.0], [2.0]]), np.array([[4.0], [6.0]]))
-    >>> float(np.array([1.0]) @ weights - offset), float(np.array([5.0]) @ weights - offset)
-    (0.0, 1.0)
-    """
+    """Return weights and an offset that put one side at 0, the other at 1, spreading them least."""
     means = first.mean(axis=0), second.mean(axis=0)
     centred = np.concatenate([first - means[0], second - means[1]])
     unit = np.maximum(centred.std(axis=0), SMALLEST_UNIT)
@@ -64,14 +57,7 @@ def discriminant(first: FloatArray, second: FloatArray) -> tuple[FloatArray, flo
 
 
 def discriminant_score(first: FloatArray, second: FloatArray) -> Score:
-    """Learn the linear discriminant.
-
-    Examples
-    --------
-    >>> runs = np.arange(100.0)[:, None]
-    >>> discriminant_score(runs, runs + 90.0)(np.array([[49.5], [139.5]])).round(9)
-    array([0., 1.])
-    """
+    """Learn the linear discriminant."""
     weights, offset = discriminant(first, second)
 
     def score(runs: FloatArray) -> FloatArray:
@@ -82,15 +68,7 @@ def discriminant_score(first: FloatArray, second: FloatArray) -> Score:
 
 
 def classifier_score(first: FloatArray, second: FloatArray) -> Score:
-    """Learn a logistic regression on the numbers and their products.
-
-    Examples
-    --------
-    >>> narrow, wide = np.linspace(-1.0, 1.0, 200)[:, None], np.linspace(-9.0, 9.0, 200)[:, None]
-    >>> score = classifier_score(narrow, wide)
-    >>> score(np.array([[-8.0], [0.0], [8.0]])) > 0.0  # on both sides of the first neighbour
-    array([ True, False,  True])
-    """
+    """Learn a logistic regression on the numbers and their products."""
     # What takes long to load is loaded by whoever audits.
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
     from sklearn.pipeline import make_pipeline  # noqa: PLC0415
@@ -104,15 +82,7 @@ def classifier_score(first: FloatArray, second: FloatArray) -> Score:
 
 
 def cell_score(first: FloatArray, second: FloatArray) -> Score:
-    """Learn how much likelier the second neighbour is in each cell of the discriminant.
-
-    Examples
-    --------
-    >>> narrow, wide = np.linspace(-1.0, 1.0, 400)[:, None], np.linspace(-8.0, 9.0, 400)[:, None]
-    >>> score = cell_score(narrow, wide)
-    >>> score(np.array([[-7.0], [0.0], [8.0]])) > 1.0  # cells of both tails are the second one's
-    array([ True, False,  True])
-    """
+    """Learn how much likelier the second neighbour is in each cell of the discriminant."""
     place = discriminant_score(first, second)
     both = place(np.concatenate([first, second]))
     edges = np.quantile(both, np.linspace(0.0, 1.0, N_CELLS + 1)[1:-1])
@@ -134,12 +104,6 @@ def kernel_score(first: FloatArray, second: FloatArray) -> Score:
 
     The witness is bounded, so that its mean is a valid test as well; but the two means lie near
     each other: at mu = 2 they show 0.8 to 1.2, where errors that are counted show 1.6 to 1.8.
-
-    Examples
-    --------
-    >>> runs = np.arange(100.0)[:, None]
-    >>> kernel_score(runs, runs + 90.0)(np.array([[20.0], [169.0]])) > 0.0
-    array([False,  True])
     """
     centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     unit = np.maximum(centred.std(axis=0), SMALLEST_UNIT) * np.sqrt(first.shape[1])

@@ -56,14 +56,7 @@ VOID = (np.inf,) * 4
 
 @dataclass(frozen=True)
 class WorstPair:
-    """A query with a state, and the record that goes with the one that takes its place.
-
-    Examples
-    --------
-    >>> worst_pair("clamped-mean").background(12)[:, 0]
-    array([-1000000., -1000000., -1000000., -1000000.,        0.,        0.,
-                  0.,        0.,  1000000.,  1000000.,  1000000.,  1000000.])
-    """
+    """A query with a state, and the record that goes with the one that takes its place."""
 
     name: str
     query: Any
@@ -109,13 +102,7 @@ class WorstPair:
 
 
 def gradient_of_one_record(w: FloatArray, x: FloatArray, y: float) -> FloatArray:
-    """Return that of half the squared residual, as a user would write it.
-
-    Examples
-    --------
-    >>> gradient_of_one_record(np.zeros(2), np.array([1.0, 2.0]), 3.0)
-    array([-3., -6.])
-    """
+    """Return that of half the squared residual, as a user would write it."""
     slope = x @ w - y
     return slope * x
 
@@ -241,13 +228,7 @@ WORST_PAIRS = {name: PAIRS.get(name, partial(_own_pair, name)) for name in QUERI
 
 
 def worst_pair(name: str) -> WorstPair:
-    """Return the worst pair of a query, by its name.
-
-    Examples
-    --------
-    >>> worst_pair("count-below").old
-    (-9.0, -9.0, -9.0, -9.0)
-    """
+    """Return the worst pair of a query, by its name."""
     return WORST_PAIRS[name]()
 
 
@@ -255,11 +236,6 @@ def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:
     """Return equal columns of two ends, of which one record more is at the upper one in the second.
 
     So all medians go from end to end.
-
-    Examples
-    --------
-    >>> [float(np.median(side)) for side in moved_medians(3)]
-    [-2.0, 2.0]
     """
     n_rows = 41
     low = np.full((n_rows, n_columns), -2.0)
@@ -273,11 +249,6 @@ def moved_end() -> FloatArray:
     """Return nine points on a line, a third at -1, 0 and 1, of which the first one goes across.
 
     The central point goes with it, by as much as its scale says.
-
-    Examples
-    --------
-    >>> moved_end()[1].tolist()
-    [1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
     """
     line = np.repeat([-1.0, 0.0, 1.0], 3)
     moved = line.copy()

@@ -14,15 +14,6 @@ def fits_with(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) ->
     """Return what an object was fitted with so far, and at the second fit warn of what both cost.
 
     That follows from plans alone. Whether the records were the same nobody knows here.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate.plan import Problem
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
-    >>> plan = tg.solvers.WhitenedNewton().plan(problem, tg.GDP(1.0))
-    >>> len(fits_with((), plan.event, plan.guarantee))
-    1
     """
     events = (*earlier, event)
     if len(events) == 2:
@@ -39,16 +30,7 @@ def fits_with(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) ->
 
 
 def warn_of_score(model: Any) -> None:
-    """Warn that a score of a private fit is not private itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tailguard as tg
-    >>> x = np.arange(1000.0)
-    >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(x[:, None], x)
-    >>> warn_of_score(model)  # a simulation: nothing is private anyway
-    """
+    """Warn that a score of a private fit is not private itself."""
     check_is_fitted(model)
     if model.certificate_.mode == "private":
         warn_before_spending(

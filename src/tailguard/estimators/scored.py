@@ -19,16 +19,7 @@ from tailguard.data.matrices import to_vector
 def scored_rows(
     predicted: FloatArray, y: Any, sample_weight: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return targets, predictions and weights of the rows that count.
-
-    Examples
-    --------
-    >>> scored_rows(np.array([1.0, 2.0]), [0, "SECRET"], sample_weight=[1, 0])
-    (array([0.]), array([1.]), array([1.]))
-    >>> scored_rows(np.array([1.0, 2.0]), [0, "SECRET"], None)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    tailguard.checks.InputError: y must be a finite number in every row that is scored; ...
-    """
+    """Return targets, predictions and weights of the rows that count."""
     weights = row_weights(sample_weight, len(predicted))
     counts = weights > 0.0
     targets = to_vector(y, n_rows=len(predicted))[counts]
@@ -45,13 +36,7 @@ def scored_rows(
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Return the weight of each row in a score; 1 where none are given.
-
-    Examples
-    --------
-    >>> row_weights(None, 2), row_weights([0, 0.5], 2)
-    (array([1., 1.]), array([0. , 0.5]))
-    """
+    """Return the weight of each row in a score; 1 where none are given."""
     if sample_weight is None:
         return np.ones(n_rows)
     weights = to_vector(sample_weight, "sample_weight", n_rows=n_rows)

@@ -16,14 +16,7 @@ Notes
 
 
 def with_shared(doc: str, base: str) -> str:
-    r"""Fill in what all estimators take and hold, from the sections of the docstring of their base.
-
-    Examples
-    --------
-    >>> base = "Base.\n\nParameters\n----------\nepsilon\n    The budget."
-    >>> with_shared("A fit.\n\n{shared_parameters}", base).splitlines()[2:]
-    ['epsilon', '    The budget.']
-    """
+    """Fill in what all estimators take and hold, from the docstring of their base."""
     sections = {
         name.lower(): text.strip()
         for name, text in re.findall(r"(?ms)^(\w+)\n-+\n(.*?)(?=^\w+\n-+$|\Z)", cleandoc(base))

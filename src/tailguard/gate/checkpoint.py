@@ -213,21 +213,6 @@ class Checkpoint:
         ``close``.
     source
         Where the run's noise comes from. A simulation's is brought to where it was at an answer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tailguard.noise.sources import make_source
-    >>> source = make_source(None)
-    >>> first = Checkpoint("mean.checkpoint", source)
-    >>> first.begin({"n_rows": 5})
-    >>> first.keep({"name": "count"}, np.array([7]))
-    >>> first.close()
-    >>> again = Checkpoint("mean.checkpoint", source)
-    >>> again.begin({"n_rows": 5})
-    >>> again.recorded({"name": "count"})
-    array([7])
-    >>> again.close()
     """
 
     def __init__(self, path: str | os.PathLike[str], source: Source) -> None:

@@ -26,15 +26,7 @@ OWN = f"{__name__.partition('.')[0]}."
 
 
 def described(fact: object) -> str:
-    """Return what can be told of a fact; refuse one that holds anything else.
-
-    Examples
-    --------
-    >>> described((1, {"start": [0.5, None]}))
-    "tuple(1, Mapping(tuple('start', list(0.5, None))))"
-    >>> described(described)
-    'tailguard.gate.described.described'
-    """
+    """Return what can be told of a fact; refuse one that holds anything else."""
     if isinstance(fact, np.generic):
         fact = fact.item()
     if type(fact) in PLAIN:

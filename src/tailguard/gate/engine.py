@@ -47,11 +47,6 @@ class SolverExample:
         it can, beside records that say nothing; None if it shows more on another pair.
     skips
         Whether it leaves out stages on released evidence.
-
-    Examples
-    --------
-    >>> SolverExample(exact={"clip_norm": 1e3}).constraint
-    L2Ball(radius=1.0, center=None)
     """
 
     constraint: ConstraintSet | None = field(default_factory=lambda: L2Ball(1.0))
@@ -86,16 +81,7 @@ class Solver(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GivenProblem:
-    """A table, the two labels of its target if these are labels, and the problem.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tailguard as tg
-    >>> task = tg.LinearRegression()._task(np.zeros((5, 2)), np.zeros(5))
-    >>> task.problem.size
-    3
-    """
+    """A table, the two labels of its target if these are labels, and the problem."""
 
     table: Inputs
     labels: tuple[Any, Any] | None

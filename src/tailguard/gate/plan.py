@@ -211,13 +211,7 @@ class Plan:
 def last_lines(
     by_place: Iterable[Stage], warnings: Iterable[str], assumptions: Iterable[str]
 ) -> list[str]:
-    """Return what every plan says at its end.
-
-    Examples
-    --------
-    >>> last_lines((), ("few rows",), ("the loss is convex",))
-    ['  warning: few rows', '  assumed for accuracy: the loss is convex']
-    """
+    """Return what every plan says at its end."""
     names = ", ".join(dict.fromkeys(stage.name for stage in by_place))
     lines = [f"  rows without an order need a row_id, for {names}"] if names else []
     lines += [f"  warning: {warning}" for warning in warnings]

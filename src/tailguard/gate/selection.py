@@ -73,32 +73,14 @@ def compile_all_loops() -> None:
 
 @dataclass(frozen=True, eq=False)
 class PlannedSolver:
-    """What a try may run: a solver and its plan.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate.plan import Problem
-    >>> solver = tg.solvers.WhitenedNewton()
-    >>> plan = solver.plan(Problem(tg.losses.Squared(), n_rows=400, n_features=4), tg.GDP(1.0))
-    >>> PlannedSolver(solver, plan).plan.total_mu < 1.0
-    True
-    """
+    """What a try may run: a solver and its plan."""
 
     solver: Solver
     plan: Plan
 
 
 class Score(Protocol):
-    """How a try is judged: by one released number, the lower the better.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.estimators.search.plan import LossScore
-    >>> stage = Stage("score", "mean loss", mu=0.1, times=1, size=1)
-    >>> score: Score = LossScore(tg.losses.Squared(), stage, n_features=2)
-    """
+    """How a try is judged: by one released number, the lower the better."""
 
     @property
     def stage(self) -> Stage:
@@ -122,17 +104,6 @@ class BestTry:
         What it found.
     score
         Its released score.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tailguard as tg
-    >>> x = np.arange(2000.0)
-    >>> search = tg.PrivateSearch(
-    ...     tg.LinearRegression(), [{}], epsilon=1.0, delta=1e-6, random_state=0
-    ... )
-    >>> search.fit(x[:, None], x).best_index_
-    0
     """
 
     candidate: int
@@ -141,18 +112,7 @@ class BestTry:
 
 
 def selection_coordinates(candidates: Sequence[PlannedSolver], event: Selected) -> int:
-    """Count the noised numbers that all tries release at most, and one for the number of tries.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> from tailguard.gate.plan import Problem
-    >>> problem = Problem(tg.losses.Squared(), n_rows=400, n_features=4)
-    >>> solver = tg.solvers.WhitenedNewton()
-    >>> candidate = PlannedSolver(solver, solver.plan(problem, tg.GDP(1.0)))
-    >>> selection_coordinates([candidate], Selected(1.0, 1.0)) - candidate.plan.coordinates
-    2
-    """
+    """Count the noised numbers that all tries release at most, and one for the number of tries."""
     largest = max(candidate.plan.coordinates for candidate in candidates) + 1
     return tries_of(event).limit * largest + 1
 

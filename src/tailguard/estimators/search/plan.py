@@ -73,13 +73,6 @@ class LossScore:
         Released units of the target.
     constant
         The score of the constant, in these units.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> score = LossScore(tg.losses.Squared(), Stage("score", "mean loss", 0.1, 1, 1), 2)
-    >>> score.limit
-    2.0
     """
 
     loss: Loss
@@ -121,15 +114,7 @@ class LossScore:
 
 
 def score_units_plan(problem: Problem, mu: float) -> Plan:
-    """Plan the release of a constant and of a scale of the target.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True)
-    >>> [stage.name for stage in score_units_plan(problem, 0.1).stages]
-    ['target typical size', 'target location', 'target scale']
-    """
+    """Plan the release of a constant and of a scale of the target."""
     problem = replace(problem, intercept=True, constraint=None)
     if problem.link.residual:
         facts = {"size": 0.0, "location": 0.0, "pair_differences": 0.0, "target": 1.0}
@@ -140,20 +125,7 @@ def score_units_plan(problem: Problem, mu: float) -> Plan:
 
 
 def find_score(plan: Plan, gate: Gate, loss: Loss, stage: Stage) -> tuple[LossScore, str | None]:
-    """Release constant and scale; return the score, and a note where no scale was seen.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=1, intercept=True)
-    >>> plan = score_units_plan(problem, 1.0)
-    >>> y = np.random.default_rng(0).normal(50.0, 1.0, 1000)
-    >>> gate = Gate.over(y[:, None], y, guarantee=tg.GDP(1.0), random_state=0)
-    >>> gate.reserve(plan.event, coordinates=plan.coordinates)
-    >>> score, note = find_score(plan, gate, problem.loss, Stage("score", "loss", 0.1, 1, 1))
-    >>> bool(abs(score.target_center - 50.0) < 1.0), bool(0.2 < score.target_scale < 5.0), note
-    (True, True, None)
-    """
+    """Release constant and scale; return the score, and a note where no scale was seen."""
     score = LossScore(loss, stage, plan.problem.n_features)
     link = plan.problem.link
     try:
@@ -183,15 +155,7 @@ REPEATS = 3
 
 @dataclass(frozen=True, eq=False)
 class SearchTask:
-    """What one candidate asks for: its solver, its problem and its parameters.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3)
-    >>> SearchTask("auto", problem, {"target": "robust"}).parameters
-    {'target': 'robust'}
-    """
+    """What one candidate asks for: its solver, its problem and its parameters."""
 
     solver: Any
     problem: Problem
@@ -220,15 +184,6 @@ class SearchPlan:
         The count of usable records that comes before all of it, or None.
     remarks
         What ``explain`` says beside that.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True)
-    >>> tasks = [SearchTask("auto", problem, {})]
-    >>> plan = plan_search(tasks, problem, tg.ApproxDP(1.0, 1e-6), NumberOfTries(10.0))
-    >>> round(plan.selection.mu, 3)
-    0.154
     """
 
     guarantee: Guarantee
@@ -273,17 +228,7 @@ class SearchPlan:
         return tuple(dict.fromkeys(each for c in self.candidates for each in c.plan.assumptions))
 
     def explain(self) -> str:
-        """Say in plain words what the budget is spent on.
-
-        Examples
-        --------
-        >>> import tailguard as tg
-        >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True)
-        >>> tasks = [SearchTask("auto", problem, {})]
-        >>> plan = plan_search(tasks, problem, tg.ApproxDP(1.0, 1e-6), NumberOfTries(10.0))
-        >>> print(plan.explain().splitlines()[1])
-          10 tries of 1 candidates are expected; their number is secret (geometric, at least 1)
-        """
+        """Say in plain words what the budget is spent on."""
         mu, count = self.selection.mu, len(self.candidates)
         never = self.tries.never(1.0 / count)
         assert self.guarantee.delta is not None
@@ -316,16 +261,6 @@ def plan_search(
 
     ``problem`` is that of the loss which scores tries. By a ``rule`` usable records are counted
     before all tries, and where they are few, cells of these ``columns``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> problem = Problem(tg.losses.Squared(), n_rows=1000, n_features=3, intercept=True)
-    >>> tasks = [SearchTask("auto", problem, {})]
-    >>> plan_search(tasks, problem, tg.GDP(1.0), NumberOfTries(10.0))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    tailguard.checks.InputError: guarantee must be ApproxDP for a search: ...
     """
     if not isinstance(guarantee, ApproxDP):
         raise InputError(
