@@ -94,8 +94,7 @@ def test_shells_add_up_to_the_clipped_sum():
 def test_without_an_order_each_row_is_rounded_by_itself():
     X = np.random.default_rng(1).standard_t(2, (2_000, 3))
     rows = make_rows(X).without_order()
-    units = {"center": np.zeros(3), "inverse_scale": np.ones(3)}
-    kernel = ShellSum(**units, radii=np.array(RADII), limits=np.ones(3), grid=2.0**-30)
+    kernel = loop(ClippedShells(Units.raw(3, intercept=False), RADII), None, 2.0**-30)
     apart = rows.reduce(kernel) - make_rows(X).reduce(kernel)
     assert 0 < np.abs(apart).max() < len(X)
 

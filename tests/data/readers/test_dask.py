@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import tailguard as tg
-from support.loops import gathered, loop
 from support.batched import small_memory
+from support.loops import gathered, loop
 from tailguard.data.readers import dask as dask_table
 from tailguard.data.readers.dask import DaskTable
 from tailguard.data.readers.parquet import ParquetFiles

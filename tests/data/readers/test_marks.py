@@ -13,8 +13,8 @@ import pyarrow.dataset as ds
 import pytest
 
 import tailguard as tg
-from support.loops import loop
 from support.batched import parquet_sources, small_memory
+from support.loops import loop
 from tailguard.data.inputs import read_inputs
 from tailguard.data.readers.dask import DaskTable
 from tailguard.data.readers.opening import opened
