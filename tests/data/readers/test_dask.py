@@ -186,9 +186,7 @@ def test_a_column_of_single_precision_is_widened_whatever_dask_keeps(frame):
     parts = [dask.delayed(wide.astype(np.float32)), dask.delayed(wide)]
     source = dd.from_delayed(parts, meta=wide.iloc[:0].astype(np.float32), verify_meta=False)
     rows = StreamRows(DaskTable(source), RecordReader(Schema(features=["a"])))
-    found = rows.in_order(np.arange(2 * len(wide))).reduce(
-        gathered(2 * len(wide), 2)
-    )
+    found = rows.in_order(np.arange(2 * len(wide))).reduce(gathered(2 * len(wide), 2))
     expected = np.concatenate([wide.astype(np.float32).astype(float), wide])[:, 0]
     np.testing.assert_array_equal(found.view(float).reshape(-1, 2)[:, 0], expected)
 
