@@ -289,9 +289,7 @@ class Trimmed(MeanMethod):
     calibration: str = "tight"
 
     name = "trimmed"
-    more_assumptions = (
-        "the distribution of each column is nearly symmetric beyond what is trimmed",
-    )
+    more_assumptions = (SYMMETRIC,)
     example = MeanExample(
         {"low": -50.0, "high": 50.0, "n_trimmed": 400}, refuses=(PureDP, GDP), distance=0.01
     )

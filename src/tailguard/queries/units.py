@@ -137,21 +137,21 @@ class Units:
         self, block: RecordBlock, weights: FloatArray | None = None, row_limit: float = math.inf
     ) -> Iterator[Scored]:
         """Read a block chunk by chunk, with rows cut to norm ``row_limit`` and scored."""
-        columns, shifts = self._columns(block), self._shifts
+        (features, target, offset), shifts = self._columns(block), self._shifts
         weights = np.zeros(self.size) if weights is None else weights
         inverse_scale, limit = 1.0 / self.scale, float(row_limit)
         loop, read = score_rows(block.features.dtype), Scored(0, self.size)
         for start in range(0, block.n_rows, CHUNK_ROWS):
-            features, *known = (part[start : start + CHUNK_ROWS] for part in columns)
-            if len(read.rows) != len(features):
-                read = Scored(len(features), self.size)
+            here = slice(start, min(start + CHUNK_ROWS, block.n_rows))
+            if len(read.rows) != here.stop - start:
+                read = Scored(here.stop - start, self.size)
             loop(
-                features, self.center, inverse_scale, weights, self.intercept, read.rows,
+                features[here], self.center, inverse_scale, weights, self.intercept, read.rows,
                 read.score, read.square,
             )  # fmt: skip
             cut_rows()(
-                *known, shifts, limit, read.square, read.score, read.known, read.radius,
-                read.inverse, read.void,
+                target[here], offset[here], shifts, limit, read.square, read.score, read.known,
+                read.radius, read.inverse, read.void,
             )  # fmt: skip
             yield read
 
@@ -173,17 +173,17 @@ class Units:
 
         A standardised target of at most 1e150 follows the row if ``target_in_row``.
         """
-        columns, shifts = self._columns(block), self._shifts
+        (features, target, offset), shifts = self._columns(block), self._shifts
         inverse_scale, bound = 1.0 / self.scale, min(float(bound), LARGEST_FEATURE)
         width = self.size + int(target_in_row)
         loop, read = standardise(block.features.dtype), ReadRows(0, width)
         for start in range(0, block.n_rows, CHUNK_ROWS):
-            features, *known = (part[start : start + CHUNK_ROWS] for part in columns)
-            if len(read.rows) != len(features):
-                read = ReadRows(len(features), width)
+            here = slice(start, min(start + CHUNK_ROWS, block.n_rows))
+            if len(read.rows) != here.stop - start:
+                read = ReadRows(here.stop - start, width)
             loop(
-                features, *known, self.center, inverse_scale, shifts, bound, target_in_row,
-                read.known, read.powers, read.rows,
+                features[here], target[here], offset[here], self.center, inverse_scale, shifts,
+                bound, target_in_row, read.known, read.powers, read.rows,
             )  # fmt: skip
             read.void = read.powers == 0.0
             yield read
