@@ -4,10 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from llvmlite import ir
 
 from support.loops import loop
 from tailguard.data.rows.base import RecordBlock
 from tailguard.losses import RecordGradient
+from tailguard.queries import loop as loop_module
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.loop import LatticeSum, steady
 from tailguard.queries.record_gradient import MeanRecordGradient
@@ -91,3 +93,23 @@ def test_a_function_is_asked_as_often_whatever_the_records_hold(value):
     used = [(2.0, 4.0), (value, 4.0), (3.0, value)]
     assert asked == [pair if np.isfinite(pair).all() else (0.0, 0.0) for pair in used]
     assert total == [sum(row for row, target in asked) * 2**20]
+
+
+@pytest.mark.parametrize(
+    ("machine", "instructions"),
+    [
+        ("x86_64", ["llvm.x86.sse.stmxcsr", "llvm.x86.sse.ldmxcsr"]),
+        ("aarch64", ["llvm.aarch64.get.fpcr", "llvm.aarch64.set.fpcr"]),
+        ("riscv64", []),
+    ],
+)
+def test_every_kind_of_processor_is_told_in_its_own_instructions(
+    machine, instructions, monkeypatch
+):
+    monkeypatch.setattr(loop_module, "MACHINE", machine)
+    module, long = ir.Module(), ir.IntType(64)
+    builder = ir.IRBuilder(ir.Function(module, ir.FunctionType(long, []), "f").append_basic_block())
+    builder.ret(loop_module._emit_exchange(builder, lambda before: builder.or_(before, long(1))))
+    called = [line for line in str(module).splitlines() if " call " in line]
+    assert [name for name in instructions if any(name in line for line in called)] == instructions
+    assert len(called) == len(instructions)
