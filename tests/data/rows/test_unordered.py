@@ -45,6 +45,8 @@ def test_sums_are_the_same_for_sparse_and_dense_records_arrays_and_batches(monke
     expected = arrays().reduce(GRADIENT)
     np.testing.assert_array_equal(arrays(csr_array(X), None).reduce(GRADIENT), expected)
     np.testing.assert_array_equal(arrays().reduce(GRADIENT, n_threads=3), expected)
+    turned = ArrayRows(X, Y).in_order(RNG.permutation(N_ROWS)).without_order()
+    np.testing.assert_array_equal(turned.reduce(GRADIENT), expected)
     np.testing.assert_array_equal(stream().reduce(GRADIENT), expected)  # read once and kept
     monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
     for order in (slice(None), RNG.permutation(N_ROWS)):
