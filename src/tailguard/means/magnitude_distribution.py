@@ -50,6 +50,10 @@ class MagnitudeDistribution:
         masses = -np.diff(self.survival, prepend=1.0, append=0.0)
         return float(masses @ function(values))
 
+    def cut_bias(self, level: float) -> float:
+        """Half of the worst bias of what is cut at a level: the mean of what lies beyond."""
+        return BIAS_SHARE * self.expected(lambda t: np.maximum(t - level, 0.0))
+
     def quantile(self, above: float) -> float:
         """Return the magnitude that a part ``above`` exceeds, by powers between grid points."""
         beyond = bisect_left(self._falling, -above)

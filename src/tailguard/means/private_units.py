@@ -31,15 +31,14 @@ from tailguard.means.base import (
     tail_noise,
     usable_share,
 )
+from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
 from tailguard.means.magnitude_distribution import (
-    BIAS_SHARE,
     MagnitudeDistribution,
     assumed_entries,
     assumed_norms,
     cell_edges,
     released_distribution,
 )
-from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
 from tailguard.privacy.calibration import Calibration
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.queries.base import Query, calibration_for
@@ -181,7 +180,7 @@ class PrivateUnits:
         """Predict the error of rows clipped where their bias and their noise balance."""
         distribution = self.assumed(facts.n_features)
         radius = distribution.radius(unit_noise)
-        bias = BIAS_SHARE * distribution.expected(lambda r: np.maximum(r - radius, 0.0))
+        bias = distribution.cut_bias(radius)
         # Not by the second moment of these norms: their tail is the sum of the columns' tails, an
         # upper bound that holds 1.45 to 1.7 times as much.
         sampling = facts.sampling * math.sqrt(facts.n_features)

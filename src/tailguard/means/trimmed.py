@@ -1,7 +1,7 @@
 """The coordinate-wise trimmed mean with noise on its smooth sensitivity.
 
-The noise shrinks with the spread of the values that are kept, without a threshold to choose. Its
-cost is concentrated, so that an (epsilon, delta) promise is kept by way of zCDP.
+The noise shrinks with the spread of the values that are kept. Its cost is concentrated, so that an
+(epsilon, delta) promise is kept by way of zCDP.
 
 Of every coordinate the ``n_trimmed`` smallest and largest values are left out; the mean of the rest
 is cut to a public range. Write ``x(1) <= ... <= x(n)`` for the sorted values, m for ``n_trimmed``.
@@ -62,11 +62,7 @@ from tailguard.means.base import (
     mean_solution,
     most_coordinates,
 )
-from tailguard.means.magnitude_distribution import (
-    BIAS_SHARE,
-    MagnitudeDistribution,
-    assumed_entries,
-)
+from tailguard.means.magnitude_distribution import MagnitudeDistribution, assumed_entries
 from tailguard.means.private_units import PrivateUnits
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.arsinh import PROVED, arsinh_rho, arsinh_shift, arsinh_smoothness
@@ -380,8 +376,7 @@ def _expected(
     """Predict noise, bias and sampling error from a distribution of magnitudes."""
     part = 2.0 * int(public.facts["n_trimmed"]) / facts.n_rows
     edge, root = entries.quantile(min(part, 1.0)), math.sqrt(facts.n_features)
-    bias = BIAS_SHARE * entries.expected(lambda t: np.maximum(t - edge, 0.0))
-    noise = _noise_std(entries, public, facts.n_rows)
+    noise, bias = _noise_std(entries, public, facts.n_rows), entries.cut_bias(edge)
     return Expected(noise * root, bias * root, root * spread / math.sqrt(facts.n_rows))
 
 
