@@ -1,7 +1,4 @@
-"""What a ledger makes of events that nobody's run planned: huge ones, and ones that lie.
-
-Many runs cost far less than their epsilons added up, and what is told agrees with a peer.
-"""
+"""Caps: huge events and lying ones are refused, and many runs together keep what was promised."""
 
 import math
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Random partitions and samples: uniform, blind to ties, and told apart from biased ones.
-
-Pseudo-random orders of many places: each place once, and no law that accuracy could notice.
-"""
+"""Random orders, partitions and samples are uniform; keyed orders have each place once."""
 
 from collections import Counter
 from itertools import combinations, permutations, product

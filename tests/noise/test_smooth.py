@@ -1,7 +1,4 @@
-"""Normal numbers in decimal arithmetic: exact functions, the right law, whatever the context.
-
-Mechanisms on a smooth scale: the right noise of the right width, and nothing about the scale.
-"""
+"""Noise on a smooth scale: exact normal numbers, the right width, and nothing about the scale."""
 
 from decimal import Decimal, getcontext, localcontext
 

@@ -3,16 +3,13 @@
 Plain records that queries fill in, mechanisms read and certificates print. Everything here is
 worked out from public numbers; no record is ever read.
 
-The public numbers of a release whose noise follows the records.
+*Smooth noise.* Where the noise follows the records, its scale is worked out by the query, used by
+the mechanism inside the gate, and forgotten. What leaves is a point of a lattice that is fixed
+beforehand: a lattice in steps of the scale would reveal the scale.
 
-The scale itself is worked out by the query, used by the mechanism inside the gate, and forgotten.
-What leaves is a point of a lattice that is fixed beforehand: a lattice in steps of the scale would
-tell the scale.
-
-What peeling costs: the largest entries of a vector, chosen one by one, and their noised values.
-
-No entry of the vector moves by more than ``ratio`` noise scales when one record is replaced. There
-are two forms, named as the mechanisms are:
+*Peeling.* The largest entries of a vector are chosen one by one, and their values are noised. No
+entry moves by more than ``ratio`` noise scales when one record is replaced. There are two forms,
+named as the mechanisms are:
 
 ``"peeled-gaussian"``
     Each choice is an exponential mechanism over the magnitudes left: two magnitudes move against

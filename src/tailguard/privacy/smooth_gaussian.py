@@ -11,23 +11,13 @@ shift is by at most ``shift`` standard deviations of either. A change of scale i
 length of the noise, whose square is chi-square. In both, the likelihood ratio is monotone, so that
 the largest change is the worst one. ``"tight"`` and ``"published"`` rest on this.
 
-``"numerical"`` rests on the exact delta of pairs of laws, which is smaller; that the worst pair is
-among those that are evaluated is not proved
-(:mod:`tailguard.privacy.smooth_gaussian`).
 ``"printed"`` marks noise on a scale that is not smooth: no finite cost holds.
 
-Reference
----------
-Nissim, Raskhodnikova and Smith 2007, whose constants ``smoothness = epsilon / (4 (d + L))`` and
-``shift = epsilon / (5 sqrt(2 L))``, with ``L = log(2 / delta)``, Wang, Xiao, Devadas and Xu 2020
-print in Algorithm 1; Balle and Wang 2018, Theorem 8 (the shift).
-
-Exact divergences of Gaussian noise on a smooth scale, one pair of normal laws at a time.
-
-Neighbours show ``N(0, I)`` and ``N(a, e^(2u) I)`` in units of the first one's noise, or the other
-way round, with ``|u| <= smoothness`` and ``|a| <= shift * min(1, e^u)``. Where ``u`` is not zero
-the privacy loss is a quadratic in the noise, so that it exceeds epsilon inside or outside a ball,
-whose chances are those of noncentral chi-square laws. Hence ``delta`` of each pair is exact.
+``"numerical"`` rests on the exact delta of pairs of normal laws, which is smaller. Neighbours show
+``N(0, I)`` and ``N(a, e^(2u) I)`` in units of the first one's noise, or the other way round, with
+``|u| <= smoothness`` and ``|a| <= shift * min(1, e^u)``. Where ``u`` is not zero the privacy loss
+is a quadratic in the noise, so that it exceeds epsilon inside or outside a ball, whose chances are
+those of noncentral chi-square laws. Hence ``delta`` of each pair is exact.
 
 That the farthest centre is the worst is proved: ``delta = 1 - integral of min(p, e^epsilon q)``,
 and level sets of both densities are balls, which share less the farther apart they lie. That the
@@ -36,8 +26,9 @@ grid. So what rests on this is certified numerically and no more.
 
 Reference
 ---------
-Nissim, Raskhodnikova and Smith 2007 (the noise); Anderson 1955 (shifted balls); Balle and Wang
-2018, Theorem 8 (equal scales).
+Nissim, Raskhodnikova and Smith 2007, whose constants ``smoothness = epsilon / (4 (d + L))`` and
+``shift = epsilon / (5 sqrt(2 L))``, with ``L = log(2 / delta)``, Wang, Xiao, Devadas and Xu 2020
+print in Algorithm 1; Balle and Wang 2018, Theorem 8 (the shift); Anderson 1955 (shifted balls).
 """
 
 import math

@@ -1,7 +1,4 @@
-"""The smallest valid epsilon, and totals with the sampler's imperfection.
-
-Does an event keep a promise; calibration never overspends and wastes little.
-"""
+"""The smallest valid epsilon, kept promises, and calibration that wastes little."""
 
 import math
 

@@ -1,7 +1,4 @@
-"""The clones bound against enumeration, published values and a mechanism that it must dominate.
-
-Shuffled Gaussian units: published noise, exact pairs, repetition.
-"""
+"""Shuffles: the clones bound against enumeration and exact pairs, published noise, repetition."""
 
 import math
 from collections import Counter

@@ -1,6 +1,4 @@
-"""Where a durable ledger wrote a run down, so that a certificate can name the place.
-
-The books: what is reserved before any record is read, and what was released against it.
+"""The books: what is reserved before any record is read, and what was released against it.
 
 What is asked next, and at which price, may depend on all earlier answers; the books refuse a
 release that, with the earlier ones, is not covered by what was reserved (``FlatEvents.covers``).
@@ -43,7 +41,7 @@ from tailguard.privacy.flat_events import FlatEvents, flatten
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One line of a ledger.
+    """One line of a ledger, by which a certificate names where a run was written down.
 
     Attributes
     ----------

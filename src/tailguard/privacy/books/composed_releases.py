@@ -12,15 +12,14 @@ earlier answers: what a block holds that was not asked yet is still uniform amon
 Between its answers there may be other releases: to interleave costs no more than to make one after
 the other. A list in which a block was asked twice is priced without the shuffle.
 
+Two gates may use one name for two different partitions, and books that outlive a gate take the
+maximum over the blocks of a map. So a gate writes its own mark, a *namespace*, before the names of
+its maps.
+
 Reference
 ---------
 Feldman, McMillan and Talwar 2021 (shuffles of randomisers chosen in the light of earlier answers);
 McSherry 2009, Theorem 4 (disjoint blocks); Vadhan and Zhang 2023 (interleaved mechanisms).
-
-Block maps named for good: two gates may use one name for two different partitions.
-
-Books that outlive a gate take the maximum over the blocks of a map. So a gate writes its own mark
-before the names of its maps.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

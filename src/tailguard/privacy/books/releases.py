@@ -1,6 +1,6 @@
-"""Where a release read: one block of a block map, or every block of it once.
+"""One line in the books: what was released, and the numbers that its privacy cost follows from.
 
-One line in the books: what was released, and the numbers that its privacy cost follows from.
+A release reads all records, one block of a block map, or every block of it once.
 """
 
 import math

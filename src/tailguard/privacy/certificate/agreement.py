@@ -4,8 +4,7 @@ A certificate states its parts (the promise, what was planned, every release) an
 them: totals, what was left unused, the rules and remarks in words. The latter is worked out anew
 and compared, so that a file of which one number was changed is refused, wherever that number
 enters. Whoever changes all of them alike writes another certificate, which no file alone can tell.
-
-What a certificate states and its file cannot prove, in words for whoever relies on it.
+``unproven`` lists what a certificate states and its file cannot prove.
 """
 
 import math
