@@ -181,7 +181,7 @@ def settlement(
     there = [line for line in lines if (line.kind, line.key) == (SETTLED, keys[0])]
     if there and there[0].content != canonical(content):
         raise BudgetError(
-            f"ledger {there[0].ledger!r} must be content once what a run released; entry "
+            f"ledger {there[0].ledger!r} must be told once what a run released; entry "
             f"{there[0].position} says something else of {shown(keys[0])}."
         )
     return there[0] if there else Draft(SETTLED, keys[0], content)
