@@ -18,6 +18,7 @@ def plain_fit(loss, n_features, *, intercept=True, weights=None, mean_row=None, 
         Whitening(np.eye(size), float(size), np.zeros(size), np.ones(size), np.ones(size)),
         mean_row=nothing if mean_row is None else mean_row,
         far_size=np.zeros(n_features),
+        without_baseline=np.zeros(n_features, dtype=bool),
         **geometry,
     )
     clipping = Clipping.unknown(loss.slope_bound())

@@ -26,6 +26,7 @@ from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.queries.counts import CountBelow
+from tailguard.queries.level_counts import LevelCounts
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes
@@ -141,6 +142,11 @@ def _histograms() -> WorstPair:
     return WorstPair("column-histograms/signed", query, state, (-9.0,) * 4, (9.0,) * 4)
 
 
+def _level_counts() -> WorstPair:
+    levels = (1.0, 0.0, 1.0, 0.0), (0.0, 1.0, 0.0, 0.0)
+    return WorstPair("level-counts/two-columns", LevelCounts(((0, 1), (2,))), None, *levels)
+
+
 def _whitened_histogram() -> WorstPair:
     query = WhitenedHistogram(SKEWED, "length", Bins("octaves", -10.0, 2.0, 40))
     steep = (0.1, 0.0, 0.0, 2.0), (5.0, 0.0, 0.0, 9.0)
@@ -199,6 +205,7 @@ PAIRS: dict[str, Callable[[], WorstPair]] = {
     "count-norms-below": _count_norms,
     "clipped-minimiser": _minimiser,
     "column-histograms": _histograms,
+    "level-counts": _level_counts,
     "whitened-histogram": _whitened_histogram,
     "second-moments": _second_moments,
     "level-gradients": _level_gradients,

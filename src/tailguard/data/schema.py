@@ -115,6 +115,17 @@ class Schema:
         return tuple(name for names in named for name in names)
 
     @property
+    def level_columns(self) -> tuple[tuple[int, ...], ...]:
+        """Of each categorical column the numbers of its coefficients."""
+        levels, found, first = self.levels, [], 0
+        for name in self.features or ():
+            count = len(indicator_names(name, levels[name])) if name in levels else 1
+            if name in levels:
+                found.append(tuple(range(first, first + count)))
+            first += count
+        return tuple(found)
+
+    @property
     def constants(self) -> dict[int, float]:
         """The constants for missing cells by the number of the coefficient."""
         places = {name: place for place, name in enumerate(self.coefficient_names)}

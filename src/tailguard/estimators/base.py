@@ -241,6 +241,7 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
             intercept=check_boolean("fit_intercept", self.fit_intercept),
             constraint=self._constraint(),
             has_offset=has_offset,
+            levels=() if table.schema is None else table.schema.level_columns,
         )
 
     def _keep(self, solved: Solved) -> None:

@@ -46,6 +46,8 @@ class Problem:
         What is assumed of the tails of columns whose mean is asked for.
     unit
         A public scale of these columns about zero, where buying scales is too dear.
+    levels
+        Of each categorical column that a schema declares the columns of its levels' indicators.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Problem:
     has_offset: bool = False
     moment: Moment | None = None
     unit: float | None = None
+    levels: tuple[tuple[int, ...], ...] = ()
 
     @cached_property
     def scored(self) -> Loss | None:

@@ -15,6 +15,7 @@ QUERIES = {
     "count-norms-below": "tailguard.queries.norm_counts:CountNormsBelow",
     "clipped-minimiser": "tailguard.queries.clipped_minimiser:ClippedMinimiser",
     "column-histograms": "tailguard.queries.column_histograms:ColumnHistograms",
+    "level-counts": "tailguard.queries.level_counts:LevelCounts",
     "whitened-histogram": "tailguard.queries.whitened_histogram:WhitenedHistogram",
     "second-moments": "tailguard.queries.second_moments:SecondMoments",
     "level-gradients": "tailguard.queries.level_gradients:LevelGradients",

@@ -36,6 +36,8 @@ class MeasuredColumns:
         Whether columns may be shifted, because a constant takes up what is moved.
     residual
         Whether the target may be shifted with the score; else it is scaled alone, under a log link.
+    levels
+        Of each categorical column the columns of its levels' indicators: these are counted.
     """
 
     n_features: int
@@ -43,6 +45,12 @@ class MeasuredColumns:
     offset: bool = False
     intercept: bool = True
     residual: bool = False
+    levels: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """The columns whose levels are counted."""
+        return tuple(column for columns in self.levels for column in columns)
 
     @property
     def indices(self) -> tuple[int, ...]:
@@ -81,6 +89,8 @@ class ColumnScales:
         Columns that may be indicators: noise hides few records, and all that are not zero or one.
     far_size
         The absolute value that one in 200 records exceeds, as far as is seen; else 0.
+    without_baseline
+        Indicators of a categorical column whose baseline has too few records to be seen.
     """
 
     center: FloatArray
@@ -89,20 +99,25 @@ class ColumnScales:
     often_zero: BoolArray
     binary: BoolArray
     far_size: FloatArray
+    without_baseline: BoolArray
 
     @classmethod
     def unknown(cls, count: int) -> "ColumnScales":
         """Of columns that were not measured."""
         center, width, far_size = np.zeros((3, count))
-        often_zero, binary = np.zeros((2, count), dtype=bool)
-        return cls(center, np.full(count, np.nan), width, often_zero, binary, far_size)
+        often_zero, binary, without = np.zeros((3, count), dtype=bool)
+        return cls(center, np.full(count, np.nan), width, often_zero, binary, far_size, without)
 
     @property
     def detected(self) -> BoolArray:
         """Columns whose scale is known."""
         return ~np.isnan(self.scale)
 
-    def put(self, chosen: BoolArray, other: "ColumnScales") -> None:
+    def of(self, chosen: IndexArray) -> "ColumnScales":
+        """Return what is known of the chosen columns."""
+        return ColumnScales(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+    def put(self, chosen: BoolArray | IndexArray, other: "ColumnScales") -> None:
         """Take over what is known of the chosen columns."""
         for field in fields(self):
             getattr(self, field.name)[chosen] = getattr(other, field.name)

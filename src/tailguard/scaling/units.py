@@ -20,6 +20,7 @@ import numpy as np
 from tailguard.gate.stage import Share, Stage, part_of
 from tailguard.queries.units import Units
 from tailguard.scaling.columns import ColumnQueries, ColumnScales, HistogramSession, MeasuredColumns
+from tailguard.scaling.levels import count_levels
 from tailguard.scaling.locations import (
     FINE_BINS,
     FINEST_BINS,
@@ -29,11 +30,13 @@ from tailguard.scaling.locations import (
 )
 from tailguard.scaling.sizes import SIZE_BINS, find_scales, find_sizes, share_size
 
+LEVELS = "level counts"
 TARGET = "target "  # what the names of the target's own stages begin with
 PURPOSES = {
     "target typical size": "the typical absolute value of the target",
     "target location": "the location of the target",
     "target scale": "the scale of the target, from differences of pairs",
+    LEVELS: "how many records have each declared level",
     "typical size": "the typical absolute value of every column",
     "typical size retry": "the same again, for columns that were not detected and may be",
     "shared size": "one typical size for all columns that were not detected",
@@ -71,14 +74,17 @@ def planned_histograms(
     shared_size: float = 0.0,
     pair_differences: float = 0.02,
     target: float = 0.02,
+    levels: float = 0.0,
     refinements: int = REFINEMENTS,
 ) -> list[PlannedReleases]:
     """Plan the histograms by their shares of what adds up; those without a share are left out.
 
     The target is asked for alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
-    large, and without it no fit is better than a guess.
+    large, and without it no fit is better than a guess. Where ``levels`` has a share, indicators
+    of declared levels are counted and asked for nothing else.
     """
-    others = len(columns.indices) - columns.target
+    counted = len(columns.counted) if levels > 0.0 else 0
+    others = len(columns.indices) - columns.target - counted
     stages: list[tuple[str, float, int, int, int]] = []
     if columns.target and columns.target_shifted:
         stages = [
@@ -88,9 +94,10 @@ def planned_histograms(
         ]
     elif columns.target:
         stages = [("target typical size", target, 1, 1, SIZE_BINS.count)]
+    stages.append((LEVELS, levels, min(counted, 1), len(columns.levels) + counted, 1))
     stages.append(("typical size", size, 1, others, SIZE_BINS.count))
     stages.append(("typical size retry", size_retry, 1, others, SIZE_BINS.count))
-    stages.append(("shared size", shared_size, 1, 1, SIZE_BINS.count))
+    stages.append(("shared size", shared_size, 1, min(others, 1), SIZE_BINS.count))
     if columns.intercept:
         # Half for the first look, half for all finer ones, which read fewer columns.
         stages.append(("location", location / 2, 1, others, LOCATION_BINS.count))
@@ -99,7 +106,7 @@ def planned_histograms(
     return [
         PlannedReleases(name, PURPOSES[name], share, times, count * bins)
         for name, share, times, count, bins in stages
-        if share > 0.0
+        if share > 0.0 and times * count > 0
     ]
 
 
@@ -148,20 +155,24 @@ def find_columns(
     locations are refined once more, and the width of the last bin is the scale.
     """
     indices = np.array(columns.indices)
-    is_target = indices == columns.n_features
+    is_target, counted = indices == columns.n_features, np.array([], dtype=np.intp)
     whole, alone = ColumnScales.unknown(len(indices)), False
     if columns.target:
         queries = ColumnQueries(session, (columns.n_features,), TARGET)
         found = _target(queries, shifted=columns.target_shifted, or_constant=or_constant)
         alone = or_constant and columns.target_shifted and not found.detected.any()
         whole.put(is_target, found)
-    if not alone and not is_target.all():
-        queries = ColumnQueries(session, tuple(map(int, indices[~is_target])))
+    if not alone and session.plans(LEVELS):
+        counted = np.array(columns.counted)
+        whole.put(counted, count_levels(session, columns, session.stage(LEVELS)))
+    measured = ~is_target & ~np.isin(indices, counted)
+    if not alone and measured.any():
+        queries = ColumnQueries(session, tuple(map(int, indices[measured])))
         found = find_sizes(queries, queries.stage("typical size"))
         if columns.intercept and found.detected.any():
             _locate(queries, found, believe_narrow=believe_narrow)
         share_size(queries, found, columns.n_features)
-        whole.put(~is_target, found)
+        whole.put(measured, found)
     return whole
 
 

@@ -37,6 +37,7 @@ def columns_of(problem: Problem) -> MeasuredColumns:
         offset=problem.has_offset,
         intercept=problem.intercept,
         residual=problem.link.residual,
+        levels=problem.levels,
     )
 
 
@@ -50,6 +51,7 @@ def units_stages(
     shared_size: float = 0.0,
     pair_differences: float = 0.02,
     target: float = 0.02,
+    levels: float = 0.0,
 ) -> list[Stage]:
     """Plan the histograms by their shares of ``total_mu**2``."""
     planned = planned_histograms(
@@ -60,6 +62,7 @@ def units_stages(
         shared_size=shared_size,
         pair_differences=pair_differences,
         target=target,
+        levels=levels,
     )
     return histogram_stages(planned, Gaussian(total_mu))
 

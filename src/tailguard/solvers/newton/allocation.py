@@ -159,6 +159,7 @@ SIZE_MARGIN = 1.3
 # Of each histogram of columns: so many times the share that this asks for, and the most it may get.
 DETECTING = {
     "target": (5.0, 0.16),  # without it all is lost
+    "levels": (30.0, 0.12),  # a level of a fourteenth of the records, by trial
     # Of many columns not all are worth being seen.
     "size": (1.0, 0.12), "size_retry": (1.0, 0.2), "shared_size": (1.0, 0.05),
     # Pairs are half as many as records; where they would cost more than the most they are left to
@@ -169,6 +170,7 @@ DETECTING = {
 }  # fmt: skip
 # A second release of sizes is worth this at least; what it and locations must leave to the rounds.
 LEAST_RETRY, LEAST_ROUNDS = 0.015, 0.2
+LEAST_LEVELS = 0.02  # of the counts of levels, as much as a target's share is without asking
 ROUNDING = 1e-9  # less is what rounding leaves of shares, which Pythons add up in their own ways
 
 
@@ -254,8 +256,11 @@ def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
 
 def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
     """Give the histograms of columns what they need to be seen, and leave enough to the rounds."""
-    residual = problem.link.residual
-    alone, all_columns = (_share_to_detect(n, problem, mu) for n in (1, problem.n_features))
+    residual, categorical = problem.link.residual, len(problem.levels)
+    measured = problem.n_features - sum(map(len, problem.levels))
+    alone, all_columns, counted = (
+        _share_to_detect(n, problem, mu) for n in (1, measured, categorical)
+    )
 
     def asked(name: str, least: float, share: float = all_columns) -> float:
         times, most = DETECTING[name]
@@ -266,6 +271,7 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
         shares = replace(shares, pair_differences=max(pairs, shares.pair_differences))
     shares = replace(
         shares,
+        levels=asked("levels", LEAST_LEVELS, counted) * (categorical > 0),
         size=asked("size", shares.size),
         target=asked("target", shares.target, alone) if residual else shares.target,
         shared_size=asked("shared_size", shares.shared_size, alone),
@@ -280,5 +286,7 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
 
 def _share_to_detect(columns: int, problem: Problem, mu: float) -> float:
     """Share of ``mu**2`` at which the sizes of so many typical columns stand out."""
+    if columns == 0:
+        return 0.0
     seen = SIZE_MARGIN * detection_threshold(columns) * math.sqrt(2.0 * columns)
     return (seen / (SIZE_WINDOW * problem.n_rows * mu)) ** 2

@@ -20,6 +20,7 @@ and Stein 1961 (shrinkage of what was released towards what histograms tell).
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Solution
 from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
+from tailguard.scaling.units import LEVELS
 from tailguard.solvers.newton.allocation import MOSTLY_NOISE, fits_squares
 from tailguard.solvers.newton.choices import FARTHER_STILL
 from tailguard.solvers.newton.constant import score_bound
@@ -56,6 +58,8 @@ LARGEST_HIDDEN = (0.02, 0.005)
 # errors, others .2.
 UNEVEN = 0.75
 UNSEEN_COLUMN = "the budget did not show its column"
+RARE_LEVEL = "fewer records have this level than the budget can tell"
+RARE_BASELINE = "fewer records have the baseline of this column than the budget can tell"
 UNTOLD_COLUMN = "noise hides what tells its column from others"
 RAISED_COLUMN = "noise hides how large a part of its column is"
 UNSETTLED = "a few records reach so far that the corrected fit did not settle"
@@ -90,7 +94,13 @@ def solution(session: FitSession, fit: Fit) -> Solution:
             what = f"{NO_INTERVAL} for" if estimated else f"{NOT_ESTIMATED}:"
             notes.append(f"{what} {lost.sum()} of {std.size} coefficients: {reason}")
 
-    leave_out(geometry.left_out_weights, UNSEEN_COLUMN, estimated=False)
+    level = np.isin(np.arange(fit.weights.size), [*chain(*problem.levels)])
+    left_out, alone = geometry.left_out_weights, geometry.without_baseline
+    if session.plans(LEVELS):
+        leave_out(left_out & level, RARE_LEVEL, estimated=False)
+    leave_out(left_out & ~level, UNSEEN_COLUMN, estimated=False)
+    confounded = np.append(alone, [alone.any()] * own)  # with the constant
+    leave_out(confounded, RARE_BASELINE, estimated=False)
     leave_out(unresolved(fit), UNTOLD_COLUMN, estimated=False)
     for columns, reason in hidden:
         leave_out(columns, reason, estimated=True)

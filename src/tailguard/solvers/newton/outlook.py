@@ -25,6 +25,7 @@ from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.required_records import least, mean_hides, noise_refusal, remedy
 from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
+from tailguard.scaling.units import LEVELS
 from tailguard.solvers.limits import leans
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.schedule import stages_before, stages_for
@@ -58,8 +59,14 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
     spent = {stage.name: stage.total_mu for stage in stages}
     residual = problem.link.residual  # others go on without the target's scale
     target = spent["target typical size"] if residual else math.inf
-    columns = math.hypot(spent["typical size"], spent.get("typical size retry", 0.0))
-    return _hides(problem, target, 1, bulk) or _hides(problem, columns, problem.n_features, bulk)
+    hidden = []
+    if LEVELS in spent:
+        hidden.append(_hides(problem, spent[LEVELS], len(problem.levels), bulk))
+    if "typical size" in spent:
+        columns = math.hypot(spent["typical size"], spent.get("typical size retry", 0.0))
+        measured = problem.n_features - sum(map(len, problem.levels))
+        hidden.append(_hides(problem, columns, measured, bulk))
+    return _hides(problem, target, 1, bulk) or all(hidden)
 
 
 def check_fitted(problem: Problem) -> None:

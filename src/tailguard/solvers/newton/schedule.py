@@ -79,6 +79,8 @@ class Shares:
     ----------
     target
         Typical size, location and scale of the target.
+    levels
+        Counts of the levels that a schema declares, in place of what follows for their indicators.
     size, size_retry, shared_size, location, pair_differences
         Of the other columns: the first and the second release of sizes; one size for those that
         are not seen; centres; differences of pairs.
@@ -102,6 +104,7 @@ class Shares:
     """
 
     target: float = 0.02
+    levels: float = 0.0
     size: float = 0.025
     size_retry: float = 0.0
     shared_size: float = 0.01
@@ -233,6 +236,7 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
         shared_size=shares.shared_size,
         pair_differences=shares.pair_differences,
         target=shares.target,
+        levels=shares.levels,
     )
     for name, purpose, share, times, size in _after_units(problem, shares):
         if share > 0.0 and times > 0:

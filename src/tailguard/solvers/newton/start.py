@@ -56,6 +56,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
         replace(whitening, matrix=matrix, diagonal=diagonal),
         mean_row=moments[:size, d],
         far_size=found.far_size[:d],
+        without_baseline=found.without_baseline[:d],
         bound=shares.bound,
     )
     clipping = Clipping.unknown(geometry.loss.slope_bound())

@@ -42,6 +42,8 @@ class Geometry:
         The standardised mean row as the second moments told it.
     far_size
         Of each feature the absolute value that one in 200 records exceeds, as far as seen.
+    without_baseline
+        Indicators of levels whose baseline has too few records to be seen.
     shift
         Squared length of the mean whitened row, without its noise; 0 with an intercept,
         and for likelihoods.
@@ -56,6 +58,7 @@ class Geometry:
     whitening: Whitening
     mean_row: FloatArray
     far_size: FloatArray
+    without_baseline: BoolArray
     bound: float = LARGEST_FEATURE
     shift: float = 0.0
     largest_curvature: float = 1.0
