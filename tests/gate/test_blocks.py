@@ -140,6 +140,18 @@ def test_all_blocks_are_asked_in_one_release():
     assert "every block of 'm'" in " ".join(str(gate.certificate()).split())
 
 
+def test_every_answer_of_a_release_counts_towards_numbers_and_distance():
+    one, five = (gate_over(X, planned("m")) for _ in range(2))
+    one.ask(MEAN, ZERO, once(1.0), block=one.partition("m", 5, equal_sizes=True)[0])
+    five.ask(MEAN, ZERO, once(1.0), blocks=five.partition("m", 5, equal_sizes=True))
+    single, all_five = (gate.certificate().sampler_distance for gate in (one, five))
+    assert all_five == single.times(5) != single
+    few = Gate(make_rows(X), guarantee=PROMISE, source=SimulationSource(1))
+    few.reserve(planned("m"), coordinates=9)
+    with pytest.raises(BudgetError, match="more were released than planned"):
+        few.ask(MEAN, ZERO, once(1.0), blocks=few.partition("m", 5, equal_sizes=True))
+
+
 def test_asking_all_at_once_and_one_by_one_reads_the_same():
     answers = []
     for one_by_one in (False, True):

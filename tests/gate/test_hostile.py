@@ -67,6 +67,21 @@ def test_blocks_of_somebodys_own_class_are_refused():
     assert gate.books.releases == ()
 
 
+def test_blocks_that_hand_out_one_block_for_all_are_asked_as_what_they_are_of():
+    """Its records would meet noise of every block, and be charged for one."""
+
+    class Echo(LyingBlocks):
+        def __iter__(self):
+            return iter([genuine[0]] * len(genuine))
+
+    gate = gate_with(Parallel("p", 0, Gaussian(1.0)))
+    genuine = gate.partition("p", 4)
+    echo = Echo(**{field.name: getattr(genuine, field.name) for field in fields(Blocks)})
+    with pytest.raises(InputError, match="block must come from a partition of this gate"):
+        gate.ask(COUNT, ZERO, once(1.0), blocks=echo)
+    assert gate.books.releases == ()
+
+
 def test_blocks_that_were_changed_are_refused_and_change_no_price():
     gate = gate_with(Shuffled(mu=1.0, n_units=N_ROWS), guarantee=tg.ApproxDP(10.0, 1e-6))
     blocks = gate.partition("p", 1)
