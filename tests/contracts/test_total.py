@@ -82,7 +82,7 @@ def run_of(solver, seed, loss):
     if tg.GDP not in map(type, promises(solver)):
         guarantee = tg.ApproxDP(rng.choice([0.3, 4.0]), 1e-6)
     own = example_of(solver).constraint
-    allowed = BALLS if isinstance(own, tg.sets.BoundedSet) else (own,)
+    allowed = BALLS if own is not None and own.diameter() < np.inf else (own,)
     constraint = allowed[rng.integers(len(allowed))]
     how = {"seed": seed, "solver": make_solver(solver), "constraint": constraint}
     return fit(loss, kind, units, guarantee, intercept=constraint is None, **how)

@@ -119,7 +119,7 @@ class Schema:
         """Of each categorical column the numbers of its coefficients."""
         levels, found, first = self.levels, [], 0
         for name in self.features or ():
-            count = len(indicator_names(name, levels[name])) if name in levels else 1
+            count = len(declarations.indicator_names(name, levels[name])) if name in levels else 1
             if name in levels:
                 found.append(tuple(range(first, first + count)))
             first += count

@@ -11,13 +11,15 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Dong, Roth and
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-from tailguard.array_types import FloatArray, IntArray
-from tailguard.data.rows.base import CHUNK_ROWS, Rows
+import numpy as np
+
+from tailguard.array_types import Features, FloatArray, IntArray
+from tailguard.data.rows.base import RecordBlock, chunks_of
 from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
-from tailguard.queries.base import GaussianQuery
-from tailguard.queries.kernels.level_counts import LevelCount
+from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery, count_sensitivity
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class LevelCounts(GaussianQuery):
 
     Edge cases
     ----------
-    A record with a non-finite value is counted nowhere.
+    A record with a non-finite value is counted nowhere. Indicators other than zero and one count as
+    one, and a record with several has the first of them.
 
     Examples
     --------
@@ -59,28 +62,28 @@ class LevelCounts(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all counts together."""
-        return self._sensitivity(n_rows, "l2", math.sqrt(2 * len(self.indicators)))
+        return count_sensitivity(math.sqrt(2 * len(self.indicators)), self.size, n_rows)
 
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
         move = 2.0 * len(self.indicators)
-        return laplace_calibration(self._sensitivity(n_rows, "l1", move), epsilon)
+        sensitivity = count_sensitivity(move, self.size, n_rows, norm="l1")
+        return laplace_calibration(sensitivity, epsilon)
 
-    def _sensitivity(self, n_rows: int, norm: Norm, move: float) -> Sensitivity:
-        return Sensitivity(
-            norm=norm,
-            ideal=move,
-            computed=move,
-            size=self.size,
-            largest_partial=min(CHUNK_ROWS, n_rows),
-            largest_total=n_rows,
-            integer=True,
-        )
+    def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
+        """Count exactly, in lattice steps of one over a whole number.
 
-    def answer(self, rows: Rows, state: None, calibration: Calibration) -> IntArray:
-        """Count exactly, in lattice steps of ``1 / multiplier``."""
-        kernel = LevelCount(indicators=self.indicators, multiplier=round(1.0 / calibration.grid))
-        return rows.reduce(kernel)
+        A record has the first level whose indicator is not zero, or else the baseline.
+        """
+        counts = np.zeros(self.size, dtype=np.int64)
+        for chunk in chunks_of(block):
+            void, first = chunk.void(), 0
+            for columns in self.indicators:
+                # What is void is counted in a place that is dropped.
+                places = np.where(void, self.size, first + _levels(chunk.features[:, columns]))
+                counts += np.bincount(places, minlength=self.size + 1)[: self.size]
+                first += len(columns) + 1
+        return counts * round(1.0 / grid)
 
     def by_column(self, counts: FloatArray) -> list[FloatArray]:
         """Return one vector of counts per categorical column, the baseline first."""
@@ -93,3 +96,12 @@ class LevelCounts(GaussianQuery):
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
         return {"columns": len(self.indicators), "counts": self.size}
+
+
+def _levels(indicators: Features) -> IntArray:
+    """Return the number of each record's level, from 1; 0 for the baseline."""
+    count = indicators.shape[1]
+    # The largest rank among those that are not zero is that of the first; nothing ends early.
+    ranks = (np.asarray(indicators) != 0.0) * np.arange(count, 0, -1)
+    highest = ranks.max(axis=1)
+    return np.asarray(np.where(highest == 0, 0, count + 1 - highest))
