@@ -84,7 +84,10 @@ def _held(holder: Any) -> dict[str, Any]:
     for name in getattr(holder, "__dict__", ()):
         if name not in names and not isinstance(getattr(kind, name, None), cached_property):
             raise QueryError(f"query must hold the fields of {kind.__qualname__} alone; got more.")
-    return {**{name: getattr(holder, name) for name in names}, **getattr(holder, "__dict__", {})}
+    held = dict(getattr(holder, "__dict__", {}))
+    for name in names:
+        held[name] = getattr(holder, name)
+    return held
 
 
 @cache

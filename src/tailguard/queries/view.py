@@ -18,6 +18,7 @@ Dwork and Roth 2014, Proposition 2.1: what earlier releases told may choose the 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -111,12 +112,12 @@ class View:
         """View with every standardised coordinate as it is."""
         return cls(loss, units, np.eye(units.size + int(target_in_row)), target_in_row)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Number of whitened coordinates."""
         return int(self.whitening.shape[1])
 
-    @property
+    @cached_property
     def height(self) -> int:
         """Number of standardised coordinates."""
         return int(self.whitening.shape[0])

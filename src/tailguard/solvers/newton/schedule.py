@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from tailguard.checks import (
+    InputError,
     check_between,
     check_count,
     check_open_unit,
@@ -146,8 +147,10 @@ class Shares:
                 check_count(f"shares.{name}", getattr(self, name))
         for name in ("rounds", "diagnostic_phases", "curvature_phases"):
             given = getattr(self, name)
-            told = f"shares.{name} must be a tuple of whole numbers; got {shown(given)}."
-            require(isinstance(given, tuple | list), told)
+            if not isinstance(given, tuple | list):
+                raise InputError(
+                    f"shares.{name} must be a tuple of whole numbers; got {shown(given)}."
+                )
         require(len(self.rounds) > 0, "shares.rounds must have at least one phase; got none.")
         for count in self.rounds:
             check_count("shares.rounds", count)
