@@ -93,6 +93,18 @@ def test_no_record_contributes_more_than_its_limit(dtype, intercept):
     assert largest > (0.999 * limit) ** 2
 
 
+@pytest.mark.parametrize("n_features", [2, 30])
+def test_not_even_a_roundoff_exceeds_the_limit(n_features):
+    rng = np.random.default_rng(17)
+    kernel = make_kernel(rng, "squared", n_features, row_limit=np.inf, grid=2.0**-60)
+    limit, largest = Fraction(kernel.query.norm_limit) / Fraction(kernel.grid), Fraction(0)
+    for _ in range(300):
+        block = make_block(rng, 1, n_features, extreme=False)
+        units = kernel.sum_block(replace(block, first=None))  # rounded by itself: exact
+        largest = max(largest, Fraction(sum(int(unit) ** 2 for unit in units)))
+    assert (limit * Fraction(999_999, 10**6)) ** 2 < largest <= limit**2
+
+
 def test_replacing_a_record_moves_the_sum_by_twice_the_limit_at_most():
     rng = np.random.default_rng(3)
     kernel = make_kernel(rng, "squared", 3, grid=1e-9)
