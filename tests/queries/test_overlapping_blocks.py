@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tailguard.noise.sources import SimulationSource
-from tailguard.queries import overlapping_blocks as module
-from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
+from tailguard.queries import sample_aggregate as module
+from tailguard.queries.sample_aggregate import largest_overlap, overlapping_blocks
 
 
 def undrawn(*_):

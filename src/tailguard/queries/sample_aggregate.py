@@ -34,10 +34,12 @@ is likely to occur for small m, while disjoint ones need no luck, and far fewer 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from scipy.special import bdtrc
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
@@ -48,7 +50,9 @@ from tailguard.checks import (
     shown,
 )
 from tailguard.data.rows.base import RecordBlock, Rows
+from tailguard.noise.orders import random_sample
 from tailguard.noise.smooth import SmoothAnswer
+from tailguard.noise.sources import SimulationSource, Source
 from tailguard.privacy.arsinh import PROVED
 from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events import Approximate, Event
@@ -57,7 +61,6 @@ from tailguard.queries.base import SmoothQuery
 from tailguard.queries.block_minimiser import BlockEstimator
 from tailguard.queries.clipping import safe_clip
 from tailguard.queries.gather import check_gathered, gather, placed
-from tailguard.queries.overlapping_blocks import largest_overlap, overlapping_blocks
 from tailguard.quiet import quietly
 from tailguard.sets.base import as_vector
 
@@ -66,6 +69,9 @@ FEWEST_BLOCKS, MOST_BLOCKS = 4, 5_000
 LAYOUTS = ("disjoint", "overlapping")
 # Of overlapping blocks: public, since the places that they hold are those of a secret order.
 DRAW = 0
+MOST_DRAWS = 50  # of overlapping blocks
+# Where all of them succeed with less than this chance none is made.
+HOPELESS = 1e-6
 
 
 def ball_radii(points: FloatArray) -> FloatArray:
@@ -109,6 +115,58 @@ def changes_until_all(n_points: int, overlap: int) -> int:
 def first_ball(n_points: int, overlap: int) -> int:
     """Return how many points a ball must hold so that any two such balls share an unchanged one."""
     return math.ceil((n_points + overlap) / 2) + 1
+
+
+def largest_overlap(n_blocks: int) -> int:
+    """Return in how many of so many blocks a record may be: the root of their number."""
+    return math.isqrt(n_blocks - 1) + 1
+
+
+@lru_cache(maxsize=1)  # 8 bytes a record
+def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray, ...] | None:
+    """Draw ``n_blocks`` subsets of ``n_rows // n_blocks`` records each; ``order`` numbers the draw.
+
+    Places in an order are drawn, whatever records lie there: the blocks are as public as ``order``.
+
+    *Guarantee.* No record is in more than ``largest_overlap(n_blocks)`` blocks.
+
+    *Edge cases.* None where 50 draws in a row had a record in too many, or hardly could have had
+    none; so it is for few blocks.
+
+    *Reference.* Wang, Xiao, Devadas and Xu 2020, Algorithm 1, who go on drawing.
+    """
+    if MOST_DRAWS * _likely(n_rows, n_blocks) < HOPELESS:
+        return None
+    source = SimulationSource(order)
+    for _ in range(MOST_DRAWS):
+        blocks = _draw(source, n_rows, n_blocks)
+        if blocks is not None:
+            return blocks
+    return None
+
+
+def _likely(n_rows: int, n_blocks: int) -> float:
+    """Bound the chance that a draw succeeds.
+
+    In how many blocks a record is has a binomial law, and these numbers are negatively associated
+    (Joag-Dev and Proschan 1983, Theorem 2.11): none is too large with at most the product of the
+    records' chances.
+    """
+    share = (n_rows // n_blocks) / n_rows
+    return math.exp(n_rows * math.log1p(-bdtrc(largest_overlap(n_blocks), n_blocks, share)))
+
+
+def _draw(source: Source, n_rows: int, n_blocks: int) -> tuple[IntArray, ...] | None:
+    """Draw all blocks, or none if a record is in too many of them."""
+    times, most, blocks = np.zeros(n_rows, dtype=np.int64), largest_overlap(n_blocks), []
+    for _ in range(n_blocks):
+        block = random_sample(n_rows, n_rows // n_blocks, source)
+        times[block] += 1
+        if times[block].max() > most:
+            return None
+        block.setflags(write=False)
+        blocks.append(block)
+    return tuple(blocks)
 
 
 @dataclass(frozen=True)
