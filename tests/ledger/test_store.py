@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.checks import BudgetError, TailguardError
+from tailguard.checks import BudgetError, InputError, TailguardError
 from tailguard.gate import Gate
 from tailguard.ledger import store as storage
 from tailguard.ledger.lines import Draft
@@ -301,3 +301,24 @@ def test_what_a_killed_process_of_that_number_left_behind_does_no_harm(path):
     ledger = tg.Ledger(path, "claims", **CAP)
     assert ledger.verify() == 1
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_where_no_table_of_mounts_is_kept_no_file_system_is_known():
+    assert file_system_of("/nowhere/budget.sqlite", mounts="/no/such/table") == ""
+
+
+def test_devices_folders_and_names_that_sqlite_uses_are_refused(ledger, path):
+    for place in ("/dev/null", path.parent):
+        with pytest.raises(InputError, match="path must be the path of a regular file"):
+            tg.Ledger(place, "claims", guarantee=tg.GDP(1.0))
+    with pytest.raises(InputError, match="path must have another name; SQLite keeps files"):
+        tg.Ledger(f"{path}-wal", "claims", guarantee=tg.GDP(1.0))
+
+
+def test_another_draft_beside_a_file_of_two_names_is_left_alone(ledger, path):
+    draft = path.with_name(f"{path.name}.1-1.new")
+    draft.write_text("another file")
+    os.link(path, path.with_name("other.sqlite"))
+    with pytest.raises(BudgetError, match="must have one name, and no hard links"):
+        ledger.lines()
+    assert draft.exists()

@@ -5,7 +5,7 @@ import pytest
 
 from support.sources import ScriptedSource
 from tailguard.noise.keyed_hash import KeyedHash
-from tailguard.noise.sources import CryptographicSource
+from tailguard.noise.sources import CryptographicSource, SimulationSource
 
 # Of the designers: the key 00 01 .. 0f, the input 00 01 .. 07.
 KEY = [0x0706050403020100, 0x0F0E0D0C0B0A0908]
@@ -47,3 +47,14 @@ def test_text_that_writes_a_number_is_that_number_and_other_text_is_not():
     others = hashed.of(["07", "+7", "7.0", " 7", "", None, str(2**63), "\u0667", "\udcff"])
     assert not set(others.tolist()) & set(numbers.tolist())
     assert hashed.of(["", None]).tolist() == others[4:6].tolist()
+
+
+@pytest.mark.parametrize("source", [CryptographicSource(), SimulationSource(3)])
+def test_places_have_a_key_of_their_own_and_equal_values_a_random_order(source):
+    hashed = KeyedHash(source)
+    places = hashed.of_places(10, 500)
+    np.testing.assert_array_equal(hashed.of_places(0, 510)[10:], places)
+    assert (places != hashed.of(np.arange(10, 510))).all()
+    np.testing.assert_array_equal(hashed.order(places), np.argsort(places))
+    equal = hashed.order(np.zeros(500, dtype=np.uint64))
+    assert sorted(equal.tolist()) == list(range(500)) != equal.tolist()

@@ -226,3 +226,8 @@ def test_a_calibration_without_room_for_noise_is_refused(mechanism):
     for shift in (0.0, -1.0, 2.0**-25, np.nan):
         with pytest.raises(InputError, match="leave something for the noise"):
             public(mechanism.name, shift=shift)
+
+
+def test_a_range_that_floats_cannot_tell_apart_is_refused(mechanism):
+    with pytest.raises(InputError, match="range of answers must be wider"):
+        public(mechanism.name, scale_ceiling=1e-10)

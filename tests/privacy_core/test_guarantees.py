@@ -14,6 +14,7 @@ from tailguard.privacy.guarantees import (
     PureDP,
     guarantee_from_dict,
     resolve_guarantee,
+    weak_promise,
 )
 
 ALL = [ApproxDP(1.0, 1e-6), PureDP(1.0), ZCDP(0.5), GDP(1.0)]
@@ -91,3 +92,9 @@ def test_any_other_way_is_one_clear_error(arguments, message):
 def test_what_is_not_a_guarantee_is_refused(data):
     with pytest.raises(InputError):
         guarantee_from_dict(data)
+
+
+def test_a_delta_of_one_record_in_n_is_a_weak_promise():
+    assert weak_promise(ApproxDP(1.0, 1e-6), 999_999) == weak_promise(GDP(1.0), 10**9) == ()
+    (sentence,) = weak_promise(ApproxDP(1.0, 1e-6), 1_000_000)
+    assert "delta should be far below 1 / n = 1e-06; got 1e-06" in sentence

@@ -97,3 +97,12 @@ def test_lasting_books_see_two_maps_of_one_name_as_two():
     nested = release(block_map="n", block=1, parameters={"outer_map": "m", "outer_block": 0})
     assert namespaced_release(nested, "a").event() == namespaced_event(nested.event(), "a")
     assert namespaced_release(release(), "a") == release()
+
+
+def test_facts_name_the_order_and_the_block_that_is_cut():
+    outer = Blocks("m", (5, 5), amplified=True)
+    inner = Blocks("n", (2, 3), within=outer[1])
+    assert outer.facts() == {"map_blocks": 2, "map_order": "shuffled"}
+    place = {"outer_map": "m", "outer_block": 1}
+    assert inner.facts() == {"map_blocks": 2, "map_order": "disjoint", **place}
+    assert block_sizes(10, None, (4, 4), equal=True) == (4, 4)

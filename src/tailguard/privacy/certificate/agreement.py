@@ -16,7 +16,7 @@ from tailguard.checks import InputError, require, shown
 from tailguard.privacy.accounting.total_cost import TotalCost
 from tailguard.privacy.books.composed_releases import covers
 from tailguard.privacy.flat_events import flatten
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.guarantees import Guarantee, check_guarantee
 
 ACCURACY = 1e-9
 """Closed forms agree to less than this share from one machine to another: known values of the tests
@@ -93,7 +93,7 @@ def _check_entries(certificate: Any) -> None:
 
 def kept_by(guarantee: Guarantee, total: TotalCost) -> bool:
     """Whether a total keeps a promise, to the accuracy of what is worked out anew."""
-    currency, promised = guarantee.strength
+    currency, promised = check_guarantee(guarantee).strength
     cost: float | None = getattr(total, currency)
     return cost is not None and cost <= promised * (1.0 + _accuracy(total.accountant))
 
