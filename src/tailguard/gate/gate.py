@@ -304,7 +304,9 @@ class Gate:
     def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
         """Write down a release of so many answers."""
         distance = make_mechanism(calibration.mechanism).distance(calibration)
-        self._record(release, calibration.size * n_answers, distance.times(n_answers))
+        if n_answers > 1:
+            distance = distance.times(n_answers)
+        self._record(release, calibration.size * n_answers, distance)
 
     def _record(self, release: Release, size: int, distance: Distance) -> None:
         self._books.record(release, size, distance)

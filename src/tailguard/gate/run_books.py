@@ -42,7 +42,7 @@ class RunBooks:
         self._guarantee, self._source = guarantee, source
         self._given, self._path = ledger, checkpoint
         self._lock = Lock()
-        self._reserved_coordinates = 0
+        self._reserved_coordinates, self._charged_distance = 0, EXACT
         self._coordinates = 0
         self._checkpoint: Checkpoint | None = None
         self._namespace = ""
@@ -97,7 +97,7 @@ class RunBooks:
                 charged = namespaced_event(event, self._namespace)
                 self._ledger.reserve(charged, coordinates=planned)
             self.own.reserve(event)
-            self._reserved_coordinates = coordinates
+            self._reserved_coordinates, self._charged_distance = coordinates, distance
 
     def record(self, release: Release, size: int, distance: Distance) -> None:
         """Write a release down, or refuse it: first for good, then in the gate's own books."""
@@ -177,9 +177,8 @@ class RunBooks:
 
     def _check_distance(self, release: Release, distance: Distance) -> None:
         """Refuse noise further from what is accounted for than an (epsilon, delta) plan charged."""
-        charged = COORDINATE_DISTANCE.times(self._reserved_coordinates)
         promised = isinstance(self._guarantee, ApproxDP) and not self.own.unprotected
-        if promised and not distance.within(charged):
+        if promised and not distance.within(self._charged_distance):
             raise BudgetError(
                 f"release {release.name!r} must be on a finer lattice; its noise is further from "
                 "ideal than was charged."
