@@ -99,7 +99,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     if session.plans(LEVELS):
         leave_out(left_out & level, RARE_LEVEL, estimated=False)
     leave_out(left_out & ~level, UNSEEN_COLUMN, estimated=False)
-    confounded = np.append(alone, [alone.any()] * own)  # with the constant
+    confounded = np.append(alone, np.repeat(alone.any(), own))  # with the constant
     leave_out(confounded, RARE_BASELINE, estimated=False)
     leave_out(unresolved(fit), UNTOLD_COLUMN, estimated=False)
     for columns, reason in hidden:
