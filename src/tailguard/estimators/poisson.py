@@ -1,5 +1,6 @@
 """Poisson regression of counts, with exposure."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,7 +13,8 @@ from tailguard.data.matrices import to_vector
 from tailguard.estimators.base import PrivateRegression
 from tailguard.estimators.cost_warnings import warn_of_score
 from tailguard.estimators.scored import scored_rows
-from tailguard.gate.engine import GivenProblem
+from tailguard.gate.engine import GivenProblem, Solved
+from tailguard.gate.plan import TOTAL_ERROR
 from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson
 
@@ -30,6 +32,9 @@ class PoissonRegression(PrivateRegression):
     Attributes
     ----------
     {shared_attributes}
+    total_error_
+        Relative standard error of the total that is predicted for the records of the fit, as far as
+        it was calibrated; else NaN. A model that was read from a file has it in ``notes_`` alone.
 
     Notes
     -----
@@ -86,6 +91,11 @@ class PoissonRegression(PrivateRegression):
         if exposure is None and schema is not None:
             exposure = schema.exposure
         return super()._task(X, y, exposure=exposure, **told)
+
+    def _keep(self, solved: Solved) -> None:
+        """Store what was found, and how far off the predicted total is."""
+        super()._keep(solved)
+        self.total_error_ = float(solved.solution.found.get(TOTAL_ERROR, math.nan))
 
     def predict(self, X: Any, *, exposure: Any = None) -> FloatArray:
         """Predict the mean count at exposure 1, or at the given exposures."""

@@ -221,6 +221,8 @@ def last_lines(
     return lines + [f"  assumed for accuracy: {assumption}" for assumption in assumptions]
 
 
+TOTAL_ERROR = "relative error of the predicted total"
+"""What a solution calls the standard error of the total that it predicts for its records."""
 NOT_ESTIMATED, NO_INTERVAL = "not estimated", "no interval"
 """How the reasons of coefficients begin that have no number, or no interval."""
 

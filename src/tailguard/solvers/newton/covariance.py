@@ -25,7 +25,7 @@ from itertools import chain
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Solution
+from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, TOTAL_ERROR, Solution
 from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.scaling.units import LEVELS
@@ -99,7 +99,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     if session.plans(LEVELS):
         leave_out(left_out & level, RARE_LEVEL, estimated=False)
     leave_out(left_out & ~level, UNSEEN_COLUMN, estimated=False)
-    confounded = np.append(alone, np.repeat(alone.any(), own))  # with the constant
+    confounded = np.concatenate([alone, np.full(int(own), alone.any())])  # with the constant
     leave_out(confounded, RARE_BASELINE, estimated=False)
     leave_out(unresolved(fit), UNTOLD_COLUMN, estimated=False)
     for columns, reason in hidden:
@@ -123,6 +123,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         notes=tuple(notes),
         feature_bounds=geometry.feature_bounds,
         score_bound=score_bound(session, fit),
+        found={} if math.isnan(fit.total_error) else {TOTAL_ERROR: fit.total_error},
     )
 
 

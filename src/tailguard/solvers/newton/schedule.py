@@ -67,7 +67,13 @@ CORRECTION = {
 """What the correction by contributions releases, and the shares of its part of ``mu**2``."""
 CORRECTION_ROUNDS = (6, 12)
 """Early ones, which come near, and those that count."""
-AFTER_ROUNDS = (*("debiasing", "debiasing curvature", "choice of fit", "variance"), *CORRECTION)
+ROUGH_TOTAL, TOTAL = "rough total", "total"
+"""The stages that calibrate a predicted total."""
+ROUGH_SHARE = 0.25  # of their share for the first, which needs to come near only
+AFTER_ROUNDS = (
+    *("debiasing", ROUGH_TOTAL, TOTAL, "debiasing curvature", "choice of fit", "variance"),
+    *CORRECTION,
+)
 # What a round of the sample gets of what it would without one: it has to come near, no more.
 EARLY_ROUNDS_SHARE = 0.1
 
@@ -89,6 +95,8 @@ class Shares:
         The stages of these names.
     bound_choice, debiasing, fit_choice, variance
         The same.
+    total
+        The calibration of the total that a log link predicts.
     correction
         All stages of the correction by contributions.
     rounds
@@ -122,6 +130,7 @@ class Shares:
     fit_choice: float = 0.0
     variance: float = 0.03
     correction: float = 0.0
+    total: float = 0.0
     rounds: tuple[int, ...] = (1, 1, 2, 4)
     diagnostic_phases: tuple[int, ...] = (0, 1, 2, 3)
     curvature_phases: tuple[int, ...] = ()
@@ -288,6 +297,10 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
                         shares.fit_choice * problem.intercept, 1, 2),
         PlannedReleases("variance", "the sampling variance of the coefficients",
                         shares.variance, 1, square),
+        PlannedReleases(ROUGH_TOTAL, "what predictions and targets add up to, roughly",
+                        ROUGH_SHARE * shares.total * problem.intercept, 1, 1),
+        PlannedReleases(TOTAL, "what predictions and targets add up to",
+                        (1.0 - ROUGH_SHARE) * shares.total * problem.intercept, 1, 1),
         *_correction(problem, shares.correction),
     ]  # fmt: skip
 

@@ -51,6 +51,7 @@ from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
 from tailguard.solvers.newton.schedule import Shares, stages_for
 from tailguard.solvers.newton.start import start
 from tailguard.solvers.newton.state import OVERFLOWED, Fit, last_fit
+from tailguard.solvers.newton.total import calibrate_total
 from tailguard.solvers.session import BEYOND_FLOATS
 from tailguard.solvers.units import columns_of
 
@@ -178,4 +179,5 @@ def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit
     yield (fit := averaged(fit))
     yield (fit := debias(session, fit))
     yield (fit := correct(session, fit))
+    yield (fit := calibrate_total(session, fit))
     yield choose_fit(session, fit)

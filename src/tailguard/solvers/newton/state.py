@@ -235,6 +235,8 @@ class Fit:
         The one that debiasing made, if it made any.
     estimate
         What the correction by contributions told, if it was made.
+    total_error
+        Relative standard error of the predicted total; NaN where that was not calibrated.
     """
 
     geometry: Geometry
@@ -247,6 +249,7 @@ class Fit:
     constant_moved: bool = False
     correction: Correction | None = None
     estimate: Estimate | None = None
+    total_error: float = math.nan
     notes: tuple[str, ...] = ()
 
     def through(self, whitening: Whitening, cap: float = math.inf) -> "Fit":

@@ -1,0 +1,53 @@
+"""The total that a log link predicts: that it is calibrated, and to within what."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.solvers.newton.schedule import ROUGH_TOTAL, TOTAL
+
+
+def skewed_counts(seed, n_rows=20_000):
+    """Counts whose means are gamma distributed about a log-linear one, and a few are far larger."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, 3))
+    mean = np.exp(X @ [0.3, -0.3, 0.0] - 0.5) * rng.gamma(0.3, 1.0 / 0.3, n_rows)
+    return X, rng.poisson(mean)
+
+
+def fitted(seed, **more):
+    X, y = skewed_counts(seed)
+    model = tg.PoissonRegression(epsilon=1.0, delta=1e-6, random_state=seed, **more).fit(X, y)
+    return model, model.predict(X).sum() / y.sum() - 1.0
+
+
+def test_predictions_add_up_to_the_targets_within_what_is_stated():
+    errors, stated = [], []
+    for seed in range(20):
+        model, error = fitted(seed)
+        errors.append(error)
+        stated.append(model.total_error_)
+    errors, stated = np.abs(errors), np.array(stated)
+    assert (errors <= 0.05 + 2.0 * stated).mean() >= 0.95
+    assert np.mean(errors) <= 0.05
+    assert np.median(stated) < 0.1
+
+
+def test_the_note_says_what_the_attribute_says():
+    model, _ = fitted(0)
+    (note,) = (note for note in model.notes_ if "predicted total" in note)
+    assert float(note.rsplit(" ", 1)[1]) == pytest.approx(model.total_error_, rel=0.05)
+    stages = [release.stage for release in model.certificate_.releases]
+    assert stages.count(ROUGH_TOTAL) == stages.count(TOTAL) == 1
+
+
+def test_without_an_intercept_no_total_is_calibrated():
+    model, _ = fitted(0, fit_intercept=False)
+    assert np.isnan(model.total_error_)
+    assert {ROUGH_TOTAL, TOTAL}.isdisjoint(stage.name for stage in model.plan_.stages)
+
+
+def test_a_total_that_budgets_cannot_show_is_not_asked_for():
+    X, y = skewed_counts(0, 1_000)
+    model = tg.PoissonRegression(epsilon=0.5, delta=1e-6, random_state=0).fit(X, y)
+    assert np.isnan(model.total_error_)
