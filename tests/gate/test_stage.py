@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+import tailguard as tg
 from tailguard.checks import InputError
-from tailguard.gate.stage import Stage
+from tailguard.gate.plan import Plan, Problem
+from tailguard.gate.stage import Stage, concentrated_budget, usable_guarantee
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.events import (
     Approximate,
@@ -50,3 +52,46 @@ def test_samples_and_shuffles_are_of_gaussian_noise(how):
 def test_costs_that_no_noise_has_are_refused():
     with pytest.raises(InputError, match="share must be Gaussian, Laplace, ZeroConcentrated or"):
         Stage.of(Sampled(0.1, 0.1), "mean", "", 3, 2)
+
+
+@pytest.mark.parametrize(("mu", "told"), [(1e9, "smaller"), (1e-300, "larger")])
+def test_a_share_that_no_lattice_carries_is_refused_with_the_plan(mu, told):
+    problem = Problem(tg.losses.Squared(), 1_000, 3)
+    with pytest.raises(InputError, match=f"epsilon must be {told}: stage 'mean' would release"):
+        Plan("any", problem, tg.GDP(1.0), (Stage("mean", "", mu, 1, 1),))
+
+
+def test_a_plan_says_what_its_costs_add_up_to():
+    problem = Problem(tg.losses.Squared(), 1_000, 3)
+    concentrated = Stage.of(ZeroConcentrated(0.125), "mean", "", 1, 2, kept=Gaussian(0.5))
+    plan = Plan("any", problem, tg.ZCDP(1.0), (concentrated, Stage("more", "", 0.5, 1, 1)))
+    assert "total rho = 0.25" in plan.explain()
+    assert Plan("any", problem, tg.GDP(1.0), ()).admits_check
+    assert not Plan("any", problem, tg.GDP(1.0), (), printed=True).admits_check
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "coordinates", "told"),
+    [
+        (tg.ApproxDP(1.0, 1e-24), 10**6, r"delta must be above \S+ at epsilon = 1 for 1000000"),
+        (tg.ApproxDP(1e-9, 1e-6), 10**6, "epsilon must be above"),
+        (tg.ApproxDP(690.0, 1e-6), 10**3, "epsilon must be smaller"),
+    ],
+)
+def test_promises_that_sampled_noise_cannot_keep_are_refused(guarantee, coordinates, told):
+    assert usable_guarantee(tg.GDP(1.0), coordinates) == tg.GDP(1.0)
+    with pytest.raises(InputError, match=told):
+        usable_guarantee(guarantee, coordinates)
+
+
+def test_gaussian_promises_buy_no_concentrated_noise():
+    assert concentrated_budget(tg.ZCDP(0.5)) == pytest.approx(0.5, rel=1e-8)
+    assert concentrated_budget(tg.ApproxDP(1.0, 1e-5)) == pytest.approx(0.030557, abs=1e-6)
+    with pytest.raises(InputError, match="guarantee must be ApproxDP or ZCDP for noise"):
+        concentrated_budget(tg.GDP(1.0))
+
+
+def test_a_share_that_is_stated_as_an_event_is_its_own_mu():
+    assert Stage("mean", "", 0.5, 1, 1, share=Gaussian(0.5)).event == Repeated(Gaussian(0.5), 1)
+    with pytest.raises(InputError, match="mu must be that of"):
+        Stage("mean", "", 0.4, 1, 1, share=Gaussian(0.5))

@@ -320,3 +320,7 @@ def test_what_nothing_is_known_of_is_refused():
     for fact in (Unknown(), [Unknown()], {"a": Unknown()}, memoryview(b"abc"), iter([1.0])):
         with pytest.raises(InputError, match="checkpoint must be None"):
             described(fact)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert described((np.float64(0.5), np.int64(3))) == described((0.5, 3)) == "tuple(0.5, 3)"

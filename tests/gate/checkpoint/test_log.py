@@ -1,12 +1,15 @@
 """A checkpoint's file: whole lines, one holder, and no answer that can be read in part."""
 
 import json
+import sys
 from base64 import b64decode
+from importlib.util import module_from_spec, spec_from_file_location
 
 import numpy as np
 import pytest
 
 from tailguard.checks import InputError, ReleaseError
+from tailguard.gate import checkpoint as checkpoints
 from tailguard.gate.checkpoint import Checkpoint, Log, sealed, unsealed
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 
@@ -226,3 +229,11 @@ def test_a_link_leads_to_the_file_that_a_refused_run_removes(path, tmp_path):
     begun(link).close(begun=False)
     assert link.is_symlink()
     assert not path.exists()
+
+
+def test_where_the_system_has_no_locks_the_module_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    spec = spec_from_file_location("without_locks", checkpoints.__file__)
+    without = module_from_spec(spec)
+    spec.loader.exec_module(without)
+    assert without.fcntl is None
