@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
+from support.attack import lattice
+from support.examples import query_examples
 from support.loops import loop
 from tailguard.data.rows.base import RecordBlock
 from tailguard.losses import RecordGradient
+from tailguard.machine_code import BUILDERS
 from tailguard.queries import loop as loop_module
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.loop import LatticeSum, steady
@@ -113,3 +116,28 @@ def test_every_kind_of_processor_is_told_in_its_own_instructions(
     called = [line for line in str(module).splitlines() if " call " in line]
     assert [name for name in instructions if any(name in line for line in called)] == instructions
     assert len(called) == len(instructions)
+
+
+def answers():
+    """What all examples of queries sum of some records, in and without an order."""
+    found = {}
+    for example in query_examples():
+        data = np.abs(np.random.default_rng(0).standard_t(3, (40, example.width)))
+        for home in (None, lambda rows: rows.without_order()):
+            if home is None or not example.query.by_place:
+                found[example.name, home is None] = lattice(example, data, home=home)
+    return found
+
+
+def test_the_loops_are_those_of_the_functions_that_they_are_compiled_from(monkeypatch):
+    machine, builders = answers(), [b for b in BUILDERS if b.__module__ == loop_module.__name__]
+    with monkeypatch.context() as patched:
+        patched.setattr(loop_module, "compiled", lambda function, *_, **options: function)
+        patched.setattr(loop_module, "_exchange_bits", lambda: lambda cleared, written: 0)
+        for build in builders:
+            build.cache_clear()
+        plain = answers()
+    for build in builders:
+        build.cache_clear()
+    for name, found in machine.items():
+        assert np.abs(found - plain[name]).max() <= 1, name  # where a product is rounded with a sum
