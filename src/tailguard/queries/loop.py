@@ -205,10 +205,7 @@ def _exchange_bits() -> Callable[[int, int], int]:
 
         return types.int64(types.int64, types.int64), generate
 
-    swapped: Any = exchanged
-
-    def exchange(cleared: int, written: int) -> int:
-        before: int = swapped(cleared, written)
-        return before
-
-    return compiled(exchange, "int64(int64, int64)", nogil=True)
+    exchange: Any = exchanged
+    # An intrinsic is compiled within a function only.
+    within = lambda cleared, written: exchange(cleared, written)  # noqa: E731, PLW0108
+    return compiled(within, "int64(int64, int64)", nogil=True)
