@@ -92,7 +92,6 @@ def test_a_source_depends_on_itself_and_on_what_its_imports_depend_on(source):
 
 def test_an_edit_of_a_loss_leaves_the_code_that_serves_all_losses():
     loops = sources_of(["tailguard.queries.reading_loops"], PACKAGE)
-    assert PACKAGE / "losses/compiled.py" in loops
     assert PACKAGE / "queries/loop.py" in loops
     assert PACKAGE / "losses/squared.py" not in loops
 

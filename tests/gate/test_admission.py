@@ -35,10 +35,6 @@ class NeighbourlyLoss(tg.losses.Squared):
     def slope(self, score, target):
         return np.broadcast_to(np.sign(np.ravel(target)[0]), np.shape(score)).copy()
 
-    @property
-    def slope_loop(self):
-        return None
-
 
 class ForgedLoss(NeighbourlyLoss):
     """One that says it is of the registry."""

@@ -81,7 +81,7 @@ def builders():
 
 
 # These compile what others hand to them, who are among the rest.
-FOR_OTHERS = {"compile_slopes", "compile_gradient", "compiled_loop", "decorate"}
+FOR_OTHERS = {"compile_gradient", "compiled_loop", "decorate"}
 
 
 def test_whatever_compiles_a_loop_is_known_as_such():

@@ -5,7 +5,6 @@ import pytest
 from scipy.special import expit
 
 import tailguard as tg
-from support.compiled_slopes import compiled_slopes
 from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
@@ -51,14 +50,6 @@ def test_a_sure_and_wrong_score_has_the_largest_slope_and_a_right_one_none(targe
     np.testing.assert_array_equal(
         BalancedLogistic().slope(sign * np.abs(EXTREME), target), 0.5 * sign
     )
-
-
-@every_loss
-@both_targets
-def test_a_compiled_slope_is_the_same(loss, target):
-    scores = np.concatenate([SCORES, EXTREME, [np.nan]])
-    compiled = compiled_slopes(loss, scores, target)
-    np.testing.assert_allclose(compiled, loss.slope(scores, target), rtol=0.0, atol=1e-15)
 
 
 def test_slopes_average_zero_where_scores_are_true():

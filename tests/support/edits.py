@@ -1,7 +1,5 @@
 """Edits of what compiled code depends on, and scripts whose output they change."""
 
-from tailguard.losses.registry import LOSSES
-
 # Each prints what compiled functions make of fixed numbers.
 PROBES = {
     "gaussian": """
@@ -76,35 +74,17 @@ X = np.random.default_rng(0).standard_normal((40, 3))
 print(CoordinateBound("soft", 0.7).apply_fast(X).sum(axis=0))
 """,
 }
-SLOPES = """
-import numpy as np
-from tailguard.losses.registry import make_loss
-loss = make_loss({!r})
-table = np.array([[-3.0, 0.25, 1e3], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
-loss.slope_loop(table, loss.shape)
-print(table[2])
-"""
-PROBES |= {f"slope of {name}": SLOPES.format(name) for name in LOSSES}
 
 # File, old text, new text, probe.
 EDITS = [
     ("noise/discrete_gaussian.py", "\nLARGEST = 704\n", "\nLARGEST = 640\n", "gaussian"),
-    ("losses/base.py", "EXPONENT = 500.0", "EXPONENT = 400.0", "slope of poisson"),
     ("queries/reading_loops.py", "part if part < 1.0 else", "part if part < 9.0 else", "ladder"),
 ]
 AUDITED_EDITS = [
     ("noise/discrete_gaussian.py", "BUCKET_BITS = 12", "BUCKET_BITS = 11", "gaussian"),
     ("noise/discrete_gaussian.py", "\nWIDENING = 32", "\nWIDENING = 16", "gaussian"),
     ("noise/discrete_laplace.py", "in (1, -1)", "in (-1, 1)", "laplace"),
-    ("losses/huber.py", "        return threshold\n", "        return 9.0\n", "slope of huber"),
-    ("losses/logistic.py", "(exponent)) - target", "(exponent))", "slope of logistic"),
-    ("losses/base.py", "EXPONENT = 500.0", "EXPONENT = 2.0", "slope of logistic"),
-    ("losses/lp_loss.py", "(p * power *", "(power *", "slope of lp"),
-    ("losses/lp_loss.py", "\nLARGEST_SLOPE = 1e220", "\nLARGEST_SLOPE = 8.0", "slope of lp"),
     ("losses/multinomial.py", "errors[int(target)] -= 1.0", "errors[0] -= 1.0", "multinomial"),
-    ("losses/pseudo_huber.py", "math.sqrt(threshold *", "math.sqrt(", "slope of pseudo_huber"),
-    ("losses/quantile.py", "+ 0.5 - level\n", "+ 0.75 - level\n", "slope of quantile"),
-    ("losses/squared.py", "return score - target", "return target - score", "slope of squared"),
     ("data/rows/base.py", "= 2.0**51", "= 2.0**41", "sums"),
     ("queries/bins.py", "at if at > 0.0 else 0.0", "at if at > 0.0 else 1.0", "bins"),
     ("data/rows/base.py", "\nCHUNK_ROWS = 1024", "\nCHUNK_ROWS = 512", "sums"),

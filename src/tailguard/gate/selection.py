@@ -30,13 +30,11 @@ import numpy as np
 
 from tailguard import losses, noise, queries
 from tailguard.array_types import FloatArray
-from tailguard.checks import ReleaseError, class_called
+from tailguard.checks import ReleaseError
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solver
 from tailguard.gate.plan import Plan, Solution
 from tailguard.gate.stage import Stage
-from tailguard.losses.compiled import compile_slopes
-from tailguard.losses.registry import EXPECTED_SLOPES, LOSSES
 from tailguard.machine_code import BUILDERS
 from tailguard.noise.tries import draw_number_of_tries, draw_place
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
@@ -66,9 +64,6 @@ def compile_all_loops() -> None:
     for build in BUILDERS:
         for types in [(each,) for each in STORED] if signature(build).parameters else [()]:
             build(*types)
-    known = LOSSES | EXPECTED_SLOPES
-    for name in known:
-        compile_slopes(class_called(name, known).one_slope)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ Kuensch, Stefanski and Carroll 1989 (conditionally unbiased bounded-influence es
 generalised linear models, of which these weights are a simple case).
 """
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,29 +20,10 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 
-from .compiled import SlopeScalar, exponential
 from .logistic import Logistic
 
 # The largest slope that the weight 0.5 / max(p, 1 - p) leaves.
 BOUND = 0.5
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    largest: float = shape[0]  # cut like the exponents of Logistic
-    size = largest if abs(score) > largest else abs(score)
-    less = exponential(-size)  # odds of the less likely outcome
-    likely = 1.0 / (1.0 + less)
-    slope = BOUND * ((likely if score > 0.0 else less * likely) - target) / likely
-    slope = BOUND if slope > BOUND else slope  # a quotient may be rounded beyond one
-    return -BOUND if slope < -BOUND else slope
-
-
-def _expected_slope(score: float, target: float, shape: FloatArray) -> float:
-    largest: float = shape[0]
-    size = largest if abs(score) > largest else abs(score)
-    # Logarithms of numbers near one take another time.
-    integral = math.log(2.0 + 2.0 * exponential(-size)) - math.log(4.0)
-    return -math.copysign(BOUND, score) * integral
 
 
 @dataclass(frozen=True)
@@ -61,7 +41,6 @@ class BalancedLogistic(Logistic):
 
     name: ClassVar[str] = "balanced_logistic"
     canonical: ClassVar[bool] = False
-    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -107,7 +86,6 @@ class ExpectedBalancedSlope(BalancedLogistic):
     """
 
     name: ClassVar[str] = "expected_balanced_slope"
-    one_slope: ClassVar[SlopeScalar] = staticmethod(_expected_slope)
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_between
 
-from .compiled import Gradient, SlopeLoop, SlopeScalar, compile_slopes
+from .compiled import Gradient
 
 # exp(500) leaves room to multiply by a row. From an exponent of 512 on that of NumPy may take
 # another time, which would tell of a record.
@@ -66,8 +66,7 @@ class Loss:
 
     Slopes are total: they never raise or warn, a NaN gives a NaN, and no finite score and valid
     target give a NaN. The slope of an invalid target means nothing. Nor may the time of a slope
-    tell of a record: one with an exponential bounds its exponent by ``LARGEST_EXPONENT``, in NumPy
-    and in ``one_slope``, which is compiled.
+    tell of a record: one with an exponential bounds its exponent by ``LARGEST_EXPONENT``.
 
     A link does not tell the slope. A loss is ``canonical`` where its slope is the expected target
     less the target, so that its curvature depends on the score alone; a method that relies on that
@@ -84,22 +83,11 @@ class Loss:
     """
 
     name: ClassVar[str]
-    one_slope: ClassVar[SlopeScalar]
     link: ClassVar[Link] = Link.IDENTITY
     canonical: ClassVar[bool] = False
     needs_target: ClassVar[bool] = True
     n_classes: ClassVar[int | None] = None
     """How many labels a target is one of: 0, 1 and so on; None for targets of another kind."""
-
-    @property
-    def shape(self) -> FloatArray:
-        """The parameters, as ``one_slope`` expects them; the largest exponent where none is."""
-        return np.array([LARGEST_EXPONENT])
-
-    @property
-    def slope_loop(self) -> SlopeLoop | None:
-        """The slopes of several scores, compiled by Numba; None for a loss known in NumPy only."""
-        return compile_slopes(type(self).one_slope)
 
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Loss of each score."""

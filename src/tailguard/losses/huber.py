@@ -9,17 +9,6 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import Loss, check_width
-from .compiled import SlopeScalar
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    residual = score - target
-    threshold: float = shape[0]
-    if residual > threshold:
-        return threshold
-    if residual < -threshold:
-        return -threshold
-    return residual
 
 
 @dataclass(frozen=True)
@@ -48,7 +37,6 @@ class Huber(Loss):
     """
 
     name: ClassVar[str] = "huber"
-    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     threshold: float = 1.345
 
     @classmethod
@@ -58,11 +46,6 @@ class Huber(Loss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", check_width("threshold", self.threshold))
-
-    @property
-    def shape(self) -> FloatArray:
-        """The threshold."""
-        return np.array([self.threshold])
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:

@@ -9,16 +9,6 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 
 from .base import LARGEST_EXPONENT, Link, Loss
-from .compiled import SlopeScalar, exponential
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    # As a constant it would have its exponential worked out beforehand.
-    largest: float = shape[0]
-    # Not min() and max(): they may turn a NaN into a number.
-    exponent = largest if -score > largest else -score
-    exponent = -largest if exponent < -largest else exponent
-    return 1.0 / (1.0 + exponential(exponent)) - target
 
 
 @dataclass(frozen=True)
@@ -37,7 +27,6 @@ class Logistic(Loss):
     """
 
     name: ClassVar[str] = "logistic"
-    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     link: ClassVar[Link] = Link.LOGIT
     canonical: ClassVar[bool] = True
     n_classes: ClassVar[int] = 2

@@ -11,23 +11,12 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import check_between
 
 from .base import Loss
-from .compiled import SlopeScalar
 
 # Slopes of a higher power leave the floats where residuals are 2**30 of their private scales.
 SMALLEST_POWER, LARGEST_POWER = 2.0, 16.0
 # A slope beyond this counts as infinite: powers from 1e222 on take another time, which would tell
 # of a record.
 LARGEST_SLOPE = 1e220
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    residual = score - target
-    p: float = shape[0]
-    largest: float = shape[1]
-    size = abs(residual)
-    power: float = (largest if size > largest else size) ** (p - 1.0)
-    # A product, so that no power is left out.
-    return math.copysign(p * power * (math.inf if size > largest else 1.0), residual)
 
 
 @dataclass(frozen=True)
@@ -57,7 +46,6 @@ class LpLoss(Loss):
     """
 
     name: ClassVar[str] = "lp"
-    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     p: float = 4.0
 
     @classmethod
@@ -69,11 +57,6 @@ class LpLoss(Loss):
         power = check_between("p", self.p, SMALLEST_POWER, LARGEST_POWER)
         object.__setattr__(self, "p", power)
 
-    @property
-    def shape(self) -> FloatArray:
-        """The power, and the largest residual with a finite slope."""
-        return np.array([self.p, LARGEST_SLOPE ** (1.0 / (self.p - 1.0))])
-
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Power of the absolute residual."""
@@ -84,7 +67,7 @@ class LpLoss(Loss):
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Return ``p * |residual|**(p - 1)`` with the sign of the residual."""
         residual: FloatArray = np.subtract(score, target)
-        size, largest = np.abs(residual), self.shape[1]
+        size, largest = np.abs(residual), LARGEST_SLOPE ** (1.0 / (self.p - 1.0))
         slope = self.p * np.minimum(size, largest) ** (self.p - 1)
         return np.copysign(np.where(size > largest, np.inf, slope), residual)
 

@@ -1,6 +1,5 @@
 """A smooth relative of Huber's loss."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,21 +8,11 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 
-from .compiled import SlopeScalar
 from .huber import Huber
 
 # The slope at a residual of this many thresholds is the threshold, in floats. More count as this
 # many, so that no square overflows.
 MOST_THRESHOLDS = 2.0**30
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    residual = score - target
-    threshold: float = shape[0]
-    most = MOST_THRESHOLDS * threshold
-    residual = most if residual > most else residual
-    residual = -most if residual < -most else residual
-    return threshold * (residual / math.sqrt(threshold * threshold + residual * residual))
 
 
 @dataclass(frozen=True)
@@ -51,7 +40,6 @@ class PseudoHuber(Huber):
     """
 
     name: ClassVar[str] = "pseudo_huber"
-    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:

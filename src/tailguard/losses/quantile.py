@@ -10,16 +10,6 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import check_open_unit
 
 from .base import SMALLEST_WIDTH, Loss, check_width
-from .compiled import SlopeScalar
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    residual = score - target
-    level: float = shape[0]
-    width: float = shape[1]
-    residual = width if residual > width else residual
-    residual = -width if residual < -width else residual
-    return residual / (2.0 * width) + 0.5 - level
 
 
 @dataclass(frozen=True)
@@ -57,7 +47,6 @@ class Quantile(Loss):
     """
 
     name: ClassVar[str] = "quantile"
-    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
     level: float = 0.5
     width: float = 0.2
 
@@ -69,11 +58,6 @@ class Quantile(Loss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "level", check_open_unit("level", self.level))
         object.__setattr__(self, "width", check_width("width", self.width))
-
-    @property
-    def shape(self) -> FloatArray:
-        """The level and the width."""
-        return np.array([self.level, self.width])
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:

@@ -9,11 +9,6 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 
 from .base import Loss
-from .compiled import SlopeScalar
-
-
-def _slope(score: float, target: float, shape: FloatArray) -> float:
-    return score - target
 
 
 @dataclass(frozen=True)
@@ -33,7 +28,6 @@ class Squared(Loss):
 
     name: ClassVar[str] = "squared"
     canonical: ClassVar[bool] = True
-    one_slope: ClassVar[SlopeScalar] = staticmethod(_slope)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:

@@ -12,7 +12,6 @@ import math
 import numpy as np
 
 from tailguard.array_types import BoolArray, Features, FloatArray, IntArray
-from tailguard.losses.compiled import ROUNDING
 from tailguard.queries.loop import compiled_loop
 
 # Standardised features beyond this count as this: squares of a hundred million of them add up to a
@@ -36,6 +35,8 @@ VOID_PLACE = len(POWERS) - 1
 SMALLEST_LENGTH = 1e-140
 # A factor that is not a normal number may exceed what it stands for; smaller ones count as zero.
 SMALLEST_FACTOR = 1e-290
+# Adding and taking it away rounds to a whole number, which its last bits then hold.
+ROUNDING = 1.5 * 2.0**52
 # The bits of a float are those of ``ROUNDING`` plus the whole number that was added to it.
 ROUNDING_BITS = int(np.float64(ROUNDING).view(np.int64))
 # Rows of which the first-level cache holds all coordinates while products are added up.

@@ -9,7 +9,6 @@ import pytest
 import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.losses.base import Link
-from tailguard.losses.compiled import exponential
 from tailguard.losses.registry import LOSSES
 from tailguard.solvers.newton.solver import WhitenedNewton
 
@@ -19,20 +18,11 @@ REFUSED = (
 )
 
 
-def slope_of_gamma(score, target, shape):
-    """One less the target over its mean."""
-    largest = shape[0]
-    exponent = largest if -score > largest else -score
-    exponent = -largest if exponent < -largest else exponent
-    return 1.0 - target * exponential(exponent)
-
-
 @dataclass(frozen=True)
 class Gamma(tg.losses.Poisson):
     """Negative log-likelihood of a Gamma law with a log link, as somebody might register it."""
 
     name: ClassVar[str] = "gamma"
-    one_slope: ClassVar = staticmethod(slope_of_gamma)
     link: ClassVar[Link] = Link.LOG
     canonical: ClassVar[bool] = False
 
