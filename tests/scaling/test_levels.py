@@ -97,3 +97,11 @@ def test_counted_levels_are_asked_for_nothing_else():
     stages = {release.stage for release in model.fit(table, y).certificate_.releases}
     assert "level counts" in stages
     assert not stages & {"typical size", "location", "scale", "shared size"}
+
+
+def test_levels_are_counted_without_an_intercept_too():
+    table, y = categorical(3)
+    schema = {"categorical": {"region": ["north", "south", "west", "rare"]}}
+    budget = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
+    model = tg.LinearRegression(schema=schema, fit_intercept=False, **budget).fit(table, y)
+    assert len(model.reasons_) == len(model.coef_) == len(model.coef_frame())

@@ -35,6 +35,7 @@ from tailguard.solvers.newton.constant import (
     run_constant_plan,
 )
 from tailguard.solvers.newton.correction.correct import correct
+from tailguard.solvers.newton.correction.total import calibrate_total
 from tailguard.solvers.newton.covariance import solution
 from tailguard.solvers.newton.debiasing import debias
 from tailguard.solvers.newton.fit_session import FitSession
@@ -51,7 +52,6 @@ from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
 from tailguard.solvers.newton.schedule import Shares, stages_for
 from tailguard.solvers.newton.start import start
 from tailguard.solvers.newton.state import OVERFLOWED, Fit, last_fit
-from tailguard.solvers.newton.total import calibrate_total
 from tailguard.solvers.session import BEYOND_FLOATS
 from tailguard.solvers.units import columns_of
 

@@ -1,1 +1,1 @@
-"""The last correction of squared losses: each record's contribution cut in its own metric."""
+"""The last corrections: contributions cut in their own metric; totals that a log link predicts."""
