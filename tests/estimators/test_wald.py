@@ -56,6 +56,13 @@ def test_what_was_not_estimated_says_so_and_has_neither_interval_nor_test():
     assert np.isfinite(model.predict(np.ones((1, 5)))).all()
 
 
+def test_corrected_least_squares_say_what_they_aim_at():
+    assert "aims at: the slope that ordinary least squares would give" in fitted(0).summary()
+    X = np.random.default_rng(0).standard_normal((5_000, 2))
+    robust = tg.HuberRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(X, X[:, 0])
+    assert "aims at" not in robust.summary()
+
+
 def test_a_frame_holds_what_intervals_lie_about():
     model = fitted(2)
     frame = model.coef_frame(0.9)

@@ -26,6 +26,12 @@ NOISE_NOTE = (
 """What the noise column says, and what it does not."""
 LEVEL, INTERVAL = 0.95, "95 % interval"
 INTERVAL_NOTE = f"{INTERVAL}: for sampling and privacy noise together, as conf_int() gives it"
+ESTIMAND_NOTE = (
+    "aims at: the slope that ordinary least squares would give on these records, every feature\n"
+    "held within feature_bounds_ and every target counted in full; the interval also covers\n"
+    "what another sample of records would change"
+)
+"""What corrected least squares estimate, in one sentence."""
 TEST_NOTE = "z, p: Wald test of a coefficient being zero, from the same standard errors"
 SMALLEST_P = 0.001  # a smaller one rests on how far normal tails hold, which nobody measured
 
@@ -120,6 +126,7 @@ def summary_notes(model: Any) -> list[str]:
     1
     """
     notes = [NOISE_NOTE] + [INTERVAL_NOTE, TEST_NOTE] * _has_intervals(model)
+    notes += [ESTIMAND_NOTE] * (model.interval_center_ is not None)
     return notes + _reason_lines(model)
 
 
