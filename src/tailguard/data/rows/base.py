@@ -14,7 +14,7 @@ Casacuberta, Shoemate, Vadhan and Wagaman 2022 show why the error must be charge
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,15 +167,6 @@ class Kernel(ABC):
     @abstractmethod
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Lattice sum over the chunks of one block."""
-
-
-def own_vectors(kernel: Any, *names: str) -> None:
-    """Keep what a frozen kernel has by these names as float64 vectors of finite numbers."""
-    for name in names:
-        values = np.ascontiguousarray(getattr(kernel, name), dtype=np.float64)
-        if values.ndim != 1 or not np.isfinite(values).all():
-            raise InputError(f"{name} must be a vector of finite numbers.")
-        object.__setattr__(kernel, name, values)
 
 
 def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:
