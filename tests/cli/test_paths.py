@@ -57,7 +57,7 @@ def test_a_link_to_what_is_used_is_not_written_over(folder, call, command, used,
     answer = call(*COMMANDS[command], "--out", "answer.json")
     assert answer.code == 2
     refusal = f"--out must be no file of {used!r}"
-    if link is os.link and used == "budget.sqlite":
+    if link is os.link and used == "budget.sqlite" and command != "mean":
         refusal = "must have one name, and no hard links"
     assert refusal in answer.err
     assert contents(folder) == before

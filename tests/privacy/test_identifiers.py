@@ -72,10 +72,7 @@ def worst_case(name):
 
 def gate_of(table, seed, guarantee):
     found = read_inputs(table, columns=["x"], row_id="id")
-    told = {"row_ids": found.row_ids, "schema": found.schema} | (
-        {"missing": found.missing} if isinstance(table, pd.DataFrame) else {}
-    )
-    return Gate.over(found.records, guarantee=guarantee, random_state=seed, **told)
+    return Gate.over(found, guarantee=guarantee, random_state=seed)
 
 
 def alike(features, target):

@@ -60,7 +60,7 @@ def heard(monkeypatch):
     def fit(make_gate, X, seed, **asked):
         gates = []
 
-        def over(matrix, y=None, *, guarantee, random_state, cells, **undeclared):
+        def over(matrix, y=None, *, guarantee, random_state, **undeclared):
             assert y is None
             assert not any(undeclared.values())
             gates.append(make_gate(guarantee, random_state))

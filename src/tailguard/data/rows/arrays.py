@@ -45,6 +45,7 @@ class ArrayRows:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from tailguard.queries.counts import CountBelow
     >>> from tailguard.queries.loop import LatticeSum
     >>> rows = ArrayRows(np.array([[1.0], [2.0], [np.nan]]))
@@ -166,6 +167,7 @@ def make_rows(
 
     Examples
     --------
+    >>> import numpy as np
     >>> make_rows(np.zeros((5, 2)), ["no", "yes", "no", "?", "no"], classes=("no", "yes"))
     ArrayRows(n_rows=5, n_features=2)
     """
