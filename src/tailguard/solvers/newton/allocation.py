@@ -185,16 +185,18 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     )
     facts = _facts(problem, robust=robust, sampled=sample > 0)
     facts |= {"within-bounds"} if shares.bound < LARGEST_FEATURE else set()
+    chosen: dict[str, Any] = {}
     for regime in REGIMES.values():
         if regime.holds(problem, facts, mu):
-            shares = replace(shares, **regime.shares)
+            chosen |= regime.shares
     if "outcomes" in facts:
-        shares = replace(shares, balanced=problem.n_rows * mu**2 < BALANCED_BELOW * problem.size)
+        chosen["balanced"] = problem.n_rows * mu**2 < BALANCED_BELOW * problem.size
     if "likelihood" in facts:
-        constant = max((CONSTANT_SIGNIFICANCE / budget) ** 2, shares.constant)
-        shares = replace(shares, constant=min(constant, LARGEST_CONSTANT))
+        constant = max((CONSTANT_SIGNIFICANCE / budget) ** 2, chosen.get("constant", 0.0))
+        chosen["constant"] = min(constant, LARGEST_CONSTANT)
     # Units get what they would without a correction, which takes its part from the rounds.
-    shares, taken = replace(shares, correction=0.0), shares.correction
+    taken = chosen.pop("correction", 0.0)
+    shares = replace(shares, **chosen)
     shares = replace(_with_units(shares, problem, mu), correction=taken)
     return _with_correction(shares, problem, budget)
 
@@ -269,10 +271,11 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
         return min(max(times * share, least), most)
 
     pairs = DETECTING["pair_differences"][0] * all_columns
-    if pairs < DETECTING["pair_differences"][1]:
-        shares = replace(shares, pair_differences=max(pairs, shares.pair_differences))
+    if pairs >= DETECTING["pair_differences"][1]:
+        pairs = 0.0  # as little as is planned without asking
     shares = replace(
         shares,
+        pair_differences=max(pairs, shares.pair_differences),
         levels=asked("levels", LEAST_LEVELS, counted) * (categorical > 0),
         size=asked("size", shares.size),
         target=asked("target", shares.target, alone) if residual else shares.target,
