@@ -58,7 +58,7 @@ class Link(Enum):
     @property
     def curved(self) -> bool:
         """Whether curvature varies with the score, whatever the residual."""
-        return not self.residual
+        return self is not Link.IDENTITY
 
 
 class Loss:

@@ -158,7 +158,8 @@ class Units:
     def _columns(self, block: RecordBlock) -> tuple[Features, FloatArray, FloatArray]:
         """Return features, target and offset as the loops take them."""
         block.check_features(self.center.size)
-        target, offset = (NONE if v is None else v for v in (block.target, block.offset))
+        target = NONE if block.target is None else block.target
+        offset = NONE if block.offset is None else block.offset
         return block.features, target, offset
 
     @property

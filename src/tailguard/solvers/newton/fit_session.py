@@ -79,8 +79,8 @@ class FitSession(BudgetSession):
 
     def _total_mu(self, stages: Iterable[Stage]) -> float:
         """Return the mu that all releases of some planned stages may spend by now."""
-        mus = (self._times(stage) * stage.total_mu for stage in stages)
-        return math.sqrt(sum(mu**2 for mu in mus))
+        mus = [self._times(stage) * stage.total_mu for stage in stages]
+        return math.sqrt(sum([mu**2 for mu in mus]))
 
     def _times(self, stage: Stage) -> float:
         """Return how many times its planned mu a stage may spend."""

@@ -146,6 +146,10 @@ class Shares:
         for one in fields(self):
             if one.type is float and one.name != "bound":
                 name, share = f"shares.{one.name}", getattr(self, one.name)
+                if share == 0.0 and one.name not in needed:
+                    continue
+                if isinstance(share, float) and 0.0 < share < 1.0:
+                    continue
                 if one.name in needed:
                     check_open_unit(name, share)
                 else:
@@ -175,7 +179,7 @@ class Shares:
     def rest(self, problem: Problem) -> float:
         """Return the share that is left to the rounds."""
         stages = stages_before(problem, self, 1.0)
-        return 1.0 - sum(stage.total_mu**2 for stage in stages)
+        return 1.0 - sum([stage.total_mu**2 for stage in stages])
 
     def settings(self) -> dict[str, float]:
         """Return what a plan says of bounds and of the sample."""
@@ -198,7 +202,7 @@ def feature_bound(problem: Problem, *, few: bool = False) -> float:
 def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:
     """Lay out every release of the method; the mu**2 of a round grows from phase to phase."""
     stages = stages_before(problem, shares, total_mu)
-    rest = 1.0 - sum(stage.total_mu**2 for stage in stages) / total_mu**2
+    rest = 1.0 - sum([stage.total_mu**2 for stage in stages]) / total_mu**2
     require(
         rest > 0.0,
         "shares must leave some of the budget to the rounds; got shares that take "
