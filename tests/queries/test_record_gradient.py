@@ -18,6 +18,7 @@ from tailguard.gate import Gate
 from tailguard.losses import Multinomial, RecordGradient, Squared
 from tailguard.losses.registry import make_loss
 from tailguard.privacy.events import Gaussian
+from tailguard.queries import record_gradient as module
 from tailguard.queries.clipping import safe_clip
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.queries.record_gradient import MeanRecordGradient, record_gradients
@@ -205,6 +206,23 @@ def test_a_failure_does_not_change_the_bits_of_the_other_records(bad):
     others = np.arange(len(features)) != 500
     np.testing.assert_array_equal(found[others, 0], features[others, 0])
     np.testing.assert_array_equal(found[500], [0.25, 1.0] if bad < 1 else [0.0, 0.0])
+
+
+@pytest.mark.parametrize("call", [1, 2])
+def test_an_interrupt_of_machine_code_is_not_swallowed(call, monkeypatch):
+    """Neither when all records are read nor, after a failure, when one is read alone."""
+    calls = []
+
+    def loop_of(gradient, weights, features, targets, found):
+        calls.append(len(features))
+        if len(calls) < call:
+            raise SystemError
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "compile_loop", lambda gradient: loop_of)
+    with pytest.raises(KeyboardInterrupt):
+        module._run_compiled(None, np.zeros(1), np.zeros((3, 1)), np.zeros(3), np.zeros((3, 1)))
+    assert calls == [3, 1][:call]
 
 
 def test_an_interrupt_is_not_swallowed():

@@ -324,3 +324,13 @@ def test_what_nothing_is_known_of_is_refused():
 
 def test_numbers_of_numpy_are_numbers():
     assert described((np.float64(0.5), np.int64(3))) == described((0.5, 3)) == "tuple(0.5, 3)"
+
+
+def test_a_plain_object_of_somebodys_own_is_told_by_its_numbers():
+    class Level:
+        def __init__(self, size):
+            self.size = size
+
+    assert described(Level(2.0)).endswith("Level(size=2.0)")
+    with pytest.raises(InputError, match="holds more than a number or a word in 'size'"):
+        described(Level([1.0, 2.0]))

@@ -1,0 +1,86 @@
+"""What queries refuse before a record is read, and what blocks of records may lack."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.loops import loop
+from tailguard.checks import InputError
+from tailguard.data.rows.base import RecordBlock
+from tailguard.queries.base import GaussianQuery
+from tailguard.queries.clipped_minimiser import ClippedMinimiser
+from tailguard.queries.column_histograms import Bins, ColumnHistograms
+from tailguard.queries.counts import CountBelow, _count_columns
+from tailguard.queries.loss_differences import LossDifferences
+from tailguard.queries.units import Units
+from tailguard.queries.view import View, check_levels
+
+RAW, SQUARED = Units.raw(1, intercept=False), tg.losses.Squared()
+
+
+@pytest.mark.parametrize("bad", [np.array([np.nan]), np.zeros(2)])
+@pytest.mark.parametrize("place", [0, 1])
+def test_histograms_need_a_finite_center_and_scale_a_column(bad, place):
+    query = ColumnHistograms((0,), Bins("octaves", -20.0, 1.0, 40))
+    state = [np.ones(1), np.ones(1)]
+    state[place] = bad
+    with pytest.raises(InputError, match="must have one finite number per column"):
+        query.read_state(state)
+
+
+def test_losses_of_one_candidate_have_no_differences():
+    query = LossDifferences(SQUARED, (View.plain(SQUARED, RAW),), 1.0)
+    with pytest.raises(InputError, match="views must be at least two"):
+        query.read_state(np.zeros((1, 1)))
+
+
+def test_levels_need_a_share_each():
+    with pytest.raises(InputError, match="levels and shares must be as many"):
+        check_levels("levels", (1.0,), ())
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"center": [np.inf]}, "center must be a vector of finite numbers"),
+        ({"center": [[0.0]]}, "center must be a vector of finite numbers"),
+        ({"scale": [1.0, 1.0]}, "scale must have one entry per centre"),
+        ({"scale": [0.0]}, "scale must be a vector of numbers above 0"),
+        ({"scale": [5e-324]}, "scale must be a vector of numbers above 0"),
+    ],
+)
+def test_units_are_finite_and_above_zero(given, words):
+    with pytest.raises(InputError, match=words):
+        Units(**{"center": [0.0], "scale": [1.0], "intercept": False, **given})
+
+
+def test_a_query_must_say_what_a_block_adds_up_to():
+    with pytest.raises(TypeError, match="CountBelow must say what a block adds up to"):
+        GaussianQuery.sum_block(CountBelow((0,)), None, None, 1.0)
+
+
+def test_a_minimiser_refuses_records_that_are_rounded_one_by_one():
+    query = ClippedMinimiser(SQUARED, RAW, 1.0, 1.0, 1.0)
+    block = RecordBlock(np.zeros((2, 1)), np.zeros(2), first=None)
+    with pytest.raises(InputError, match="records without an order have no chunks"):
+        query.sum_block(block, np.zeros(1), 1.0)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize(("has_target", "has_offset"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_counts_of_blocks_with_and_without_target_and_offset(paired, has_target, has_offset):
+    features, more = np.array([[0.0], [1.0]]), np.array([0.0, 5.0])
+    target, offset = (more if has else None for has in (has_target, has_offset))
+    columns = (0, *(1,) * has_target, *(2,) * has_offset)  # offsets come after a target's place
+    query = CountBelow(columns, paired)
+    found = loop(query, np.full(len(columns), 2.0)).sum_block(RecordBlock(features, target, offset))
+    n_more = has_target + has_offset
+    differences = [1.0] + [5.0] * n_more
+    paired_counts = [float(each <= 2.0) for each in differences]
+    expected = paired_counts if paired else [2.0] + [1.0] * n_more
+    assert found.tolist() == expected
+    counts = np.zeros(len(columns), dtype=np.int64)
+    given = [np.zeros(0) if each is None else each for each in (target, offset)]
+    plain = _count_columns(features.dtype).py_func
+    plain(features, *given, np.array(columns), np.full(len(columns), 2.0), paired, counts)
+    assert counts.tolist() == expected
