@@ -17,7 +17,7 @@ from tailguard.printable import printable
 
 T = TypeVar("T")
 
-# A message has room for so many characters of a text, and so many parts of a tuple.
+# Messages show at most LONGEST characters of a text and MOST_SHOWN parts of a tuple.
 LONGEST, MOST_SHOWN = 60, 5
 LONGEST_NAME = 200  # a name is for people to read and to type
 BRACKETS: dict[type, str] = {tuple: "({})", list: "[{}]"}

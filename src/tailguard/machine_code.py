@@ -170,7 +170,7 @@ def _content(function: Any) -> str:
 
 
 def _modules(function: Any) -> set[str]:
-    """Return the modules of a function and of what its closure holds, but for numbers and texts."""
+    """Return the modules of a function and of the functions in its closure."""
     found = {str(getattr(function, "__module__", None))}
     for cell in getattr(function, "__closure__", None) or ():
         if not isinstance(cell.cell_contents, int | float | str):

@@ -18,7 +18,7 @@ class Listener(Protocol):
         ...
 
     def answered(self, stage: str, n_rows: int) -> None:
-        """Hear that an answer of a stage was released, for which so many records were read."""
+        """Note a release of a stage; ``n_rows`` is the number of records read for it."""
         ...
 
     def read(self, n_rows: int, n_all: int) -> None:

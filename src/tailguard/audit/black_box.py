@@ -14,7 +14,7 @@ from tailguard.checks import InputError, check_choice, check_integer, check_open
 from tailguard.privacy.guarantees import Guarantee
 
 FEWEST_RUNS = 40  # fewer prove next to nothing
-PILOT_SHARE = 4  # one run in so many more is for learning; halves cost power, tenths learn badly
+PILOT_SHARE = 4  # learning adds one run in four; halves cost power, tenths learn badly
 
 
 def audit(

@@ -73,7 +73,7 @@ class GaussianClaim(PrivacyClaim):
 
 @dataclass(frozen=True)
 class EpsilonClaim(PrivacyClaim):
-    """(``epsilon``, ``delta``)-DP, of which epsilon is bounded at that delta."""
+    """(``epsilon``, ``delta``)-DP; the audit bounds epsilon at that delta."""
 
     epsilon: float
     delta: float

@@ -123,7 +123,7 @@ Rates = Callable[[float], tuple[float, float]]
 
 @dataclass(frozen=True)
 class ThresholdCase:
-    """Releases on a worst pair, of which scores beyond a threshold are read as the second one.
+    """Releases on a worst pair; a score beyond the threshold is read as the second table.
 
     Attributes
     ----------
@@ -131,8 +131,7 @@ class ThresholdCase:
         The scores of both neighbours, 0 where the answer for the first lies and 1 where that for
         the second one does.
     rates
-        Chances of both errors where noise is so many times smaller than it should be, to plan runs
-        by.
+        Chances of both errors when noise is too small by a factor, to plan the number of runs.
     threshold
         What scores must pass.
     scores_per_run
@@ -176,7 +175,7 @@ class ThresholdCase:
         )
 
     def runs_to_see(self, factor: float, false_alarm: float) -> int:
-        """Return how many runs a side see noise that is so many times too small."""
+        """Return how many runs a side detect noise that is ``factor`` times too small."""
         n_scores = runs_for(
             self.claim, rates=self.rates(factor), false_alarm=false_alarm, power=PLANNED_POWER,
             summed=self.is_even,

@@ -63,7 +63,7 @@ class AttackedGate(Gate):
         return cls(rows, guarantee=guarantee, source=SimulationSource(seed))
 
     def ask_often(self, query: Any, state: Any, stage: Stage, times: int) -> None:
-        """Ask once, and draw so often what leaves, anew but for calibration and booking."""
+        """Ask ``times`` times, with one calibration and one booking, to save time."""
         self.ask(query, state, stage)
         for _ in range(times - 1):
             self._noised(*self._asked)
@@ -142,7 +142,7 @@ def understated(query: Any, factor: float) -> Relayed:
 
 
 def _louder(stage: Stage, factor: float) -> Stage:
-    """Return a stage that asks for so many times as much, with the same kind of noise."""
+    """Return a stage that spends ``factor`` times as much, with the same kind of noise."""
     asked = stage.asked
     assert isinstance(asked, Gaussian | Laplace)  # smooth scales are understated
     amount = asked.mu if isinstance(asked, Gaussian) else asked.epsilon

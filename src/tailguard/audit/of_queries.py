@@ -82,7 +82,7 @@ def heard(
     n_runs: int,
     seed: int,
 ) -> FloatArray:
-    """Return all that so many releases show, one a row, as it left."""
+    """Return the released numbers of many releases, one release a row."""
     attacked = gate.of(rows, guarantee=GDP(1.0), seed=seed)
     calibration = calibration_for(query, rows.n_rows, rows.n_features, stage.asked)
     event = _cost(calibration, stage)
@@ -214,7 +214,7 @@ def _first_record(features: FloatArray, target: FloatArray | None) -> FloatArray
 
 
 def sample_aggregate_case() -> ThresholdCase:
-    """Return the audit of nine points on a line, of which the first goes from end to end.
+    """Return the audit of nine points on a line; the first moves from end to end.
 
     The centre goes with it, by as much as its scale says.
     """

@@ -64,7 +64,7 @@ def examples_of(registry: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _lonely() -> Pair:
-    """Return rows that say nothing but for the first, whose target pulls as far as it may."""
+    """Return zero rows and a first row whose target pulls as far as it may."""
     X, y = np.zeros((N_ROWS, 1)), np.zeros(N_ROWS)
     X[0] = 1.0
     other = y.copy()
@@ -73,7 +73,7 @@ def _lonely() -> Pair:
 
 
 def _opposed() -> Pair:
-    """Return columns alike but for the first row, which speaks for one and against the other."""
+    """Return two equal columns, except that the first row favours one of them."""
     X, y = np.full((N_ROWS, 2), 0.5), np.full(N_ROWS, 2.0)
     y[0] = 1.0
     other = X.copy()
@@ -104,8 +104,8 @@ def points(
 def _both(
     gate: type[AttackedGate], solver: Solver, plan: Plan, pair: Pair, n_runs: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return all points of so many runs on either neighbour."""
-    seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)  # no row has so many
+    """Return all points of ``n_runs`` runs on each neighbour."""
+    seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)  # no row has more runs
     first, second = (
         points(gate, solver, plan, records, seeds[side::2]) for side, records in enumerate(pair)
     )
@@ -257,7 +257,7 @@ def newton_case(mu: float = 1.5) -> NoiseCase:
 
 
 def private_mean_case(mu: float = MU) -> NoiseCase:
-    """Return the audit of a mean of records of which nothing is known: units, clip level and all.
+    """Return the audit of a mean that releases its own units and clip level.
 
     The first record has a partner that is far out, so that its difference to it changes, and its
     bins in the histograms of size, place and magnitude, and its side for the mean.

@@ -30,7 +30,7 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-HALVINGS = 60  # of what bounds epsilon: what is left is below the spacing of floats
+HALVINGS = 60  # of the interval that bounds epsilon, down to the spacing of floats
 LARGEST_EPSILON = 50.0  # no number of guesses proves as much
 GUESS_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 1.0)
 """Shares of the canaries that are guessed, the surest first; each pays for its part of the false
@@ -40,7 +40,7 @@ alarm, so that the best of them may be reported."""
 def guess_p_value(
     n_right: int, n_guesses: int, n_canaries: int, epsilon: float, delta: float
 ) -> float:
-    """Return the largest chance that an (epsilon, delta)-DP fit lets so many guesses be right."""
+    """Return the largest chance of ``n_right`` right guesses under (epsilon, delta)-DP."""
     right = 1.0 / (1.0 + math.exp(-epsilon))
     tail = float(binom.sf(n_right - 1, n_guesses, right))
     if delta == 0.0 or n_right == 0:
@@ -76,7 +76,7 @@ def audit_one_run(
     false_alarm: float = FALSE_ALARM,
     random_state: int = 0,
 ) -> AuditResult:
-    """Fit once on records of which each was drawn from two, and guess which.
+    """Fit once on records that were each drawn from two, and guess which.
 
     Parameters
     ----------

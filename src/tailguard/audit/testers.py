@@ -134,7 +134,7 @@ def _normal_cut(
 ) -> float:
     """Return the threshold that will prove the most, if scores are normal; it is valid anyway.
 
-    It moves less with the pilot than one by counted errors, of which the luckiest is taken.
+    It varies less with the pilot than picking the luckiest of many counted errors.
     """
     cuts = _cuts(first, second)
     units = [max(float(side.std()), SMALLEST_UNIT) for side in (first, second)]

@@ -240,7 +240,7 @@ def worst_pair(name: str) -> WorstPair:
 
 
 def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:
-    """Return equal columns of two ends, of which one record more is at the upper one in the second.
+    """Return columns of two values; the second table has one more record at the upper one.
 
     So all medians go from end to end.
     """
@@ -253,7 +253,7 @@ def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:
 
 
 def moved_end() -> FloatArray:
-    """Return nine points on a line, a third at -1, 0 and 1, of which the first one goes across.
+    """Return nine points on a line, a third at -1, 0 and 1; the first one moves to the other end.
 
     The central point goes with it, by as much as its scale says.
     """

@@ -14,7 +14,7 @@ from tailguard.data.schema import Schema
 from tailguard.data.table import Table
 from tailguard.gate.record_check import Remedies
 
-# An example names so many columns.
+# Examples name this many columns.
 SHOWN = 2
 
 

@@ -190,7 +190,7 @@ class Schema:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "Schema":
-        """Read what ``to_dict`` returns; what is left out is not declared."""
+        """Read what ``to_dict`` returns; a missing entry is not declared."""
         if not isinstance(content, Mapping) or KEY not in content:
             raise InputError(f'schema must be a JSON object that starts with "{KEY}": {VERSION}.')
         check_version("schema", content[KEY], newest=VERSION)

@@ -65,7 +65,7 @@ class Dataset:
 
 
 def check_sizes(**sizes: int) -> None:
-    """Refuse sizes that are none, and those of which no array of floats fits into memory.
+    """Refuse sizes below one, and arrays that do not fit into memory.
 
     Examples
     --------

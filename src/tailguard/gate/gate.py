@@ -302,7 +302,7 @@ class Gate:
         return calibration
 
     def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
-        """Write down a release of so many answers."""
+        """Write a release of ``n_answers`` answers into the books."""
         distance = make_mechanism(calibration.mechanism).distance(calibration)
         if n_answers > 1:
             distance = distance.times(n_answers)

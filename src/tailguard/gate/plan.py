@@ -154,7 +154,7 @@ class Plan:
 
     @property
     def cuts_blocks(self) -> bool:
-        """Whether records are cut into several blocks, of which the costliest counts."""
+        """Whether records are cut into several blocks; the costliest one counts."""
         return any(
             stage.n_blocks > 1 or stage.shuffled or stage.within is not None
             for stage in self.stages

@@ -40,18 +40,18 @@ from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.queries.usable_records import KINDS, CellKinds, UsableRecords
 
-# A column is named where its cells that cannot be used are so many deviations of their noise. At
-# 68 times the root of the columns, over mu, all cells of a column are 7.2 of them: it is missed
-# with a chance of 1.6e-4, and another column is named with as much (computed).
+# A column is named if its unusable cells exceed this many standard deviations of their noise. With
+# 68 sqrt(columns) / mu records, all cells of a column are 7.2 deviations: it is missed with a
+# chance of 1.6e-4, and another column is named with the same chance (computed).
 NAMED = 3.6
 # Each column that is named has at least this share of the worst one's such cells.
 MOSTLY = 0.5
-# A message names at most so many columns one by one.
+# Messages name at most this many columns.
 MOST_NAMED = 3
 
 
 class BlamedColumn(NamedTuple):
-    """A column of which many cells cannot be used, about how many, and why."""
+    """A column with many unusable cells: about how many, and why."""
 
     column: TableColumn
     n_cells: str
@@ -158,10 +158,10 @@ ON_UNUSABLE = ("stop", "fit")
 
 # Shares of the squared mu. The first costs a fit .25 % of its mu.
 COUNT_SHARE, KINDS_SHARE = 0.005, 0.015
-# Noise that is not Gaussian may cost a little more beside a count than alone. So a plan is made
-# anew with what is over taken off, and a little more, and at most so many times.
+# Noise that is not Gaussian may cost a little more beside a count than alone. So the plan is made
+# again with OVERSHOOT times the excess taken off, at most MOST_PLANS times.
 OVERSHOOT, MOST_PLANS = 1.1, 4
-# Normal noise is below so many of its deviations with a chance of 1e-6 (computed: 9.7e-7).
+# Normal noise falls this many deviations below zero with a chance of 9.7e-7 (computed).
 SURELY = 4.76
 # The number of records times mu at which a table of void records alone stops with a chance of
 # 99.9 %: half of it is 4.76 + 3.09 deviations of the count's noise (computed).
@@ -175,7 +175,7 @@ class RecordCheck:
     Attributes
     ----------
     guarantee, rest
-        What is promised in all, and what is left of it for the plan.
+        The promise for the whole run, and the part of it that the plan may spend.
     columns
         Those whose cells are counted where most records cannot be used.
     on_unusable
@@ -223,7 +223,7 @@ class RecordCheck:
         return plan.admits_check and not hidden and currencies <= {"mu", "rho"}
 
     def fits(self, whole: Event, coordinates: int) -> bool:
-        """Whether a whole plan, whose own part releases so many numbers, keeps the guarantee."""
+        """Whether the whole run is within the guarantee, with ``coordinates`` of the plan."""
         distance = COORDINATE_DISTANCE.times(coordinates + self.coordinates)
         return satisfies(whole, self.guarantee, distance=distance)
 

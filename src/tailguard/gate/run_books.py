@@ -75,7 +75,7 @@ class RunBooks:
     def reserve(
         self, event: Event, coordinates: int, facts: Mapping[str, Any], *, unprotected: bool = False
     ) -> None:
-        """Reserve an event of so many numbers; ``facts`` say what a checkpoint must be of.
+        """Reserve ``event`` for ``coordinates`` numbers; a checkpoint must have the same ``facts``.
 
         Where ``unprotected``, a simulation may reserve more than the guarantee.
         """
@@ -116,7 +116,7 @@ class RunBooks:
             self.distance += distance
 
     def check_question(self, question: Any) -> None:
-        """Refuse a question of which a checkpoint cannot tell what it is, before it is booked."""
+        """Refuse, before booking, a question that a checkpoint cannot describe."""
         if self._path is not None:
             described(question)
 

@@ -1,4 +1,4 @@
-"""The best of a secret, random number of tries: one release, of which nothing else leaves.
+"""The best of a secret, random number of tries, as one release.
 
 A try draws one of the candidates, lets its solver run on a gate of its own, and asks that gate for
 a score. What a try finds, together with its score, is one mechanism, as private as that gate's

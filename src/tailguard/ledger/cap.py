@@ -7,10 +7,10 @@ found in the ledger would keep the cap had they been fixed in advance: what is e
 * A cap in pure epsilon, rho or mu adds up in its own currency.
 * Under (epsilon, delta), charges may be added up in pure epsilon, up to ``epsilon``, or in mu, up
   to the mu that (epsilon, delta) allows. Gaussian releases over all records, or over blocks of
-  which the costliest counts, have a mu of their own. What a run does besides, if it has none, such
-  as noise that follows the records, samples and shuffles, is priced as a whole at a Gaussian
-  release that covers it but for a small failure (``privacy/accounting/cover.py``); a hundredth of
-  delta is kept for failures.
+  which the costliest counts, have a mu of their own. The rest of a run, such as noise that follows
+  the records, samples and shuffles, is priced as a whole at a Gaussian release that covers it up to
+  a small failure probability (``privacy/accounting/cover.py``); a hundredth of delta is kept for
+  failures.
 * The first charge is checked by every accountant, as a single fit is.
 
 What counts. A run that is open counts with all that it reserved. One that was settled after an
@@ -25,9 +25,9 @@ release within what they reserved and settled ones nothing. So the released tota
 limit at the end, and hence all along, whatever was given back on the way. Let a run that stops
 before the released total of the first filter passes its limit be (epsilon, 0)-DP, and one of the
 second (epsilon, delta)-DP. Split the histories into those that end within the first filter and all
-others. The probability of a set of histories is that of its two parts, of which each is that of a
-run of one filter alone. So with both filters it is at most exp(epsilon) times that of a neighbour
-plus delta. The first charge follows from nothing that was released: if it meets no filter, it is
+others. A set of histories is the union of its two parts, and each part has the probability that a
+run of one filter alone gives it. So with both filters the probability is at most exp(epsilon) times
+that of a neighbour plus delta. The first charge follows from nothing that was released: if it meets no filter, it is
 all that is ever released, and it keeps the cap by itself; nothing of it is ever given back. Runs
 may be under way at one time: their releases, each priced by itself, are one adaptive sequence.
 
@@ -99,7 +99,7 @@ class Charge:
 
     @cached_property
     def prices(self) -> dict[type[AdditiveAccountant], tuple[Fraction, Fraction] | None]:
-        """What it costs in the currencies that were asked for, none of which is worked out twice.
+        """Its price in each currency asked for so far; each is computed once.
 
         A ledger prices all of its charges before each new one.
         """

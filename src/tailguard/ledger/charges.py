@@ -8,8 +8,8 @@ and under the lock of the file:
   price of its own, whether the run goes on or not. Nothing else has: a cover prices the rest of a
   run as a whole, and a pass over a secret partition, a sample or a search was paid as one. So once
   one of these has begun, all of it stays charged;
-* the releases are within what was reserved for Gaussian noise, of which squares of mu add up.
-  Whatever else was reserved had a price apart, and nothing of it was released;
+* the releases are within what was reserved for Gaussian noise, where squares of mu add up. Other
+  reserves had a price apart, and nothing of them was released;
 * the charges meet a filter, so that no charge was admitted as a first one that meets none.
 
 The run's books are closed before this is asked, so that nothing more is released. Then the run

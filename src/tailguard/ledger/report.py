@@ -1,4 +1,4 @@
-"""A ledger as text: what is left of the budget, and what it went to."""
+"""A ledger as text: the remaining budget, and where the rest went."""
 
 from collections.abc import Iterator, Sequence
 

@@ -9,7 +9,7 @@ which is the best one where noise is small, and the optimum of log-loss where no
 Reference
 ---------
 Kuensch, Stefanski and Carroll 1989 (conditionally unbiased bounded-influence estimators of
-generalised linear models, of which these weights are a simple case).
+generalised linear models; these weights are a simple case).
 """
 
 from dataclasses import dataclass

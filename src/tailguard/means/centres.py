@@ -1,8 +1,8 @@
 """The centre of noised group means: a walk into their bulk, their median, their geometric median.
 
 The walk goes a quarter of the way, each time, in the direction in which nine in ten points lie
-furthest, until no direction has so many ahead. Points are noised already, so nothing about the
-search is private: a bad direction costs accuracy alone.
+furthest, until no direction has nine in ten points ahead. Points are noised already, so nothing
+about the search is private: a bad direction costs only accuracy.
 
 For points ``q_1 .. q_k`` and a centre ``c``, the reach in a unit direction ``u`` is the ``m``-th
 largest of the projections ``<q_j - c, u>``: at least ``m`` points lie that far. The direction of
@@ -103,8 +103,8 @@ def reach(offsets: FloatArray, directions: FloatArray, count: int) -> FloatArray
 def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArray]:
     """Return the largest reach that was found, and its unit direction.
 
-    *Edge cases.* A negative reach: no direction has so many points ahead. Points that are all zero
-    have reach 0.
+    *Edge cases.* The reach is negative if no direction has enough points ahead, and 0 if all points
+    are zero.
     """
     k, d = offsets.shape
     scale = float(np.abs(offsets).max())

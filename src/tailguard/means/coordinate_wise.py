@@ -95,7 +95,7 @@ class CoordinateMean(GaussianQuery):
     @classmethod
     @abstractmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return a query with two records, one of which, for the other, moves it the most."""
+        """Return a query and two records; replacing one by the other moves it the most."""
 
     @property
     @abstractmethod
@@ -111,7 +111,7 @@ class CoordinateMean(GaussianQuery):
     def places(self) -> Places:
         """Random ones where the median depends on the groups, runs of the order of the records.
 
-        That of two means is the mean of all, but for the one record that one group may have more.
+        The median of two means is the mean of all, up to the one record that a group may have more.
         """
         if self.group_count == 1:
             return "none"

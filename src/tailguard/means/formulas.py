@@ -110,7 +110,7 @@ def moment_scale(moment_bound: float, moment_order: float) -> float:
 def cut_factor(moment_order: float) -> float:
     """Return the largest ``(t - 1) / t^k``, which is ``(k-1)^(k-1) / k^k``.
 
-    What lies beyond a cut at c is on average at most so many times ``E|x|^k / c^(k-1)``.
+    The mean part of ``|x|`` beyond a cut at c is at most this many times ``E|x|^k / c^(k-1)``.
     """
     return float((moment_order - 1.0) ** (moment_order - 1.0) / moment_order**moment_order)
 

@@ -28,8 +28,8 @@ TAIL_CELLS = 40  # how far a power tail is followed: to 2**20 times the last cel
 ASSUMED_INDEX = 3.0
 # A power read off a few noisy cells is kept between almost no mean and almost no tail.
 LEAST_INDEX, LARGEST_INDEX = 1.5, 4.0
-# Noise standard deviations that a cell must show to count: so many that none of the cells does so
-# by chance; fewer for the neighbours of one that does.
+# Noise standard deviations that a cell must show to count, so that no cell does so by chance. The
+# neighbours of a cell that counts need fewer.
 SIGNIFICANT, SIGNIFICANT_BESIDE = 4.5, 2.0
 BODY = 0.3  # the tail starts where fewer than this part remain
 # Tails on opposite sides cancel in part: half of the worst bias is set against the noise.

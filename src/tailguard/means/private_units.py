@@ -102,7 +102,7 @@ class MeanHistograms:
         return math.hypot(*(self.unspent(stage) for stage in self._stages.values()))
 
     def noise_std(self, columns: int, stage: Stage) -> float:
-        """Return the noise of histograms of so many columns."""
+        """Return the noise of joint histograms of this many columns."""
         return noise_of(stage, columns, self._gate.n_rows, self._gate.n_features)
 
     def histograms(
@@ -148,7 +148,7 @@ class PrivateUnits:
     def of(
         cls, facts: MeanFacts, of_what: Magnitude, budget: Share | None = None
     ) -> tuple["PrivateUnits", Share]:
-        """Share the budget out that the facts leave, or the one that is given; say what is left."""
+        """Divide the given or remaining budget between units and mean; also return the rest."""
         budget, width = budget or facts.budget, facts.n_features
         cells = _magnitudes(Units.raw(width, intercept=False), of_what)
         tail = part_of(budget, TAIL_SHARE)

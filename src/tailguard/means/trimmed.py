@@ -253,7 +253,7 @@ class TrimmedMean(SmoothQuery):
 
 @dataclass(frozen=True)
 class Trimmed(MeanMethod):
-    """Mean of what is left of each column without its smallest and largest values.
+    """Mean of each column without its smallest and largest values.
 
     Attributes
     ----------

@@ -30,12 +30,12 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.noise.sources import Source, Words
 
-# A tie that is left after so many rounds keeps the order of places. Two of 2**40 places tie in all
-# rounds with a chance below 2**-170; only a source that repeats itself, as in tests, comes there.
+# A tie that remains after this many rounds keeps the order of places. Two of 2**40 places tie in
+# all rounds with a chance below 2**-170; only a source that repeats itself, as in tests, does so.
 TIE_ROUNDS = 4
 
-# A sample of at most half the places lacks one after so many rounds with a chance below its size
-# over 2**64; then it is drawn anew, from an order of all places, which is as uniform.
+# After this many rounds a sample of at most half the places is incomplete with a chance below its
+# size over 2**64. Then it is drawn again from an order of all places, which is as uniform.
 SAMPLE_ROUNDS = 64
 
 

@@ -1,13 +1,13 @@
 """Peeling on the lattice: the places of the largest magnitudes, and their noised values.
 
-The vector consists of integers, none of which moves by more than ``charged / grid`` when one record
-is replaced; nor then does a magnitude. Choosing and noising have the same scale. Everything is
+The vector consists of integers. Replacing one record moves each of them, and so each magnitude, by
+at most ``charged / grid``. Choosing and noising have the same scale. Everything is
 exact integer arithmetic, or an order of real keys that is certain.
 
 The Gaussian form chooses by exponential mechanisms: adding independent Gumbel noise to every
-magnitude and taking the ``count`` largest is the same as ``count`` of them, each over what is left.
-Nothing but the winners' places comes out, so real Gumbel noise is wanted, and floats may only be
-used as long as they are sure of the order:
+magnitude and taking the ``count`` largest is the same as ``count`` of them in turn, each over the
+remaining places. Only the winners' places come out, so the noise must be real Gumbel noise, and
+floats may be used only while they are sure of the order:
 
 * a Gumbel variable is ``-log(-log(u))`` with ``u`` uniform; 64 binary digits of ``u`` place it
   within ``2**-26``, unless ``u`` lies within ``2**-38`` of 0 or 1;

@@ -246,7 +246,7 @@ class SmoothCalibration:
 
     @property
     def decay(self) -> float:
-        """The smoothness that queries use; floats may add what is left to the stated one."""
+        """The smoothness that queries use: a little below the stated one, for rounding."""
         return max(self.smoothness - _LOG_MARGIN, 0.0)
 
     @property

@@ -101,7 +101,7 @@ class Laplace(Event):
 
 @dataclass(frozen=True)
 class Pure(Event):
-    """A release of which nothing is known but that it is ``epsilon``-DP.
+    """A release that is only known to be ``epsilon``-DP.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class BoundedRange(Event):
 
 @dataclass(frozen=True)
 class ZeroConcentrated(Event):
-    """A release of which nothing is known but that it is ``rho``-zCDP.
+    """A release that is only known to be ``rho``-zCDP.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class ZeroConcentrated(Event):
 
 @dataclass(frozen=True)
 class Approximate(Event):
-    """A release of which nothing is known but that it is (``epsilon``, ``delta``)-DP.
+    """A release that is only known to be (``epsilon``, ``delta``)-DP.
 
     Examples
     --------
@@ -178,9 +178,10 @@ class Sampled(Event):
     """A Gaussian release on a secret, fresh, uniform sample of the records.
 
     ``mu`` is the replace-one sensitivity over the noise's standard deviation as if every record
-    were drawn, ``rate`` the share that is. ``"fixed-size"`` draws so many, without replacement;
-    ``"poisson"`` tosses a coin for each, keeps the sample's size secret, and needs that no record's
-    presence moves the answer by more than half of what a replacement does (as clipping at 0 does).
+    were drawn, ``rate`` the share that is. ``"fixed-size"`` draws exactly that share, without
+    replacement. ``"poisson"`` tosses a coin for each record and keeps the sample's size secret; it
+    needs that a record's presence moves the answer by at most half of what a replacement does (as
+    clipping at 0 does).
 
     Examples
     --------
@@ -213,7 +214,7 @@ class Shuffled(Event):
 
 @dataclass(frozen=True)
 class ShuffledPure(Event):
-    """Like ``Shuffled``, of releases of which nothing is known but that each is ``epsilon``-DP.
+    """Like ``Shuffled``, for releases that are only known to be ``epsilon``-DP each.
 
     Examples
     --------

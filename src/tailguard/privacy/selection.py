@@ -64,8 +64,8 @@ from tailguard.privacy.guarantees import ApproxDP
 from tailguard.privacy.roots import crossing, down, step_until, up
 from tailguard.privacy.tries import NumberOfTries
 
-# Numbers of tries within a factor are not told apart, and profiles are evaluated at so many levels;
-# finer ones lower the mu that covers a search by less than 2e-3.
+# Numbers of tries within a factor of RANGE are treated as equal, and profiles are evaluated at
+# N_LEVELS levels; finer settings lower the mu that covers a search by less than 2e-3.
 RANGE, N_LEVELS = 1.05, 1_000
 
 

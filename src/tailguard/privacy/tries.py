@@ -2,8 +2,8 @@
 
 Reference
 ---------
-Papernot and Steinke 2022, Definition 1 (truncated negative binomial numbers, of which the geometric
-and the logarithmic are two) and Section 3.4 (Poisson).
+Papernot and Steinke 2022, Definition 1 (truncated negative binomial numbers, which include the
+geometric and the logarithmic) and Section 3.4 (Poisson).
 """
 
 import math

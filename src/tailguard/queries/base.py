@@ -259,7 +259,7 @@ def sum_sensitivity(norm_limit: float, size: int, n_rows: int) -> Sensitivity:
 def count_sensitivity(
     move: float, size: int, n_rows: int, *, norm: Norm = "l2", per_record: int = 1
 ) -> Sensitivity:
-    """State the sensitivity of exact counts, of which a record moves the vector by ``move``.
+    """Return the sensitivity of exact counts, which one record moves by ``move``.
 
     Counts are whole numbers: nothing is charged for rounding.
     """

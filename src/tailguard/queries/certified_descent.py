@@ -61,7 +61,7 @@ MIXED_POINTS = 10  # earlier points that mixing looks back to
 
 
 TOLERANCE_SHARE = 1e-3  # of what one record moves: it costs as much noise
-CAPPED_STEPS = 20_000  # where plain descent could not finish, it does so many
+CAPPED_STEPS = 20_000  # taken by plain descent where it may not reach the tolerance
 # Sets whose projection is a closed form; others may be as far off as their authors like.
 CLOSED_FORMS = {Box, L1Ball, L2Ball, Simplex, WholeSpace}
 
@@ -93,7 +93,7 @@ class StepFacts:
         return max(1, math.ceil(math.log(self.travel / distance) / rate))
 
     def progress(self, n_steps: int) -> float:
-        """Return how much of the way, and of one record's influence, so many steps add up to."""
+        """Return the share of the way, and of one record's influence, after ``n_steps`` steps."""
         return -math.expm1(n_steps * math.log1p(-self.shortening))
 
     def reached(self, step: FloatArray, distance: float) -> bool:
@@ -123,7 +123,7 @@ def certified_point(step: Step, size: int, facts: StepFacts, distance: float) ->
 
 
 def descended(step: Step, size: int, n_steps: int) -> FloatArray:
-    """Return what so many plain steps lead to from zero."""
+    """Return the point after this many plain steps from zero."""
     point = np.zeros(size)
     for _ in range(n_steps):
         point = step(point)
@@ -254,7 +254,7 @@ def accuracy_of(
         n_steps=n_steps,
         certified=certified,
         progress=progress,
-        # Without bounds, errors are in proportion to the center: what is left of them is room.
+        # Without bounds, errors are in proportion to the center; the rest of the tolerance is room.
         largest_center=reach if bounded else reach * tolerance / (4.0 * off),
     )
 

@@ -19,7 +19,7 @@ This holds for a loss of ONE score. The clipped gradient of another convex loss 
 convex function, and one record can move where it vanishes any number of times as far. It holds for
 the penalty outside of the clip only.
 
-Where the steps to the tolerance could be too many, so many plain steps are taken as are allowed.
+Where the tolerance could need too many steps, the largest allowed number of steps is taken.
 With steps that the curvature allows, ``step_size * (curvature + 2 strength) <= 2``, each shortens
 the distance between neighbours by ``1 - step_size * strength`` and adds ``step_size * 2 C / m``:
 together no more than the above, times the progress of the descent.
@@ -85,7 +85,7 @@ class ClippedMinimiser(GaussianQuery):
     step_size
         None for ``1 / (curvature + strength)``; at most ``2 / (curvature + 2 strength)``.
     most_steps
-        Where more plain steps could be needed, so many are taken, or 20 000, and the noise is set
+        Where more plain steps could be needed, this many or 20 000 are taken, and the noise is set
         for them.
 
     Guarantee

@@ -18,7 +18,7 @@ from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock, Rows
 from tailguard.queries.loop import LatticeSum
 
-MOST_NUMBERS = 2**30  # eight gibibytes of floats, of which sorting takes a few copies
+MOST_NUMBERS = 2**30  # eight gibibytes of floats; sorting takes a few copies
 
 
 def check_gathered(n_rows: int, n_columns: int) -> None:

@@ -1,6 +1,6 @@
 """The number of records whose gradient norm lies below a threshold.
 
-One count, of which one record moves at most 1: the building stone of a private clip level.
+One count, which a record moves by at most 1: the building block of a private clip level.
 
 Reference
 ---------

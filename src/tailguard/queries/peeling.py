@@ -1,4 +1,4 @@
-"""One step of hard thresholding: a gradient step, of which the largest entries leave.
+"""One step of hard thresholding: the largest entries of a gradient step are released.
 
 The vector is ``w - step_size * g`` with public ``w`` and ``g`` the mean of the gradients, each
 entry of which counts as zero beyond ``threshold``. One record moves every entry of ``g`` by at most

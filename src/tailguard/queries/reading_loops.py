@@ -39,7 +39,7 @@ SMALLEST_FACTOR = 1e-290
 ROUNDING = 1.5 * 2.0**52
 # The bits of a float are those of ``ROUNDING`` plus the whole number that was added to it.
 ROUNDING_BITS = int(np.float64(ROUNDING).view(np.int64))
-# Rows of which the first-level cache holds all coordinates while products are added up.
+# So few rows that the first-level cache holds all their coordinates while products are summed.
 STRIP_ROWS = 128
 
 

@@ -108,7 +108,7 @@ def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int 
 
 
 def changes_until_all(n_points: int, overlap: int) -> int:
-    """Return how often so many points can change before balls have to hold more than all."""
+    """Return how many of the points can change before a ball would have to hold more than all."""
     return max(n_points - first_ball(n_points, overlap), 0) // overlap
 
 
@@ -118,7 +118,7 @@ def first_ball(n_points: int, overlap: int) -> int:
 
 
 def largest_overlap(n_blocks: int) -> int:
-    """Return in how many of so many blocks a record may be: the root of their number."""
+    """Return how many blocks a record may be in: the root of the number of blocks."""
     return math.isqrt(n_blocks - 1) + 1
 
 

@@ -5,7 +5,7 @@
 never exceeds ``soft_limit(smoothing)``, and has a closed form, which cancels catastrophically for
 large arguments: at 1e6 it returns 15.4 where the truth is 0.91. Hence three branches:
 
-- up to ``cubic_reach``: ``a - a**3 (1/6 + 1 / (2 smoothing))``; what is left out is below 5e-21;
+- up to ``cubic_reach``: ``a - a**3 (1/6 + 1 / (2 smoothing))``, with an error below 5e-21;
 - up to 4: the closed form;
 - beyond: a polynomial in ``1 / a``, fitted to an integral without cancellation.
 

@@ -1,4 +1,4 @@
-"""How many records can be used, and of which kinds the cells of each column are.
+"""Count usable records, and the kinds of cells in each column.
 
 Records that cannot be used are void: they add nothing to any other answer, so a fit of a table of
 words spends its whole budget on nothing. These two counts tell, for little: the first whether most

@@ -2,9 +2,9 @@
 
 Reference
 ---------
-Karwa and Vadhan 2018, Section 3 (a location and a scale of a column of which nothing is known);
+Karwa and Vadhan 2018, Section 3 (a location and a scale of a column without bounds);
 Dong, Roth and Su 2022, Theorem 2.7: one release of ``k`` columns costs what one of a vector of
-``l2`` sensitivity ``sqrt(2 k)`` does, so that who asks for fewer columns adds less noise.
+``l2`` sensitivity ``sqrt(2 k)`` does, so fewer columns get less noise.
 """
 
 from collections.abc import Sequence
@@ -162,7 +162,7 @@ class HistogramSession(Protocol):
         ...
 
     def noise_std(self, columns: int, stage: Stage) -> float:
-        """Return the noise of histograms of so many columns, as of all records."""
+        """Return the noise of joint histograms of this many columns of all records."""
         ...
 
     def histograms(
@@ -206,7 +206,7 @@ class ColumnQueries:
         return self.session.stage(self.prefix + name)
 
     def noise_std(self, count: int, stage: Stage) -> float:
-        """Return the noise of histograms of so many of them, as of all records."""
+        """Return the noise of joint histograms of this many columns of all records."""
         return self.session.noise_std(count, stage)
 
     def histograms(

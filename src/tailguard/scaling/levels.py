@@ -14,8 +14,8 @@ from tailguard.queries.level_counts import LevelCounts
 from tailguard.scaling.columns import ColumnScales, HistogramSession, MeasuredColumns
 from tailguard.scaling.sizes import FAR_SHARE, MANY_ZEROS, NEAREST_BOUND
 
-# A level has records if its count is above so many standard deviations of its noise: what noise
-# adds costs a fit less than what a rare level tells is worth (of 2 and 3.5, by trial).
+# A level has records if its count is above this many standard deviations of its noise. Of 2 and
+# 3.5, by trial, 2 is better: noise costs a fit less than losing a rare level.
 LEAST_SEEN = 2.0
 SPREAD = math.sqrt(2.0)  # scales of indicators over the roots of their shares, by trial
 

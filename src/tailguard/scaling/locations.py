@@ -42,8 +42,8 @@ FINEST_BINS = (*FINE_BINS, FINE_BINS[-1])
 # sizes does little harm.
 FALSE_LOCATION, LOCATION_WINDOWS = 0.05, 2e2
 # In a finer histogram, where most columns fill many bins, noise makes fitted curves that are far
-# too narrow; a scale that is too small cuts all rows. Their spread is believed from so many noise
-# standard deviations on; the centre, which moves by two widths of the bin at most, before that.
+# too narrow; a scale that is too small cuts all rows. The curve's spread is used from this many
+# noise standard deviations on. Its centre, which moves by at most two bin widths, is used earlier.
 SCALE_SIGNIFICANCE = 9.0
 NEAR = 0.35  # of the size: a median within that is no offset, and the size tells the scale
 

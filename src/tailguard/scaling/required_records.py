@@ -62,7 +62,7 @@ def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str) -> InputError:
 
 
 def remedy(n_rows: float, guarantee: Guarantee, hides: Callable[[Guarantee], bool]) -> str:
-    """Say what would do: so many records, or an epsilon at which nothing hides."""
+    """Say how many records, or which epsilon, would be enough."""
     return _would_do(n_rows, _enough_epsilon(guarantee, hides))
 
 

@@ -35,11 +35,11 @@ SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
 SIZE_WINDOW = 0.4
 """The share of its records that a typical column has in one window of octaves."""
 
-# A rare indicator has ones that stand out as one given bin must, which noise does so often a fit,
-# and all but zeros and ones are fewer than so many noise standard deviations.
+# A rare indicator has ones that stand out; FALSE_ONES is the chance a fit that noise alone does so.
+# Its other values are fewer than INDICATOR_REST noise standard deviations.
 FALSE_ONES, INDICATOR_REST = 2e-3, 2.0
-# Units of most columns lie within so many octaves of one; others have to stand out more, as if they
-# were one of so many windows more.
+# Units of most columns lie within COMMON_OCTAVES octaves of one. Units beyond have to stand out
+# more, as if they were one of UNCOMMON_FACTOR times as many windows.
 COMMON_OCTAVES, UNCOMMON_FACTOR = 32.0, 100.0
 MOSTLY_ZERO = 0.5  # share of the records from which on few others are left to be seen
 INDICATOR_STD = 0.5  # the most that the standard deviation of zeros and ones can be
@@ -126,7 +126,7 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
 
 
 def _far_size(distribution: NoisyDistribution, records: float, noise_std: float) -> float:
-    """Return the size that so many records exceed, within an octave as if tails fell by a power.
+    """Return the size that ``records`` records exceed; within an octave, tails fall by a power.
 
     Of the records that are seen beyond an octave one standard deviation of noise may be none. More
     would leave out sizes that records have, which matters more here. As many may hide there all the

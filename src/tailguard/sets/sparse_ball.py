@@ -56,7 +56,7 @@ class SparseBall:
             object.__setattr__(self, "radius", check_positive("radius", self.radius))
 
     def project(self, point: ArrayLike) -> FloatArray:
-        """Keep the largest entries, then shorten what is left to the radius."""
+        """Keep the largest entries, then shorten the vector to the radius."""
         sparse = as_point(point)
         by_size = np.argsort(-np.abs(sparse), kind="stable")
         sparse[by_size[self.n_nonzero :]] = 0.0

@@ -1,9 +1,12 @@
 """Records in a file: each part is put in order, and is in memory once."""
 
+import os
 import tracemalloc
 
 import numpy as np
+import pytest
 
+from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.data.rows.record_file import RecordFile
 
@@ -24,3 +27,14 @@ def test_a_part_is_put_in_order_in_hardly_more_memory_than_it_takes():
     block = file.block(0, N_ROWS)
     np.testing.assert_array_equal(block.features[:, 7], np.arange(N_ROWS))
     np.testing.assert_array_equal(block.target, 2.0 * np.arange(N_ROWS))
+
+
+def test_a_file_that_shrank_is_refused():
+    stored = np.dtype([("value", "u8"), ("features", np.float64, (1,))])
+    file = RecordFile(stored, np.array([4]))
+    values = np.arange(4)
+    records = RecordBlock(np.ones((4, 1)))
+    file.fill([file.shared(records, values.astype(np.uint64), 0 * values)])
+    os.ftruncate(file._file.fileno(), 3 * stored.itemsize)
+    with pytest.raises(InputError, match="the same rows whenever it is read"):
+        file.block(0, 4)

@@ -57,7 +57,7 @@ from tailguard.noise.orders import Order
 from tailguard.noise.sources import Source, Words
 from tailguard.quiet import quietly
 
-# A part has more than twice its share and so many values beyond it by no chance: of 2^25 values it
+# A part never has more than twice its share plus this many values by chance: of 2^25 values it
 # has some 360 more or less than its share of 131 072.
 FEW = 64
 

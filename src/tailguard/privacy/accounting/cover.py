@@ -1,14 +1,14 @@
 """The Gaussian release that covers an event, up to a small failure: the price for a filter.
 
-Squares of mu add up however releases depend on earlier answers, which totals of loss distributions
-do not. So whatever has a loss distribution is given a mu: the smallest of which the profile is, at
-every level and but for a small number, above the event's own.
+Squares of mu add up however releases depend on earlier answers; loss distributions do not. So each
+event with a loss distribution is given a mu: the smallest one whose Gaussian profile lies above the
+event's own at every level, up to a small number.
 
 Let ``H_g(P, Q)`` be the hockey-stick divergence at level g, and ``H_g(m)`` that of a Gaussian
 release. If each release k meets ``H_g <= H_g(mu_k) + eta_k`` for all g, whatever the answers were
 before, and squares of ``mu_k`` and sums of ``eta_k`` stay within ``m**2`` and ``h`` on every path,
 then all of them meet ``H_g(m) + h``. Proof by induction: after the first release, at mu and eta,
-what is left meets ``H_g(r) + h - eta`` with ``r**2 = m**2 - mu**2``. The divergence of the whole is
+the rest meets ``H_g(r) + h - eta`` with ``r**2 = m**2 - mu**2``. The divergence of the whole is
 an expectation, over the first answer under P, of that of the rest at a level that the answer sets.
 So it is at most ``h - eta`` plus the divergence of the first release beside a Gaussian one at r, by
 the same argument ``h`` plus that of two Gaussian ones, which is ``H_g(m)``.

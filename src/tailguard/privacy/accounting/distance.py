@@ -2,8 +2,8 @@
 
 The books account for a Gaussian that is rounded to the lattice, which is mu-GDP exactly; what is
 sampled is a discrete Gaussian from a table. Two numbers say how far apart the laws of all releases
-are: but for an event of probability ``variation``, the probability of every outcome lies within a
-factor ``exp(log_ratio)`` of the one that is accounted for, in both directions. Both numbers add up
+are. Outside an event of probability ``variation``, the probability of every outcome lies within a
+factor ``exp(log_ratio)`` of the accounted one, in both directions. Both numbers add up
 over releases, however later ones depend on earlier ones, since the law of a transcript is a product
 of conditional laws.
 

@@ -116,7 +116,7 @@ def loss_distribution(profile: Profile, step: float) -> "PrivacyLossDistribution
     mirrored = cells > 0
     negative = -np.expm1(-e[mirrored]) + np.exp(-e[mirrored]) * delta[mirrored]
     values = np.concatenate((negative[::-1], delta))
-    # Rounding must not make the curve rise; raising what is left of a rise keeps it on top.
+    # Rounding must not make the curve rise; raising the values before a rise keeps an upper bound.
     values = np.maximum.accumulate(values[::-1])[::-1]
     if profile.straight:
         grid = np.concatenate((-cells[mirrored][::-1], cells))

@@ -6,7 +6,7 @@ rho = mu^2 / 2; the converse is false. Costs are rounded up and budgets down. Th
 searched for: dp-accounting, which tries some orders, states up to 1.04 times the epsilon (rho from
 1e-4 to 10, delta from 1e-12 to 1e-3).
 
-The rhos add up. Every event has one, including those of which nothing else is known. An
+The rhos add up. Every event has a rho, even if only its epsilon or delta is known. An
 (epsilon, delta) event is priced by its epsilon and its delta is kept apart (approximate zCDP).
 
 Reference

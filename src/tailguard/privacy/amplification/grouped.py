@@ -33,8 +33,8 @@ ACCURACY = 1e-4
 def grouped_shuffle(guarantee: ApproxDP, *, n_groups: int, times: int = 1) -> tuple[float, bool]:
     """Return the largest mu of each group's mean, and whether that counts on the shuffle.
 
-    *Guarantee.* All groups' means together, over ``times`` repetitions of which each draws its
-    partition anew, keep the guarantee; replace-one neighbours.
+    *Guarantee.* All groups' means together keep the guarantee, over ``times`` repetitions that each
+    draw a new partition; replace-one neighbours.
 
     *Edge cases.* The shuffle is worth nothing for one group, a large epsilon, or a delta below
     1e-10.

@@ -41,12 +41,12 @@ from tailguard.privacy.accounting.gaussian import epsilon_of, mu_of
 from tailguard.privacy.accounting.profiles import Profile, convexified, gaussian_profile
 from tailguard.privacy.roots import ROUNDING, crossing, step_until, up
 
-# Counts of clones within so many standard deviations and so many clones of their mean are summed;
-# what lies below is added to delta (below 1e-25), what lies above is counted with the last ones.
+# The sum runs over counts of clones within SPREAD standard deviations plus MARGIN clones of their
+# mean. Counts below are added to delta (less than 1e-25); counts above are counted as the last one.
 SPREAD, MARGIN = 12.0, 30.0
 
-# At most so many groups of counts, the finest near the mean; a group counts as its smallest, which
-# hides the least. Up to a few thousand units every count near the mean is a group of its own.
+# Counts are grouped into at most this many groups, the finest near the mean. A group counts as its
+# smallest, which hides the least. Up to a few thousand units, each count near the mean is a group.
 MOST_GROUPS = 512
 
 # Rounding of the two terms, relative to the first one, and what a clone adds to it: binomial tails
@@ -204,7 +204,7 @@ def shuffled_profile(mu: float, n_units: int) -> Profile:
 
 
 def shuffled_pure_profile(epsilon: float, n_units: int) -> Profile:
-    """Profile of ``n_units`` shuffled releases of which each is ``epsilon``-DP.
+    """Profile of ``n_units`` shuffled releases that are each ``epsilon``-DP.
 
     *Guarantee.* At least the truth everywhere.
 

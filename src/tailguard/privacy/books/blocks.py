@@ -26,7 +26,7 @@ class Blocks(Sequence["Block"]):
         How many records each block has.
     amplified
         Whether the answers are hidden in the crowd of blocks: a secret partition into blocks of
-        equal size, each of which is asked once.
+        equal size, with one question to each block.
     within
         The block of another partition that is cut here, or None for all records.
     """

@@ -5,11 +5,10 @@ release that, with the earlier ones, is not covered by what was reserved (``Flat
 That suffices: whoever asks, all answers together cost at most the reserved event, in the sense of
 dominating pairs and hence by every accountant.
 
-Proof, by induction on the number of releases, of which there are at most as many as coordinates
-were reserved. Let the Gaussian part of what is left be worth ``m``, and let the other leaves that
-are left be ``l_1 >= l_2 >= ...`` of each family. If the next release is Gaussian at ``a``, whatever
-its answer is, what follows is dominated by a Gaussian at ``sqrt(m**2 - a**2)`` and these leaves. By
-adaptive composition of dominating pairs (Zhu, Dong and Wang 2022, Theorem 10) both together are
+Proof, by induction on the number of releases, which is at most the number of reserved coordinates.
+Let the remaining Gaussian part be worth ``m``, and let the other remaining leaves of each family be
+``l_1 >= l_2 >= ...``. If the next release is Gaussian at ``a``, whatever its answer is, what follows
+is dominated by a Gaussian at ``sqrt(m**2 - a**2)`` and these leaves. By adaptive composition of dominating pairs (Zhu, Dong and Wang 2022, Theorem 10) both together are
 dominated by the product of the two, and the product of Gaussians at ``a`` and
 ``sqrt(m**2 - a**2)`` is one at ``m``. If it is another leaf, let it stand for the smallest of its
 family that is as large: whatever the leaves covered with it, those left cover without it. Of

@@ -8,7 +8,7 @@ were sent to the blocks by a uniform bijection. So together they cost one ``Shuf
 many units as there are blocks, which is never more.
 
 A pass asks every block at most once. It may choose the next block and question in the light of
-earlier answers: what a block holds that was not asked yet is still uniform among what is left.
+earlier answers: the content of a block not yet asked is still uniform among the remaining records.
 Between its answers there may be other releases: to interleave costs no more than to make one after
 the other. A list in which a block was asked twice is priced without the shuffle.
 

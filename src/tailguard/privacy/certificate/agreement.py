@@ -1,10 +1,10 @@
 """Whether a stored certificate says what follows from its parts.
 
 A certificate states its parts (the promise, what was planned, every release) and what follows from
-them: totals, what was left unused, the rules and remarks in words. The latter is worked out anew
-and compared, so that a file of which one number was changed is refused, wherever that number
-enters. Whoever changes all of them alike writes another certificate, which no file alone can tell.
-``unproven`` lists what a certificate states and its file cannot prove.
+them: totals, unused reserves, the rules and remarks in words. What follows is computed again and
+compared, so a file with one changed number is refused wherever that number enters. Someone who
+changes all numbers consistently writes another certificate; a file alone cannot show that.
+``unproven`` lists the statements that the file cannot prove.
 """
 
 import math

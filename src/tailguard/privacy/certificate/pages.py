@@ -166,7 +166,7 @@ def _release_name(release: Mapping[str, Any]) -> str:
 
 
 def _how(release: Mapping[str, Any]) -> str:
-    """Say by which mechanism and query a release was made, and of which records."""
+    """Name the mechanism, the query and the records of a release."""
     details = [release["mechanism"], release["kind"]]
     if release["block_map"] is not None:
         block = release["block"]
