@@ -40,7 +40,7 @@ def test_a_spend_beyond_the_cap_is_one_sentence_and_writes_nothing(
     answer = call("fit", csv_file, *FIT, "--ledger", ledger, "--out", out)
     assert answer.code == 2
     assert answer.err.startswith("Error: ledger 'claims' must keep (epsilon, delta)-differential")
-    assert "what is left fits a run of epsilon = " in answer.err
+    assert "the rest of the budget fits a run of epsilon = " in answer.err
     assert answer.err.count("\n") == 1
     assert not out.exists()
 

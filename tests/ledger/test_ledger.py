@@ -100,7 +100,7 @@ def test_a_fit_beyond_the_cap_reads_nothing_and_the_sentence_says_what_fits(ledg
     tg.mean(X, ledger=ledger, **FIT)
     before = ledger.lines()
     monkeypatch.setattr(Gate, "ask", lambda *_: pytest.fail("a query was asked"))
-    with pytest.raises(BudgetError, match="would not; what is left fits a run of") as caught:
+    with pytest.raises(BudgetError, match="the rest of the budget fits a run of") as caught:
         tg.LinearRegression(epsilon=2.0, delta=1e-5, ledger=ledger).fit(X, Y)
     assert str(caught.value).count(". ") == 0
     assert ledger.lines() == before
@@ -130,7 +130,7 @@ def test_a_cap_in_any_guarantee_is_spent_to_the_last(path, cap, event, times):
     for number in range(times):
         ledger.charge(event, key=str(number))
     assert ledger.left is None
-    with pytest.raises(BudgetError, match="what is left fits no run, whatever its epsilon"):
+    with pytest.raises(BudgetError, match="budget fits no run, whatever its epsilon"):
         ledger.charge(type(event)(1e-3), key="more")
     assert ledger.verify() == times + 1
 

@@ -158,7 +158,7 @@ def test_a_killed_fit_counts_as_spent(tmp_path):
     process.join()
     assert process.exitcode == -signal.SIGKILL
     assert [line.kind for line in ledger.lines()] == ["created", "reserved"]
-    with pytest.raises(BudgetError, match=r"what is left fits a run of mu = 0\.6614,"):
+    with pytest.raises(BudgetError, match=r"the rest of the budget fits a run of mu = 0\.6614,"):
         ledger.charge(Gaussian(0.662), key="more")
 
 

@@ -27,9 +27,10 @@ before the released total of the first filter passes its limit be (epsilon, 0)-D
 second (epsilon, delta)-DP. Split the histories into those that end within the first filter and all
 others. A set of histories is the union of its two parts, and each part has the probability that a
 run of one filter alone gives it. So with both filters the probability is at most exp(epsilon) times
-that of a neighbour plus delta. The first charge follows from nothing that was released: if it meets no filter, it is
-all that is ever released, and it keeps the cap by itself; nothing of it is ever given back. Runs
-may be under way at one time: their releases, each priced by itself, are one adaptive sequence.
+that of a neighbour plus delta. The first charge follows from nothing that was released: if it meets
+no filter, it is all that is ever released, and it keeps the cap by itself; nothing of it is ever
+given back. Runs may be under way at one time: their releases, each priced by itself, are one
+adaptive sequence.
 
 Reference
 ---------

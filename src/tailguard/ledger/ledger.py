@@ -341,8 +341,8 @@ class Ledger:
             if not cap.admits((*before, charge)):
                 raise BudgetError(
                     f"ledger {self.name!r} must keep {cap.guarantee.describe()}; with this run it "
-                    f"would not; the rest of the budget fits {cap.describe_left(before)}. Nothing "
-                    "is charged or released."
+                    f"would not; the rest of the budget fits {cap.describe_left(before)}, and "
+                    "nothing is charged or released."
                 )
             return Draft(RESERVED, key, content)
 

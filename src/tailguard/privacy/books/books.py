@@ -7,15 +7,16 @@ dominating pairs and hence by every accountant.
 
 Proof, by induction on the number of releases, which is at most the number of reserved coordinates.
 Let the remaining Gaussian part be worth ``m``, and let the other remaining leaves of each family be
-``l_1 >= l_2 >= ...``. If the next release is Gaussian at ``a``, whatever its answer is, what follows
-is dominated by a Gaussian at ``sqrt(m**2 - a**2)`` and these leaves. By adaptive composition of dominating pairs (Zhu, Dong and Wang 2022, Theorem 10) both together are
-dominated by the product of the two, and the product of Gaussians at ``a`` and
-``sqrt(m**2 - a**2)`` is one at ``m``. If it is another leaf, let it stand for the smallest of its
-family that is as large: whatever the leaves covered with it, those left cover without it. Of
-blocks, a record meets those releases alone that read its own, and the costliest block is counted.
-So nothing has to be Gaussian: plans that mix Gaussian, pure and smooth releases keep the same rule.
-Where a leaf is known by its Renyi divergences alone, as zCDP is, these take the place of dominating
-pairs, order by order (Feldman and Zrnic 2021).
+``l_1 >= l_2 >= ...``. If the next release is Gaussian at ``a``, whatever its answer is, what
+follows is dominated by a Gaussian at ``sqrt(m**2 - a**2)`` and these leaves. By adaptive
+composition of dominating pairs (Zhu, Dong and Wang 2022, Theorem 10) both together are dominated by
+the product of the two, and the product of Gaussians at ``a`` and ``sqrt(m**2 - a**2)`` is one at
+``m``. If it is another leaf, let it stand for the smallest of its family that is as large: whatever
+the leaves covered with it, those left cover without it. Of blocks, a record meets those releases
+alone that read its own, and the costliest block is counted. So nothing has to be Gaussian: plans
+that mix Gaussian, pure and smooth releases keep the same rule. Where a leaf is known by its Renyi
+divergences alone, as zCDP is, these take the place of dominating pairs, order by order (Feldman and
+Zrnic 2021).
 
 Reference
 ---------
