@@ -56,6 +56,16 @@ def test_columns_that_hide_their_scale_are_not_seen_but_rare_indicators_are():
     assert units.scale[2] == pytest.approx(1.4, abs=0.7)
 
 
+def test_a_column_that_is_mostly_one_number_keeps_its_size_for_a_scale():
+    """Some of its pairs differ, by this much and that: no octave of them stands out."""
+    rng = np.random.default_rng(8)
+    mostly = np.where(rng.random(N_ROWS) < 0.1, 20.0 * np.exp2(rng.uniform(-5, 3, N_ROWS)), 20.0)
+    X = np.column_stack([rng.standard_normal(N_ROWS), mostly, np.full(N_ROWS, 20.0)])
+    seen = np.array([units_of(X, mu=MU * part)[1] for part in (0.03, 0.04, 0.06, 1.0)])
+    assert seen[:, :2].all()
+    assert not seen[:, 2].any()
+
+
 def test_nothing_is_shifted_without_an_intercept():
     z = np.random.default_rng(2).standard_normal((N_ROWS, 1))
     units, seen = units_of(z + 50.0, intercept=False)

@@ -155,8 +155,8 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     """Take differences of pairs for the scale, which tell it best where they can be seen.
 
     Where they hardly can, by public numbers, only columns whose centres stayed too coarse are asked
-    for. Where most of their pairs are seen to be equal such a column tells nothing: its scale is
-    not known.
+    for. Where noise could hide all of their pairs that are not equal such a column tells nothing:
+    its scale is not known.
     """
     stage = queries.stage("scale")
     needed = detection_threshold(len(queries)) * queries.noise_std(len(queries), stage)
@@ -166,14 +166,14 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
         return
     counts, noise_std = queries.histograms(chosen, SIZE_BINS, stage, paired=True)
     least = detection_threshold(chosen.size, windows=LIKELY_WINDOWS)
-    octaves = SIZE_BINS.middle()
+    octaves, pairs = SIZE_BINS.middle(), queries.n_rows() // 2
     for column, row in zip(chosen, counts, strict=True):
         size = max(abs(found.center[column]), found.scale[column])
         likely = (octaves > LIKELY_DIFFERENCES[0] * size) & (octaves < LIKELY_DIFFERENCES[1] * size)
         distribution = read_octaves(np.where(likely, row, 0.0), noise_std)
         if distribution.significance > least:
             found.scale[column] = max(distribution.quantile(0.5), LEAST_PART * found.width[column])
-        elif found.width[column] and row[0] > least * noise_std:
+        elif found.width[column] and pairs - row[0] < least * noise_std < row[0]:
             found.scale[column] = np.nan
 
 
