@@ -74,6 +74,15 @@ def test_counts_follow_the_exposure(csv_file, columns, tmp_path, call):
     np.testing.assert_allclose(count, rate * columns["years"], rtol=1e-12)
 
 
+def test_an_offset_is_read_in_the_fit_and_in_predictions(csv_file, columns, tmp_path, call):
+    out = tmp_path / "model.json"
+    fit(call, csv_file, out, "--target", "claims", "--offset", "years")
+    plain = numbers(call("predict", out, csv_file).out)
+    shifted = numbers(call("predict", out, csv_file, "--offset", "years").out)
+    np.testing.assert_allclose(shifted, plain + columns["years"], rtol=1e-12)
+    assert json.loads(out.read_text())["schema"]["offset"] == "years"
+
+
 def test_one_row_is_enough(model_file, tmp_path, call):
     rows = tmp_path / "rows.csv"
     rows.write_text("age,region\n40,south\n")

@@ -258,9 +258,9 @@ def test_numbers_that_bound_nothing_are_refused(name, value):
 
 
 def test_an_offset_is_refused_by_shape():
-    rows = make_rows(np.ones((5, 1)), np.ones(5), exposure=np.ones(5), loss=SQUARED)
+    rows = make_rows(np.ones((5, 1)), np.ones(5), exposure=np.ones(5), loss=tg.losses.Poisson())
     query = query_of()
-    with pytest.raises(tg.InputError, match="exposure must be None"):
+    with pytest.raises(tg.InputError, match="offset must be None"):
         query.answer(rows, np.zeros(1), query.calibrate(5, 1, MU))
 
 

@@ -30,6 +30,8 @@ REMEDIES: Remedies = {
     ("target", True): "fit another column (--target)",
     ("exposure", False): "give numbers above zero",
     ("exposure", True): "leave --exposure out",
+    ("offset", False): "give finite numbers",
+    ("offset", True): "leave --offset out",
 }
 
 
@@ -43,6 +45,7 @@ def declared_schema(
     missing: list[str] | None = None,
     target: str | None = None,
     exposure: str | None = None,
+    offset: str | None = None,
     classes: str | None = None,
     row_id: str | None = None,
 ) -> Schema:
@@ -60,6 +63,7 @@ def declared_schema(
         missing=constants_of(missing) if missing else None,
         target=target,
         exposure=exposure,
+        offset=offset,
         classes=None if classes is None else labels_of(classes),
         row_id=row_id,
     )
@@ -71,7 +75,8 @@ def settled_for(schema: Schema, columns: Table) -> Schema:
         raise InputError(
             "--target must name the column to predict, since no schema does; got none."
         )
-    others = [name for name in (schema.target, schema.exposure, schema.row_id) if name]
+    beside = (schema.target, schema.exposure, schema.offset, schema.row_id)
+    others = [name for name in beside if name]
     check_columns(others, columns.names, columns.where)
     return schema.settled(columns.names, columns.where)
 
@@ -112,4 +117,5 @@ def _narrowed(schema: Schema, columns: tuple[str, ...]) -> Schema:
         missing={name: schema.missing[name] for name in columns if name in schema.missing},
         target=None if schema.target in columns else schema.target,
         exposure=None if schema.exposure in columns else schema.exposure,
+        offset=None if schema.offset in columns else schema.offset,
     )

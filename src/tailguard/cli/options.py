@@ -146,6 +146,9 @@ DropOption: TypeAlias = Annotated[str | None, typed("A,B,C", "Columns that are l
 ExposureOption: TypeAlias = Annotated[
     str | None, typed("COLUMN", "poisson: how long each row was observed.", COLUMNS)
 ]
+OffsetOption: TypeAlias = Annotated[
+    str | None, typed("COLUMN", "What is added to the score of each row.", COLUMNS)
+]
 MissingOption: TypeAlias = Annotated[
     list[str] | None,
     typed(

@@ -125,9 +125,14 @@ def labels(given: Any) -> tuple[Any, ...] | None:
 
 def check_places(schema: Any) -> None:
     """Refuse a column that is declared in two places, and two coefficients of one name."""
+    if schema.exposure is not None and schema.offset is not None:
+        raise InputError(
+            "offset must not be declared beside an exposure, which enters as its logarithm: add "
+            f"that to the offset; got {schema.offset!r} and {schema.exposure!r}."
+        )
     places = {"features": schema.features or (), "drop": schema.drop}
     places |= {"target": (schema.target,), "exposure": (schema.exposure,)}
-    places |= {"row_id": (schema.row_id,)}
+    places |= {"offset": (schema.offset,), "row_id": (schema.row_id,)}
     seen: dict[str, str] = {}
     for place, columns in places.items():
         for column in columns:

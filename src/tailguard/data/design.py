@@ -1,4 +1,4 @@
-"""How the columns of a table become numbers, by its schema: features, targets, exposures and marks.
+"""How the columns of a table become numbers, by its schema: features, targets, offsets and marks.
 
 Numeric columns are read as they are, and levels as indicators. The width and the names of the
 design matrix follow from the schema alone, and a row of it depends on its own record and on nothing
@@ -27,11 +27,11 @@ from tailguard.data.matrices import one_column, stacked, to_matrix, to_vector
 from tailguard.data.schema import Schema
 from tailguard.data.table import as_table
 
-Role: TypeAlias = Literal["feature", "levels", "target", "exposure"]
-"""What a column is read as: numbers, declared levels, the target or the exposure."""
+Role: TypeAlias = Literal["feature", "levels", "target", "exposure", "offset"]
+"""What a column is read as: numbers, declared levels, the target, or what is added to scores."""
 
 Marks: TypeAlias = tuple[Features, FloatArray | None, FloatArray | None]
-"""Of the cells of features, of the target and of the exposure, where there are such."""
+"""Of the cells of features, of the target and of the offset, where there are such."""
 
 
 class TableColumn(NamedTuple):
@@ -39,6 +39,17 @@ class TableColumn(NamedTuple):
 
     role: Role
     name: str | int
+
+
+class Offset(NamedTuple):
+    """What is added to the score of each record: a column, or the logarithm of an exposure.
+
+    ``column`` is None for a table in batches, which has it by its name.
+    """
+
+    role: Literal["exposure", "offset"]
+    name: str
+    column: Any = None
 
 
 # So many rows of text are read at a time: text takes some ten times the memory of its numbers.
@@ -166,10 +177,37 @@ def target_numbers(y: Any, loss: Any, classes: Sequence[Any] | None, n_rows: int
         return np.where(loss.valid_target(values), values, np.nan)
 
 
-def offset_numbers(exposure: Any, n_rows: int) -> FloatArray:
-    """Return the logarithms of exposures, as which they enter the score."""
+def declared_offset(schema: Schema) -> Offset | None:
+    """Return what a schema says is added to scores, without its column."""
+    if schema.exposure is not None:
+        return Offset("exposure", schema.exposure)
+    return None if schema.offset is None else Offset("offset", schema.offset)
+
+
+def offset_numbers(offset: Offset, n_rows: int) -> FloatArray:
+    """Return what is added to scores: an offset as it is, an exposure as its logarithm."""
+    numbers = to_vector(offset.column, offset.role, n_rows=n_rows)
     with np.errstate(all="ignore"):
-        return np.log(to_vector(exposure, "exposure", n_rows=n_rows))
+        return np.log(numbers) if offset.role == "exposure" else numbers
+
+
+def scored_numbers(
+    target: FloatArray | None, offset: FloatArray | None, loss: Any
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return target and offset as a loss compares them with a score.
+
+    A loss of ``score + offset - target`` is one of the target less the offset: then there is no
+    offset. Where that overflows the record is void.
+    """
+    if target is None or offset is None or not takes_off(loss):
+        return target, offset
+    with np.errstate(all="ignore"):
+        return target - offset, None
+
+
+def takes_off(loss: Any) -> bool:
+    """Whether a loss takes offsets off its targets, being one of the residual."""
+    return loss is not None and hasattr(loss, "link") and bool(loss.link.residual)
 
 
 def target_marks(y: Any, loss: Any, classes: Sequence[Any] | None) -> FloatArray:
@@ -186,10 +224,10 @@ def target_marks(y: Any, loss: Any, classes: Sequence[Any] | None) -> FloatArray
     return _refined(marks_of(column, where), usable)
 
 
-def exposure_marks(exposure: Any) -> FloatArray:
-    """Return marks of exposures, which must be above zero."""
-    where, column = one_column(exposure, "exposure")
-    usable = np.isfinite(offset_numbers(exposure, len(column)))
+def offset_marks(offset: Offset) -> FloatArray:
+    """Return marks of offsets, which must be finite, or of exposures, which must be above zero."""
+    where, column = one_column(offset.column, offset.role)
+    usable = np.isfinite(offset_numbers(offset, len(column)))
     return _refined(marks_of(column, where), usable)
 
 

@@ -2,20 +2,23 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import Features
+from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_choice
 from tailguard.data.columns import identifiers_of
 from tailguard.data.declarations import check_columns, undeclared_note
 from tailguard.data.design import (
     Marks,
+    Offset,
     TableColumn,
-    exposure_marks,
     feature_marks,
     number_marks,
+    offset_marks,
+    offset_numbers,
     read_columns,
     target_marks,
 )
@@ -39,8 +42,10 @@ class Inputs:
     ----------
     records
         A matrix of features, which may be sparse, or a table in batches.
-    y, exposure
-        A column each or None; of a table in batches, None.
+    y
+        A column or None; of a table in batches, None.
+    offset
+        What is added to scores, or None.
     n_rows, n_features
         Public numbers.
     schema
@@ -61,8 +66,8 @@ class Inputs:
         Columns that are read as numbers although no schema says so.
     is_vector
         Whether the features are one vector without a name.
-    target_name, exposure_name
-        What these are called in the table, or as arguments beside it.
+    target_name
+        What it is called in the table, or as an argument beside it.
 
     Examples
     --------
@@ -76,7 +81,7 @@ class Inputs:
     n_rows: int
     n_features: int
     y: Any = None
-    exposure: Any = None
+    offset: Offset | None = None
     schema: Schema | None = None
     missing: Mapping[int, float] | None = None
     targets: tuple[Any, ...] = ()
@@ -87,14 +92,13 @@ class Inputs:
     undeclared: tuple[str, ...] = ()
     is_vector: bool = False
     target_name: str = "y"
-    exposure_name: str = "exposure"
 
     @property
     def assumed(self) -> tuple[str, ...]:
         """What is said where columns are read as numbers although no schema says so."""
         return (undeclared_note(self.undeclared),) if self.undeclared else ()
 
-    def columns(self, *, has_target: bool, has_exposure: bool) -> tuple[TableColumn, ...]:
+    def columns(self, *, has_target: bool) -> tuple[TableColumn, ...]:
         """Return the columns that a record is made of, in the order in which cells are marked."""
         if self.schema is None:
             names = self.names or range(self.n_features)
@@ -103,12 +107,12 @@ class Inputs:
             levels, features = self.schema.levels, self.schema.features or ()
             found = [TableColumn("levels" if x in levels else "feature", x) for x in features]
         found += [TableColumn("target", self.target_name)] * has_target
-        return (*found, *[TableColumn("exposure", self.exposure_name)] * has_exposure)
+        return (*found, *(TableColumn(o.role, o.name) for o in (self.offset,) if o is not None))
 
     def marks(self, loss: Any = None, classes: Sequence[Any] | None = None) -> Iterator[Marks]:
         """Yield marks of all records in memory in order, some at a time."""
         target = None if self.y is None else target_marks(self.y, loss, classes)
-        offset = None if self.exposure is None else exposure_marks(self.exposure)
+        offset = None if self.offset is None else offset_marks(self.offset)
         first = 0
         for features in self._feature_marks():
             rows = slice(first, first + len(features))
@@ -162,14 +166,15 @@ def read_inputs(
     row_id: str | None = None,
     order: str = "file",
     exposure: Any = None,
+    offset: Any = None,
     features_only: bool = False,
 ) -> Inputs:
     """Read what a user brought; of a table in batches, nothing but its head.
 
-    ``target``, ``columns``, ``row_id`` and an ``exposure`` of text name columns, as the schema may
-    do instead. ``order`` says whether that of the rows may change. ``missing`` declares constants
-    where there is no schema. With ``features_only`` no target is read, whatever the schema names,
-    and X may be one vector.
+    ``target``, ``columns``, ``row_id``, and an ``exposure`` or ``offset`` of text name columns, as
+    the schema may do instead. ``order`` says whether that of the rows may change. ``missing``
+    declares constants where there is no schema. With ``features_only`` no target is read, whatever
+    the schema names, and X may be one vector.
 
     Examples
     --------
@@ -178,12 +183,14 @@ def read_inputs(
     """
     check_choice("order", order, ORDERS)
     X = opened(X)
-    named = exposure if isinstance(exposure, str) else None
+    added = offset_given(exposure, offset)
     said: dict[str, Any] = {"target": target, "features": columns, "row_id": row_id}
-    said["exposure"] = None if schema is not None and named == schema.exposure else named
+    if added is not None and isinstance(added.column, str):
+        known = schema is not None and getattr(schema, added.role) == added.column
+        said |= {} if known else {added.role: added.column}
     unnamed = all(name is None for name in said.values())
     if schema is None and unnamed and not isinstance(X, Table):
-        return _of_matrix(X, y, missing, exposure, order, may_be_vector=features_only)
+        return _of_matrix(X, y, missing, added, order, may_be_vector=features_only)
     declared = Schema(missing=missing or {}) if schema is None else schema
     declared = declared.with_declared(**said)
     if y is not None and target is not None:
@@ -193,13 +200,42 @@ def read_inputs(
     if features_only:
         settled = replace(settled, target=None)
     read = _of_batches if table.streamed else _of_table
-    found = read(table, settled, y=y, exposure=exposure)
+    found = read(table, settled, y=y, offset=added)
     undeclared = declared.undeclared(table.names) if schema is None else ()
     return replace(found, source=X, order=order, undeclared=undeclared)
 
 
+def offset_given(exposure: Any, offset: Any) -> Offset | None:
+    """Return what is added to scores, of which at most one may be given."""
+    if exposure is not None and offset is not None:
+        raise InputError(
+            "offset must be None where an exposure is given, which enters as its logarithm: add "
+            "that to the offset; got both."
+        )
+    if exposure is not None:
+        return Offset("exposure", "exposure", exposure)
+    return None if offset is None else Offset("offset", "offset", offset)
+
+
+def read_offset(X: Any, exposure: Any, offset: Any, n_rows: int) -> FloatArray | None:
+    """Return what is added to the scores of ``n_rows`` rows, given or a column of X, if anything.
+
+    Examples
+    --------
+    >>> read_offset(np.zeros((2, 1)), None, [1.0, 2.0], 2)
+    array([1., 2.])
+    """
+    added = offset_given(exposure, offset)
+    if added is not None and isinstance(name := added.column, str):
+        table = as_table(X)
+        check_columns([name], table.names, table.where)
+        parts = [frame_column(frame, name) for frame in table.batches((name,), max(1, n_rows))]
+        added = Offset(added.role, name, parts[0] if len(parts) == 1 else [*chain(*parts)])
+    return None if added is None else offset_numbers(added, n_rows)
+
+
 def _of_matrix(
-    X: Any, y: Any, missing: Any, exposure: Any, order: str, *, may_be_vector: bool
+    X: Any, y: Any, missing: Any, offset: Offset | None, order: str, *, may_be_vector: bool
 ) -> Inputs:
     is_vector = False
     features = X
@@ -214,7 +250,7 @@ def _of_matrix(
         n_rows=n_rows,
         n_features=n_features,
         y=y,
-        exposure=exposure,
+        offset=offset,
         missing=constants,
         names=names,
         targets=() if y is None else (y,),
@@ -225,47 +261,53 @@ def _of_matrix(
     )
 
 
-def _of_table(table: Table, schema: Schema, *, y: Any, exposure: Any) -> Inputs:
+def _of_table(table: Table, schema: Schema, *, y: Any, offset: Offset | None) -> Inputs:
     target = schema.target if y is None else None
-    named = exposure if isinstance(exposure, str) else None
+    named = offset.column if offset is not None and isinstance(offset.column, str) else None
     beside = [name for name in (target, named, schema.row_id) if name is not None]
     features, columns = read_columns(table, schema, *beside)
     y = y if target is None else columns[target]
+    if offset is not None and named is not None:
+        offset = Offset(offset.role, named, columns[named])
     ids = None if schema.row_id is None else identifiers_of(columns[schema.row_id])
     return _by_schema(
         schema,
         records=features,
         n_rows=len(features),
         y=y,
-        exposure=exposure if named is None else columns[named],
+        offset=offset,
         row_ids=ids,
         targets=() if y is None else (y,),
         target_name=target or "y",
-        exposure_name=named or "exposure",
     )
 
 
-def _of_batches(table: Table, schema: Schema, *, y: Any, exposure: Any) -> Inputs:
-    """Return a table in batches, whose target and exposure are columns of its own."""
-    for name, column in (("y", y), ("exposure", None if isinstance(exposure, str) else exposure)):
-        if column is not None:
+def _of_batches(table: Table, schema: Schema, *, y: Any, offset: Offset | None) -> Inputs:
+    """Return a table in batches, whose target and offset are columns of its own."""
+    named = offset is None or isinstance(offset.column, str)
+    for name, given in (("y", y), ("offset" if offset is None else offset.role, not named or None)):
+        if given is not None:
             raise InputError(
                 f"{name} must be a column of {table.where}, which is read in batches: give its "
                 f"name, as {'target' if name == 'y' else name}='...'."
             )
-    beside = (schema.target, exposure, schema.row_id)
+    offset = None if offset is None else Offset(offset.role, offset.column)
+    beside = (schema.target, offset and offset.name, schema.row_id)
     check_columns([name for name in beside if name], table.names, table.where)
+    # Whoever reads no exposure, or no offset, must not have records void for it.
+    unread: dict[str, Any] = {
+        role: None for role in ("exposure", "offset") if not offset or offset.role != role
+    }
     target = schema.target
     return _by_schema(
-        # Whoever reads no exposure must not have records void for it.
-        schema if exposure is not None else replace(schema, exposure=None),
+        replace(schema, **unread),
         records=table,
         n_rows=table.n_rows,
         targets=()
         if target is None
         else tuple(frame_column(empty, target) for empty in table.empties()),
         target_name=target or "y",
-        exposure_name=exposure or "exposure",
+        offset=offset,
     )
 
 

@@ -37,8 +37,11 @@ class Schema:
         Columns that are left out.
     missing
         Column -> a public constant for its missing cells; numeric features only.
-    target, exposure
-        The columns that are fitted and that say how long each record was observed.
+    target
+        The column that is fitted.
+    exposure, offset
+        The column that says how long each record was observed, or the one that is added to scores:
+        an exposure enters as its logarithm, so that at most one of them is declared.
     classes
         The labels of the target, for models of labels.
     row_id
@@ -70,6 +73,7 @@ class Schema:
     missing: Mapping[str, float] = field(default_factory=dict)
     target: str | None = None
     exposure: str | None = None
+    offset: str | None = None
     classes: Sequence[Label] | None = None
     row_id: str | None = None
 
@@ -81,6 +85,7 @@ class Schema:
             "missing": declarations.constants(self.missing),
             "target": declarations.name("target", self.target),
             "exposure": declarations.name("exposure", self.exposure),
+            "offset": declarations.name("offset", self.offset),
             "classes": declarations.labels(self.classes),
             "row_id": declarations.name("row_id", self.row_id),
         }
@@ -95,8 +100,8 @@ class Schema:
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """The columns that a record is made of: features, target and exposure."""
-        beside = (self.target, self.exposure)
+        """The columns that a record is made of: features, target and offset."""
+        beside = (self.target, self.exposure, self.offset)
         return (*(self.features or ()), *(name for name in beside if name is not None))
 
     @property
@@ -136,14 +141,14 @@ class Schema:
         columns = declarations.columns_of_a_table(columns)
         if self.features is not None:
             return ()
-        beside = (self.target, self.exposure, self.row_id)
+        beside = (self.target, self.exposure, self.offset, self.row_id)
         said = {*self.categorical, *self.drop, *self.missing, *beside}
         return tuple(name for name in columns if name not in said)
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
         """Return the schema with its features named, for a table that has these columns."""
         columns = declarations.columns_of_a_table(columns)
-        apart = {*self.drop, self.target, self.exposure, self.row_id}
+        apart = {*self.drop, self.target, self.exposure, self.offset, self.row_id}
         features = self.features
         if features is None:
             features = [name for name in columns if name not in apart]

@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, shown
-from tailguard.data.design import design_matrix
-from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.design import design_matrix, takes_off
+from tailguard.data.inputs import Inputs, read_inputs, read_offset
 from tailguard.data.missing import constants_described, filled, missing_constants
 from tailguard.data.schema import Declared, Schema
 from tailguard.data.sparse import dense_pieces, to_features
 from tailguard.estimators.coefficient_tables import CoefficientTables
 from tailguard.estimators.cost_warnings import fits_with, warn_of_score
-from tailguard.estimators.scored import check_target, scored_rows
+from tailguard.estimators.scored import check_exposure, check_target, scored_rows
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line
 from tailguard.gate import Gate
@@ -174,6 +174,8 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
         columns: Any = None,
         row_id: str | None = None,
         order: str = "file",
+        exposure: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Fit privately; see the class for the guarantee.
 
@@ -194,8 +196,14 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
             The name of a column that tells every row from all others: the rows then need no order.
         order
             ``"any"`` where rows have no order and no ``row_id``, for methods that need no places.
+        offset
+            Added to the score of each row: a number each, or the name of a column; None takes the
+            column of X that the schema declares, if it does.
+        exposure
+            The same by its exponential, for log links: how long each row was observed.
         """
-        return self._fit(X, y, target=target, columns=columns, row_id=row_id, order=order)
+        told: dict[str, Any] = {"target": target, "columns": columns, "row_id": row_id}
+        return self._fit(X, y, **told, order=order, exposure=exposure, offset=offset)
 
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
         rule = RecordRule(self.check_records, self.on_unusable)
@@ -221,26 +229,33 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
         self._keep(run(solver, plan, gate, assumptions=assumed, check=check))
         return self
 
-    def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> GivenProblem:
+    def _task(
+        self, X: Any, y: Any, *, exposure: Any = None, offset: Any = None, **told: Any
+    ) -> GivenProblem:
         """Read from the head of a table, and from the parameters, what is to be fitted.
 
         What is ``told`` is what ``fit`` was given of the table.
         """
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         stated = self._given_schema()
-        table = read_inputs(X, y, schema=stated, missing=self.missing, exposure=exposure, **told)
-        problem = self._problem(table, has_offset=exposure is not None)
-        return GivenProblem(table, self._checked_labels(table), problem)
+        check_exposure(self, exposure)
+        if stated is not None and exposure is None and offset is None:
+            exposure = stated.exposure if self.takes_exposure else None
+            offset = stated.offset
+        told |= {"exposure": exposure, "offset": offset}
+        table = read_inputs(X, y, schema=stated, missing=self.missing, **told)
+        return GivenProblem(table, self._checked_labels(table), self._problem(table))
 
-    def _problem(self, table: Inputs, *, has_offset: bool) -> Problem:
+    def _problem(self, table: Inputs) -> Problem:
         """Return the public facts of a fit."""
+        loss = self._loss()
         return Problem(
-            self._loss(),
+            loss,
             table.n_rows,
             table.n_features,
             intercept=check_boolean("fit_intercept", self.fit_intercept),
             constraint=self._constraint(),
-            has_offset=has_offset,
+            has_offset=table.offset is not None and not takes_off(loss),
             levels=() if table.schema is None else table.schema.level_columns,
         )
 
@@ -278,15 +293,19 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
             self.feature_names_in_ = np.array(schema.features, dtype=object)
             self.n_features_in_ = len(self.feature_names_in_)
 
-    def _score_of(self, X: Any) -> FloatArray:
+    def _score_of(self, X: Any, *, exposure: Any = None, offset: Any = None) -> FloatArray:
+        """Return the score of each row; without an exposure or an offset, at an offset of zero."""
         check_is_fitted(self)
+        check_exposure(self, exposure)
         if self.schema_ is None:
             features = to_features(X)
             validate_data(self, X, skip_check_array=True, reset=False)
         else:
             features = design_matrix(X, self.schema_)
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
-        return np.concatenate([self._score_of_some(some) for some in dense_pieces(features)])
+        score = np.concatenate([self._score_of_some(some) for some in dense_pieces(features)])
+        added = read_offset(X, exposure, offset, len(score))
+        return score if added is None else score + added
 
     def _score_of_some(self, features: Features) -> FloatArray:
         features = filled(features, self._constants()).astype(np.float64)
@@ -352,16 +371,24 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     (2,)
     """
 
-    def predict(self, X: Any) -> FloatArray:
-        """Predict from the released coefficients; a row with a missing value predicts NaN."""
-        return self._loss().mean(self._score_of(X))
+    def predict(self, X: Any, *, exposure: Any = None, offset: Any = None) -> FloatArray:
+        """Predict from the released coefficients; a row with a missing value predicts NaN.
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        ``exposure`` and ``offset`` are a number a row, or the name of a column of X. Without them
+        predictions are at an offset of zero: of a log link the rate, at an exposure of 1, also
+        where the fit had exposures. With them it is the mean of each row's target, such as counts.
+        """
+        return self._loss().mean(self._score_of(X, exposure=exposure, offset=offset))
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
+    ) -> float:
         """Return the explained share of the variance; not private: it reads ``y`` without noise."""
         from sklearn.metrics import r2_score  # noqa: PLC0415 (it takes a while to load)
 
         warn_of_score(self)
-        targets, predicted, weights = scored_rows(self.predict(X), y, sample_weight)
+        found = self.predict(X, exposure=exposure, offset=offset)
+        targets, predicted, weights = scored_rows(found, y, sample_weight)
         with np.errstate(all="ignore"):
             return float(r2_score(targets, predicted, sample_weight=weights))
 

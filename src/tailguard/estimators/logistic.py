@@ -98,25 +98,25 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         super()._keep(solved)
         self.classes_ = np.array(self._declared())
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any, *, offset: Any = None) -> FloatArray:
         """Return the score of each row: the log-odds of the second class."""
-        return self._score_of(X)
+        return self._score_of(X, offset=offset)
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any, *, offset: Any = None) -> FloatArray:
         """Return the probability of each class, one row per record."""
-        second = self._loss().mean(self._score_of(X))
+        second = self._loss().mean(self._score_of(X, offset=offset))
         return np.column_stack([1.0 - second, second])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:
         """Return the more probable class of each row; a row with a missing value gets the first."""
-        chosen = (self._score_of(X) > 0).astype(int)
+        chosen = (self._score_of(X, offset=offset) > 0).astype(int)
         labels: NDArray[Any] = self.classes_[chosen]
         return labels
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the share of right predictions; not private: it reads ``y`` without noise."""
         warn_of_score(self)
-        chosen = self._score_of(X) > 0
+        chosen = self._score_of(X, offset=offset) > 0
         if self._classes() is None:
             check_plain_labels(y)
         places = to_vector(encode_labels(y, self.classes_.tolist()), n_rows=len(chosen))

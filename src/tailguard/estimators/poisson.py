@@ -2,18 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import Tags
 
-from tailguard.array_types import FloatArray
 from tailguard.checks import require
-from tailguard.data.matrices import to_vector
 from tailguard.estimators.base import PrivateRegression
 from tailguard.estimators.cost_warnings import warn_of_score
 from tailguard.estimators.scored import scored_rows
-from tailguard.gate.engine import GivenProblem, Solved
+from tailguard.gate.engine import Solved
 from tailguard.gate.plan import TOTAL_ERROR
 from tailguard.losses.base import Loss
 from tailguard.losses.poisson import Poisson
@@ -61,58 +59,20 @@ class PoissonRegression(PrivateRegression):
     def _loss(self) -> Loss:
         return Poisson()
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        exposure: Any = None,
-        target: str | None = None,
-        columns: Any = None,
-        row_id: str | None = None,
-        order: str = "file",
-    ) -> Self:
-        """Fit privately.
-
-        Parameters
-        ----------
-        X, y, target, columns, row_id, order
-            As for ``LinearRegression``; targets are counts, or any non-negative numbers.
-        exposure
-            How long each record was observed, one positive number per row, or the name of a column;
-            None takes the column of X that the schema declares, if it does.
-        """
-        return self._fit(
-            X, y, target=target, columns=columns, row_id=row_id, order=order, exposure=exposure
-        )
-
-    def _task(self, X: Any, y: Any, *, exposure: Any = None, **told: Any) -> GivenProblem:
-        schema = self._given_schema()
-        if exposure is None and schema is not None:
-            exposure = schema.exposure
-        return super()._task(X, y, exposure=exposure, **told)
-
     def _keep(self, solved: Solved) -> None:
         """Store what was found, and how far off the predicted total is."""
         super()._keep(solved)
         self.total_error_ = float(solved.solution.found.get(TOTAL_ERROR, math.nan))
 
-    def predict(self, X: Any, *, exposure: Any = None) -> FloatArray:
-        """Predict the mean count at exposure 1, or at the given exposures."""
-        rate = super().predict(X)
-        if exposure is None:
-            return rate
-        observed = to_vector(exposure, "exposure", n_rows=len(rate))
-        with np.errstate(all="ignore"):
-            counts: FloatArray = rate * observed
-        return counts
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
+    ) -> float:
         """Return the share of deviance explained; not private: it reads ``y`` without noise."""
         from sklearn.metrics import d2_tweedie_score  # noqa: PLC0415 (it takes a while to load)
 
         warn_of_score(self)
-        targets, mean, weights = scored_rows(self.predict(X), y, sample_weight)
+        found = self.predict(X, exposure=exposure, offset=offset)
+        targets, mean, weights = scored_rows(found, y, sample_weight)
         require(
             bool((targets >= 0.0).all()),
             "y must be at least 0 in every row that is scored; leave out those where it is not.",

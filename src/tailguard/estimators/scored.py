@@ -47,6 +47,15 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     return weights
 
 
+def check_exposure(model: Any, exposure: Any) -> None:
+    """Refuse an exposure for a model without a log link, whose score is no logarithm."""
+    if exposure is not None and not model.takes_exposure:
+        raise InputError(
+            f"exposure must be None for a {type(model).__name__}, whose link is no logarithm; "
+            "what is to be added to scores is given as offset."
+        )
+
+
 def check_target(model: BaseEstimator, y: Any) -> None:
     """Refuse a missing target, and warn of a column as scikit-learn does; its shape is public."""
     if y is None:

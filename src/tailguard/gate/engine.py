@@ -91,7 +91,7 @@ class GivenProblem:
     def columns(self) -> tuple[TableColumn, ...]:
         """The columns that a record is made of, by what they are read as."""
         has_target = self.problem.loss is not None and bool(self.table.targets)
-        return self.table.columns(has_target=has_target, has_exposure=self.problem.has_offset)
+        return self.table.columns(has_target=has_target)
 
     def planned(
         self,

@@ -100,6 +100,7 @@ class Gate:
         *,
         guarantee: Guarantee,
         exposure: Any = None,
+        offset: Any = None,
         loss: Any = None,
         classes: Any = None,
         missing: Any = None,
@@ -111,15 +112,16 @@ class Gate:
     ) -> Self:
         """Wrap whatever the user brought: arrays, tables, or ``Inputs`` that were read already.
 
-        ``exposure``, ``missing``, ``schema`` and ``order`` are those of ``read_inputs``. ``loss``
-        says which targets are valid; records with another one are void. ``classes`` declares the
-        labels.
+        ``exposure``, ``offset``, ``missing``, ``schema`` and ``order`` are those of
+        ``read_inputs``. ``loss`` says which targets are valid; records with another one are void.
+        ``classes`` declares the labels.
         """
         if loss is not None:
             check_known(loss)
         labels = None if classes is None else label_list(classes)
         source = make_source(random_state)
-        read = {"schema": schema, "exposure": exposure, "missing": missing, "order": order}
+        read: dict[str, Any] = {"schema": schema, "missing": missing, "order": order}
+        read |= {"exposure": exposure, "offset": offset}
         inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **read)
         rows = rows_over(inputs, loss, classes, source)
         return cls(

@@ -75,6 +75,8 @@ REMEDIES: Remedies = {
     ("target", True): "fit another column",
     ("exposure", False): "give numbers above zero",
     ("exposure", True): "fit without it",
+    ("offset", False): "give finite numbers",
+    ("offset", True): "fit without it",
 }
 """What to do in Python."""
 
@@ -89,6 +91,7 @@ WHAT: Mapping[Role, tuple[str, str]] = {
     "levels": ("Column", "are no levels"),
     "target": ("Target", "are no valid targets"),
     "exposure": ("Exposure", "are no exposures"),
+    "offset": ("Offset", "are no offsets"),
 }
 
 
@@ -327,7 +330,7 @@ class RecordRule:
             return None
         if problem.n_rows * guarantee.gaussian_mu() < FEWEST:
             return None
-        # Of the matrix, target and exposure included, so that levels plan as their indicators do.
+        # Of the matrix, target and offset included, so that levels plan as their indicators do.
         coordinates = 1 + KINDS * (problem.n_features + 2)
         usable = usable_guarantee(guarantee, coordinates)
         mu = usable.gaussian_mu() * (1.0 - BUDGET_MARGIN)

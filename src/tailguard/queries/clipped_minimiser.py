@@ -198,7 +198,7 @@ class ClippedMinimiser(GaussianQuery):
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Minimise, in many passes over the records, and round to the lattice."""
         if rows.has_offset:
-            raise InputError("exposure must be None for a minimiser: it would cancel in floats.")
+            raise InputError("offset must be None for a minimiser: it would cancel in floats.")
         accuracy = self.accuracy(rows.n_rows)
         near = self._near(state, rows.n_rows)
         start = self.constraint.project(near)

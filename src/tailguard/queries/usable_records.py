@@ -62,7 +62,7 @@ class UsableRecords(GaussianQuery):
 class CellKinds(GaussianQuery):
     """Per column, how many cells are numbers, empty, or anything else.
 
-    Columns are those of the table: its features, the target and the exposure, where there are such.
+    Columns are those of the table: its features, the target and the offset, where there are such.
     A number is a cell that can be used: a valid target, a declared label, a positive exposure, a
     level of a column of declared levels. The answer has one row per column.
 

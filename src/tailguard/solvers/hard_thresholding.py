@@ -258,7 +258,7 @@ class HardThresholding:
         )
         require(
             not problem.link.log and not problem.has_offset,
-            "solver 'hard-thresholding' must be given a loss without a log link, and no exposure; "
+            "solver 'hard-thresholding' must be given a loss without a log link, and no offset; "
             f"got {type(problem.loss).__name__}.",
         )
         sparse = getattr(problem.constraint, "n_nonzero", None)

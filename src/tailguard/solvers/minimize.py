@@ -4,7 +4,8 @@ from os import PathLike
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods
-from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.design import takes_off
+from tailguard.data.inputs import Inputs, offset_given, read_inputs
 from tailguard.data.labels import check_plain_labels, classes_assumed, n_labels
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
@@ -36,6 +37,7 @@ def minimize(
     constraint: ConstraintSet | None = None,
     intercept: bool = False,
     exposure: Any = None,
+    offset: Any = None,
     classes: Any = None,
     solver: str | Solver = "auto",
     ledger: AnyLedger | None = None,
@@ -62,7 +64,7 @@ def minimize(
     intercept
         Whether a constant is fitted, for losses of a score; the constraint then covers it as the
         last weight.
-    exposure, classes
+    exposure, offset, classes
         As for ``PoissonRegression`` and ``LogisticRegression``; a loss of k labels takes them as 0
         to k - 1 where no classes are declared.
     solver, ledger, checkpoint, check_records, on_unusable, random_state
@@ -100,15 +102,15 @@ def minimize(
     stated = _stated(loss)
     if y is None and target is None and stated.needs_target:
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
-    if exposure is not None and not hasattr(stated, "slope"):
+    if (given := offset_given(exposure, offset)) is not None and not hasattr(stated, "slope"):
         raise InputError(
-            "exposure must be None for a loss known one record at a time, which has no score that "
-            "it could be added to."
+            f"{given.role} must be None for a loss known one record at a time, which has no score "
+            "that it could be added to."
         )
     if constraint is not None:
         check_set("constraint", constraint)
     named = {"target": target, "columns": columns, "row_id": row_id}
-    table = read_inputs(X, y, **named, order=order, exposure=exposure)
+    table = read_inputs(X, y, **named, order=order, exposure=exposure, offset=offset)
     assumed = _assumed(stated, table, classes)
     problem = Problem(
         stated,
@@ -116,7 +118,7 @@ def minimize(
         table.n_features,
         intercept=check_boolean("intercept", intercept),
         constraint=constraint,
-        has_offset=exposure is not None,
+        has_offset=given is not None and not takes_off(stated),
     )
     task = GivenProblem(table, classes, problem)
     rule = RecordRule(check_records, on_unusable)

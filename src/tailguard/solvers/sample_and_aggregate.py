@@ -162,7 +162,7 @@ class SampleAndAggregate:
         """Refuse what could only fail after the budget is reserved; all of it is public."""
         require(
             problem.scored is not None and not problem.has_offset,
-            f"solver {self.name!r} must be given a loss of one score, and no exposure; got "
+            f"solver {self.name!r} must be given a loss of one score, and no offset; got "
             f"{type(problem.loss).__name__}.",
         )
         check_constraint(problem, self.diameter or set_of(problem).diameter())

@@ -162,7 +162,7 @@ def test_a_larger_budget_buys_a_larger_clip_level_up_to_the_largest_gradient():
         ),
         (
             Problem(tg.losses.Squared(), 500, 2, constraint=tg.sets.L2Ball(1.0), has_offset=True),
-            "exposure must be None",
+            "offset must be None",
         ),
     ],
 )

@@ -63,6 +63,7 @@ def fit(
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
     exposure: options.ExposureOption = None,
+    offset: options.OffsetOption = None,
     row_id: options.RowIdOption = None,
     order: options.OrderOption = "file",
     classes: options.ClassesOption = None,
@@ -101,7 +102,8 @@ def fit(
     tg.ApproxDP(epsilon, delta)
     columns = opened_table(file, engine, fewest=2)  # private spreads are those of pairs of rows
     said: dict[str, Any] = {"features": features, "categorical": categorical, "drop": drop}
-    said |= {"missing": missing, "target": target, "exposure": exposure, "row_id": row_id}
+    said |= {"missing": missing, "target": target, "exposure": exposure, "offset": offset}
+    said["row_id"] = row_id
     declared = declared_schema(schema, classes=classes, **said)
     own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure, "--keep": keep}
     own |= {"--level": level, "--power": power, "--threshold": threshold}
@@ -124,7 +126,8 @@ def fit(
 def _numbers_beside(schema: tg.Schema) -> list[str]:
     """Return which columns beside the features are read as numbers."""
     labels = any(isinstance(label, str) for label in schema.classes or ())
-    return [name for name in (None if labels else schema.target, schema.exposure) if name]
+    target = None if labels else schema.target
+    return [name for name in (target, schema.exposure, schema.offset) if name]
 
 
 def _print_fit(console: Console, fitted: ModelFile, out: Path) -> None:

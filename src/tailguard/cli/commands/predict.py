@@ -2,8 +2,9 @@ r"""Predict with a model file for every row of a CSV or Parquet file.
 
 FILE needs the model's columns, in any order. Predictions are written as CSV,
 one line a row, in order; a row with an empty or unreadable cell gets an
-empty one. A logistic model adds the probability of the second class, a
-poisson model predicts for an exposure of 1.
+empty one. A logistic model adds the probability of the second class. A model
+that was fitted with exposures predicts rates, for an exposure of 1 each, or
+counts for the exposures that --exposure names; --offset likewise.
 
 A feature far from where most rows were counts as its bound, as in the fit:
 the model file lists the bounds. --extrapolate linear reads it as it is.
@@ -34,10 +35,8 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.model_file import ModelFile, load_model
 from tailguard.cli.printing import print_plain
-from tailguard.data.design import design_matrix
 from tailguard.data.readers.csv import existing_file
 from tailguard.data.readers.opening import opened_path
-from tailguard.data.schema import Schema
 from tailguard.data.table import Table
 from tailguard.estimators.base import EXTRAPOLATIONS
 
@@ -47,6 +46,9 @@ def predict(
     file: options.FileOption,
     exposure: Annotated[
         str | None, options.typed("COLUMN", "poisson: predict for this exposure instead of 1.")
+    ] = None,
+    offset: Annotated[
+        str | None, options.typed("COLUMN", "Predict with this offset instead of 0.")
     ] = None,
     extrapolate: Annotated[
         str | None, options.typed("bounded|linear", "Hold features within the model's bounds?")
@@ -65,16 +67,15 @@ def predict(
      Usage: tailguard predict [OPTIONS] ...
     """
     fitted = load_model(model)
-    if exposure is not None and fitted.model != "poisson":
+    if exposure is not None and not fitted.estimator.takes_exposure:
         raise InputError(f"--exposure belongs to a poisson model; got a {fitted.model} one.")
     if extrapolate is not None:
         fitted.estimator.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
     if out is not None:
         destination(out, model, file)
     columns = opened_path(existing_file(file))
-    observed: dict[str, Any] = {}
-    if exposure is not None:
-        observed["exposure"] = design_matrix(columns, Schema(features=[exposure]))[:, 0]
+    named = {"exposure": exposure, "offset": offset}
+    observed = {role: name for role, name in named.items() if name is not None}
     predicted = _predicted_columns(fitted, columns, observed)
     if out is None:
         typer.echo(_csv_text(predicted), nl=False)
@@ -91,7 +92,7 @@ def _predicted_columns(
     predictions = estimator.predict(columns, **observed)
     if not hasattr(estimator, "predict_proba"):
         return {"prediction": _blanked(predictions, np.isfinite(predictions))}
-    chances = estimator.predict_proba(columns)[:, 1]
+    chances = estimator.predict_proba(columns, **observed)[:, 1]
     known = np.isfinite(chances)
     return {
         "prediction": _blanked(predictions, known),

@@ -37,6 +37,7 @@ def schema(
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     exposure: options.ExposureOption = None,
+    offset: options.OffsetOption = None,
     classes: options.ClassesOption = None,
 ) -> None:
     r"""Write what was declared, and every other column as a numeric feature.
@@ -55,6 +56,7 @@ def schema(
         missing=missing,
         target=target,
         exposure=exposure,
+        offset=offset,
         classes=classes,
     ).settled(columns.names, columns.where)
     write_text(destination(out, file), settled.to_json())

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, cast
 
 from tailguard.array_types import Features, IntArray
-from tailguard.data.design import Marks, offset_numbers, target_numbers
+from tailguard.data.design import Marks, offset_numbers, scored_numbers, target_numbers
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.matrices import to_vector
 from tailguard.data.missing import filled
@@ -154,6 +154,7 @@ def make_rows(
     y: Any = None,
     *,
     exposure: Any = None,
+    offset: Any = None,
     loss: Any = None,
     classes: Any = None,
     missing: Any = None,
@@ -161,9 +162,9 @@ def make_rows(
     """Wrap what a user brought in memory, which may have been read already.
 
     ``loss`` says which targets are valid. ``classes`` declares labels: a target is then its place
-    among them, and anything undeclared is void. ``exposure`` enters the score as its logarithm, so
-    a record with an exposure that is not positive is void. ``missing`` declares constants for
-    missing cells of columns.
+    among them, and anything undeclared is void. ``offset`` is added to the score, or an
+    ``exposure`` as its logarithm: a record with one that is not positive is void. ``missing``
+    declares constants for missing cells of columns.
 
     Examples
     --------
@@ -172,12 +173,13 @@ def make_rows(
     ArrayRows(n_rows=5, n_features=2)
     """
     read = isinstance(X, Inputs)
-    found = X if read else read_inputs(X, y, exposure=exposure, missing=missing)
+    found = X if read else read_inputs(X, y, exposure=exposure, offset=offset, missing=missing)
     n_rows = found.n_rows
+    target = None if found.y is None else target_numbers(found.y, loss, classes, n_rows)
+    added_to_score = None if found.offset is None else offset_numbers(found.offset, n_rows)
     return ArrayRows(
         found.records,
-        None if found.y is None else target_numbers(found.y, loss, classes, n_rows),
-        None if found.exposure is None else offset_numbers(found.exposure, n_rows),
+        *scored_numbers(target, added_to_score, loss),
         missing=found.missing,
         marks=partial(found.marks, loss, classes),
     )

@@ -15,11 +15,15 @@ from tailguard.array_types import IntArray
 from tailguard.data.columns import identifiers_of, numbers_of
 from tailguard.data.declarations import check_columns
 from tailguard.data.design import (
-    exposure_marks,
+    Offset,
+    declared_offset,
     feature_marks,
     frame_matrix,
     level_columns,
+    offset_marks,
     offset_numbers,
+    scored_numbers,
+    takes_off,
     target_marks,
     target_numbers,
 )
@@ -45,7 +49,7 @@ class RecordReader:
     Parameters
     ----------
     schema
-        With its features named; it names the target and the exposure, too.
+        With its features named; it names the target and the offset, too.
     loss
         Says which targets are valid; None where there is none.
     classes
@@ -76,6 +80,11 @@ class RecordReader:
         return list(self.schema.read_columns)
 
     @property
+    def has_offset(self) -> bool:
+        """Whether an offset is left beside the target."""
+        return declared_offset(self.schema) is not None and not takes_off(self.loss)
+
+    @property
     def ids(self) -> list[str]:
         """The column of identifiers, if there is one that is read."""
         return [] if self.schema.row_id is None or self.numbered else [self.schema.row_id]
@@ -98,7 +107,7 @@ class RecordReader:
     def _check_types(self, empty: Any, where: str) -> None:
         schema = self.schema
         level_columns(empty, schema, where)
-        for name in (*schema.numeric, schema.exposure, schema.target):
+        for name in (*schema.numeric, schema.exposure, schema.offset, schema.target):
             if name is None:
                 continue
             column = frame_column(empty, name)
@@ -158,29 +167,30 @@ class RecordReader:
             return kernel.sum_block(block)
 
     def _of_frame(self, frame: Any) -> RecordBlock:
-        target, exposure = self._beside(frame)
+        column, offset = self._beside(frame)
         features = filled(frame_matrix(frame, self.schema), self.schema.constants)
-        return RecordBlock(
-            features,
-            None
-            if target is None
-            else target_numbers(target, self.loss, self.classes, len(features)),
-            None if exposure is None else offset_numbers(exposure, len(features)),
-        )
+        n_rows = len(features)
+        target = None
+        if column is not None:
+            target = target_numbers(column, self.loss, self.classes, n_rows)
+        added = None if offset is None else offset_numbers(offset, n_rows)
+        return RecordBlock(features, *scored_numbers(target, added, self.loss))
 
     def _marks_of(self, frame: Any) -> RecordBlock:
-        target, exposure = self._beside(frame)
+        target, offset = self._beside(frame)
         return RecordBlock(
             feature_marks(frame, self.schema),
             None if target is None else target_marks(target, self.loss, self.classes),
-            None if exposure is None else exposure_marks(exposure),
+            None if offset is None else offset_marks(offset),
         )
 
-    def _beside(self, frame: Any) -> tuple[Any, Any]:
-        """Return the columns of the target and of the exposure, where there are such."""
-        names = self.schema.target, self.schema.exposure
-        target, exposure = (None if name is None else frame_column(frame, name) for name in names)
-        return target, exposure
+    def _beside(self, frame: Any) -> tuple[Any, Offset | None]:
+        """Return the target and the offset, where there are such."""
+        target, offset = self.schema.target, declared_offset(self.schema)
+        return (
+            None if target is None else frame_column(frame, target),
+            None if offset is None else offset._replace(column=frame_column(frame, offset.name)),
+        )
 
 
 def joined(blocks: Sequence[RecordBlock], first: int | None = 0) -> RecordBlock:

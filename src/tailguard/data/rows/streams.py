@@ -79,9 +79,8 @@ class StreamRows:
         self.n_rows = table.n_rows
         schema = reader.schema
         self.n_features = len(schema.coefficient_names)
-        beside = schema.target is not None, schema.exposure is not None
-        self.stored = record_type(self.n_features, *beside)
-        self.has_offset = beside[1]
+        self.has_offset = reader.has_offset
+        self.stored = record_type(self.n_features, schema.target is not None, self.has_offset)
         self.width = width_of(self.stored)
         reader.check(table, whole_chunks(NUMBERS_AT_ONCE, self.width))
 

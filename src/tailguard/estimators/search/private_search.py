@@ -139,12 +139,13 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         row_id: str | None = None,
         order: str = "file",
         exposure: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Search privately; see the class for the guarantee.
 
         Parameters
         ----------
-        X, y, target, columns, row_id, order, exposure
+        X, y, target, columns, row_id, order, exposure, offset
             As for the estimator.
         """
         guarantee = resolve_guarantee(
@@ -153,15 +154,12 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         tries = NumberOfTries(self.n_tries, self.law)
         model = self._checked_estimator()
         candidates = _candidates_of(self.candidates, model)
-        if exposure is not None and not model.takes_exposure:
-            raise InputError(f"exposure must be None for a {type(model).__name__}.")
         told = {"target": target, "columns": columns, "row_id": row_id, "order": order}
-        task = model._task(X, y, exposure=exposure, **told)
+        task = model._task(X, y, exposure=exposure, offset=offset, **told)
         models = [clone(model).set_params(**each) for each in candidates]
         problem = replace(task.problem, loss=self._scoring(model))
-        has_offset = task.problem.has_offset
         tasks = [
-            SearchTask(each._solver(), each._problem(task.table, has_offset=has_offset), parameters)
+            SearchTask(each._solver(), each._problem(task.table), parameters)
             for each, parameters in zip(models, candidates, strict=True)
         ]
         rule = RecordRule(self.check_records, self.on_unusable)
@@ -246,23 +244,23 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         return predicted
 
     @_if_estimator_has("predict_proba")
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any, **more: Any) -> FloatArray:
         """Return the probability of each class, by the best estimator."""
         check_is_fitted(self)
-        chances: FloatArray = self.best_estimator_.predict_proba(X)
+        chances: FloatArray = self.best_estimator_.predict_proba(X, **more)
         return chances
 
     @_if_estimator_has("decision_function")
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any, **more: Any) -> FloatArray:
         """Return the score of each row, by the best estimator."""
         check_is_fitted(self)
-        score: FloatArray = self.best_estimator_.decision_function(X)
+        score: FloatArray = self.best_estimator_.decision_function(X, **more)
         return score
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, **more: Any) -> float:
         """Score the best estimator; not private: it reads ``y`` without noise."""
         check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y))
+        return float(self.best_estimator_.score(X, y, **more))
 
     def explain(self) -> str:
         """Say what was planned, and which candidate was chosen."""

@@ -287,7 +287,7 @@ class Localised:
         """Refuse what could only fail after the budget is reserved; all of it is public."""
         require(
             not problem.has_offset,
-            f"exposure must be None for solver {self.name!r}, whose minimiser it would make "
+            f"offset must be None for solver {self.name!r}, whose minimiser it would make "
             "inexact; use solver='noisy-gradient-descent'.",
         )
         check_constraint(problem, self._diameter(problem))
