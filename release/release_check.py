@@ -89,9 +89,12 @@ def sdist_breaches(names, tracked):
 
 def wheel_breaches(names):
     """What a wheel should not hold, and what it lacks."""
-    known = re.compile(r"tailguard/.*\.(py|pyi|typed)|tailguard-[^/]*\.dist-info/.*")
+    known = re.compile(
+        r"tailguard/.*\.(py|pyi|typed)|tailguard/report/\w+\.(css|js)|tailguard-[^/]*\.dist-info/.*"
+    )
     yield from (f"{name} is in the wheel" for name in names if not known.fullmatch(name))
-    for ending in ("tailguard/py.typed", "tailguard/__init__.pyi", "/licenses/LICENSE"):
+    needed = ("/py.typed", "/__init__.pyi", "/report/verifier.js", "/report/report.css")
+    for ending in (*needed, "/licenses/LICENSE"):
         if not any(name.endswith(ending) for name in names):
             yield f"{ending} is not in the wheel"
 

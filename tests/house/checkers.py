@@ -12,7 +12,8 @@ from graphlib import CycleError, TopologicalSorter
 LEVELS = {
     **{"version": 0, "array_types": 0, "printable": 0, "lazy_names": 0, "wing": 0},
     **{"checks": 1, "quiet": 1, "machine_code": 1, "progress": 1},
-    **{"privacy": 2, "sets": 2, "losses": 2, "moments": 2, "noise": 3, "ledger": 3, "data": 4},
+    **{"privacy": 2, "sets": 2, "losses": 2, "moments": 2, "noise": 3, "ledger": 3},
+    **{"report": 3, "data": 4},
     **{"queries": 5, "gate": 6, "scaling": 7, "means": 8, "solvers": 9, "estimators": 10},
     **{"datasets": 10, "planning": 11, "audit": 11, "cli": 12, "papers": 13, "__main__": 14},
 }

@@ -345,9 +345,11 @@ def test_a_file_too_many_or_too_few_is_seen():
     assert len(list(sdist_breaches(names, {"a.py", "b.py"}))) == 2
     assert list(sdist_breaches(names[:2], {"a.py"})) == []
     needed = ("/py.typed", "/__init__.pyi", "-1.dist-info/licenses/LICENSE")
-    whole = [f"tailguard{ending}" for ending in needed]
+    page = ("/report/verifier.js", "/report/report.css")
+    whole = [f"tailguard{ending}" for ending in (*needed, *page)]
     assert list(wheel_breaches(whole)) == []
-    assert len(list(wheel_breaches(whole[1:]))) == 1
+    for left in range(len(whole)):
+        assert len(list(wheel_breaches(whole[:left] + whole[left + 1 :]))) == 1
     assert len(list(wheel_breaches([*whole, "tests/a.py", "tailguard/__pycache__/a.nbc"]))) == 2
 
 

@@ -9,6 +9,7 @@ A fit needs a file, a target and a privacy budget; no bounds, no tuning.
   tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \
       --out model.json
   tailguard certificate model.json
+  tailguard report model.json
   tailguard mean claims.csv --columns cost --epsilon 1 --delta 1e-6
   tailguard predict model.json new_claims.csv --out predictions.csv
 
@@ -36,6 +37,7 @@ from tailguard.cli.commands import (
     mean,
     plan,
     predict,
+    report,
     schema,
     verify,
 )
@@ -71,6 +73,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "mean": mean.estimate_means,
     "plan": plan.list_methods,
     "certificate": certificate.certificate,
+    "report": report.report,
     "verify": verify.verify,
     "audit": audit.audit,
 }

@@ -1,5 +1,6 @@
 """What a fitted model tells of its coefficients: intervals, tests and tables."""
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
+from tailguard.estimators.reports import model_report, saved
 from tailguard.estimators.summary import coefficient_rows, summary_table
 from tailguard.estimators.wald import intervals, wald_test
+from tailguard.report.content import Report, Stated
 
 
 class CoefficientTables:
@@ -59,6 +62,23 @@ class CoefficientTables:
         """
         check_is_fitted(self)
         return coefficient_frame(self, level)
+
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        dataset: str | None = None,
+        date: str | None = None,
+        curator: str | None = None,
+    ) -> Report:
+        """Return the report of the fit, one page of HTML, and write it to a path if there is one.
+
+        It holds what was released, promised and declared, and nothing else; ``dataset``, ``date``
+        and ``curator`` are words of yours, and are "not stated" without.
+        """
+        check_is_fitted(self)
+        found = model_report(self, Stated(dataset=dataset, date=date, curator=curator))
+        return saved(found, path)
 
 
 def coefficient_frame(model: Any, level: float) -> Any:

@@ -12,6 +12,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, four_digits, shown
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
+from tailguard.estimators.reports import mean_report, saved
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, run
@@ -26,6 +27,7 @@ from tailguard.printable import printable
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.report.content import Report, Stated
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,19 @@ class MeanResult:
         names = self.names or [f"x{column}" for column in range(values.size)]
         triples = zip(names, values, noises, strict=True)
         return [(name, float(value), float(noise)) for name, value, noise in triples]
+
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        dataset: str | None = None,
+        date: str | None = None,
+        curator: str | None = None,
+    ) -> Report:
+        """Return the report of the means, one page of HTML; as that of ``LinearRegression``."""
+        stated = Stated(dataset=dataset, date=date, curator=curator)
+        rows = self.rows()
+        return saved(mean_report(self.method, rows, self.certificate, stated, self.notes), path)
 
     def __repr__(self) -> str:
         certificate = self.certificate

@@ -156,6 +156,7 @@ def _result_as_json(result: tg.MeanResult) -> dict[str, Any]:
             name: {"mean": value, "privacy_noise": noise if isfinite(noise) else None}
             for name, value, noise in result.rows()
         },
+        "notes": list(result.notes),
         "certificate": result.certificate.to_dict(),
     }
 

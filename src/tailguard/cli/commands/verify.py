@@ -1,7 +1,8 @@
 r"""Check a certificate, and say what it cannot prove.
 
-FILE is a model file, what 'tailguard mean --out' wrote, or a certificate
-as JSON. All that follows from its parts is worked out anew: totals, epsilon
+FILE is a model file, what 'tailguard mean --out' wrote, a certificate as
+JSON, or a page that 'tailguard report' wrote, whose words are compared with
+the data that it holds. All that follows from its parts is worked out anew: totals, epsilon
 at delta, whether the promise covers what was reserved and whether that covers
 the releases. A file that states anything else is refused. With --ledger its
 charge is looked up, too, and the releases that the ledger lists.
@@ -14,7 +15,7 @@ charge is looked up, too, and the releases that the ledger lists.
 """
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -22,12 +23,10 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.model_file import KEY as MODEL
-from tailguard.cli.model_file import load_model
 from tailguard.cli.printing import print_plain, print_wrapped
+from tailguard.cli.reported_file import is_page, page_verdict, read_report
 from tailguard.ledger.verification import check_certified
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.certificate.certificate import read_json
 from tailguard.privacy.certificate.pages import certificate_facts
 
 SHOWN = ("mode", "promise", "reserved", "released", "ledger")
@@ -40,7 +39,7 @@ def verify(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="A model file, or a certificate as JSON.",
+            help="A model file, a certificate as JSON, or a report.",
         ),
     ],
     ledger: Annotated[
@@ -58,9 +57,13 @@ def verify(
     certificate.json: all parts of the certificate agree.
     ...
     """
-    certificate, console = certificate_in(file), Console()
+    report, console = read_report(file), Console()
+    certificate = report.certificate
     settled = None if ledger is None else _look_up(ledger, certificate)
+    of_page = page_verdict(file, report) if is_page(file) else None
     print_plain(console, f"{file}: all parts of the certificate agree.")
+    if of_page is not None:
+        print_wrapped(console, of_page)
     facts = certificate_facts(certificate.to_dict())
     for name in SHOWN:
         print_wrapped(console, f"{name}: {facts[name]}")
@@ -72,34 +75,6 @@ def verify(
     print_plain(console, "\nNot proven:")
     for sentence in certificate.unproven(settled):
         print_wrapped(console, f"- {sentence}")
-
-
-def certificate_in(path: Path) -> Certificate:
-    """Return the certificate that a file holds, whose parts agree.
-
-    Examples
-    --------
-    >>> _ = Path("other.json").write_text("{}")
-    >>> certificate_in(Path("other.json"))
-    Traceback (most recent call last):
-    tailguard.checks.InputError: FILE must be a model file, what 'tailguard mean --out' wrote or a \
-certificate as JSON; got 'other.json'.
-    """
-    wanted = (
-        "FILE must be a model file, what 'tailguard mean --out' wrote or a certificate as JSON; "
-        f"got {str(path)!r}"
-    )
-    try:
-        content: Any = read_json(path.read_text(encoding="utf-8")) if path.is_file() else None
-    except InputError as error:
-        raise InputError(f"{wanted}: {error}") from None
-    except (OSError, ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict) or not {"certificate", "guarantee"} & {*content}:
-        raise InputError(f"{wanted}.")
-    if MODEL in content:
-        return load_model(path).estimator.certificate_  # type: ignore[no-any-return]
-    return Certificate.from_dict(content.get("certificate", content))
 
 
 def _look_up(path: Path, certificate: Certificate) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, require, shown, warn_before_spending
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.cost_warnings import fits_with
+from tailguard.estimators.reports import model_report, saved
 from tailguard.estimators.search.plan import SearchPlan, SearchTask, find_score, plan_search
 from tailguard.gate.engine import GivenProblem, Solved
 from tailguard.gate.record_check import RecordRule
@@ -26,6 +28,7 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee, weak_promise
 from tailguard.privacy.tries import NumberOfTries
+from tailguard.report.content import Report, Stated
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -268,6 +271,26 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         chosen = ", ".join(f"{name}={value!r}" for name, value in self.best_params_.items())
         lines = [self.plan_.explain(), *(f"  {note}" for note in self.notes_)]
         return "\n".join([*lines, f"  chosen: {chosen or 'the estimator as it is'}"])
+
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        dataset: str | None = None,
+        date: str | None = None,
+        curator: str | None = None,
+    ) -> Report:
+        """Return the report of the best estimator and of what all tries cost, as one page of HTML.
+
+        The parameters are those of a fitted model's ``report``.
+        """
+        check_is_fitted(self)
+        chosen = (
+            f"chosen among {len(self.candidates_)} settings: {self.best_params_}; intervals do not "
+            "count that choice",
+        )
+        stated = Stated(dataset=dataset, date=date, curator=curator)
+        return saved(model_report(self.best_estimator_, stated, chosen), path)
 
     def __sklearn_tags__(self) -> Tags:
         """Say what the estimator says."""

@@ -1,0 +1,98 @@
+"""Reports of fitted models, searches and means: what they released, as rows of a report."""
+
+import math
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from tailguard.data.missing import constants_described
+from tailguard.estimators.summary import ESTIMAND_NOTE, coefficient_rows, note_line, shown_rows
+from tailguard.estimators.wald import intervals
+from tailguard.privacy.certificate import Certificate
+from tailguard.report.content import Report, ReportedEstimate, Stated
+
+LEVEL = 0.95  # of the intervals, as summary() has them
+
+
+def model_report(model: Any, stated: Stated, notes: tuple[str, ...] = ()) -> Report:
+    """Return the report of a fitted model, with what was stated of the data and further notes.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 2))
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> report = model_report(model, Stated(dataset="simulated"))
+    >>> [estimate.name for estimate in report.estimates], report.stated.dataset
+    (['x0', 'x1', '(intercept)'], 'simulated')
+    """
+    centred = (" ".join(ESTIMAND_NOTE.split()),) if model.interval_center_ is not None else ()
+    return Report(
+        subject=type(model).__name__,
+        certificate=model.certificate_,
+        quantity="coefficient",
+        estimates=_coefficients(model),
+        level=LEVEL,
+        notes=(*map(note_line, model.notes_), *centred, *notes),
+        facts=_declared_columns(model),
+        stated=stated,
+    )
+
+
+def mean_report(
+    method: str,
+    rows: list[tuple[str, float, float]],
+    certificate: Certificate,
+    stated: Stated,
+    notes: tuple[str, ...] = (),
+) -> Report:
+    """Return the report of private means, from name, value and predicted noise of each.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> result = tg.mean(np.arange(1000.0), epsilon=1.0, delta=1e-6, random_state=0)
+    >>> report = mean_report(result.method, result.rows(), result.certificate, Stated())
+    >>> report.subject, report.estimates[0].name
+    ('private mean (clipped)', 'x0')
+    """
+    estimates = (ReportedEstimate(name, value, noise_std=noise) for name, value, noise in rows)
+    return Report(
+        subject=f"private mean ({method})",
+        certificate=certificate,
+        quantity="mean of",
+        estimates=tuple(estimates),
+        notes=notes,
+        stated=stated,
+    )
+
+
+def saved(report: Report, path: str | PathLike[str] | None) -> Report:
+    """Write a report to a path, if there is one, and return it."""
+    if path is not None:
+        report.save(path)
+    return report
+
+
+def _coefficients(model: Any) -> tuple[ReportedEstimate, ...]:
+    """Return the coefficients that a summary shows, with interval or reason."""
+    rows, reasons = coefficient_rows(model), list(model.reasons_)
+    known = model.coef_std_ is not None
+    reach = intervals(model, LEVEL) if known else np.full((len(rows), 2), math.nan)
+    estimates = []
+    for row in shown_rows(model):
+        name, value, noise = rows[row]
+        low, high = map(float, reach[row])
+        reason = reasons[row] if row < len(reasons) else ""
+        estimates.append(ReportedEstimate(name, value, noise, low, high, reason))
+    return tuple(estimates)
+
+
+def _declared_columns(model: Any) -> Mapping[str, str]:
+    """Return target, exposure and constants, where a schema or the parameters name them."""
+    schema = model.schema_
+    facts = {} if schema is None else {"target": schema.target, "exposure": schema.exposure}
+    constants = constants_described(model._constants(), model._names())
+    return {name: text for name, text in {**facts, "missing cells": constants}.items() if text}

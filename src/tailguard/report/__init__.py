@@ -1,0 +1,1 @@
+"""Reports: one page about one result, which holds nothing that is not public or released."""

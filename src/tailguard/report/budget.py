@@ -1,0 +1,61 @@
+"""Where a budget went: how much of what was reserved the releases of each stage cost.
+
+Costs are compared in rho, which adds up whatever the mechanism (Bun and Steinke 2016, Lemma 2.3).
+For Gaussian releases that is the share of the total's squared mu, as plans give it.
+"""
+
+from dataclasses import dataclass
+
+from tailguard.privacy.accounting.zcdp import ZcdpAccountant
+from tailguard.privacy.books.composed_releases import spent_event
+from tailguard.privacy.books.releases import Release
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.events import Event
+
+
+@dataclass(frozen=True)
+class StageShare:
+    """What one stage released, how often, and which share of the reserved cost that was.
+
+    The share is None where a mechanism has no rho.
+
+    Examples
+    --------
+    >>> StageShare("location", "histograms of values", n_releases=3, share=0.02).n_releases
+    3
+    """
+
+    stage: str
+    what: str
+    n_releases: int
+    share: float | None
+
+
+def stage_shares(certificate: Certificate) -> tuple[StageShare, ...]:
+    """Return the shares of all stages, in the order of their first releases.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> count = Release("count", "Count", "gaussian", "l2", 1.0, 2.0, stage="size")
+    >>> stage_shares(Certificate(GDP(1.0), 1000, Gaussian(1.0), (count,)))
+    (StageShare(stage='size', what='count', n_releases=1, share=0.25),)
+    """
+    stages: dict[str, list[Release]] = {}
+    for release in certificate.releases:
+        stages.setdefault(release.stage or release.name, []).append(release)
+    reserved = _rho(certificate.planned)
+    shares = []
+    for stage, releases in stages.items():
+        cost = _rho(spent_event(releases))
+        share = None if not reserved or cost is None else cost / reserved
+        what = "; ".join(dict.fromkeys(release.name for release in releases))
+        shares.append(StageShare(stage, what, sum(each.times for each in releases), share))
+    return tuple(shares)
+
+
+def _rho(event: Event) -> float | None:
+    """Return what an event costs in zCDP, None where a leaf of it has no rho or may fail."""
+    accountant = ZcdpAccountant.of(event)
+    return None if accountant is None or accountant.failure else accountant.rho

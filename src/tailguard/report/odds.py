@@ -1,0 +1,93 @@
+"""What an attacker can learn at most, by the numbers of a guarantee or of a run.
+
+An attacker knows everything but one record, of which two versions are possible, and tells them
+apart from all that was released. An attack that takes the wrong one for the right one in a share
+``alpha`` of all cases ("false alarms") finds the right one in at most ``hits(alpha)`` of them.
+
+Reference
+---------
+Kairouz, Oh and Viswanath 2015, Theorem 2.1, after Wasserman and Zhou 2010 ((epsilon, delta) as a
+test); Dong, Roth and Su 2022, Definition 2.6 (the test of mu). For zCDP: of order ``a``, chances of
+an event meet ``P <= (Q exp(a rho)) ** ((a - 1) / a)``, by the convexity in Renyi's divergence
+(Bun and Steinke 2016, Definition 1.1 and Lemma 2.2), and the best order is
+``sqrt(log(1 / Q) / rho)``.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.special import expit, ndtr, ndtri
+
+FALSE_ALARMS = (0.001, 0.01, 0.1)
+"""Shares of false alarms that a page shows: one in a thousand, a hundred, ten."""
+
+
+@dataclass(frozen=True)
+class Odds:
+    """The largest share of hits at shares of false alarms, and of right guesses from even odds.
+
+    Examples
+    --------
+    >>> promised = odds_of({"kind": "approx", "epsilon": 1.0, "delta": 1e-6})
+    >>> round(promised.right_guesses, 4), round(promised.hits[1], 4)
+    (0.7311, 0.0272)
+    """
+
+    right_guesses: float
+    hits: tuple[float, ...]
+
+
+def odds_of(guarantee: Mapping[str, Any]) -> Odds:
+    """Return the odds that a guarantee allows, from its dictionary."""
+    kind = guarantee["kind"]
+    if kind == "gdp":
+        return odds_of_mu(guarantee["mu"])
+    if kind == "zcdp":
+        return _odds_of_rho(guarantee["rho"])
+    return _odds_of_epsilon(guarantee["epsilon"], guarantee.get("delta", 0.0))
+
+
+def odds_of_mu(mu: float) -> Odds:
+    """Return the odds of Gaussian releases with a total mu: those of N(0, 1) against N(mu, 1)."""
+    hits = [float(ndtr(ndtri(alarms) + mu)) for alarms in FALSE_ALARMS]
+    return Odds(float(ndtr(mu / 2.0)), tuple(hits))
+
+
+def _odds_of_epsilon(epsilon: float, delta: float) -> Odds:
+    """Return the odds of (epsilon, delta), whose two lines bound hits."""
+    factor = math.exp(min(epsilon, 700.0))  # a larger one leaves the floats
+    hits = [
+        min(factor * alarms + delta, 1.0 - (1.0 - delta - alarms) / factor, 1.0)
+        for alarms in FALSE_ALARMS
+    ]
+    right = expit(epsilon) + delta * expit(-epsilon)
+    return Odds(min(1.0, float(right)), tuple(hits))
+
+
+def _odds_of_rho(rho: float) -> Odds:
+    """Return the odds of zCDP; the variation distance is bounded by the divergence of order one.
+
+    That is at most rho, so that the distance is at most ``sqrt(rho / 2)`` (Pinsker) and
+    ``sqrt(1 - exp(-rho))`` (Bretagnolle and Huber 1979).
+    """
+    distance = min(math.sqrt(rho / 2.0), math.sqrt(-math.expm1(-rho)))
+    hits = []
+    for alarms in FALSE_ALARMS:
+        gap = math.sqrt(-math.log(alarms)) - math.sqrt(rho)
+        hits.append(min(1.0, alarms + distance, math.exp(-gap * gap) if gap > 0.0 else 1.0))
+    return Odds((1.0 + distance) / 2.0, tuple(hits))
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, rounded up to three digits: a bound stays one.
+
+    Examples
+    --------
+    >>> percent(0.0271828), percent(0.9999)
+    ('2.72 %', '100 %')
+    """
+    digits = 2 - math.floor(math.log10(100.0 * share)) if share > 0.0 else 0
+    scale = 10.0**digits
+    return f"{math.ceil(100.0 * share * scale * (1.0 - 1e-12)) / scale:g} %"

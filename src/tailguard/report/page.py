@@ -1,0 +1,305 @@
+"""The page of a report: one file of HTML that asks for nothing, made of a report's data.
+
+Every word is escaped. The one script that may run is the verifier, by its digest; it reads the data
+that the page holds and works out the totals of the certificate anew.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from pkgutil import get_data
+from typing import Any
+
+from tailguard.printable import printable
+from tailguard.privacy.certificate.pages import certificate_facts, printed_releases
+from tailguard.report.budget import StageShare
+from tailguard.report.odds import FALSE_ALARMS, odds_of, odds_of_mu, percent
+from tailguard.report.pictures import Picture, bar, interval_picture
+
+NOT_STATED = "not stated"
+SECTIONS = {
+    "promise": "What is promised, and to whom",
+    "results": "Results",
+    "budget": "Where the budget went",
+    "ledger": "Ledger",
+    "check": "Check of the totals",
+    "assumptions": "What accuracy rests on",
+    "releases": "Releases",
+    "trust": "What this page cannot prove",
+}
+MOST_ROWS = 500
+"""Rows that a table shows at most; nobody reads more, and the page stays below a megabyte."""
+MOST_DATA = 700_000
+"""Characters of data that a page holds at most, for the same reason."""
+WHO_IS_PROTECTED = (
+    "Everybody whose data are one record of this table. The results would have been almost as "
+    "likely if that record had held anything else. This holds for every table, and against an "
+    "attacker who knows all other records. A person with several records is protected less, since "
+    "the promise covers one record at a time. The number of records is public."
+)
+WHAT_IS_LEARNED = (
+    "The results tell something about people in general; that is their purpose. They tell little "
+    "about any one person. The table takes an attacker who knows all other records, and that this "
+    "one is one of two versions, and bounds how well the best attack can tell which."
+)
+NOTHING_PROMISED = "Nothing is promised to anybody: the numbers below are what a private run costs."
+UNVERIFIED = (
+    "Totals, worked out again by this page: not checked here: run tailguard verify. No script ran, "
+    "or the certificate is too large for a page."
+)
+PICTURES = (
+    "Each picture has its own scale: the middle is zero, an edge is the end of the interval that "
+    "is farther from zero. Privacy noise is the predicted standard deviation of the added noise "
+    "alone; an interval counts sampling as well."
+)
+
+
+def report_page(
+    data: Mapping[str, Any], shares: Sequence[StageShare], unproven: Iterable[str]
+) -> str:
+    """Render a report's dictionary, the shares of its stages and what a file cannot prove."""
+    certificate = data["certificate"]
+    facts, script = certificate_facts(certificate), _asset("verifier.js")
+    parts = [
+        *_head(data, script),
+        *_section("promise", _promise(certificate)),
+        *_section("results", _results(data)),
+        *_section("budget", _budget(facts, shares)),
+        *_section("ledger", _paragraph(f"Charged: {facts['ledger']}.")),
+        *_section("check", _check(facts)),
+        *_section("assumptions", _sentences(certificate["assumptions_for_accuracy"])),
+        *_section("releases", _releases(certificate)),
+        *_section("trust", _sentences(unproven)),
+        "</main>",
+        *_data_and_script(data, script),
+        "</body>\n</html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+DATA = '<script type="application/json" id="report-data">'
+
+
+def page_text(page: str) -> str:
+    """Return the data that a page holds, as JSON; nothing where it holds none.
+
+    Examples
+    --------
+    >>> page_text("<p>no report</p>")
+    ''
+    """
+    _, _, rest = page.partition(DATA)
+    return rest.partition("</script>")[0]
+
+
+def _asset(name: str) -> str:
+    """Return a file of this folder."""
+    return (get_data("tailguard.report", name) or b"").decode("utf-8")
+
+
+def _words(text: object) -> str:
+    return escape(printable(str(text)))
+
+
+def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
+    """Yield everything above the first section."""
+    title, certificate = _words(f"Privacy report: {data['subject']}"), data["certificate"]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{title}</title>\n<style>\n{_asset('report.css')}</style>\n</head>\n<body>"
+    yield f"<header>\n<h1>{title}</h1>"
+    if certificate["mode"] != "private":
+        mode = _words(certificate["mode"])
+        yield f'<p class="panel alarm">This is no private result: {mode}.</p>'
+    facts = {
+        **{name: text or NOT_STATED for name, text in data["stated"].items()},
+        "records": f"{certificate['n_rows']}, a public number",
+        **data["facts"],
+        "made by": f"tailguard {certificate['version']}",
+    }
+    yield from _table("As declared", (), ((label, text) for label, text in facts.items()))
+    links = "".join(f'<li><a href="#{key}">{text}</a></li>' for key, text in SECTIONS.items())
+    yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n<main>'
+
+
+def _section(key: str, content: Iterable[str]) -> Iterator[str]:
+    """Yield a section with its heading."""
+    yield f'<section aria-labelledby="{key}">\n<h2 id="{key}">{SECTIONS[key]}</h2>'
+    yield from content
+    yield "</section>"
+
+
+def _paragraph(text: str, begin: str = "") -> Iterator[str]:
+    """Yield a paragraph, with its first words in bold."""
+    strong = f"<strong>{_words(begin)}</strong> " if begin else ""
+    yield f"<p>{strong}{_words(text)}</p>"
+
+
+def _sentences(sentences: Iterable[str]) -> Iterator[str]:
+    """Yield a list, or that there is nothing."""
+    items = [f"<li>{_words(sentence)}</li>" for sentence in sentences]
+    yield "<ul>\n" + "\n".join(items) + "\n</ul>" if items else "<p>Nothing.</p>"
+
+
+NUMBER = ' class="number"'
+
+
+def _table(
+    caption: str,
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numbers: Iterable[int] = (),
+    key: str = "",
+) -> Iterator[str]:
+    """Yield a table whose rows begin with a heading; ``numbers`` are columns set to the right."""
+    right, lines = {*numbers}, [*rows]
+    name = f' id="{key}"' if key else ""
+    yield f'<div class="scroll" role="region" tabindex="0" aria-label="{_words(caption)}">'
+    yield f"<table>\n<caption>{_words(caption)}</caption>"
+    if headers:
+        heads = (
+            f'<th scope="col"{NUMBER * (place in right)}>{_words(header)}</th>'
+            for place, header in enumerate(headers)
+        )
+        yield f"<thead><tr>{''.join(heads)}</tr></thead>"
+    yield f"<tbody{name}>"
+    for row in lines[:MOST_ROWS]:
+        yield f"<tr>{''.join(_cell(place, cell, right) for place, cell in enumerate(row))}</tr>"
+    yield "</tbody>\n</table>\n</div>"
+    if len(lines) > MOST_ROWS:
+        yield f"<p>The table shows the first {MOST_ROWS} of {len(lines)} rows.</p>"
+
+
+def _cell(place: int, cell: str, right: set[int]) -> str:
+    if place == 0:
+        return f'<th scope="row">{_words(cell)}</th>'
+    if isinstance(cell, Picture):
+        return f'<td class="plot">{cell}</td>'
+    return f"<td{NUMBER * (place in right)}>{_words(cell)}</td>"
+
+
+def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the promise in words, and what an attacker can learn at most."""
+    yield f'<p class="panel">Promised: {_words(certificate["promise"])}.</p>'
+    if certificate["mode"] != "private":
+        yield from _paragraph(NOTHING_PROMISED)
+    yield from _paragraph(WHO_IS_PROTECTED, "Who is protected.")
+    yield from _paragraph(f"{certificate['neighbours']}.", "Compared are:")
+    yield from _paragraph(WHAT_IS_LEARNED, "What an attacker learns.")
+    yield from _odds(certificate)
+
+
+def _odds(certificate: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the odds of an attack, by the promise, and by the noise of the run where that tells."""
+    columns = {"at most, by the promise": odds_of(certificate["guarantee"])}
+    total = certificate["total"]
+    if total["accountant"] == "gdp" and certificate["guarantee"]["kind"] != "gdp" and total["mu"]:
+        columns["at most, by the noise of this run"] = odds_of_mu(total["mu"])
+    rows = [
+        (
+            "Guesses right, where a coin does in 50 %",
+            [each.right_guesses for each in columns.values()],
+        )
+    ]
+    for place, alarms in enumerate(FALSE_ALARMS):
+        label = f"Finds the true version, with {percent(alarms)} false alarms"
+        rows.append((label, [each.hits[place] for each in columns.values()]))
+    shown = ((label, *map(percent, shares)) for label, shares in rows)
+    caption = "Success of the best attack; without noise every row would be 100 %"
+    yield from _table(caption, ("attack", *columns), shown, range(1, 3))
+
+
+def _results(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield estimates with their intervals, what was not estimated, and notes."""
+    estimates = data["estimates"]
+    if estimates:
+        level = f"{100.0 * data['level']:g} % interval"
+        headers = (data["quantity"], "value", "privacy noise", level, "picture")
+        rows = ((each["name"], *_estimate_cells(each)) for each in estimates)
+        yield from _table(PICTURES, headers, rows, range(1, 4))
+        yield from _reasons(estimates)
+    for table in data["tables"]:
+        columns = range(1, len(table["headers"]))
+        yield from _table(table["title"], table["headers"], table["rows"], columns)
+        yield from _paragraph(table["note"]) if table["note"] else ()
+    if not (estimates or data["tables"]):
+        yield from _paragraph("This report is of a certificate alone.")
+    yield from _sentences(data["notes"]) if data["notes"] else ()
+
+
+def _estimate_cells(estimate: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return value, noise, interval and picture of one estimate."""
+    value, low, high = (estimate[name] for name in ("value", "low", "high"))
+    if value is None:
+        return "not estimated", "", "", ""
+    noise = "unknown" if estimate["noise_std"] is None else f"{estimate['noise_std']:.3g}"
+    if low is None or high is None or not low < high:
+        return f"{value:.6g}", noise, "unknown", ""
+    return f"{value:.6g}", noise, f"{low:.4g} to {high:.4g}", interval_picture(value, low, high)
+
+
+def _reasons(estimates: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield which numbers are missing and why, each reason once."""
+    named: dict[str, list[str]] = {}
+    for each in estimates:
+        if each["reason"]:
+            named.setdefault(each["reason"], []).append(each["name"])
+    if named:
+        yield from _paragraph("", "What was not estimated, and why.")
+        yield from _sentences(
+            f"{', '.join(names[:MOST_ROWS])}: {reason}" for reason, names in named.items()
+        )
+
+
+def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[str]:
+    """Yield totals, and the share of each stage."""
+    totals = ("reserved", "released", "unused", "composition")
+    yield from _table("What is reserved counts as spent", (), ((k, facts[k]) for k in totals))
+    caption = "Shares of what was reserved, in rho, which adds up; the longest bar is the largest"
+    headers = ("stage", "releases", "share", "picture", "what was released")
+    largest = max((each.share or 0.0 for each in shares), default=0.0)
+    rows = (
+        (each.stage, str(each.n_releases), *_share(each.share, largest), each.what)
+        for each in shares
+    )
+    yield from _table(caption, headers, rows, (1, 2)) if shares else ()
+
+
+def _share(share: float | None, largest: float) -> tuple[str, str]:
+    if share is None:
+        return "unknown", ""
+    return f"{100.0 * share:.1f} %", bar(share / (largest or 1.0))
+
+
+def _check(facts: Mapping[str, str]) -> Iterator[str]:
+    """Yield where the verifier writes; without scripts it stays as it is."""
+    yield f'<p id="verdict" class="panel" role="status">{_words(UNVERIFIED)}</p>'
+    yield '<div id="check-table" hidden>'
+    headers = ("total", "stated", "worked out", "verdict")
+    yield from _table("Each total by itself", headers, (), (1, 2), key="checks")
+    yield "</div>"
+    yield from _paragraph(f"{facts['sampler']}.", "Noise as it was drawn:")
+
+
+def _releases(certificate: Mapping[str, Any]) -> Iterator[str]:
+    """Yield every release, in order."""
+    releases = printed_releases(certificate["releases"])
+    headers = ("release", "times", "sensitivity", "noise std", "mechanism and query")
+    rows = ((what, *numbers, how.strip("()")) for *numbers, what, how in releases)
+    caption = "Everything that left, in this order"
+    yield from _table(caption, headers, rows, range(1, 4))
+    yield from _sentences(certificate["remarks"]) if certificate["remarks"] else ()
+
+
+def _data_and_script(data: Mapping[str, Any], script: str) -> Iterator[str]:
+    """Yield the page's data, in which no sign can end them, and the verifier."""
+    text = json.dumps(data, allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    if len(text) <= MOST_DATA:
+        yield f"{DATA}{text}</script>\n<script>{script}</script>"

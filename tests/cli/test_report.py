@@ -1,0 +1,101 @@
+"""``tailguard report``: a page of each file, and what ``verify`` says of that page."""
+
+import json
+
+import pytest
+
+from tailguard.report.page import page_text
+
+PRIVACY = ["--epsilon", "4", "--delta", "1e-6"]
+
+
+@pytest.fixture
+def files(csv_file, model_file, tmp_path, monkeypatch, call):
+    """A model, means, and a certificate."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.json").write_text(model_file.read_text())
+    assert call("mean", csv_file, "--columns", "cost", *PRIVACY, "--out", "mean.json").code == 0
+    (tmp_path / "certificate.json").write_text(call("certificate", "model.json", "--json").out)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["model", "mean", "certificate"])
+def test_each_file_has_a_page_which_verify_takes(files, call, name):
+    answer = call("report", f"{name}.json", "--dataset", "Claims", "--date", "2026-11-26")
+    assert (answer.code, answer.out, answer.err) == (0, f"{name}.html\n", "")
+    data = json.loads(page_text((files / f"{name}.html").read_text()))
+    assert data["stated"] == {"dataset": "Claims", "date": "2026-11-26", "curator": None}
+    stored = json.loads((files / f"{name}.json").read_text())
+    assert data["certificate"] == stored.get("certificate", stored)
+    checked = call("verify", f"{name}.html")
+    assert (checked.code, checked.err) == (0, "")
+    assert "The page says what its data give, word by word." in checked.out
+
+
+def test_a_mean_keeps_its_numbers_and_notes(files, call):
+    assert call("report", "mean.json", "--out", "other.html").code == 0
+    data = json.loads(page_text((files / "other.html").read_text()))
+    stored = json.loads((files / "mean.json").read_text())
+    [estimate] = data["estimates"]
+    assert estimate["value"] == stored["means"]["cost"]["mean"]
+    assert estimate["noise_std"] == stored["means"]["cost"]["privacy_noise"]
+    assert data["notes"] == stored["notes"] != []
+
+
+def test_a_model_of_a_file_says_its_target(files, call):
+    assert call("report", "model.json").code == 0
+    data = json.loads(page_text((files / "model.html").read_text()))
+    assert data["facts"] == {"target": "cost"}
+    stored = json.loads((files / "model.json").read_text())
+    values = [each["value"] for each in data["estimates"]]
+    assert [each["name"] for each in data["estimates"]][:-1] == stored["feature_names"]
+    assert len(values) == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Promised: (epsilon, delta)-differential privacy with epsilon = 1", "Promised: nothing"),
+        ("not stated", "the ministry"),
+        ('<tbody id="checks">', '<tbody id="checks"><tr><td>agrees</td></tr>'),
+    ],
+)
+def test_a_page_of_other_words_is_refused(files, call, old, new):
+    assert call("report", "model.json").code == 0
+    page = files / "model.html"
+    assert old in page.read_text()
+    page.write_text(page.read_text().replace(old, new))
+    answer = call("verify", "model.html")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == (
+        "Error: FILE must say what its data give; the words of this page are others.\n"
+    )
+
+
+def test_a_page_of_another_version_is_not_compared(files, call):
+    assert call("report", "model.json").code == 0
+    page = files / "model.html"
+    page.write_text(page.read_text().replace('"version": "0.1.0"', '"version": "0.0.9"'))
+    answer = call("verify", "model.html")
+    assert answer.code == 0
+    words = " ".join(answer.out.split())
+    assert "The page is not compared with its data: tailguard 0.0.9 wrote it." in words
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"certificate": {}, "means": {}}', "<html></html>"])
+@pytest.mark.parametrize("suffix", ["json", "html"])
+def test_what_has_no_certificate_is_refused_in_a_sentence(files, call, content, suffix):
+    (files / f"other.{suffix}").write_text(content)
+    answer = call("verify", f"other.{suffix}")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("Error: ")
+    assert answer.err.count("\n") == 1
+
+
+def test_no_page_is_made_of_a_page_or_over_its_file(files, call):
+    assert call("report", "model.json").code == 0
+    again = call("report", "model.html", "--out", "again.html")
+    assert (again.code, again.err) == (2, "Error: FILE must be no report yet; got 'model.html'.\n")
+    over = call("report", "model.json", "--out", "model.json")
+    assert over.code == 2
+    assert over.err.startswith("Error: --out must be no file of 'model.json'")

@@ -1,0 +1,64 @@
+"""A page in a browser: the verifier runs under the page's policy, and writes its verdict."""
+
+import json
+
+import pytest
+
+from support.forging import certificate_of
+from support.javascript import opened
+from support.pages import Page
+from tailguard.report.content import Report
+from tailguard.report.page import page_text
+
+
+@pytest.fixture
+def page(tmp_path):
+    """Write a page; return what a browser makes of it."""
+
+    def made(text):
+        path = tmp_path / "report.html"
+        path.write_text(text, encoding="utf-8")
+        return Page(opened(path).removeprefix("<!DOCTYPE html>"))
+
+    return made
+
+
+def verdict(page):
+    [words] = [words for words in page.words if words.startswith("Totals, worked out again")]
+    return words.partition("page: ")[2]
+
+
+def test_a_fit_agrees_and_shows_each_total(page):
+    certificate = certificate_of("fit")
+    found = page(Report(subject="fit", certificate=certificate).to_html())
+    assert verdict(found) == "agrees."
+    head, *rows = found.tables["Each total by itself"]
+    assert head == ["total", "stated", "worked out", "verdict"]
+    stated = {row[0]: row[1] for row in rows}
+    for part in ("reserved", "released"):
+        total = certificate.total if part == "reserved" else certificate.spent
+        for name in ("epsilon", "mu", "rho"):
+            assert float(stated[f"{part}: {name}"]) == pytest.approx(getattr(total, name), rel=1e-9)
+    assert all(row[3] == "agrees" for row in rows)
+
+
+def test_a_changed_total_does_not_agree(page):
+    text = Report(subject="fit", certificate=certificate_of("fit")).to_html()
+    data = json.loads(page_text(text))
+    before = json.dumps(data["certificate"]["total"]["epsilon"])
+    assert verdict(page(text.replace(f'"epsilon": {before}', '"epsilon": 0.1'))) == (
+        "does not agree."
+    )
+
+
+def test_what_has_no_closed_form_is_left_to_python(page):
+    text = Report(subject="samples", certificate=certificate_of("samples")).to_html()
+    assert verdict(page(text)) == "not checked here: run tailguard verify."
+
+
+def test_another_script_does_not_run(page):
+    text = Report(subject="fit", certificate=certificate_of("fit")).to_html()
+    more = "<p id=other></p><script>document.getElementById('other').textContent = 'ran'</script>"
+    assert "ran" not in page(text.replace("</body>", f"{more}</body>")).words
+    alone = f"<!DOCTYPE html><html><body>{more}</body></html>"
+    assert "ran" in page(alone).words  # without the page's policy

@@ -1,0 +1,279 @@
+"""The page of a report: each of its numbers, worked out here from model and certificate."""
+
+import base64
+import hashlib
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import tailguard as tg
+from support.certificates import certify, gaussian, laplace
+from support.pages import Page
+from tailguard.privacy.books.releases import Release
+from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated, ZeroConcentrated
+from tailguard.report import page as page_module
+from tailguard.report.content import Report, ReportedEstimate, ReportTable, Stated
+from tailguard.report.page import page_text
+
+N_ROWS = 20_000
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?(?![\w])")
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A linear model of two columns, of which one never varies, on a ledger."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.gamma(4.0, 12.0, N_ROWS), np.zeros(N_ROWS)])
+    y = 20.0 * X[:, 0] + rng.normal(0.0, 50.0, N_ROWS)
+    return tg.LinearRegression(epsilon=4.0, delta=1e-6).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def text(model):
+    return model.report(dataset="Claims of 2026", date="2026-11-26").to_html()
+
+
+def table(page, begin):
+    [found] = [rows for caption, rows in page.tables.items() if caption.startswith(begin)]
+    return found
+
+
+def at_most(share):
+    """A share in percent with three digits, rounded up."""
+    factor = 10.0 ** (2 - math.floor(math.log10(100.0 * share)))
+    return f"{math.ceil(100.0 * share * factor - 1e-9) / factor:g} %"
+
+
+def test_what_is_declared(model, text):
+    assert table(Page(text), "As declared") == [
+        ["dataset", "Claims of 2026"],
+        ["date", "2026-11-26"],
+        ["curator", "not stated"],
+        ["records", f"{N_ROWS}, a public number"],
+        ["made by", f"tailguard {tg.__version__}"],
+    ]
+
+
+def test_the_odds_are_those_of_the_promise_and_of_the_noise(model, text):
+    mu = math.sqrt(
+        sum(r.times * (r.sensitivity / r.noise_std) ** 2 for r in model.certificate_.releases)
+        + (model.certificate_.total.mu**2 - model.certificate_.spent.mu**2)
+    )
+    promised = [math.exp(4.0) / (1.0 + math.exp(4.0))]
+    promised += [
+        min(math.exp(4.0) * alarms + 1e-6, 1.0 - (1.0 - 1e-6 - alarms) / math.exp(4.0))
+        for alarms in (0.001, 0.01, 0.1)
+    ]
+    drawn = [norm.cdf(mu / 2.0)]
+    drawn += [norm.sf(norm.isf(alarms) - mu) for alarms in (0.001, 0.01, 0.1)]
+    head, *rows = table(Page(text), "Success of the best attack")
+    assert head == ["attack", "at most, by the promise", "at most, by the noise of this run"]
+    assert [row[1:] for row in rows] == [
+        [at_most(a), at_most(b)] for a, b in zip(promised, drawn, strict=True)
+    ]
+    assert [re.findall(r"[\d.]+ %", row[0]) for row in rows] == [
+        *(["50 %"], ["0.1 %"], ["1 %"], ["10 %"])
+    ]
+
+
+def test_the_coefficients_are_those_of_the_model(model, text):
+    page, frame = Page(text), model.coef_frame()
+    head, *rows = table(page, "Each picture")
+    assert head == ["coefficient", "value", "privacy noise", "95 % interval", "picture"]
+    assert [row[0] for row in rows] == ["x0", "x1", "(intercept)"]
+    for row, (name, told) in zip(rows, frame.iterrows(), strict=True):
+        if name == "x1":
+            assert row[1:] == ["not estimated", "", "", ""]
+            continue
+        assert row[1:3] == [f"{told.coefficient:.6g}", f"{told.noise_std:.3g}"]
+        assert row[3] == f"{told.low:.4g} to {told.high:.4g}"
+    assert f"x1: {frame.reason['x1']}" in page.words
+    assert "not estimated" in frame.reason["x1"]
+    assert model.notes_[0] in page.words
+    assert model.notes_[0].startswith("the result rests on")
+
+
+def test_pictures_show_intervals_on_their_own_scale(model, text):
+    low, high = model.conf_int()[0]
+    lines = [line for line in Page(text).all("line") if line["class"] == "interval"]
+    assert len(lines) == 2  # x0 and the intercept
+    assert float(lines[0]["x2"]) == 200.0  # above zero, so the far end
+    assert float(lines[0]["x1"]) == pytest.approx(100.0 + 100.0 * low / high, abs=0.1)
+    [intercept_low, intercept_high] = model.conf_int()[2]
+    far = max(abs(intercept_low), abs(intercept_high))
+    assert float(lines[1]["x1"]) == pytest.approx(100.0 + 100.0 * intercept_low / far, abs=0.1)
+
+
+def test_the_budget_went_where_the_releases_say(model, text):
+    certificate, page = model.certificate_, Page(text)
+    total, spent = certificate.total, certificate.spent
+    rows = dict(table(page, "What is reserved"))
+    reserved = f"epsilon = {total.epsilon:.6g} at delta = 1e-06, mu = {total.mu:.6g}"
+    assert rows["reserved"].startswith(f"{reserved}, rho = {total.rho:.6g};")
+    assert rows["released"].startswith(f"epsilon = {spent.epsilon:.6g} at delta = 1e-06, mu = ")
+    for name, value in certificate.unused.items():
+        assert f"{name} {value:.6g} lower" in rows["unused"]
+    stages = {}
+    for release in certificate.releases:
+        cost, times = stages.get(release.stage, (0.0, 0))
+        cost += release.times * (release.sensitivity / release.noise_std) ** 2
+        stages[release.stage] = cost, times + release.times
+    head, *shown = table(page, "Shares of what was reserved")
+    assert head == ["stage", "releases", "share", "picture", "what was released"]
+    assert [row[:3] for row in shown] == [
+        [stage, str(times), f"{100.0 * cost / total.mu**2:.1f} %"]
+        for stage, (cost, times) in stages.items()
+    ]
+    bars = [float(bar["width"]) for bar in page.all("rect") if bar["class"] == "bar"]
+    costs = np.array([cost for cost, _ in stages.values()])
+    assert bars == pytest.approx(100.0 * costs / costs.max(), rel=1e-3)
+
+
+def test_every_release_is_listed(model, text):
+    head, *rows = table(Page(text), "Everything that left")
+    assert head == ["release", "times", "sensitivity", "noise std", "mechanism and query"]
+    assert sum(int(row[1]) for row in rows) == sum(r.times for r in model.certificate_.releases)
+    listed = {tuple(row[2:4]) for row in rows}
+    for release in model.certificate_.releases:
+        assert (f"{release.sensitivity:.6g}", f"{release.noise_std:.6g}") in listed
+
+
+def test_no_other_number_is_said(model, text):
+    """Outside of tables stand those of the promise, of notes, and of constant sentences."""
+    page, certificate = Page(text), model.certificate_
+    distance = certificate.sampler_distance
+    known = {"4", "1e-06"}
+    known |= {f"{distance.log_ratio:.3g}", f"{distance.variation:.3g}"}
+    taken_on_trust = certificate.unproven()
+    for words in (*model.notes_, *certificate.assumptions_for_accuracy, *taken_on_trust):
+        known |= {*NUMBER.findall(words)}
+    said = {number for words in page.words for number in NUMBER.findall(words)}
+    assert said <= known
+    captions = {n for caption in page.tables for n in NUMBER.findall(caption)}
+    assert captions <= {"100"}  # success without noise
+
+
+def test_a_mean_has_no_interval_and_says_its_noise():
+    result = tg.mean(np.arange(2000.0), guarantee=tg.PureDP(1.0), random_state=0)
+    page = Page(result.report().to_html())
+    [_, row] = table(page, "Each picture")
+    noise = "unknown" if math.isnan(result.noise_std) else f"{result.noise_std:.3g}"
+    assert row == ["x0", f"{result.value:.6g}", noise, "unknown", ""]
+    assert "This is no private result: simulation: NOT PRIVATE." in page.words
+    assert any(words.startswith("Nothing is promised to anybody") for words in page.words)
+
+
+def test_a_search_says_what_was_chosen():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 2))
+    search = tg.PrivateSearch(
+        tg.LinearRegression(), {"target": ["mean", "robust"]}, epsilon=4.0, delta=1e-6
+    ).fit(X, X[:, 0])
+    page = Page(search.report(curator="me").to_html())
+    assert ["curator", "me"] in table(page, "As declared")
+    [chosen] = [words for words in page.words if words.startswith("chosen among 2 settings")]
+    assert str(search.best_params_) in chosen
+    shares = [row[2] for row in table(page, "Shares of what was reserved")]
+    assert "unknown" in shares  # the best of many tries has no rho
+
+
+def test_certificates_alone_and_tables_of_words():
+    planned = Composed((Gaussian(0.5), Laplace(0.25), ZeroConcentrated(0.1)))
+    certificate = certify(planned, [gaussian(0.5), laplace(0.25)])
+    page = Page(Report(subject="certificate", certificate=certificate).to_html())
+    assert "This report is of a certificate alone." in page.words
+    shares = [row[2] for row in table(page, "Shares of what was reserved")[1:]]
+    rhos = [0.125, 0.25 + math.expm1(-0.25), 0.1]
+    assert shares == [f"{100.0 * rho / sum(rhos):.1f} %" for rho in rhos[:2]]
+    quantiles = ReportTable("Quantiles", ("column", "median"), (("age", "41"),), "of noisy counts")
+    page = Page(Report(subject="s", certificate=certificate, tables=(quantiles,)).to_html())
+    assert table(page, "Quantiles") == [["column", "median"], ["age", "41"]]
+    assert "of noisy counts" in page.words
+
+
+EVIL = "</script><script src=https://example.org/x.js>alert(1)</script>&\"'\u2028\x1b[31m"
+
+
+def test_the_page_trusts_no_word():
+    release = Release(EVIL, EVIL, "gaussian", "l2", 1.0, 2.0, stage=EVIL)
+    certificate = certify(Gaussian(0.5), [release], assumptions_for_accuracy=(EVIL,))
+    stated = Stated(dataset=EVIL, date=EVIL, curator=EVIL)
+    report = Report(
+        subject=EVIL,
+        certificate=certificate,
+        quantity=EVIL,
+        estimates=(ReportedEstimate(EVIL, 1.0), ReportedEstimate(EVIL, math.nan, reason=EVIL)),
+        tables=(ReportTable(EVIL, (EVIL, EVIL), ((EVIL, EVIL),), EVIL),),
+        notes=(EVIL,),
+        facts={EVIL: EVIL},
+        stated=stated,
+    )
+    text = report.to_html()
+    page = Page(text)
+    assert [each.get("src") for each in page.all("script")] == [None, None]
+    assert "\x1b" not in text
+    assert "\u2028" not in text
+    assert Report.from_dict(json.loads(page_text(text))).to_html() == text
+
+
+def test_the_page_asks_for_nothing_and_runs_the_verifier_alone(text):
+    page = Page(text)
+    [policy] = [m["content"] for m in page.all("meta") if "http-equiv" in m]
+    script = text.partition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    )
+    used = {name for _, attributes in page.elements for name in attributes}
+    assert not used & {"src", "srcset", "action", "onclick", "onload", "style", "data"}
+    assert all(link["href"].startswith("#") for link in page.all("a"))
+    assert "url(" not in text
+    assert "@import" not in text
+    assert len(text.encode()) < 200_000
+
+
+def test_the_page_can_be_read_without_eyes_or_a_mouse(text):
+    page = Page(text)
+    assert page.all("html") == [{"lang": "en"}]
+    assert len(page.all("h1")) == len(page.all("main")) == len(page.all("header")) == 1
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len({*ids})
+    targets = [link["href"][1:] for link in page.all("a")]
+    labels = [section["aria-labelledby"] for section in page.all("section")]
+    assert targets == labels
+    assert {*labels} <= {*ids}
+    assert len(page.all("table")) == len(page.all("caption"))
+    assert all(caption for caption in page.tables)
+    assert all(head.get("scope") in {"row", "col"} for head in page.all("th"))
+    assert all(picture["aria-hidden"] == "true" for picture in page.all("svg"))
+    scrolling = [each for each in page.all("div") if each.get("class") == "scroll"]
+    assert all(each["tabindex"] == "0" and each["aria-label"] for each in scrolling)
+    [verdict] = [each for each in page.all("p") if each.get("role") == "status"]
+    assert verdict["id"] == "verdict"
+
+
+def test_long_results_stay_below_a_megabyte(monkeypatch):
+    releases = [gaussian(1e-4 * (1 + n / 4000), stage=f"stage {n}") for n in range(3000)]
+    certificate = certify(Repeated(Gaussian(2e-4), 3000), releases)
+    many = tuple(ReportedEstimate(f"x{n}", 1.0, 0.1, 0.5, 1.5) for n in range(4000))
+    report = Report(subject="many", certificate=certificate, estimates=many)
+    text = report.to_html()
+    assert len(text.encode()) < 1_000_000
+    assert page_text(text) == ""
+    page = Page(text)
+    assert len(table(page, "Each picture")) == 1 + page_module.MOST_ROWS
+    assert "The table shows the first 500 of 4000 rows." in page.words
+    [verdict] = [words for words in page.words if words.startswith("Totals, worked out again")]
+    assert "not checked here: run tailguard verify" in verdict
+    assert len(page.all("script")) == 0
+
+
+def test_a_table_that_is_just_as_long_as_shown_says_nothing():
+    certificate = certify(Gaussian(0.5), [gaussian(0.5)])
+    many = tuple(ReportedEstimate(f"x{n}", 1.0) for n in range(page_module.MOST_ROWS))
+    page = Page(Report(subject="many", certificate=certificate, estimates=many).to_html())
+    assert not any(words.startswith("The table shows") for words in page.words)

@@ -1,0 +1,54 @@
+"""The page's verifier in Node, and pages in a browser without a screen, where there are any."""
+
+import json
+import subprocess
+from pathlib import Path
+from shutil import which
+
+import tailguard
+
+SOURCE = Path(tailguard.__file__).with_name("report") / "verifier.js"
+NODE = which("node")
+BROWSER = next(
+    filter(None, map(which, ("chromium-headless-shell", "chromium", "google-chrome"))), None
+)
+
+# Each line of the input is a call, [name, arguments]; each of the output what it returned.
+HARNESS = """
+const names = ["erfcx", "logDelta", "epsilonOfMu", "checks", "verdictOf"];
+const found = new Function(`${process.argv[1]}; return {${names}}`)();
+const lines = require("readline").createInterface({ input: process.stdin });
+lines.on("line", (line) => {
+  const [name, ...given] = JSON.parse(line);
+  let answer = null; // of what is no certificate at all, the page says nothing
+  try {
+    answer = found[name](...given);
+  } catch {}
+  console.log(JSON.stringify(answer));
+});
+"""
+
+
+def called(calls, source=None):
+    """Call functions of the verifier, one after the other, in one process."""
+    text = SOURCE.read_text() if source is None else source
+    lines = "\n".join(json.dumps(call) for call in calls)
+    done = subprocess.run(
+        [NODE, "-e", HARNESS, text], input=lines, check=True, capture_output=True, text=True
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def verdicts(certificates, source=None):
+    """The page's verdict on each certificate, as a whole and check by check."""
+    rows = called([["checks", certificate] for certificate in certificates], source)
+    rows = [each or [] for each in rows]
+    whole = called([["verdictOf", each] for each in rows], source)
+    return list(zip(whole, rows, strict=True))
+
+
+def opened(path):
+    """The page as a browser has it once its script has run."""
+    options = ["--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]
+    done = subprocess.run([BROWSER, *options, path], check=True, capture_output=True, text=True)
+    return done.stdout

@@ -1,0 +1,94 @@
+"""Certificates of random plans and releases, and changes of one number that enters a total."""
+
+import json
+import math
+
+from support.certificates import certify
+from tailguard.privacy.accounting.distance import EXACT, Distance
+from tailguard.privacy.books.composed_releases import spent_event
+from tailguard.privacy.books.releases import Release
+from tailguard.privacy.events import Composed, Gaussian, Laplace
+from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
+
+ROOM = 1.001  # a promise is that much more than what is planned
+
+
+def _without_promise(rng):
+    """A certificate of a kind that the page can judge, with a promise that says nothing."""
+    pure = rng.random() < 0.25
+    releases = [_release(rng, pure, number) for number in range(rng.integers(1, 12))]
+    spent, more = spent_event(releases), 10 ** rng.uniform(-3, -1)
+    unused = Laplace(more) if pure else Gaussian(more)
+    planned = spent if rng.random() < 0.5 else Composed((spent, unused))
+    far = Distance(10 ** rng.uniform(-13, -10), 10 ** rng.uniform(-26, -24))
+    return certify(
+        planned,
+        releases,
+        guarantee=ApproxDP(1e14, 1e-6) if not pure else PureDP(1e14),
+        sampler_distance=EXACT if pure else far,
+    )
+
+
+def certificate_of_promise(rng):
+    """One that the page can judge, whose promise is a little more than what was planned costs."""
+    certificate = _without_promise(rng)
+    total = certificate.total
+    delta = 10 ** rng.uniform(-12, -3)
+    if total.mu is None:
+        guarantee = PureDP(ROOM * total.epsilon)
+    else:
+        kinds = [GDP(ROOM * total.mu), ZCDP(ROOM * total.rho), delta]
+        guarantee = kinds[rng.integers(3)]
+    facts = {name: getattr(certificate, name) for name in ("n_rows", "sampler_distance")}
+    parts = {"planned": certificate.planned, "releases": certificate.releases}
+    if isinstance(guarantee, float):
+        guarantee = ApproxDP(1e14, delta)
+        cost = type(certificate)(guarantee, **facts, **parts).total.epsilon
+        guarantee = ApproxDP(ROOM * max(cost, 1e-6), delta)
+    return type(certificate)(guarantee, **facts, **parts)
+
+
+def _release(rng, pure, number):
+    cost, noise = 10 ** rng.uniform(-4, -1), 10 ** rng.uniform(-6, 9)
+    facts = {"times": int(rng.integers(1, 40)), "name": f"release {number}", "kind": "Query"}
+    if rng.random() < 0.25:
+        facts |= {"block_map": f"map {rng.integers(2)}", "parameters": {"map_blocks": 3}}
+        facts["block"] = None if rng.random() < 0.3 else int(rng.integers(3))
+    if pure:
+        facts |= {"sensitivity": cost * noise / math.sqrt(2.0), "noise_std": noise}
+        return Release(mechanism="laplace", norm="l1", **facts)
+    facts |= {"sensitivity": cost * noise, "noise_std": noise}
+    return Release(mechanism="gaussian", norm="l2", **facts)
+
+
+PLACES = ("total", "spent", "sensitivity", "noise_std", "times", "planned", "guarantee")
+FACTORS = (0.5, 0.9, 0.999, 1.001, 1.1, 2.0, 10.0)
+
+
+def changed(certificate, rng):
+    """Its data with one number changed that enters a total."""
+    data = json.loads(certificate.to_json())
+    place, factor = PLACES[rng.integers(len(PLACES))], FACTORS[rng.integers(len(FACTORS))]
+    if place in {"total", "spent"}:
+        names = [name for name in ("epsilon", "mu", "rho") if isinstance(data[place][name], float)]
+        name = names[rng.integers(len(names))]
+        data[place][name] *= factor
+    elif place == "guarantee":
+        # A weaker promise is kept as well; only a stronger one is none of this certificate.
+        strength = next(name for name in ("epsilon", "mu", "rho") if name in data["guarantee"])
+        data["guarantee"][strength] *= min(factor, 0.99)
+    elif place == "planned":
+        leaves = [*_leaves(data["planned"])]
+        leaf = leaves[rng.integers(len(leaves))]
+        leaf["mu" if leaf["kind"] == "gaussian" else "epsilon"] *= factor
+    else:
+        release = data["releases"][rng.integers(len(data["releases"]))]
+        release[place] = release[place] + 1 if place == "times" else release[place] * factor
+    return data
+
+
+def _leaves(event):
+    if event["kind"] in {"gaussian", "laplace"}:
+        yield event
+    for inner in event.get("events", [event["event"]] if "event" in event else []):
+        yield from _leaves(inner)
