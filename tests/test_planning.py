@@ -164,3 +164,42 @@ def test_theorems_are_refused_in_one_sentence_where_the_papers_are_not_installed
         advice("convex", **FACTS)
     (found,) = advice("squared", **FACTS).candidates
     assert found.method == "tg.LinearRegression"
+
+
+def test_an_error_asks_for_the_fewest_records_that_reach_it():
+    sizes = {"n_features": 5, "epsilon": 1.0, "delta": 1e-6}
+    for task in ("squared", "mean"):
+        answer = tg.plan(task, error=0.01, **sizes)
+        assert answer.recommended.predicted_error <= 0.01
+        fewer = int(0.98 * answer.n_rows)
+        assert tg.plan(task, n_rows=fewer, **sizes).recommended.predicted_error > 0.01
+        assert answer.notes[0] == (
+            f"n_rows = {answer.n_rows:,} is needed for a predicted error of at most 0.01"
+        )
+        assert answer.notes[0] in answer.to_text()
+
+
+def test_an_error_asks_for_the_least_epsilon_that_reaches_it():
+    sizes = {"n_features": 5, "n_rows": 100_000, "delta": 1e-6}
+    answer = tg.plan("logistic", error=1e-4, **sizes)
+    assert answer.recommended.predicted_error <= 1e-4
+    less = 0.98 * answer.guarantee.epsilon
+    assert tg.plan("logistic", epsilon=less, **sizes).recommended.predicted_error > 1e-4
+    assert f"{answer.guarantee.epsilon:.3g}" == f"{answer.guarantee.epsilon:g}"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"n_rows": 100, "epsilon": 1.0}, "error must be given with n_rows or with epsilon"),
+        ({}, "error must be given with n_rows or with epsilon .* got neither"),
+        ({"n_rows": 100}, "error must be at least .* which epsilon = .* reaches; got 1e-09"),
+        ({"epsilon": 1.0, "diameter": 2.0}, "error must not be given with what theorems ask for"),
+        ({"epsilon": 1.0, "n_features": 0}, "n_features must be a whole number"),
+        ({"epsilon": 1.0, "error": 0.0}, "error must be a finite number above 0"),
+    ],
+    ids=str,
+)
+def test_an_error_that_no_size_can_answer_is_refused(given, words):
+    with pytest.raises(tg.InputError, match=words):
+        tg.plan("squared", **{"n_features": 5, "delta": 1e-6, "error": 1e-9, **given})

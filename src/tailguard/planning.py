@@ -9,14 +9,14 @@ The predictions are those of :mod:`tailguard.papers` (Kamath, Liu and Zhang 2022
 2022; Wang and others 2020; Zhao and others 2024; Xu and others 2025) and of the private means.
 """
 
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, require
 from tailguard.estimators.registry import ESTIMATORS
+from tailguard.gate.advice import Advice, Candidate
 from tailguard.gate.plan import Problem
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.losses.registry import LOSSES, make_loss
@@ -36,137 +36,21 @@ PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
 LARGEST_DIAMETER = 1e100  # so that squares are in the range of floats
 MOST_ROWS = 2**63 - 1  # more are in no array
 MOST_COLUMNS = 10**6  # each has its units: a plan takes 3 seconds (measured)
+# Between which numbers those that reach an error are looked for.
+SEARCHED = {"n_rows": (1.0, 1e12), "epsilon": (1e-3, 100.0)}
 TASKS = ("mean", "convex", "strongly-convex", "sparse", *LOSSES)
 """What a plan can be made for: a mean, a kind of risk, or a loss of the estimators."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One method and what it is expected to achieve.
-
-    Attributes
-    ----------
-    method
-        The public name to call.
-    predicted_error
-        Error of a mean in l2 norm, or excess risk.
-    n_passes
-        How often every record is read.
-    noise_std
-        Noise on every coordinate of a step, or of the answer; NaN where it follows the records.
-    unit
-        In which units error and noise are.
-
-    Examples
-    --------
-    >>> Candidate("tg.mean", 0.1, n_passes=1.0, noise_std=0.01, unit="your units").to_dict()["unit"]
-    'your units'
-    """
-
-    method: str
-    predicted_error: float
-    n_passes: float
-    noise_std: float
-    unit: str
-
-    def to_dict(self) -> dict[str, float | str | None]:
-        """Return it as plain data; a number that is not known is None."""
-        numbers = {"predicted_error": self.predicted_error, "noise_std": self.noise_std}
-        known = {name: x if math.isfinite(x) else None for name, x in numbers.items()}
-        return {"method": self.method, "n_passes": self.n_passes, "unit": self.unit, **known}
-
-
-@dataclass(frozen=True)
-class Advice:
-    """All candidates, the best first, and why others are not possible.
-
-    Attributes
-    ----------
-    task, n_rows, n_features, guarantee
-        What was asked.
-    candidates
-        The recommended one first, the others by predicted error.
-    refusals
-        Method and reason.
-    notes
-        What a reader should know before taking any of them.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> advice = plan("mean", n_rows=100_000, n_features=10, epsilon=1.0, delta=1e-6)
-    >>> advice.recommended.method
-    "tg.mean(method='clipped')"
-    """
-
-    task: str
-    n_rows: int
-    n_features: int
-    guarantee: Guarantee
-    candidates: tuple[Candidate, ...]
-    refusals: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def recommended(self) -> Candidate:
-        """The method to take."""
-        return self.candidates[0]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            "task": self.task,
-            "n_rows": self.n_rows,
-            "n_features": self.n_features,
-            "guarantee": self.guarantee.to_dict(),
-            "recommended": self.recommended.method,
-            "candidates": [candidate.to_dict() for candidate in self.candidates],
-            "not_possible": [{"method": name, "reason": why} for name, why in self.refusals],
-            "notes": [*self.notes],
-        }
-
-    def to_json(self) -> str:
-        """Return it as JSON."""
-        return json.dumps(self.to_dict(), indent=2)
-
-    def to_text(self) -> str:
-        """Return a table and the refusals."""
-        width = max(len(candidate.method) for candidate in self.candidates)
-        lines = [
-            f"{self.task}: {self.guarantee.describe()}, n = {self.n_rows}, d = {self.n_features}",
-            "No record was read. Errors are predictions of what is typical, not bounds.",
-            "",
-            f"  {'method':{width}} {'error':>9} {'passes':>7} {'noise':>9}",
-        ]
-        for candidate in self.candidates:
-            mark = "*" if candidate is self.recommended else " "
-            lines.append(
-                f"{mark} {candidate.method:{width}} {_shown_cell(candidate.predicted_error)} "
-                f"{candidate.n_passes:7g} {_shown_cell(candidate.noise_std)}"
-            )
-        lines += ["", f"* recommended. Error and noise are in {self.recommended.unit}"]
-        lines[-1] += self._other_units()
-        lines += [f"  note: {note}" for note in self.notes]
-        lines += [f"  {method} is not possible: {reason}" for method, reason in self.refusals]
-        return "\n".join(lines)
-
-    def _other_units(self) -> str:
-        others = {candidate.unit for candidate in self.candidates} - {self.recommended.unit}
-        return f"; of the others in {', '.join(sorted(others))}." if others else "."
-
-    def __str__(self) -> str:
-        """Return the table."""
-        return self.to_text()
 
 
 def plan(
     task: str,
     *,
-    n_rows: int,
     n_features: int,
+    n_rows: int | None = None,
     guarantee: Guarantee | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
+    error: float | None = None,
     moment: Moment | None = None,
     diameter: float | None = None,
     **facts: float,
@@ -182,6 +66,9 @@ def plan(
         Public sizes; an intercept counts as a feature.
     guarantee, epsilon, delta
         The promise, stated in one of the usual ways.
+    error
+        A predicted error that would do, in the unit that the answer states, of a mean or a loss of
+        the estimators, instead of ``n_rows`` or ``epsilon``: the answer has the least that does.
     moment
         Of the records for a mean, which can do without, or of the gradients.
     diameter
@@ -206,18 +93,20 @@ def plan(
     >>> import tailguard as tg
     >>> tg.plan("squared", n_rows=100_000, n_features=5, guarantee=tg.ZCDP(0.1)).recommended.method
     'tg.LinearRegression'
+    >>> tg.plan("squared", n_rows=100_000, n_features=5, delta=1e-6, error=1e-4).guarantee.epsilon
+    0.036
     """
     check_choice("task", task, TASKS)
+    if error is not None:
+        theorems = diameter is not None or bool(facts) or task not in ("mean", *LOSSES)
+        require(not theorems, "error must not be given with what theorems ask for: state n_rows.")
+        given = {"n_rows": n_rows, "guarantee": guarantee, "epsilon": epsilon}
+        known = {"n_features": n_features, "delta": delta, "moment": moment}
+        return _sufficient(task, check_positive("error", error), given, known)
     promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
-    check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
+    n_rows = check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
     check_integer("n_features", n_features, minimum=1, maximum=MOST_COLUMNS)
-    _check_facts(facts)
-    if moment is not None:
-        check_moment("moment", moment)
-    if diameter is not None:
-        check_positive("diameter", diameter)
-        if diameter > LARGEST_DIAMETER:
-            raise InputError(f"diameter must be at most {LARGEST_DIAMETER:g}; got {diameter:g}.")
+    _check_facts(facts, moment, diameter)
     if task == "mean":
         return _mean_advice(n_rows, n_features, promise, moment)
     found: list[Candidate] = []
@@ -254,19 +143,67 @@ def plan(
     return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), tuple(notes))
 
 
+def _sufficient(
+    task: str, error: float, given: Mapping[str, Any], known: Mapping[str, Any]
+) -> Advice:
+    """Return the advice for the fewest records, or the least epsilon, that reach an error."""
+    stated = {name: value for name, value in given.items() if value is not None}
+    asked = "epsilon" if "n_rows" in stated else "n_rows"
+    require(
+        len(stated) == 1,
+        "error must be given with n_rows or with epsilon (or guarantee), and not with both: the "
+        f"answer is the other one; got {' and '.join(stated) or 'neither'}.",
+    )
+
+    def advice(value: float) -> Advice:
+        sought: dict[str, Any] = {asked: value if asked == "epsilon" else round(value)}
+        return plan(task, **stated, **sought, **known)
+
+    def reached(value: float) -> float:
+        try:
+            return advice(value).recommended.predicted_error
+        except InputError:  # too little for any method, or a promise too weak for it
+            return math.inf
+
+    low, high = SEARCHED[asked]
+    while reached(high) == math.inf and high > 1.0:
+        high /= 2.0
+    best = advice(high).recommended  # whatever else is amiss is refused here
+    require(
+        best.predicted_error <= error,
+        f"error must be at least {best.predicted_error:.3g} {best.unit}, which {asked} = {high:g} "
+        f"reaches; got {error:g}.",
+    )
+    while high > 1.002 * low and (asked == "epsilon" or high > low + 1.0):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if reached(middle) <= error else (middle, high)
+    unit = 10.0 ** (math.floor(math.log10(high)) - 2)  # three digits, rounded up
+    least = float(f"{math.ceil(high / unit) * unit:.3g}")
+    least = math.ceil(least) if asked == "n_rows" else least
+    found = advice(least)
+    note = f"{asked} = {least:,.12g} is needed for a predicted error of at most {error:g}"
+    return replace(found, notes=(note, *found.notes))
+
+
 def _of_theorem(name: str, theorem: Any, excess: float) -> Candidate:
     unit = "units of the risk and its gradient"
     noise = theorem.noise_std
     return Candidate(f"tg.papers.{name}", excess, theorem.n_passes, noise, unit)
 
 
-def _check_facts(facts: Mapping[str, float]) -> None:
+def _check_facts(facts: Mapping[str, float], moment: Moment | None, diameter: float | None) -> None:
     for name, value in facts.items():
         if name not in FACTS:
             raise InputError(f"{name} must not be given; theorems ask for {', '.join(FACTS)}.")
         check_positive(name, value)
         if name == "n_nonzero":
             check_integer(name, value, minimum=1)
+    if moment is not None:
+        check_moment("moment", moment)
+    if diameter is not None:
+        check_positive("diameter", diameter)
+        if diameter > LARGEST_DIAMETER:
+            raise InputError(f"diameter must be at most {LARGEST_DIAMETER:g}; got {diameter:g}.")
 
 
 def _mean_advice(
@@ -341,7 +278,3 @@ def _sparse_candidate(
     passes = sum(stage.times for stage in planned.stages)
     excess = n_nonzero * largest**2 / 2.0
     return Candidate("tg.SparseLinearRegression", excess, passes, largest / step, PRIVATE_UNITS)
-
-
-def _shown_cell(value: float) -> str:
-    return f"{value:9.3g}" if math.isfinite(value) else f"{'-':>9}"

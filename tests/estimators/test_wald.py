@@ -1,11 +1,19 @@
 """Intervals and tests of coefficients, and the table that shows them."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 import tailguard as tg
-from tailguard.estimators.summary import coefficient_cells
+from tailguard.estimators.summary import (
+    BULK,
+    CORRECTED,
+    HEADERS,
+    coefficient_cells,
+    table_lines,
+)
+from tailguard.gate.record_check import RESTS_ON
 
 N_ROWS = 20_000
 TRUTH = np.array([0.0, 0.5, 0.0, -0.3])
@@ -45,9 +53,9 @@ def test_what_was_not_estimated_says_so_and_has_neither_interval_nor_test():
     assert np.isnan(model.wald_test()[4]).all()
     table = model.summary()
     (line,) = (line for line in table.splitlines() if line.startswith("x4 "))
-    assert line.split() == ["x4", "not", "estimated"]
+    assert line.split() == ["x4", "not", "estimated", "(a)"]
     reason = "not estimated: the budget did not show its column"
-    assert f"x4: {reason}" in table
+    assert f"(a) {reason}, for x4" in table
     assert "not estimated: 1 of 6 coefficients" in model.explain()
     assert model.reasons_ == ("", "", "", "", reason, "")
     frame = model.coef_frame()
@@ -56,11 +64,134 @@ def test_what_was_not_estimated_says_so_and_has_neither_interval_nor_test():
     assert np.isfinite(model.predict(np.ones((1, 5)))).all()
 
 
-def test_corrected_least_squares_say_what_they_aim_at():
-    assert "aims at: the slope that ordinary least squares would give" in fitted(0).summary()
+def test_contrasts_test_what_follows_from_the_covariance():
+    model = fitted(0)
+    center, covariance = model.interval_center_, model.covariance_
+    np.testing.assert_allclose(np.sqrt(np.diag(covariance))[:5], model.coef_std_)
+    one = model.wald_test({"x1": 1.0, "x3": -2.0})
+    weights = np.array([0.0, 1.0, 0.0, -2.0])
+    std = np.sqrt(weights @ covariance[:4, :4] @ weights)
+    assert one.estimate[0] == pytest.approx(weights @ center[:4])
+    assert one.std[0] == pytest.approx(std)
+    assert one.statistic == pytest.approx((one.estimate[0] / std) ** 2)
+    assert one.p == pytest.approx(chi2.sf(one.statistic, 1))
+    joint = model.wald_test(["x0", "x1", "(intercept)"])
+    kept = [0, 1, 5]
+    inverse = np.linalg.inv(covariance[np.ix_(kept, kept)])
+    assert joint.statistic == pytest.approx(center[kept] @ inverse @ center[kept])
+    assert (joint.df, joint.p) == (3, pytest.approx(chi2.sf(joint.statistic, 3)))
+    rows = np.eye(6)[[0, 1, 5, 5]]  # one is there twice
+    assert model.wald_test(rows).df == 3
+    assert model.wald_test(rows).statistic == pytest.approx(joint.statistic)
+    single = model.wald_test("x1")
+    assert np.sqrt(single.statistic) == pytest.approx(abs(model.wald_test()[1, 0]))
+
+
+def test_joint_tests_of_true_zeros_have_about_the_size_that_they_say():
+    p = np.array([fitted(seed).wald_test(["x0", "x2"]).p for seed in range(60)])
+    assert (p < 0.05).mean() <= 0.12
+    assert 0.3 < np.median(p) < 0.75
+
+
+def test_a_categorical_column_is_tested_by_its_estimated_levels():
+    rng = np.random.default_rng(0)
+    region = rng.choice(["a", "b", "c"], N_ROWS)
+    table = pd.DataFrame({"age": rng.standard_normal(N_ROWS), "region": region})
+    table["cost"] = table.age + rng.standard_normal(N_ROWS) + 0.5 * (region == "c")
+    schema = {"categorical": {"region": ["a", "b", "c"]}, "target": "cost"}
+    model = tg.LinearRegression(schema=schema, epsilon=2.0, delta=1e-6, random_state=0).fit(table)
+    joint = model.wald_test("region")  # nobody has another level
+    assert joint.df == 2
+    assert joint.statistic == pytest.approx(model.wald_test(["region=b", "region=c"]).statistic)
+    assert joint.p < 1e-6
+    lost = model.wald_test("region=other")
+    assert lost.reason.startswith("region=other: not estimated: ")
+    assert np.isnan([lost.p, lost.statistic, *lost.estimate]).all()
+
+
+@pytest.mark.parametrize(
+    ("contrasts", "words"),
+    [
+        ("age", "contrasts must name coefficients; got 'age', and there are x0, x1, x2, x3, x4"),
+        ({"x0": 0.0}, "contrasts must have a weight that is not zero in each of them"),
+        ([], "contrasts must have a weight that is not zero in each of them"),
+        ({"x0": "1"}, "contrasts\\['x0'\\] must be a finite number; got '1'"),
+        (np.eye(3), "contrasts must be names of coefficients .* an array with 6 columns; got"),
+        (3, "contrasts must be names of coefficients .* an array with 6 columns; got 3"),
+        ([["x0"]], "contrasts must be names of coefficients"),
+    ],
+    ids=str,
+)
+def test_other_contrasts_are_refused(contrasts, words):
+    with pytest.raises(tg.InputError, match=words):
+        fitted(0).wald_test(contrasts)
+
+
+def test_every_number_of_a_summary_is_one_of_the_models():
+    model = fitted(0)
+    text, frame = model.summary(), model.coef_frame()
+    assert f"rows: {N_ROWS}   mode: {model.certificate_.mode}" in text.splitlines()
+    assert "with epsilon = 1 and delta = 1e-06" in text
+    assert RESTS_ON in text
+    header = next(line.split() for line in text.splitlines() if "std err" in line)
+    assert header == ["coef", "std", "err", "z", "P>|z|", "[0.025", "0.975]", "noise"]
+    center, covariance = model.interval_center_, model.covariance_
+    shown = 0
+    for place, name in enumerate(frame.index):
+        (line,) = (line for line in text.splitlines() if line.startswith(f"{name} "))
+        if frame.reason[name]:
+            assert line.split() == [name, "not", "estimated", "(a)"]
+            continue
+        coef, std = center[place], np.sqrt(covariance[place, place])
+        p = 2.0 * norm.sf(abs(coef / std))
+        low, high = coef - 1.959964 * std, coef + 1.959964 * std
+        noise = [*model.coef_noise_std_, model.intercept_noise_std_][place]
+        wanted = f"{coef:.6g} {std:.3g} {coef / std:.2f}".split()
+        wanted += ["<0.001" if p < 0.001 else f"{p:.3f}", f"{low:.4g}", f"{high:.4g}"]
+        assert line.split() == [name, *wanted, f"{noise:.3g}"]
+        shown += 1
+    assert shown == 5
+
+
+def test_models_say_what_they_aim_at_in_one_line():
+    assert CORRECTED in fitted(0).summary().splitlines()
     X = np.random.default_rng(0).standard_normal((5_000, 2))
     robust = tg.HuberRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(X, X[:, 0])
-    assert "aims at" not in robust.summary()
+    assert BULK in robust.summary().splitlines()
+
+
+def test_noise_is_hidden_where_no_interval_holds():
+    X = np.random.default_rng(0).standard_normal((2_000, 2))
+    y = X[:, 0] + np.random.default_rng(1).standard_normal(2_000)
+    model = tg.HuberRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(X, y)
+    assert np.isnan(model.conf_int()).all()
+    assert np.isfinite(model.coef_noise_std_).all()
+    text = model.summary()
+    assert "noise:" not in text
+    assert " noise" not in next(line for line in text.splitlines() if "coef" in line)
+    (line,) = (line for line in text.splitlines() if line.startswith("x0 "))
+    assert line.split()[1:] == [f"{model.coef_[0]:.6g}", "no", "interval", "(a)"]
+    assert "(a) no interval: the budget is too small" in text
+
+
+def test_a_bare_summary_reads_as_it_prints():
+    text = fitted(0).summary()
+    assert repr(text) == str(text)
+    assert "\\n" not in repr(text)
+
+
+@pytest.mark.parametrize("width", [80, 60, 30])
+def test_a_table_that_is_too_wide_is_stacked_and_loses_nothing(width):
+    model = fitted(0)
+    names = ["a_name_that_is_rather_long", "x1", "x2", "x3", "x4"]
+    rows = coefficient_cells(model, 4, names)
+    lines = table_lines(rows, HEADERS, width)
+    assert max(map(len, lines)) <= width
+    words = " ".join(lines).split()
+    for row in rows:
+        assert row.name in words
+        assert all(cell in words for cell in row.cells.values())
+    assert words.count("estimated") == 1
 
 
 def test_a_frame_holds_what_intervals_lie_about():
@@ -89,9 +220,7 @@ def test_a_table_is_no_wider_than_a_screen(scale):
     model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(X, y)
     lines = model.summary().splitlines()
     assert max(map(len, lines)) <= 100
-    headers, cells = coefficient_cells(model, digits=6)
-    assert headers[-2:] == ["z", "p"]
-    assert cells[0][-1] == "<0.001"
+    assert coefficient_cells(model, digits=6)[0].cells["P>|z|"] == "<0.001"
 
 
 def test_a_solver_that_pays_for_no_variance_has_no_tests():

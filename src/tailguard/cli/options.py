@@ -50,9 +50,8 @@ ModelPathOption: TypeAlias = Annotated[
     typer.Argument(metavar="MODEL", exists=True, dir_okay=False, help="As 'tailguard fit' wrote."),
 ]
 OutOption: TypeAlias = Annotated[Path, typed("PATH", "Where to write the model file (JSON).")]
-EpsilonOption: TypeAlias = Annotated[
-    float, typed("NUMBER", "Privacy loss; 1 is a common choice, less is more private.", PRIVACY)
-]
+EPSILON = typed("NUMBER", "Privacy loss; 1 is a common choice, less is more private.", PRIVACY)
+EpsilonOption: TypeAlias = Annotated[float, EPSILON]
 DELTA = typed("NUMBER", "What epsilon may miss; choose it far below 1/rows.", PRIVACY)
 DeltaOption: TypeAlias = Annotated[float, DELTA]
 OptionalDeltaOption: TypeAlias = Annotated[float | None, DELTA]

@@ -1,43 +1,32 @@
 """What the commands print: coefficients beside their privacy noise, and long texts unwrapped."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from textwrap import fill
 from typing import Any, ParamSpec, TypeVar
 
-from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from tailguard.estimators.summary import (
-    NOISE_NOTE,
+    HEADERS,
     coefficient_cells,
-    coefficient_rows,
     note_line,
     shown_rows,
     summary_notes,
+    table_lines,
 )
-from tailguard.printable import printable, printable_lines
+from tailguard.printable import printable_lines
 from tailguard.privacy.certificate.pages import WIDTH
 from tailguard.progress import listening
 
 
-def coefficient_table(
-    names: Sequence[str], model: Any, truth: Sequence[float] | None = None
-) -> Table:
-    """Return coefficients, their noise, and intervals and tests or, if simulated, the truth."""
-    rows = coefficient_rows(model)
-    # The columns of a file have their own names; an intercept keeps the one that it has.
-    labels = [*names, *(name for name, _, _ in rows[len(names) :])]
-    headers, cells = coefficient_cells(model, 4, truth)
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("", no_wrap=True)
-    for header in headers:
-        table.add_column(header, justify="right")
-    for row in shown_rows(model):
-        table.add_row(escape(printable(labels[row])), *cells[row])
-    return table
+def print_coefficients(console: Console, model: Any) -> None:
+    """Print coefficients, errors, intervals and tests, and what they say."""
+    rows = coefficient_cells(model, digits=4)
+    lines = table_lines([rows[row] for row in shown_rows(model)], HEADERS, console.width)
+    print_plain(console, "\n".join(["", *lines, ""]))
+    for note in summary_notes(model):
+        print_wrapped(console, note)
 
 
 def print_wrapped(console: Console, text: str) -> None:
@@ -46,18 +35,8 @@ def print_wrapped(console: Console, text: str) -> None:
     print_plain(console, fill(text, width, break_on_hyphens=False, break_long_words=False))
 
 
-def print_note(console: Console) -> None:
-    """Print what the noise column leaves out."""
-    print_wrapped(console, NOISE_NOTE)
-
-
-def print_findings(console: Console, model: Any) -> None:
-    """Print what the columns of a model's table say, and what the fit decided on the way.
-
-    Both are made of released numbers.
-    """
-    for note in summary_notes(model):
-        print_wrapped(console, note)
+def print_notes(console: Console, model: Any) -> None:
+    """Print what the fit decided on the way, on released numbers."""
     for note in model.notes_:
         print_wrapped(console, note_line(note))
 

@@ -120,15 +120,20 @@ class Schema:
         return tuple(name for names in named for name in names)
 
     @property
-    def level_columns(self) -> tuple[tuple[int, ...], ...]:
-        """Of each categorical column the numbers of its coefficients."""
-        levels, found, first = self.levels, [], 0
+    def places_of_levels(self) -> dict[str, tuple[int, ...]]:
+        """Of each categorical feature the numbers of its coefficients."""
+        levels, found, first = self.levels, {}, 0
         for name in self.features or ():
             count = len(declarations.indicator_names(name, levels[name])) if name in levels else 1
             if name in levels:
-                found.append(tuple(range(first, first + count)))
+                found[name] = tuple(range(first, first + count))
             first += count
-        return tuple(found)
+        return found
+
+    @property
+    def level_columns(self) -> tuple[tuple[int, ...], ...]:
+        """Of each categorical column the numbers of its coefficients."""
+        return tuple(self.places_of_levels.values())
 
     @property
     def constants(self) -> dict[int, float]:

@@ -1,12 +1,12 @@
 """What all estimators share: from arguments to a plan, a certificate and coefficients."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,10 +18,11 @@ from tailguard.data.missing import constants_described, filled, missing_constant
 from tailguard.data.schema import Declared, Schema
 from tailguard.data.sparse import dense_pieces, to_features
 from tailguard.estimators.coefficient_tables import CoefficientTables
-from tailguard.estimators.cost_warnings import fits_with, warn_of_score
-from tailguard.estimators.scored import check_exposure, check_target, scored_rows
+from tailguard.estimators.cost_warnings import fits_with
+from tailguard.estimators.scored import check_exposure, check_target
 from tailguard.estimators.shared_docs import with_shared
 from tailguard.estimators.summary import note_line
+from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
 from tailguard.gate.plan import Plan, Problem
@@ -94,6 +95,9 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
         the noise of that.
     coef_std_, intercept_std_
         The same through sampling and privacy noise together, as ``conf_int`` uses it.
+    covariance_
+        Covariance of the coefficients, the intercept last, through both; NaN where no interval
+        holds, None where the solver pays for no sampling variance.
     interval_center_
         What intervals lie about, the intercept last, where that is not ``coef_`` itself.
     reasons_
@@ -273,6 +277,8 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
         self.interval_center_ = solved.solution.center
         self.intercept_std_ = solved.solution.intercept_std
         self.reasons_ = solved.solution.reasons
+        self._covariance_root = solved.solution.covariance_root
+        self._residual_shares = solved.solution.residual_shares
         self.notes_: tuple[str, ...] = solved.notes
 
     def _checked_labels(self, table: Inputs) -> tuple[Any, Any] | None:
@@ -293,26 +299,38 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
             self.feature_names_in_ = np.array(schema.features, dtype=object)
             self.n_features_in_ = len(self.feature_names_in_)
 
-    def _score_of(self, X: Any, *, exposure: Any = None, offset: Any = None) -> FloatArray:
-        """Return the score of each row; without an exposure or an offset, at an offset of zero."""
-        check_is_fitted(self)
+    def _score_of(
+        self, X: Any, *, exposure: Any = None, offset: Any = None,
+        interval: str | None = None, level: float = 0.95,
+    ) -> FloatArray:  # fmt: skip
+        """Return the score of each row, or low and high of it; by default at an offset of zero."""
         check_exposure(self, exposure)
+        read = self._features_of(X)
+        if interval is None:
+            score = np.concatenate([self._score_of_some(some) for some in read])
+        else:
+            score = score_intervals(self, read, interval, level)
+        added = read_offset(X, exposure, offset, len(score))
+        return score if added is None else (score.T + added).T
+
+    def _features_of(self, X: Any) -> Iterator[Features]:
+        """Yield the features that predictions are made of, some rows at a time."""
+        check_is_fitted(self)
         if self.schema_ is None:
             features = to_features(X)
             validate_data(self, X, skip_check_array=True, reset=False)
         else:
             features = design_matrix(X, self.schema_)
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
-        score = np.concatenate([self._score_of_some(some) for some in dense_pieces(features)])
-        added = read_offset(X, exposure, offset, len(score))
-        return score if added is None else score + added
+        for some in dense_pieces(features):
+            read = filled(some, self._constants()).astype(np.float64)
+            if self.extrapolate == "bounded" and self.feature_bounds_ is not None:
+                bounded = np.clip(read, *self.feature_bounds_.T)
+                # As in the fit, an infinite cell is no number.
+                read = np.where(np.isfinite(read), bounded, np.nan)
+            yield read
 
     def _score_of_some(self, features: Features) -> FloatArray:
-        features = filled(features, self._constants()).astype(np.float64)
-        if self.extrapolate == "bounded" and self.feature_bounds_ is not None:
-            bounded = np.clip(features, *self.feature_bounds_.T)
-            # As in the fit, an infinite cell is no number.
-            features = np.where(np.isfinite(features), bounded, np.nan)
         with np.errstate(all="ignore"):
             score: FloatArray = features @ self.coef_ + self.intercept_
         return np.minimum(score, self.score_bound_) if self.extrapolate == "bounded" else score
@@ -356,44 +374,4 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
         tags.input_tags.string = True  # read as numbers, cell by cell
         tags.input_tags.sparse = True
         tags.target_tags.required = True
-        return tags
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class PrivateRegression(RegressorMixin, PrivateLinearModel):
-    """Base of the estimators whose prediction is the loss's mean of a linear score.
-
-    Examples
-    --------
-    >>> from tailguard import HuberRegression
-    >>> X = np.tile([[0.0], [1.0]], (2000, 1))
-    >>> HuberRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0]).predict(X[:2]).shape
-    (2,)
-    """
-
-    def predict(self, X: Any, *, exposure: Any = None, offset: Any = None) -> FloatArray:
-        """Predict from the released coefficients; a row with a missing value predicts NaN.
-
-        ``exposure`` and ``offset`` are a number a row, or the name of a column of X. Without them
-        predictions are at an offset of zero: of a log link the rate, at an exposure of 1, also
-        where the fit had exposures. With them it is the mean of each row's target, such as counts.
-        """
-        return self._loss().mean(self._score_of(X, exposure=exposure, offset=offset))
-
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
-    ) -> float:
-        """Return the explained share of the variance; not private: it reads ``y`` without noise."""
-        from sklearn.metrics import r2_score  # noqa: PLC0415 (it takes a while to load)
-
-        warn_of_score(self)
-        found = self.predict(X, exposure=exposure, offset=offset)
-        targets, predicted, weights = scored_rows(found, y, sample_weight)
-        with np.errstate(all="ignore"):
-            return float(r2_score(targets, predicted, sample_weight=weights))
-
-    def __sklearn_tags__(self) -> Tags:
-        """Add that a fit with a small budget on few rows need not score well."""
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
         return tags

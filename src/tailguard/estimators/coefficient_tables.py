@@ -1,7 +1,7 @@
 """What a fitted model tells of its coefficients: intervals, tests and tables."""
 
 from os import PathLike
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,7 +10,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.estimators.reports import model_report, saved
 from tailguard.estimators.summary import coefficient_rows, summary_table
-from tailguard.estimators.wald import intervals, wald_test
+from tailguard.estimators.wald import Contrasts, JointTest, intervals, joint_test, wald_test
 from tailguard.report.content import Report, Stated
 
 
@@ -38,13 +38,35 @@ class CoefficientTables:
         check_is_fitted(self)
         return intervals(self, level)
 
-    def wald_test(self) -> FloatArray:
+    @property
+    def covariance_(self) -> FloatArray | None:
+        """Covariance of the coefficients, the intercept last; NaN where no interval holds.
+
+        None where the solver pays for no sampling variance.
+        """
+        root: FloatArray | None = getattr(self, "_covariance_root", None)
+        return None if root is None else np.asarray(root @ root.T)
+
+    @overload
+    def wald_test(self) -> FloatArray: ...
+    @overload
+    def wald_test(self, contrasts: Contrasts) -> JointTest: ...
+    def wald_test(self, contrasts: Contrasts | None = None) -> FloatArray | JointTest:
         """Return z and p-value of the test that a coefficient is zero, the intercept last.
 
         Two-sided, from the standard errors of ``conf_int``, and NaN where that is.
+
+        Parameters
+        ----------
+        contrasts
+            Tests instead that all of these are zero: names of coefficients or of categorical
+            columns, which stand for their levels that were estimated; combinations such as
+            ``{"age": 1.0, "tenure": -1.0}``; a list of them; or an array with a column per
+            coefficient, the intercept last. The answer has ``estimate`` and ``std`` of each
+            contrast, and ``statistic``, ``df`` and ``p`` of the joint test.
         """
         check_is_fitted(self)
-        return wald_test(self)
+        return wald_test(self) if contrasts is None else joint_test(self, contrasts)
 
     def summary(self) -> str:
         """Return coefficients, their noise, intervals and tests in the user's units, as text.

@@ -102,9 +102,18 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         """Return the score of each row: the log-odds of the second class."""
         return self._score_of(X, offset=offset)
 
-    def predict_proba(self, X: Any, *, offset: Any = None) -> FloatArray:
-        """Return the probability of each class, one row per record."""
-        second = self._loss().mean(self._score_of(X, offset=offset))
+    def predict_proba(
+        self, X: Any, *, offset: Any = None, interval: str | None = None, level: float = 0.95
+    ) -> FloatArray:
+        """Return the probability of each class, one row per record.
+
+        ``interval="mean"`` gives low and high of the second class's probability instead, as
+        ``predict`` of ``LinearRegression`` does of its prediction.
+        """
+        score = self._score_of(X, offset=offset, interval=interval, level=level)
+        if interval is not None:
+            return self._loss().mean(score)
+        second = self._loss().mean(score)
         return np.column_stack([1.0 - second, second])
 
     def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:

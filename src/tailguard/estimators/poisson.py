@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils import Tags
 
 from tailguard.checks import require
-from tailguard.estimators.base import PrivateRegression
 from tailguard.estimators.cost_warnings import warn_of_score
+from tailguard.estimators.regression import PrivateRegression
 from tailguard.estimators.scored import scored_rows
 from tailguard.gate.engine import Solved
 from tailguard.gate.plan import TOTAL_ERROR

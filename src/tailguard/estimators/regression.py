@@ -1,9 +1,17 @@
 """Regression of a number on a linear score: least squares, Huber, quantile and Lp regression."""
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
+
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice, shown
-from tailguard.estimators.base import PrivateRegression
+from tailguard.estimators.base import PrivateLinearModel
+from tailguard.estimators.cost_warnings import warn_of_score
+from tailguard.estimators.scored import scored_rows
 from tailguard.gate.engine import Solver
 from tailguard.losses.base import Loss
 from tailguard.losses.huber import Huber
@@ -11,6 +19,55 @@ from tailguard.losses.lp_loss import LpLoss
 from tailguard.losses.quantile import Quantile
 from tailguard.losses.squared import Squared
 from tailguard.solvers.newton.solver import WhitenedNewton
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateRegression(RegressorMixin, PrivateLinearModel):
+    """Base of the estimators whose prediction is the loss's mean of a linear score.
+
+    Examples
+    --------
+    >>> from tailguard import HuberRegression
+    >>> X = np.tile([[0.0], [1.0]], (2000, 1))
+    >>> HuberRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0]).predict(X[:2]).shape
+    (2,)
+    """
+
+    def predict(
+        self, X: Any, *, exposure: Any = None, offset: Any = None,
+        interval: str | None = None, level: float = 0.95,
+    ) -> FloatArray:  # fmt: skip
+        """Predict from the released coefficients; a row with a missing value predicts NaN.
+
+        ``exposure`` and ``offset`` are a number a row, or the name of a column of X. Without them
+        predictions are at an offset of zero: of a log link the rate, at an exposure of 1, also
+        where the fit had exposures. With them it is the mean of each row's target, such as counts.
+
+        ``interval="mean"`` gives low and high of each row's expected value instead, one pair a row,
+        through sampling and privacy noise as in ``conf_int``, and ``"new"`` those of a new record,
+        by the released histogram of residuals, which is that of all records of the fit together;
+        ``level`` is how often they hold. NaN where a coefficient that the row needs has none.
+        """
+        score = self._score_of(X, exposure=exposure, offset=offset, interval=interval, level=level)
+        return self._loss().mean(score)
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
+    ) -> float:
+        """Return the explained share of the variance; not private: it reads ``y`` without noise."""
+        from sklearn.metrics import r2_score  # noqa: PLC0415 (it takes a while to load)
+
+        warn_of_score(self)
+        found = self.predict(X, exposure=exposure, offset=offset)
+        targets, predicted, weights = scored_rows(found, y, sample_weight)
+        with np.errstate(all="ignore"):
+            return float(r2_score(targets, predicted, sample_weight=weights))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Add that a fit with a small budget on few rows need not score well."""
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -1,8 +1,9 @@
-"""The printed form of a fitted model: coefficients, their noise, intervals and tests."""
+"""The printed form of a fitted model: coefficients, standard errors, intervals and tests."""
 
 import math
 from collections.abc import Sequence
-from textwrap import fill
+from dataclasses import dataclass
+from textwrap import fill, wrap
 from typing import Any
 
 import numpy as np
@@ -10,30 +11,61 @@ import numpy as np
 from tailguard.data.declarations import UNDECLARED, listing
 from tailguard.data.labels import CLASSES_ASSUMED
 from tailguard.data.missing import constants_described
-from tailguard.estimators.wald import centers
+from tailguard.estimators.wald import (
+    centers,
+    coefficient_names,
+    intervals,
+    standard_errors,
+    wald_test,
+)
 from tailguard.gate.plan import NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
 from tailguard.printable import printable
 
 PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON)
 """How notes begin that a summary shows, and that say themselves where they come from."""
-WIDTH = 88  # of the longest line below the table
+WIDTH = 88  # of a summary; a wider table is stacked, so that nothing is cut
 
-NOISE_NOTE = (
-    "privacy noise: predicted standard deviation of the added noise alone; sampling\n"
-    "error and what clipping and shrinking leave come on top (conf_int counts sampling)"
+HEADERS = ("truth", "coef", "std err", "z", "P>|z|", "[0.025", "0.975]", "noise")
+"""The columns of a table, as other packages call them, and privacy noise; truth if simulated."""
+LEVEL = 0.95  # of the intervals of a summary
+STD_NOTE = "std err, z, P>|z| and the 95 % interval count sampling and privacy noise together"
+NOISE_NOTE = "noise: standard deviation of the privacy noise alone"
+NOISE_ALONE = (
+    f"{NOISE_NOTE}, as predicted; sampling error and what clipping and shrinking leave come on top"
 )
-"""What the noise column says, and what it does not."""
-LEVEL, INTERVAL = 0.95, "95 % interval"
-INTERVAL_NOTE = f"{INTERVAL}: for sampling and privacy noise together, as conf_int() gives it"
-ESTIMAND_NOTE = (
-    "aims at: the slope that ordinary least squares would give on these records, every feature\n"
-    "held within feature_bounds_ and every target counted in full; the interval also covers\n"
-    "what another sample of records would change"
-)
-"""What corrected least squares estimate, in one sentence."""
-TEST_NOTE = "z, p: Wald test of a coefficient being zero, from the same standard errors"
+"""What the noise column leaves out where there is no standard error beside it."""
+CORRECTED = "aims at: the least-squares slopes of these records, features held in feature_bounds_"
+"""What corrected least squares estimate, in one line."""
+BULK = "aims at: the fit without privacy, but with records that reach far counted less"
+"""What all other fits estimate, in one line."""
 SMALLEST_P = 0.001  # a smaller one rests on how far normal tails hold, which nobody measured
+
+
+class SummaryText(str):
+    """A summary as text, which a notebook shows as it prints.
+
+    Examples
+    --------
+    >>> SummaryText("two" + chr(10) + "lines")
+    two
+    lines
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the text itself, so that a summary need not be printed."""
+        return str(self)
+
+
+@dataclass(frozen=True)
+class CoefficientRow:
+    """One line of a table: a name, cells by header, and what stands where cells are missing."""
+
+    name: str
+    cells: dict[str, str]
+    missing: str = ""
 
 
 def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
@@ -49,85 +81,115 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     >>> [name for name, _, _ in coefficient_rows(model)]
     ['x0', '(intercept)']
     """
-    names = list(model._names() or [f"x{column}" for column in range(model.n_features_in_)])
     values, noise = list(centers(model)), list(model.coef_noise_std_)
     if model.fit_intercept:
-        names.append("(intercept)")
         noise.append(model.intercept_noise_std_)
     for row, reason in enumerate(model.reasons_):
         if reason.startswith(NOT_ESTIMATED):
             values[row] = math.nan
-    rows = zip(names, values, noise, strict=True)
+    rows = zip(coefficient_names(model), values, noise, strict=True)
     return [(printable(str(name)), float(value), float(std)) for name, value, std in rows]
 
 
 def coefficient_cells(
-    model: Any, digits: int, truth: Sequence[float] | None = None
-) -> tuple[list[str], list[list[str]]]:
-    """Return the headers of a table and the cells of each coefficient, the intercept last.
+    model: Any, digits: int, names: Sequence[str] | None = None
+) -> list[CoefficientRow]:
+    """Return a row of cells for each coefficient, the intercept last.
 
-    Beside coefficient and noise stand the truth, if it is given, or intervals and tests, if there
-    are any. A coefficient that was not estimated says so.
+    A coefficient without an interval shows neither errors nor noise, and marks the reason.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> X = np.random.default_rng(0).standard_normal((1000, 1))
     >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> headers, rows = coefficient_cells(model, digits=4)
-    >>> headers, rows[0][-1]
-    (['coefficient', 'privacy noise', '95 % interval', 'z', 'p'], '<0.001')
+    >>> coefficient_cells(model, digits=4)[0].cells["P>|z|"]
+    '<0.001'
     """
-    headers, rows = ["coefficient", "privacy noise"], []
-    tested = truth is None and _has_intervals(model)
-    headers += ["truth"] * (truth is not None) + [INTERVAL, "z", "p"] * tested
-    beside = _test_cells(model) if tested else None
-    for row, (_, value, noise) in enumerate(coefficient_rows(model)):
-        estimated = not math.isnan(value)
-        said = "unknown" if math.isnan(noise) else f"{noise:.3g}"
-        cells = [f"{value:.{digits}g}", said] if estimated else [NOT_ESTIMATED, ""]
-        if truth is not None:
-            cells.append(f"{truth[row]:.4g}")
-        if beside is not None:
-            cells += beside[row] if estimated else ["", "", ""]
-        rows.append(cells)
-    return headers, rows
+    marks, numbers = reason_marks(model), coefficient_rows(model)
+    tests = _test_cells(model) if has_intervals(model) else [{}] * len(numbers)
+    rows = []
+    for row, (name, value, noise) in enumerate(numbers):
+        called = name if names is None or row >= len(names) else printable(names[row])
+        coef = {} if math.isnan(value) else {"coef": f"{value:.{digits}g}"}
+        if row < len(model.reasons_) and (reason := model.reasons_[row]):
+            missing = f"{reason.partition(':')[0]} ({marks[reason]})" if reason in marks else ""
+            rows.append(CoefficientRow(called, coef, missing))
+        else:
+            said = {"noise": "unknown" if math.isnan(noise) else f"{noise:.3g}"}
+            rows.append(CoefficientRow(called, coef | tests[row] | said))
+    return rows
 
 
-def _has_intervals(model: Any) -> bool:
-    """Whether any coefficient has one."""
+def has_intervals(model: Any) -> bool:
+    """Whether any coefficient has an interval.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
+    >>> has_intervals(model.fit(np.arange(100.0)[:, None], np.arange(100.0)))
+    False
+    """
     known = getattr(model, "coef_std_", None) is not None
-    return known and not np.isnan(model.conf_int(LEVEL)).all()
+    return known and not np.isnan(standard_errors(model)).all()
 
 
-def _test_cells(model: Any) -> list[list[str]]:
-    """Return interval, z and p of each coefficient, the intercept last."""
-    told = zip(model.conf_int(LEVEL), model.wald_test(), strict=True)
+def _test_cells(model: Any) -> list[dict[str, str]]:
+    """Return standard error, z, p and interval of each coefficient, the intercept last."""
+    told = zip(standard_errors(model), wald_test(model), intervals(model, LEVEL), strict=True)
     return [
-        [
-            f"{low:.4g} to {high:.4g}",
-            f"{z:.2f}" if abs(z) < 1000.0 else f"{z:.3g}",
-            f"<{SMALLEST_P}" if p < SMALLEST_P else f"{p:.3f}",
-        ]
-        if low < high
-        else ["unknown", "", ""]
-        for (low, high), (z, p) in told
+        {
+            "std err": f"{std:.3g}",
+            "z": f"{z:.2f}" if abs(z) < 1000.0 else f"{z:.3g}",
+            "P>|z|": f"<{SMALLEST_P}" if p < SMALLEST_P else f"{p:.3f}",
+            "[0.025": f"{low:.4g}",
+            "0.975]": f"{high:.4g}",
+        }
+        for std, (z, p), (low, high) in told
     ]
 
 
+def reason_marks(model: Any) -> dict[str, str]:
+    """Return a letter for each reason why a coefficient that a table shows has no interval.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 2)) * [1.0, 0.0]
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> reason_marks(model)
+    {'not estimated: the budget did not show its column': 'a'}
+    """
+    reasons = dict.fromkeys(model.reasons_[row] for row in shown_rows(model) if model.reasons_)
+    reasons.pop("", None)
+    return {reason: chr(ord("a") + place) for place, reason in enumerate(reasons)}
+
+
 def summary_notes(model: Any) -> list[str]:
-    """Return what the columns of a table say, and what they do not.
+    """Return what the columns of a table say, what the fit aims at, and why intervals are missing.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
     >>> len(summary_notes(model.fit(np.arange(100.0)[:, None], np.arange(100.0))))
-    1
+    2
     """
-    notes = [NOISE_NOTE] + [INTERVAL_NOTE, TEST_NOTE] * _has_intervals(model)
-    notes += [ESTIMAND_NOTE] * (model.interval_center_ is not None)
-    return notes + _reason_lines(model)
+    names = [name for name, _, _ in coefficient_rows(model)]
+    marked: dict[str, list[str]] = {}
+    for row in shown_rows(model):
+        if model.reasons_ and model.reasons_[row]:
+            marked.setdefault(model.reasons_[row], []).append(names[row])
+    return [
+        CORRECTED if model.interval_center_ is not None else BULK,
+        *([STD_NOTE, NOISE_NOTE] if has_intervals(model) else []),
+        *([NOISE_ALONE] if model.coef_std_ is None else []),
+        *(
+            f"({mark}) {reason}, for {listing(marked[reason])}"
+            for reason, mark in reason_marks(model).items()
+        ),
+    ]
 
 
 def note_line(note: str) -> str:
@@ -158,7 +220,48 @@ def shown_rows(model: Any) -> list[int]:
     return [int(column) for column in kept] + [n_columns] * bool(model.fit_intercept)
 
 
-def summary_table(model: Any) -> str:
+def table_lines(rows: Sequence[CoefficientRow], headers: Sequence[str], width: int) -> list[str]:
+    """Return a table as lines of text; stacked where it would be wider, so that nothing is cut.
+
+    Examples
+    --------
+    >>> row = CoefficientRow("age", {"coef": "0.25", "noise": "0.01"})
+    >>> print(*table_lines([row], HEADERS, 80), sep=chr(10))
+         coef  noise
+    ----------------
+    age  0.25   0.01
+    >>> print(*table_lines([row], HEADERS, 15), sep=chr(10))
+    age
+      coef 0.25
+      noise 0.01
+    """
+    headers = [header for header in headers if any(header in row.cells for row in rows)]
+    names = max(len(row.name) for row in rows)
+    sizes = {h: max(len(h), *(len(row.cells.get(h, "")) for row in rows)) for h in headers}
+    lines = ["  ".join([" " * names, *(header.rjust(sizes[header]) for header in headers)])]
+    whole = len(lines[0])
+    for row in rows:
+        shown = [header for header in headers if header in row.cells or not row.missing]
+        cells = [row.cells.get(header, "").rjust(sizes[header]) for header in shown]
+        lines.append("  ".join([row.name.ljust(names), *cells, row.missing]).rstrip())
+    if max(map(len, lines)) > width:
+        return [part for row in rows for part in _stacked(headers, row, width)]
+    return [lines[0], "-" * whole, *lines[1:]] if headers else lines[1:]
+
+
+def _stacked(headers: Sequence[str], row: CoefficientRow, width: int) -> list[str]:
+    """Return a row as a name and, below it, its cells beside their headers."""
+    pairs = [f"{header} {row.cells[header]}" for header in headers if header in row.cells]
+    pairs += [row.missing] * bool(row.missing)
+    # Spaces within a pair are not for wrapping.
+    text = "   ".join(pair.replace(" ", "\0") for pair in pairs)
+    wrapped = wrap(
+        text, width - 2, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
+    return [row.name, *("  " + line.replace("\0", " ") for line in wrapped)]
+
+
+def summary_table(model: Any) -> SummaryText:
     """Return a fitted model as a text table.
 
     Examples
@@ -167,39 +270,23 @@ def summary_table(model: Any) -> str:
     >>> model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0)
     >>> model = model.fit(np.arange(100.0)[:, None], np.arange(100.0))
     >>> print(model.summary())  # doctest: +ELLIPSIS
-    LinearRegression, n = 100, mode: simulation: NOT PRIVATE
+    LinearRegression
+    rows: 100   mode: simulation: NOT PRIVATE
     ...
     """
+    cells = coefficient_cells(model, digits=6)
+    table = table_lines([cells[row] for row in shown_rows(model)], HEADERS, WIDTH)
     certificate = model.certificate_
-    names = [name for name, _, _ in coefficient_rows(model)]
-    headers, cells = coefficient_cells(model, digits=6)
-    lines = [["", *headers], *([names[row], *cells[row]] for row in shown_rows(model))]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    table = [
-        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip()
-        for line in lines
+    target = None if model.schema_ is None else model.schema_.target
+    head = [
+        type(model).__name__ + (f" of {printable(target)}" if target else ""),
+        f"rows: {certificate.n_rows}   mode: {certificate.mode}",
+        certificate.guarantee.describe(),
+        *_declared_lines(model),
     ]
-    return "\n".join(
-        [
-            f"{type(model).__name__}, n = {certificate.n_rows}, mode: {certificate.mode}",
-            certificate.guarantee.describe(),
-            *_declared_lines(model),
-            "",
-            *table,
-            "",
-            *summary_notes(model),
-        ]
-    )
-
-
-def _reason_lines(model: Any) -> list[str]:
-    """Say which coefficients have no interval, or no number, and why."""
-    names = [name for name, _, _ in coefficient_rows(model)]
-    told: dict[str, list[str]] = {}
-    for row in shown_rows(model):
-        if row < len(model.reasons_) and model.reasons_[row]:
-            told.setdefault(model.reasons_[row], []).append(names[row])
-    return [fill(f"{listing(some)}: {reason}", WIDTH) for reason, some in told.items()]
+    notes = [fill(note, WIDTH) for note in summary_notes(model)]
+    rule = "=" * min(WIDTH, max(map(len, table)))
+    return SummaryText("\n".join([*head, rule, *table, rule, *notes]))
 
 
 def _declared_lines(model: Any) -> list[str]:

@@ -1,17 +1,60 @@
-"""Intervals and tests of coefficients from their standard errors: post-processing of what is known.
+"""Intervals and tests of coefficients and predictions: post-processing of released numbers.
 
 Reference
 ---------
 Wald 1943 (tests from asymptotically normal estimates).
 """
 
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import chdtrc, ndtr, ndtri
 
-from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_open_unit
+from tailguard.array_types import Features, FloatArray
+from tailguard.checks import InputError, check_choice, check_finite, check_open_unit, shown
+from tailguard.data.declarations import listing
+from tailguard.gate.plan import NOT_ESTIMATED
+
+Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | FloatArray
+"""Names of coefficients or categorical columns, weights by name, or a matrix of weights."""
+# Directions of contrasts with less than this share of the largest variance count as repeated.
+REPEATED = 1e-10
+KINDS = ("mean", "new")
+"""Of what an interval of a prediction is: its mean, or the target of a new record."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointTest:
+    """The test that contrasts of coefficients are all zero.
+
+    Attributes
+    ----------
+    estimate, std
+        Each contrast and its standard error, of sampling and privacy noise together.
+    statistic, df, p
+        Wald's statistic, on how many degrees of freedom, and the p-value of its chi-squared
+        distribution.
+    reason
+        Why there is no test, in which case the numbers are NaN; else empty.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 2))
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> model.wald_test({"x0": 1.0, "x1": -1.0}).p < 0.05
+    True
+    """
+
+    estimate: FloatArray
+    std: FloatArray
+    statistic: float
+    df: int
+    p: float
+    reason: str = ""
 
 
 def intervals(model: Any, level: float) -> FloatArray:
@@ -26,9 +69,8 @@ def intervals(model: Any, level: float) -> FloatArray:
     >>> bool(low < 1.0 < high)
     True
     """
-    check_open_unit("level", level)
-    centre, std = _estimates(model)
-    reach = float(ndtri(0.5 + level / 2.0)) * std
+    centre, std = centers(model), standard_errors(model)
+    reach = normal_quantile(level) * std
     return np.column_stack([centre - reach, centre + reach])
 
 
@@ -43,20 +85,113 @@ def wald_test(model: Any) -> FloatArray:
     >>> wald_test(model.fit(X, X[:, 0]))[:, 1].round(3).tolist()[0]
     0.0
     """
-    centre, std = _estimates(model)
+    centre, std = centers(model), standard_errors(model)
     z = centre / np.where(std > 0.0, std, np.nan)
     return np.column_stack([z, 2.0 * ndtr(-np.abs(z))])
 
 
-def _estimates(model: Any) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients and their standard errors, the intercept last."""
+def joint_test(model: Any, contrasts: Contrasts) -> JointTest:
+    """Test that contrasts are all zero; see ``wald_test`` of the models.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 2))
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> joint_test(model, ["x0", "x1"]).df
+    2
+    """
+    standard_errors(model)  # refuses solvers that have none
+    weights = _weights(model, contrasts)
+    used = weights.any(axis=0)
+    estimate = weights @ centers(model)
+    missing = [place for place in np.flatnonzero(used) if model.reasons_[place]]
+    if missing:
+        reason = f"{coefficient_names(model)[missing[0]]}: {model.reasons_[missing[0]]}"
+        nothing = np.full(len(weights), np.nan)
+        return JointTest(nothing, nothing, np.nan, len(weights), np.nan, reason)
+    root = weights[:, used] @ model._covariance_root[used]
+    std = np.linalg.norm(root, axis=1)
+    left, sizes, _ = np.linalg.svd(root / std[:, None], full_matrices=False)
+    kept = sizes**2 > REPEATED * sizes[0] ** 2
+    along = left[:, kept].T @ (estimate / std)
+    statistic, df = float(((along / sizes[kept]) ** 2).sum()), int(kept.sum())
+    return JointTest(estimate, std, statistic, df, float(chdtrc(df, statistic)))
+
+
+def _weights(model: Any, contrasts: Any) -> FloatArray:
+    """Return one row of weights per contrast, one column per coefficient."""
+    names = coefficient_names(model)
+    if isinstance(contrasts, np.ndarray):
+        matrix = np.atleast_2d(contrasts)
+        numbers = matrix.dtype.kind in "fiu" and matrix.ndim == 2
+        if numbers and matrix.shape[1] == len(names) and np.isfinite(matrix).all():
+            return _checked(matrix.astype(np.float64))
+    alone = isinstance(contrasts, str | Mapping)
+    each = [contrasts] if alone else contrasts if isinstance(contrasts, list | tuple) else [None]
+    rows: list[FloatArray] = []
+    for contrast in each:
+        if isinstance(contrast, str):
+            rows += [np.eye(len(names))[place] for place in _places(model, names, contrast)]
+        elif isinstance(contrast, Mapping):
+            rows.append(_combination(names, contrast))
+        else:
+            raise InputError(
+                "contrasts must be names of coefficients or of categorical columns, weights by "
+                f"name, a list of these, or an array with {len(names)} columns; got "
+                f"{shown(contrasts)}."
+            )
+    return _checked(np.array(rows).reshape(-1, len(names)))
+
+
+def _checked(weights: FloatArray) -> FloatArray:
+    if not len(weights) or not weights.any(axis=1).all():
+        raise InputError("contrasts must have a weight that is not zero in each of them.")
+    return weights
+
+
+def _places(model: Any, names: Sequence[str], name: str) -> list[int]:
+    """Return the place of a coefficient, or those of a categorical column's estimated levels."""
+    levels = {} if model.schema_ is None else model.schema_.places_of_levels
+    if name not in levels:
+        return [_place(names, name)]
+    estimated = [p for p in levels[name] if not model.reasons_[p].startswith(NOT_ESTIMATED)]
+    return estimated or list(levels[name])
+
+
+def _combination(names: Sequence[str], weights: Mapping[str, float]) -> FloatArray:
+    row = np.zeros(len(names))
+    for name, weight in weights.items():
+        row[_place(names, name)] += check_finite(f"contrasts[{name!r}]", weight)
+    return row
+
+
+def _place(names: Sequence[str], name: Any) -> int:
+    if name not in names:
+        raise InputError(
+            f"contrasts must name coefficients; got {shown(name)}, and there are {listing(names)}."
+        )
+    return names.index(name)
+
+
+def standard_errors(model: Any) -> FloatArray:
+    """Return the standard errors of coefficients, the intercept last, or refuse a solver.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> standard_errors(model).shape
+    (2,)
+    """
     if model.coef_std_ is None:
         raise InputError(
-            f"solver must be 'auto' or 'whitened-newton' for confidence intervals and tests; "
-            f"{model.plan_.solver!r} pays for no sampling variance."
+            "solver must be one that pays for sampling variance to have confidence intervals and "
+            f"tests, as 'auto' does for dense models; that of this {type(model).__name__} does not."
         )
     std = np.append(model.coef_std_, model.intercept_std_)
-    return centers(model), std if model.fit_intercept else std[:-1]
+    return std if model.fit_intercept else std[:-1]
 
 
 def centers(model: Any) -> FloatArray:
@@ -74,3 +209,85 @@ def centers(model: Any) -> FloatArray:
     if center is None:
         center = np.append(model.coef_, model.intercept_)
     return np.asarray(center if model.fit_intercept else center[:-1])
+
+
+def coefficient_names(model: Any) -> list[str]:
+    """Return the names of the coefficients, the intercept last.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X, model = np.arange(100.0)[:, None], tg.LinearRegression(guarantee=tg.GDP(9.0))
+    >>> coefficient_names(model.fit(X, X[:, 0]))
+    ['x0', '(intercept)']
+    """
+    names = model._names() or [f"x{column}" for column in range(model.n_features_in_)]
+    return [*names, "(intercept)"] if model.fit_intercept else list(names)
+
+
+def normal_quantile(level: float) -> float:
+    """Return how many standard errors either way an interval of that level reaches.
+
+    Examples
+    --------
+    >>> round(normal_quantile(0.95), 2)
+    1.96
+    """
+    return float(ndtri(0.5 + check_open_unit("level", level) / 2.0))
+
+
+def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: float) -> FloatArray:
+    """Return low and high of the score of each row of features, as the fit read them.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> low, high = score_intervals(model, [np.ones((1, 1))], "mean", 0.95)[0]
+    >>> bool(low < 1.0 < high)
+    True
+    """
+    check_choice("interval", kind, KINDS)
+    reach = normal_quantile(level)
+    standard_errors(model)  # refuses solvers that have none
+    below, above = _residual_quantiles(model, level) if kind == "new" else (0.0, 0.0)
+    found = []
+    for features in pieces:
+        score, std = _scores(model, features)
+        low = score + below - (np.hypot(below, reach * std) - abs(below))
+        high = score + above + (np.hypot(above, reach * std) - abs(above))
+        found.append(np.column_stack([low, high]))
+    most = model.score_bound_ if model.extrapolate == "bounded" else np.inf
+    return np.minimum(np.concatenate(found), most)
+
+
+def _scores(model: Any, features: Features) -> tuple[FloatArray, FloatArray]:
+    """Return the score that intervals lie about, and its standard error; NaN where unknown."""
+    center, root = centers(model), model._covariance_root
+    if not model.fit_intercept:
+        center, root = np.append(center, 0.0), np.vstack([root, np.zeros(root.shape[1])])
+    unknown = np.isnan(root).any(axis=1)
+    level_columns = () if model.schema_ is None else model.schema_.level_columns
+    indicators = np.isin(np.arange(len(center)), [*chain(*level_columns)])
+    # A column that the budget did not show is no part of the prediction; a level without records
+    # is one whose prediction is not known.
+    unread = unknown & (center == 0.0) & ~indicators
+    known = np.where(unknown[:, None], 0.0, root)
+    with np.errstate(all="ignore"):
+        score = features @ center[:-1] + center[-1]
+        std = np.linalg.norm(features @ known[:-1] + known[-1], axis=1)
+        blind = features[:, (unknown & ~unread)[:-1]].any(axis=1) | unknown[-1]
+    return score, np.where(blind, np.nan, std)
+
+
+def _residual_quantiles(model: Any, level: float) -> tuple[float, float]:
+    """Return between which distances from the prediction a share of the records lies."""
+    shares = model._residual_shares
+    if shares is None:
+        raise InputError(
+            "interval must be 'mean' for this model: no histogram of residuals was released, or "
+            "noise hides it; losses of a residual release one where the budget is large enough."
+        )
+    low, high = np.interp([0.5 - level / 2.0, 0.5 + level / 2.0], shares[:, 1], shares[:, 0])
+    return float(low), float(high)

@@ -245,6 +245,13 @@ class Solution:
     coef_std, intercept_std
         Predicted standard deviation of each coefficient through sampling and privacy noise
         together, where the solver pays for it; None and NaN where it does not.
+    covariance_root
+        A matrix whose product with its transpose is the covariance of the coefficients, the
+        intercept last, through sampling and privacy noise; its rows are NaN where no interval
+        holds.
+    residual_shares
+        Of released residuals, distances of targets from predictions and the share below each, one
+        pair a row; None where none were released.
     center
         What intervals lie about where that is not the coefficients, the intercept last.
     reasons
@@ -280,6 +287,8 @@ class Solution:
     trace: FloatArray
     coef_std: FloatArray | None = None
     intercept_std: float = math.nan
+    covariance_root: FloatArray | None = None
+    residual_shares: FloatArray | None = None
     center: FloatArray | None = None
     reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

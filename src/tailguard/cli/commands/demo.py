@@ -23,9 +23,11 @@ from sklearn.preprocessing import StandardScaler
 import tailguard as tg
 from tailguard.checks import check_integer
 from tailguard.cli import options
-from tailguard.cli.printing import coefficient_table, print_note, print_plain, print_wrapped
+from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.datasets.dataset import Dataset
+from tailguard.estimators.summary import STD_NOTE, coefficient_cells, table_lines
 
+COMPARED = ("truth", "coef", "std err", "[0.025", "0.975]")  # columns of the table
 # The two tables that are compared hold 1.5 GB at this size.
 MOST_ROWS = 10_000_000
 
@@ -71,8 +73,11 @@ def demo(
     )
     _heading(console, "Coefficients, in the units of the columns")
     truth = [*claims.coefficients, claims.intercept]
-    console.print(coefficient_table(claims.feature_names, model, truth))
-    print_note(console)
+    cells = coefficient_cells(model, 4, claims.feature_names)
+    for row, true in zip(cells, truth, strict=True):
+        row.cells["truth"] = f"{true:.4g}"
+    print_plain(console, "\n".join(table_lines(cells, COMPARED, console.width)))
+    print_wrapped(console, STD_NOTE)
     _heading(console, "Explained variance of new rows")
     console.print(_comparison(claims, model))
     _heading(console, "Certificate")

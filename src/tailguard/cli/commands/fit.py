@@ -45,7 +45,7 @@ from tailguard.cli import options
 from tailguard.cli.arguments import checkpoint_of, destination, ledger_of
 from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
 from tailguard.cli.model_file import ModelFile, make_estimator
-from tailguard.cli.printing import coefficient_table, print_findings, print_plain, with_progress
+from tailguard.cli.printing import print_coefficients, print_notes, print_plain, with_progress
 from tailguard.data.readers.opening import opened_table
 
 
@@ -137,6 +137,6 @@ def _print_fit(console: Console, fitted: ModelFile, out: Path) -> None:
         f"{type(estimator).__name__} on {certificate.n_rows} rows, mode: {certificate.mode}\n"
         f"{certificate.guarantee.describe()}",
     )
-    console.print(coefficient_table(estimator.schema_.coefficient_names, estimator))
-    print_findings(console, estimator)
+    print_coefficients(console, estimator)
+    print_notes(console, estimator)
     print_plain(console, f"Wrote {out}; its certificate: tailguard certificate {out}")

@@ -10,6 +10,7 @@ the set; a mean and the models of 'tailguard fit' can do without.
 
 \b
   tailguard plan mean --rows 100000 --columns 10 --epsilon 1 --delta 1e-6
+  tailguard plan squared --columns 10 --epsilon 1 --delta 1e-6 --error 0.01
   tailguard plan convex --rows 100000 --columns 5 --epsilon 1 --delta 1e-6 \
       --moment-bound 5 --diameter 2 --smoothness 1
 """
@@ -39,12 +40,15 @@ def _fact(told: str) -> Any:
 
 def list_methods(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
-    rows: Annotated[int, options.typed("COUNT", "How many rows.", FACTS)],
     columns: Annotated[
         int, options.typed("COUNT", "How many columns; an intercept counts.", FACTS)
     ],
-    epsilon: options.EpsilonOption,
     delta: options.DeltaOption,
+    rows: Annotated[int | None, options.typed("COUNT", "How many rows.", FACTS)] = None,
+    epsilon: Annotated[float | None, options.EPSILON] = None,
+    error: Annotated[
+        float | None, _fact("Instead of --rows or --epsilon: the error that would do.")
+    ] = None,
     moment_bound: Annotated[float | None, _fact("A bound on that moment.")] = None,
     moment_order: Annotated[float, _fact("The order of the moment.")] = 2.0,
     moment_kind: Annotated[str, KIND] = "norm",
@@ -85,6 +89,7 @@ def list_methods(
         n_features=columns,
         epsilon=epsilon,
         delta=delta,
+        error=error,
         moment=moment,
         diameter=diameter,
         **facts,

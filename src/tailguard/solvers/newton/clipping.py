@@ -143,6 +143,20 @@ class SlopeDistribution:
         increment = np.clip(self.slopes, -high, high) - np.clip(self.slopes, -low, low)
         return self.distribution.mean(increment**2)
 
+    def residual_shares(self) -> FloatArray:
+        """Return points and the share of targets less predictions below each.
+
+        What noise may hide lies beyond the farthest bins, as ``lost`` takes it to.
+        """
+        edges = -self.distribution.edges[::-1]
+        masses = self.distribution.mass.reshape(-1, POINTS).sum(axis=1)[::-1]
+        far, hidden = self._hidden(np.abs(edges), np.inf)
+        hidden = hidden / max(1.0, 2.0 * float(hidden.sum()))
+        masses = (1.0 - 2.0 * hidden.sum()) * masses
+        points = np.concatenate([-far[::-1], edges, far])
+        shares = np.cumsum(np.concatenate([[0.0], hidden[::-1], masses, hidden]))
+        return np.column_stack([points, shares])
+
     def upper_variance(self, limit: float) -> float:
         """Mean squared clipped slope, with what the noise of the histogram may hide."""
         beyond, hidden = self._hidden(np.abs(self.slopes), limit)

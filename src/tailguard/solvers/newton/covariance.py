@@ -76,9 +76,8 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         below = np.append(-gain * units.center / units.scale, gain)
         jacobian = np.vstack([np.column_stack([jacobian, np.zeros(size)]), below])
     noise, whole, hidden = covariances(session, fit)
-    noise_std, std = (np.sqrt(np.diag(jacobian @ part @ jacobian.T)) for part in (noise, whole))
-    if fit.estimate is None:
-        std = np.maximum(std, noise_std)  # a correction may follow noise by more than all of it
+    noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(whole)
+    std = np.linalg.norm(root, axis=1)
     reasons, notes = np.full(std.size, "", dtype=object), list(fit.notes)
 
     def leave_out(columns: BoolArray, reason: str, *, estimated: bool) -> None:
@@ -99,17 +98,17 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     if session.plans(LEVELS):
         leave_out(left_out & level, RARE_LEVEL, estimated=False)
     leave_out(left_out & ~level, UNSEEN_COLUMN, estimated=False)
-    confounded = np.concatenate([alone, np.full(int(own), alone.any())])  # with the constant
-    leave_out(confounded, RARE_BASELINE, estimated=False)
+    alone = np.append(alone, np.full(int(own), alone.any()))  # confounded with the constant
+    leave_out(alone, RARE_BASELINE, estimated=False)
     leave_out(unresolved(fit), UNTOLD_COLUMN, estimated=False)
     for columns, reason in hidden:
         leave_out(columns, reason, estimated=True)
     if (why := no_intervals(session, fit)) is not None:
         reasons[reasons == ""] = f"{NO_INTERVAL}: {why}"
         notes.append(f"no intervals: {why}")
-    settled = fit.estimate is not None and fit.estimate.settled
+    estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
     return Solution(
-        center=fit.estimate.center(units, problem.link) if settled and fit.estimate else None,
+        center=None if estimate is None else estimate.center(units, problem.link),
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),
         intercept=float(np.nan_to_num(intercept)),
@@ -119,12 +118,37 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         trace=np.array([a.weights for a in fit.iterates]).reshape(-1, problem.size),
         coef_std=std[:size],
         intercept_std=float(std[-1]) if own else 0.0,
+        covariance_root=np.where(np.isnan(std)[:, None], math.nan, root),
+        residual_shares=residual_shares(fit),
         reasons=tuple(map(str, reasons)),
         notes=tuple(notes),
         feature_bounds=geometry.feature_bounds,
         score_bound=score_bound(session, fit),
         found={} if math.isnan(fit.total_error) else {TOTAL_ERROR: fit.total_error},
     )
+
+
+def square_root(covariance: FloatArray) -> FloatArray:
+    """Return a matrix whose product with its transpose is the covariance; NaN where that is."""
+    if not np.isfinite(covariance).all():
+        return np.full_like(covariance, math.nan)
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def residual_shares(fit: Fit) -> FloatArray | None:
+    """Return distances from the prediction, in the target's units, and the share below each.
+
+    None where no histogram of residuals was released, or noise hides them. The prediction for a
+    mean row has moved since, and residuals with it.
+    """
+    slopes, geometry = fit.clipping.slopes, fit.geometry
+    if not (geometry.loss.link.residual and slopes.seen and fit.residuals_of is not None):
+        return None
+    last = fit.weights if fit.estimate is None else fit.estimate.weights
+    row = geometry.mean_row / (geometry.mean_row[-1] if geometry.units.intercept else 1.0)
+    moved = float(row @ (last - fit.residuals_of))
+    return (slopes.residual_shares() - [moved, 0.0]) * [geometry.units.target_scale, 1.0]
 
 
 def _follows(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
@@ -210,6 +234,9 @@ def covariances(
             if no_intervals(session, fit) is None:
                 variance = gradient_variance(session, fit)
                 total = whole_covariance(session, fit, variance)
+                # A correction may follow noise by more than all of it.
+                more, directions = np.linalg.eigh(noise - total)
+                total = total + (directions * np.maximum(more, 0.0)) @ directions.T
                 # Both or neither: what cannot be judged is not shown.
                 whole, hidden = total, hiding(fit, variance, np.sqrt(np.diag(total)))
     return noise, whole, hidden

@@ -101,9 +101,10 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     else:
         distribution = NoisyDistribution.of(counts, bins, noise_std)
     center = distribution.quantile(0.5) if unbounded and session.problem.intercept else 0.0
-    moved = fit
+    moved, about = fit, fit.weights
     if few and distribution.significance > SIGNIFICANT:
         distribution = distribution.shifted_by(-center)
+        about = about - center * np.eye(about.size)[-1]
         if not fit.iterates:
             moved = _started_at_center(fit, distribution, center)
         center = 0.0
@@ -113,7 +114,8 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     if not slopes.seen or (few and before.seen and slopes.spread > before.spread):
         return moved
     clipping = replace(fit.clipping, slopes=slopes)
-    return replace(moved, clipping=clipping, geometry=replace(geometry, loss=loss))
+    geometry = replace(geometry, loss=loss)
+    return replace(moved, clipping=clipping, geometry=geometry, residuals_of=about)
 
 
 def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:

@@ -185,7 +185,8 @@ class Estimate:
     covariance
         What they vary by through sampling, and by what the rounds left undone.
     bias
-        How far off each weight may be through what was cut.
+        A matrix whose rows are how far off each weight may be through what was cut, along the
+        directions in which that may lie.
     untold
         Weights that the released moments do not resolve.
     settled
@@ -206,7 +207,7 @@ class Estimate:
 
     def whole(self) -> FloatArray:
         """Second moments of all errors together."""
-        return np.asarray(self.noise @ self.noise.T + self.covariance + np.diag(self.bias**2))
+        return np.asarray(self.noise @ self.noise.T + self.covariance + self.bias @ self.bias.T)
 
 
 def unknown_noise(width: int) -> FloatArray:
@@ -229,6 +230,8 @@ class Fit:
         Which phase is under way, counted from 0.
     iterates
         Where the rounds arrived so far.
+    residuals_of
+        The weights about which residuals were last released, if they were.
     constant_moved
         Whether the constant was read off residuals before the rounds.
     correction
@@ -246,6 +249,7 @@ class Fit:
     noise: FloatArray
     phase: int = 0
     iterates: tuple[NewtonIterate, ...] = ()
+    residuals_of: FloatArray | None = None
     constant_moved: bool = False
     correction: Correction | None = None
     estimate: Estimate | None = None

@@ -85,7 +85,7 @@ def estimated(session: FitSession, fit: Fit, rounds: Rounds, lean: "Lean") -> Es
         noise=curvature.inflation * rounds.noise * through,
         covariance=curvature.inflation**2 * sampling
         + rounds.undone * geometry.matrix @ rounds.inverse @ geometry.matrix.T,
-        bias=curvature.inflation * reach * lengths,
+        bias=curvature.inflation * reach[:, None] * through,
         untold=(raised > RAISED) | (vague > VAGUE),
         settled=rounds.settled,
     )

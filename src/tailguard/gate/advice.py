@@ -1,0 +1,131 @@
+"""What ``tg.plan`` answers: methods for a task, each with what it is expected to achieve."""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tailguard.privacy.guarantees import Guarantee
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One method and what it is expected to achieve.
+
+    Attributes
+    ----------
+    method
+        The public name to call.
+    predicted_error
+        Error of a mean in l2 norm, or excess risk.
+    n_passes
+        How often every record is read.
+    noise_std
+        Noise on every coordinate of a step, or of the answer; NaN where it follows the records.
+    unit
+        In which units error and noise are.
+
+    Examples
+    --------
+    >>> Candidate("tg.mean", 0.1, n_passes=1.0, noise_std=0.01, unit="your units").to_dict()["unit"]
+    'your units'
+    """
+
+    method: str
+    predicted_error: float
+    n_passes: float
+    noise_std: float
+    unit: str
+
+    def to_dict(self) -> dict[str, float | str | None]:
+        """Return it as plain data; a number that is not known is None."""
+        numbers = {"predicted_error": self.predicted_error, "noise_std": self.noise_std}
+        known = {name: x if math.isfinite(x) else None for name, x in numbers.items()}
+        return {"method": self.method, "n_passes": self.n_passes, "unit": self.unit, **known}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """All candidates, the best first, and why others are not possible.
+
+    Attributes
+    ----------
+    task, n_rows, n_features, guarantee
+        What was asked.
+    candidates
+        The recommended one first, the others by predicted error.
+    refusals
+        Method and reason.
+    notes
+        What a reader should know before taking any of them.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> advice = tg.plan("mean", n_rows=100_000, n_features=10, epsilon=1.0, delta=1e-6)
+    >>> advice.recommended.method
+    "tg.mean(method='clipped')"
+    """
+
+    task: str
+    n_rows: int
+    n_features: int
+    guarantee: Guarantee
+    candidates: tuple[Candidate, ...]
+    refusals: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def recommended(self) -> Candidate:
+        """The method to take."""
+        return self.candidates[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "task": self.task,
+            "n_rows": self.n_rows,
+            "n_features": self.n_features,
+            "guarantee": self.guarantee.to_dict(),
+            "recommended": self.recommended.method,
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "not_possible": [{"method": name, "reason": why} for name, why in self.refusals],
+            "notes": [*self.notes],
+        }
+
+    def to_json(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def to_text(self) -> str:
+        """Return a table and the refusals."""
+        width = max(len(candidate.method) for candidate in self.candidates)
+        lines = [
+            f"{self.task}: {self.guarantee.describe()}, n = {self.n_rows}, d = {self.n_features}",
+            "No record was read. Errors are predictions of what is typical, not bounds.",
+            "",
+            f"  {'method':{width}} {'error':>9} {'passes':>7} {'noise':>9}",
+        ]
+        for candidate in self.candidates:
+            mark = "*" if candidate is self.recommended else " "
+            lines.append(
+                f"{mark} {candidate.method:{width}} {_shown_cell(candidate.predicted_error)} "
+                f"{candidate.n_passes:7g} {_shown_cell(candidate.noise_std)}"
+            )
+        lines += ["", f"* recommended. Error and noise are in {self.recommended.unit}"]
+        lines[-1] += self._other_units()
+        lines += [f"  note: {note}" for note in self.notes]
+        lines += [f"  {method} is not possible: {reason}" for method, reason in self.refusals]
+        return "\n".join(lines)
+
+    def _other_units(self) -> str:
+        others = {candidate.unit for candidate in self.candidates} - {self.recommended.unit}
+        return f"; of the others in {', '.join(sorted(others))}." if others else "."
+
+    def __str__(self) -> str:
+        """Return the table."""
+        return self.to_text()
+
+
+def _shown_cell(value: float) -> str:
+    return f"{value:9.3g}" if math.isfinite(value) else f"{'-':>9}"
