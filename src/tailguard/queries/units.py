@@ -200,6 +200,15 @@ class Units:
         """Return how many units of the user's score one unit of a score is."""
         return self.target_scale if link.residual else 1.0
 
+    def jacobian(self, link: Link) -> FloatArray:
+        """Return the derivative of coefficients, the intercept last, by weights."""
+        gain, size = self.gain(link), self.center.size
+        slopes = np.diag(gain / self.scale)
+        if not self.intercept:
+            return slopes
+        below = np.append(-gain * self.center / self.scale, gain)
+        return np.vstack([np.column_stack([slopes, np.zeros(size)]), below])
+
     def coefficients(
         self, weights: FloatArray, link: Link = Link.LOGIT
     ) -> tuple[FloatArray, float]:

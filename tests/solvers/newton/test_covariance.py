@@ -286,7 +286,8 @@ def test_no_interval_is_narrower_than_the_privacy_noise_alone():
     fit = averaged(step(session, fit))
     made = Correction(np.eye(3)[:, 2:], 1e-9 * np.eye(1), np.zeros(1), np.zeros(1))
     found = solution(session, replace(fit, noise=7.0 * np.eye(3), correction=made))
-    assert found.intercept_std == found.intercept_noise_std > 1.0
+    assert found.intercept_std >= found.intercept_noise_std > 1.0
+    assert found.intercept_std == pytest.approx(found.intercept_noise_std, rel=1e-5)
 
 
 def test_what_was_released_moves_the_variance_as_far_as_it_stands_out_of_noise():
@@ -313,7 +314,7 @@ def test_intervals_are_not_given_where_bounds_are_seen_to_move_a_slope():
     assert np.isnan(model.conf_int()[[0, 2]]).all()
     assert np.isfinite(model.conf_int()[1]).all()
     assert model.notes_[-1].startswith("no interval for 2 of 3 coefficients: many values")
-    assert "unknown" in model.summary()
+    assert model.summary().count("no interval (a)") == 2
 
 
 def test_counts_whose_curvature_hides_have_no_intervals_and_say_so():

@@ -70,11 +70,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     geometry, problem = fit.geometry, session.problem
     units, own, size = geometry.units, problem.intercept, problem.n_features
     coef, intercept = units.coefficients(fit.weights, problem.link)
-    gain = units.gain(problem.link)
-    jacobian = np.diag(gain / units.scale)
-    if own:
-        below = np.append(-gain * units.center / units.scale, gain)
-        jacobian = np.vstack([np.column_stack([jacobian, np.zeros(size)]), below])
+    jacobian = units.jacobian(problem.link)
     noise, whole, hidden = covariances(session, fit)
     noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(whole)
     std = np.linalg.norm(root, axis=1)
