@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.data.missing import constants_described
-from tailguard.estimators.summary import ESTIMAND_NOTE, coefficient_rows, note_line, shown_rows
+from tailguard.estimators.summary import CORRECTED, coefficient_rows, note_line, shown_rows
 from tailguard.estimators.wald import intervals
 from tailguard.privacy.certificate import Certificate
 from tailguard.report.content import Report, ReportedEstimate, Stated
@@ -28,7 +28,7 @@ def model_report(model: Any, stated: Stated, notes: tuple[str, ...] = ()) -> Rep
     >>> [estimate.name for estimate in report.estimates], report.stated.dataset
     (['x0', 'x1', '(intercept)'], 'simulated')
     """
-    centred = (" ".join(ESTIMAND_NOTE.split()),) if model.interval_center_ is not None else ()
+    centred = (CORRECTED,) if model.interval_center_ is not None else ()
     return Report(
         subject=type(model).__name__,
         certificate=model.certificate_,
