@@ -90,10 +90,11 @@ def sdist_breaches(names, tracked):
 def wheel_breaches(names):
     """What a wheel should not hold, and what it lacks."""
     known = re.compile(
-        r"tailguard/.*\.(py|pyi|typed)|tailguard/report/\w+\.(css|js)|tailguard-[^/]*\.dist-info/.*"
+        r"tailguard/.*\.(py|pyi|typed)|tailguard/report/[\w.]+\.(css|js|json)|tailguard-[^/]*\.dist-info/.*"
     )
     yield from (f"{name} is in the wheel" for name in names if not known.fullmatch(name))
-    needed = ("/py.typed", "/__init__.pyi", "/report/verifier.js", "/report/report.css")
+    parts = ("verifier.js", "report.css", "registry.schema.json", "nist.schema.json")
+    needed = ("/py.typed", "/__init__.pyi", *(f"/report/{part}" for part in parts))
     for ending in (*needed, "/licenses/LICENSE"):
         if not any(name.endswith(ending) for name in names):
             yield f"{ending} is not in the wheel"

@@ -32,5 +32,6 @@ from tailguard.privacy.guarantees import GDP as GDP
 from tailguard.privacy.guarantees import ZCDP as ZCDP
 from tailguard.privacy.guarantees import ApproxDP as ApproxDP
 from tailguard.privacy.guarantees import PureDP as PureDP
+from tailguard.report import plot as plot
 from tailguard.solvers.minimize import minimize as minimize
 from tailguard.version import __version__ as __version__

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from support.json_schema import breaches
+from tailguard.report.exports import schema_of
 from tailguard.report.page import page_text
 
 PRIVACY = ["--epsilon", "4", "--delta", "1e-6"]
@@ -30,6 +32,18 @@ def test_each_file_has_a_page_which_verify_takes(files, call, name):
     checked = call("verify", f"{name}.html")
     assert (checked.code, checked.err) == (0, "")
     assert "The page says what its data give, word by word." in checked.out
+
+
+@pytest.mark.parametrize("form", ["registry", "nist"])
+def test_the_same_is_written_for_registries(files, call, form):
+    answer = call("report", "model.json", "--form", form, "--curator", "me")
+    assert (answer.code, answer.out, answer.err) == (0, f"model.{form}.json\n", "")
+    written = json.loads((files / f"model.{form}.json").read_text())
+    assert list(breaches(schema_of(form), written)) == []
+    answer = call("report", "model.json", "--form", "word")
+    assert answer.err.startswith(
+        "Error: --form must be one of 'page', 'registry', 'nist'; got 'word'"
+    )
 
 
 def test_a_mean_keeps_its_numbers_and_notes(files, call):

@@ -340,12 +340,15 @@ def test_a_build_that_differs_is_seen(tmp_path):
     assert differing(first[:1], first) == [file.name for file in first[1:]]
 
 
+REPORT_FILES = ("verifier.js", "report.css", "registry.schema.json", "nist.schema.json")
+
+
 def test_a_file_too_many_or_too_few_is_seen():
     names = ["tailguard-1/PKG-INFO", "tailguard-1/a.py", "tailguard-1/secret.txt"]
     assert len(list(sdist_breaches(names, {"a.py", "b.py"}))) == 2
     assert list(sdist_breaches(names[:2], {"a.py"})) == []
     needed = ("/py.typed", "/__init__.pyi", "-1.dist-info/licenses/LICENSE")
-    page = ("/report/verifier.js", "/report/report.css")
+    page = [f"/report/{name}" for name in REPORT_FILES]
     whole = [f"tailguard{ending}" for ending in (*needed, *page)]
     assert list(wheel_breaches(whole)) == []
     for left in range(len(whole)):

@@ -15,6 +15,7 @@ from typing import Any
 from tailguard.checks import InputError, check_version, shown
 from tailguard.privacy.certificate import Certificate
 from tailguard.report.budget import stage_shares
+from tailguard.report.exports import nist_fields, registry_record
 from tailguard.report.page import report_page
 
 KEY = "tailguard_report"
@@ -166,6 +167,14 @@ class Report:
     def to_json(self) -> str:
         """Return it as JSON."""
         return json.dumps(self.to_dict(), allow_nan=False)
+
+    def to_registry(self) -> dict[str, Any]:
+        """Return a draft of a record for OpenDP's deployments registry."""
+        return registry_record(self.to_dict())
+
+    def to_nist(self) -> dict[str, Any]:
+        """Return what NIST SP 800-226 asks of a claim, field by field."""
+        return nist_fields(self.to_dict())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page to a file."""

@@ -4,7 +4,9 @@ FILE is a model file, what 'tailguard mean --out' wrote, or a certificate as
 JSON. The page says what is promised and to whom, what an attacker can learn,
 the results with their intervals, and where the budget went; it works out the
 totals again where it is opened, and asks for nothing from elsewhere. It holds
-nothing that is not public or released.
+nothing that is not public or released. --form registry writes a draft of a
+record for OpenDP's deployments registry, --form nist what NIST SP 800-226
+asks, as JSON.
 
 [bold]Examples[/bold]
 
@@ -12,18 +14,33 @@ nothing that is not public or released.
   tailguard report model.json
   tailguard report model.json --dataset "Claims of 2026" --date 2026-11-26 \
       --curator "Example Insurance" --out report.html
+  tailguard report model.json --form registry
 """
 
+import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tailguard.checks import InputError
+from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.reported_file import is_page, read_report
-from tailguard.report.content import Stated
+from tailguard.report.content import Report, Stated
+
+
+def _json(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, allow_nan=False) + "\n"
+
+
+FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
+    "page": (".html", Report.to_html),
+    "registry": (".registry.json", lambda made: _json(made.to_registry())),
+    "nist": (".nist.json", lambda made: _json(made.to_nist())),
+}
+"""What may be written, with the ending of its file."""
 
 
 def report(
@@ -37,13 +54,16 @@ def report(
         ),
     ],
     out: Annotated[
-        Path | None, options.typed("PATH", "Where to write it; FILE with .html by default.")
+        Path | None, options.typed("PATH", "Where to write it; beside FILE by default.")
     ] = None,
     dataset: Annotated[
         str | None, options.typed("TEXT", "What the data are, in your words.")
     ] = None,
     date: Annotated[str | None, options.typed("TEXT", "When it was made or published.")] = None,
     curator: Annotated[str | None, options.typed("TEXT", "Who answers for the data.")] = None,
+    form: Annotated[
+        str, options.typed("NAME", f"What is written: one of {', '.join(FORMS)}.")
+    ] = "page",
 ) -> None:
     """Write the page.
 
@@ -58,7 +78,8 @@ def report(
     """
     if is_page(file):
         raise InputError(f"FILE must be no report yet; got {str(file)!r}.")
-    out = destination(file.with_suffix(".html") if out is None else out, file)
+    ending, written = FORMS[check_choice("--form", form, FORMS)]
+    out = destination(file.with_suffix(ending) if out is None else out, file)
     made = read_report(file, Stated(dataset=dataset, date=date, curator=curator))
-    write_text(out, made.to_html())
+    write_text(out, written(made))
     typer.echo(str(out))

@@ -1,0 +1,170 @@
+"""A report as a record of the deployments registry, and in the terms of NIST SP 800-226.
+
+A certificate gives what follows from a run. What only the curator knows, such as the intended use,
+is what she stated, or "not stated"; nothing is made up in its place.
+
+Reference
+---------
+OpenDP, Differential Privacy Deployments Registry (schema of July 2026); Near, Darais, Lefkovitz and
+Howarth 2025, NIST Special Publication 800-226.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pkgutil import get_data
+from typing import Any
+
+NOT_STATED = "not stated"
+VARIANTS = {
+    "approx": "Approximate DP",
+    "pure": "Pure DP",
+    "zcdp": "Zero-concentrated DP",
+    "gdp": "Custom",
+}
+"""Of each guarantee its name in the registry, which has none for Gaussian differential privacy."""
+UNIT = "one record (a row of the table); a person with several records is not the unit"
+DOMAIN = "all tables of {n} records with these columns, missing and infinite values included"
+UNPROTECTED = "the number of records, {n}; names and types of columns; what was declared of them"
+NO_TUNING = (
+    "Locations, scales, clips and counts that the method needs were released with noise and are "
+    "counted; the run read nothing else. What was done with the data before is not stated."
+)
+FLOATS = (
+    "Noise is drawn as whole numbers on a lattice; sums are rounded to it, and that is charged."
+)
+TIMING = (
+    "Records are read in the same steps whatever they hold; running time is not proved private."
+)
+POST_PROCESSING = "Everything that is computed from the listed releases costs nothing more."
+
+
+def registry_record(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a draft of a record of the deployments registry, from a report's dictionary."""
+    certificate, stated = report["certificate"], _stated(report)
+    made = ". ".join([*_mechanisms(certificate), *_software(certificate), FLOATS])
+    return {
+        "url_slug": _slug(f"{stated['dataset']} {report['subject']}"),
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {
+            "basic": {
+                "name": f"{report['subject']}: {stated['dataset']}",
+                "data_curators": [stated["curator"]],
+                "intended_use": NOT_STATED,
+                "data_product_type": _product(report),
+                "data_product_region": NOT_STATED,
+                "description": f"{report['subject']} of {certificate['n_rows']} records.",
+                "publication_date": stated["date"],
+            },
+            "dp_variant": {
+                "variant_name": VARIANTS[certificate["guarantee"]["kind"]],
+                "data_domain": DOMAIN.format(n=certificate["n_rows"]),
+                "unprotected_quantities": UNPROTECTED.format(n=certificate["n_rows"]),
+            },
+            "privacy_loss": {
+                "privacy_unit": UNIT,
+                "privacy_unit_details": certificate["neighbours"],
+                "privacy_parameters": _parameters(certificate["guarantee"]),
+                "privacy_parameters_details": f"{certificate['promise']}; {certificate['mode']}",
+            },
+            "deployment_model": {
+                "model_name": "Central",
+                "actors": NOT_STATED,
+                "release_type": "One release",
+                "release_type_details": _ledger(certificate),
+                "access_type": "Non-interactive",
+            },
+            "accounting": {
+                "post_processing": POST_PROCESSING,
+                "composition": certificate["composition"],
+            },
+            "implementation": {
+                "preprocessing_and_hyperparameter_tuning": NO_TUNING,
+                "mechanisms": made,
+                "justification": NOT_STATED,
+            },
+            "administrative": {"sources": NOT_STATED, "registry_authors": [NOT_STATED]},
+        },
+    }
+
+
+def nist_fields(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what SP 800-226 asks of a claim, from the top of its pyramid to the bottom."""
+    certificate, stated = report["certificate"], _stated(report)
+    return {
+        "privacy_parameters": dict(certificate["guarantee"]),
+        "definition": certificate["promise"],
+        "mode": certificate["mode"],
+        "unit_of_privacy": UNIT,
+        "neighboring_datasets": certificate["neighbours"],
+        "total_reserved": dict(certificate["total"]),
+        "total_released": dict(certificate["spent"]),
+        "composition": certificate["composition"],
+        "privacy_budget_over_time": _ledger(certificate),
+        "mechanisms": _mechanisms(certificate),
+        "utility_and_bias": list(certificate["assumptions_for_accuracy"]) or [NOT_STATED],
+        "implementation": ". ".join(_software(certificate)),
+        "floating_point": FLOATS,
+        "timing": TIMING,
+        "trust_model": "central: the curator holds the records",
+        "security_and_access_control": NOT_STATED,
+        "data_collection_exposure": NOT_STATED,
+        **stated,
+    }
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of ``"registry"`` or ``"nist"``.
+
+    Examples
+    --------
+    >>> schema_of("registry")["required"]
+    ['url_slug', 'status', 'tier', 'deployment']
+    """
+    text = get_data("tailguard.report", f"{name}.schema.json") or b""
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def _stated(report: Mapping[str, Any]) -> dict[str, str]:
+    return {name: text or NOT_STATED for name, text in report["stated"].items()}
+
+
+def _product(report: Mapping[str, Any]) -> str:
+    """Return what the registry calls coefficients, and all else."""
+    is_model = report["quantity"] == "coefficient"
+    return "Machine learning model" if is_model else "Summary statistics"
+
+
+def _parameters(guarantee: Mapping[str, Any]) -> dict[str, float]:
+    """Return the parameters that the registry has; mu is said as the rho that follows from it."""
+    numbers = {name: value for name, value in guarantee.items() if name != "kind"}
+    if "mu" in numbers:
+        return {"rho": numbers["mu"] ** 2 / 2.0}
+    return numbers
+
+
+def _mechanisms(certificate: Mapping[str, Any]) -> list[str]:
+    """Say how often each mechanism answered each kind of query."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for release in certificate["releases"]:
+        counted[release["mechanism"], release["kind"]] += release["times"]
+    return [f"{how} ({kind}), {times} releases" for (how, kind), times in counted.items()]
+
+
+def _software(certificate: Mapping[str, Any]) -> list[str]:
+    """Name the library, how noise was drawn, and what a reader must know of mechanisms."""
+    return [f"tailguard {certificate['version']}", certificate["sampler"], *certificate["remarks"]]
+
+
+def _ledger(certificate: Mapping[str, Any]) -> str:
+    """Say which ledgers were charged; what other runs cost is not in a certificate."""
+    entries = certificate["ledger_entries"]
+    lines = [f"entry {each['position']} of {each['ledger']!r}" for each in entries]
+    return f"charged to {', '.join(lines)}" if lines else "no ledger was charged"
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

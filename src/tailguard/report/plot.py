@@ -1,0 +1,153 @@
+"""Pictures of results with matplotlib: an axis in, the axis out; nothing is shown or saved.
+
+They draw what was released and what is public, and need the extra ``tailguard[report]``.
+"""
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from tailguard.checks import InputError, check_choice
+from tailguard.report.budget import stage_shares
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SCALES = ("own", "shared")
+"""Of coefficients: each by the end of its interval farther from zero, or all by one axis."""
+
+WIDTH = 50  # letters of a label's line, at matplotlib's usual size of a figure
+
+
+def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -> "Axes":
+    """Draw the estimates of a fitted model or of a mean, with their intervals.
+
+    Parameters
+    ----------
+    result
+        A fitted model or search, or what ``tg.mean`` returned.
+    ax
+        Where to draw; a new figure by default.
+    scale
+        ``"own"``: each estimate over the end of its interval that is farther from zero, since
+        units differ, with the value beside it; ``"shared"``: one axis in the units themselves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((2000, 2))
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> ax = tg.plot.coefficients(model)
+    >>> [tick.get_text() for tick in ax.get_yticklabels()]
+    ['x0', 'x1', '(intercept)']
+    """
+    check_choice("scale", scale, SCALES)
+    ax, found = _axes(ax), _reported(result)
+    ax.axvline(0.0, color="0.6", linewidth=1.0)
+    for row, estimate in enumerate(found.estimates):
+        beside = ("axes fraction", "data")
+        if not estimate.is_estimated:
+            ax.annotate("not estimated", (1.02, row), xycoords=beside, va="center", color="0.4")
+            continue
+        known = estimate.has_interval
+        ends = (estimate.low, estimate.high) if known else (estimate.value, estimate.value)
+        unit = max(map(abs, ends)) or 1.0 if scale == "own" else 1.0
+        if known:
+            ax.plot([end / unit for end in ends], [row, row], color="C0", linewidth=2.5)
+        fill = "C0" if known else "none"  # an open circle has no interval
+        ax.plot(estimate.value / unit, row, "o", color="C0", markerfacecolor=fill)
+        ax.annotate(f"{estimate.value:.4g}", (1.02, row), xycoords=beside, va="center")
+    ax.set_yticks(range(len(found.estimates)), [each.name for each in found.estimates])
+    ax.set_ylim(len(found.estimates) - 0.5, -0.5)
+    if scale == "own":
+        ax.set_xlim(-1.1, 1.1)
+        ax.set_xticks([0.0])
+    ax.set_title(f"{found.subject}: {100.0 * found.level:g} % intervals")
+    return ax
+
+
+def budget(result: Any, ax: "Axes | None" = None) -> "Axes":
+    """Draw the share of what was reserved that each stage cost, in percent of rho.
+
+    ``result`` is a certificate, or what has one. Stages without a rho are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> result = tg.mean(np.arange(2000.0), guarantee=tg.GDP(1.0), random_state=0)
+    >>> ax = tg.plot.budget(result)
+    >>> ax.get_yticklabels()[-1].get_text()
+    'mean'
+    """
+    shares = [each for each in stage_shares(_certificate(result)) if each.share is not None]
+    ax = _axes(ax)
+    ax.barh(range(len(shares)), [100.0 * (each.share or 0.0) for each in shares], color="C0")
+    ax.set_yticks(range(len(shares)), [each.stage for each in shares])
+    ax.invert_yaxis()
+    ax.set_xlabel("% of the reserved budget")
+    return ax
+
+
+def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
+    """Draw what ``tg.plan`` predicts: the error of each method, the recommended one first.
+
+    Methods whose errors are in other units than the recommended one's are left out.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> advice = tg.plan("mean", n_rows=100_000, n_features=10, epsilon=1.0, delta=1e-6)
+    >>> ax = tg.plot.plan(advice)
+    >>> ax.get_yticklabels()[0].get_text()
+    "tg.mean(method='clipped')"
+    """
+    if not hasattr(advice, "candidates"):
+        raise InputError(f"advice must be what tg.plan returned; got a {type(advice).__name__}.")
+    unit = advice.recommended.unit
+    shown = [each for each in advice.candidates if each.unit == unit]
+    ax = _axes(ax)
+    errors = [each.predicted_error for each in shown]
+    colors = ["C0" if each is advice.recommended else "0.6" for each in shown]
+    ax.scatter(errors, range(len(shown)), color=colors)
+    ax.set_yticks(range(len(shown)), [each.method for each in shown])
+    ax.invert_yaxis()
+    for row, error in enumerate(errors):
+        ax.annotate(f"{error:.3g}", (1.02, row), xycoords=("axes fraction", "data"), va="center")
+    ax.set_xscale("log")
+    ax.tick_params(which="minor", labelbottom=False)
+    ax.set_xlabel(fill(f"predicted error, {unit}", WIDTH))
+    ax.set_title(f"{advice.task}, n = {advice.n_rows}, d = {advice.n_features}")
+    return ax
+
+
+def _axes(ax: "Axes | None") -> "Axes":
+    """Return the given axis, or that of a new figure."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot  # noqa: PLC0415 (an extra, and slow to load)
+    except ImportError:
+        raise InputError("tg.plot needs matplotlib: pip install 'tailguard[report]'.") from None
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _reported(result: Any) -> Any:
+    """Return the report of a result."""
+    if not hasattr(result, "report"):
+        raise InputError(
+            f"result must be a fitted model, a search or a mean; got a {type(result).__name__}."
+        )
+    return result.report()
+
+
+def _certificate(result: Any) -> Any:
+    """Return the certificate of a result, or the certificate that it is."""
+    for name in ("certificate_", "certificate"):
+        if hasattr(result, name):
+            return getattr(result, name)
+    if not hasattr(result, "releases"):
+        raise InputError(
+            f"result must be a certificate, or have one; got a {type(result).__name__}."
+        )
+    return result

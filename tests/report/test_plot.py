@@ -1,0 +1,105 @@
+"""Pictures show the numbers of the result, on the axis that was given."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import tailguard as tg
+from support.certificates import certify, gaussian
+from tailguard.checks import InputError
+from tailguard.privacy.events import Gaussian
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(20_000), np.zeros(20_000)])
+    y = 3.0 * X[:, 0] - 1.0 + rng.standard_normal(20_000)
+    return tg.LinearRegression(guarantee=tg.GDP(2.0), random_state=0).fit(X, y)
+
+
+def lines(ax):
+    return [line.get_xdata().tolist() for line in ax.lines[1:]]  # the first is zero
+
+
+def test_coefficients_on_their_own_scale(model, ax):
+    assert tg.plot.coefficients(model, ax) is ax
+    (low, high), _, (low_1, high_1) = model.conf_int()
+    centre, centre_1 = model.interval_center_[[0, 2]]
+    first, point, last, last_point = lines(ax)
+    assert first == pytest.approx([low / high, 1.0])
+    assert point == pytest.approx([centre / high])
+    assert last == pytest.approx([-1.0, high_1 / -low_1])
+    assert last_point == pytest.approx([centre_1 / -low_1])
+    said = [text.get_text() for text in ax.texts]
+    assert said == [f"{centre:.4g}", "not estimated", f"{centre_1:.4g}"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["x0", "x1", "(intercept)"]
+    assert ax.get_title() == "LinearRegression: 95 % intervals"
+
+
+def test_coefficients_on_one_scale(model, ax):
+    tg.plot.coefficients(model, ax, scale="shared")
+    first, point, *_ = lines(ax)
+    assert first == pytest.approx(model.conf_int()[0].tolist())
+    assert point == pytest.approx([model.interval_center_[0]])
+
+
+def test_a_mean_has_points_alone(ax):
+    X = np.column_stack([np.arange(2000.0), -np.arange(2000.0)])
+    result = tg.mean(X, guarantee=tg.GDP(2.0), random_state=0)
+    tg.plot.coefficients(result, ax)
+    assert lines(ax) == [[1.0], [-1.0]]
+    assert ax.lines[1].get_markerfacecolor() == "none"
+
+
+def test_the_budget_is_that_of_the_certificate(model, ax):
+    assert tg.plot.budget(model, ax) is ax
+    certificate = model.certificate_
+    stages = {}
+    for release in certificate.releases:
+        cost = release.times * (release.sensitivity / release.noise_std) ** 2
+        stages[release.stage] = stages.get(release.stage, 0.0) + cost
+    widths = [bar.get_width() for bar in ax.patches]
+    expected = [100.0 * cost / certificate.total.mu**2 for cost in stages.values()]
+    assert widths == pytest.approx(expected)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [*stages]
+
+
+def test_a_certificate_and_a_search_have_a_budget(ax):
+    certificate = certify(Gaussian(0.5), [gaussian(0.25, stage="one")])
+    tg.plot.budget(certificate, ax)
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx([25.0])
+
+
+def test_a_plan_is_drawn_from_the_best_method_on(ax):
+    advice = tg.plan("mean", n_rows=100_000, n_features=10, epsilon=1.0, delta=1e-6)
+    assert tg.plot.plan(advice, ax) is ax
+    [points] = ax.collections
+    shown = [each for each in advice.candidates if each.unit == advice.recommended.unit]
+    assert points.get_offsets()[:, 0].tolist() == [each.predicted_error for each in shown]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [each.method for each in shown]
+    assert ax.get_xscale() == "log"
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (tg.plot.coefficients, "result must be a fitted model, a search or a mean; got a dict."),
+        (tg.plot.budget, "result must be a certificate, or have one; got a dict."),
+        (tg.plot.plan, "advice must be what tg.plan returned; got a dict."),
+    ],
+)
+def test_anything_else_is_refused(draw, words):
+    with pytest.raises(InputError) as caught:
+        draw({})
+    assert str(caught.value) == words
+
+
+def test_an_unknown_scale_is_refused(model):
+    with pytest.raises(InputError, match=r"^scale must be one of "):
+        tg.plot.coefficients(model, scale="log")
