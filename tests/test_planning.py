@@ -43,7 +43,7 @@ def test_nothing_that_holds_records_can_be_passed():
 def by_default(name):
     """Whether the default method fits a loss."""
     loss = make_loss(name)
-    return loss.link.residual or loss.canonical
+    return loss.link.residual or loss.quasi_likelihood
 
 
 FITTED = sorted(filter(by_default, LOSSES))

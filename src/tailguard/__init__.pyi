@@ -13,10 +13,12 @@ from tailguard.checks import ReleaseError as ReleaseError
 from tailguard.checks import TailguardError as TailguardError
 from tailguard.checks import UnusableTableError as UnusableTableError
 from tailguard.data.schema import Schema as Schema
+from tailguard.estimators.log_link import GammaRegression as GammaRegression
+from tailguard.estimators.log_link import PoissonRegression as PoissonRegression
+from tailguard.estimators.log_link import TweedieRegression as TweedieRegression
 from tailguard.estimators.logistic import LogisticRegression as LogisticRegression
 from tailguard.estimators.mean import MeanResult as MeanResult
 from tailguard.estimators.mean import mean as mean
-from tailguard.estimators.poisson import PoissonRegression as PoissonRegression
 from tailguard.estimators.regression import HuberRegression as HuberRegression
 from tailguard.estimators.regression import LinearRegression as LinearRegression
 from tailguard.estimators.regression import LpRegression as LpRegression

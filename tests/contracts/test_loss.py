@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from support.registered import examples_of
-from tailguard.losses import Loss, RecordLoss, make_loss
+from tailguard.losses import Loss, RecordLoss
 from tailguard.losses.registry import LOSSES, RECORD_LOSSES
 
 SCORE_EXAMPLES, RECORD_EXAMPLES = examples_of(LOSSES), examples_of(RECORD_LOSSES)
@@ -94,6 +94,43 @@ def test_a_canonical_slope_is_the_expected_target_less_the_target_and_no_other_i
 
 
 @each_loss
+def test_slope_and_curvature_follow_the_power_of_the_variance(loss):
+    """The default method reads curvatures from expected targets and slopes."""
+    if (power := loss.variance_power) is None:
+        return
+    assert 1.0 <= power <= 2.0
+    assert loss.link.log
+    assert loss.quasi_likelihood
+    mean, step = loss.mean(GRID), 1e-6
+    expected = loss.expected_curvature(GRID)
+    assert_allclose(expected, mean ** (2.0 - power), rtol=1e-12)
+    for target in targets_of(loss):
+        slope = loss.slope(GRID, target)
+        assert_allclose(slope, (mean - target) * mean ** (1.0 - power), rtol=1e-9, atol=1e-12)
+        rise = (loss.slope(GRID + step, target) - loss.slope(GRID - step, target)) / (2.0 * step)
+        assert_allclose(rise, expected - (power - 1.0) * slope, rtol=1e-5, atol=1e-6)
+        assert (rise >= 0.0).all()
+
+
+@each_loss
+def test_expected_curvature_is_that_of_targets_for_which_the_score_is_right(loss):
+    """Slopes of a canonical loss rise alike for all targets; those of others on average."""
+    if loss.link.residual:
+        return
+    step, expected = 1e-6, loss.expected_curvature(GRID)
+    targets = np.array(targets_of(loss))[-2:]  # two, of which some mixture has the right mean
+    share = (loss.mean(GRID) - targets[0]) / (targets[1] - targets[0])
+    apart = np.abs(GRID) > 1e-3  # where a loss of outcomes may have a kink
+    rise = sum(
+        part * (loss.slope(GRID + step, target) - loss.slope(GRID - step, target)) / (2.0 * step)
+        for part, target in zip((1.0 - share, share), targets, strict=True)
+    )
+    assert_allclose(rise[apart], expected[apart], rtol=1e-4, atol=1e-4 * (1.0 + expected.max()))
+    assert (loss.expected_curvature([-800.0, 0.0, 800.0]) >= 0.0).all()
+    assert np.isnan(loss.expected_curvature(math.nan))
+
+
+@each_loss
 def test_what_is_narrowed_is_a_loss_of_its_kind(loss):
     assert loss.narrowed(1.0) == loss
     narrowed = loss.narrowed(0.25)
@@ -166,8 +203,9 @@ def steepest_clipped_gradient(loss, target, clip_norm, row_length):
 
 def test_output_perturbation_refuses_a_loss_only_where_clipping_leaves_it_unbounded():
     """Powers curve without bound too, but not where their clipped gradient still moves."""
-    assert math.isinf(make_loss("poisson").clipped_curvature_bound(1, 1))
-    for loss in SCORE_EXAMPLES["lp"]:
+    for loss in (*SCORE_EXAMPLES["poisson"], *SCORE_EXAMPLES["tweedie"]):
+        assert math.isinf(loss.clipped_curvature_bound(1, 1))
+    for loss in (*SCORE_EXAMPLES["lp"], *SCORE_EXAMPLES["gamma"]):
         assert math.isfinite(loss.clipped_curvature_bound(1, 1))
 
 

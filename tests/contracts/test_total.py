@@ -33,7 +33,9 @@ every_loss = pytest.mark.parametrize(
     "loss", [loss for losses in EXAMPLES.values() for loss in losses], ids=repr
 )
 every_loss_by_default = pytest.mark.parametrize(
-    "loss", [loss for loss in every_loss.args[1] if loss.link.residual or loss.canonical], ids=repr
+    "loss",
+    [loss for loss in every_loss.args[1] if loss.link.residual or loss.quasi_likelihood],
+    ids=repr,
 )
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 IN_TURN = 4

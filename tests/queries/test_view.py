@@ -11,7 +11,7 @@ from support.loops import loop
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, summation_slack
-from tailguard.losses import Logistic, Poisson, Squared
+from tailguard.losses import Logistic, Poisson, Squared, Tweedie
 from tailguard.queries.bins import Bins
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.contribution_levels import ContributionLevels
@@ -156,6 +156,21 @@ def test_the_curvature_weight_of_a_logistic_score_is_its_variance(reach):
         np.concatenate([weighting.of(view, chunk) for chunk in view.read(block, WEIGHTS)]) * 0.25
     )
     np.testing.assert_allclose(found, p * (1.0 - p), atol=0.02)
+
+
+@pytest.mark.parametrize("bound", [0.3, 40.0])
+def test_an_expected_curvature_weight_is_that_of_the_loss_within_its_bound(bound):
+    loss, weighting = Tweedie(1.5), Weighting(kind="expected-curvature", bound=bound)
+    view, block = view_of(loss), RecordBlock(X, np.ones(len(X)))
+    found = [weighting.of(view, chunk) for chunk in view.read(block, WEIGHTS)]
+    expected = np.minimum(np.exp(0.5 * SCORE) / bound, 1.0)
+    np.testing.assert_allclose(np.concatenate(found), expected, rtol=1e-9)
+    odd = np.array([[1e308, -1e308, 1e308, 1e308], [np.nan, 0.0, 0.0, 0.0], [np.inf, 0, 0, 0]])
+    for sign in (1.0, -1.0):
+        (chunk,) = view.read(RecordBlock(sign * odd, np.ones(3)), WEIGHTS)
+        weight = weighting.of(view, chunk)
+        assert (weight[1:] == 0.0).all()
+        assert 0.0 <= weight[0] <= 1.0
 
 
 def test_histograms_count_every_record_once():

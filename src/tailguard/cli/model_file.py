@@ -22,15 +22,28 @@ from tailguard.version import __version__
 MODELS: dict[str, Any] = {name: estimator_called(name) for name in ESTIMATORS}
 """Name -> estimator."""
 
-PARAMETERS = {"--keep": "n_nonzero", "--level": "level", "--power": "p", "--threshold": "threshold"}
-"""Option -> the parameter of an estimator that it sets."""
+PARAMETERS = {
+    "--classes": ("classes",), "--keep": ("n_nonzero",), "--level": ("level",),
+    "--power": ("p", "power"), "--threshold": ("threshold",),
+}  # fmt: skip
+"""Option -> the parameters of estimators that it sets, of which an estimator has one at most."""
+
+
+def _parameter(option: str, estimator: Any) -> str | None:
+    """Return the parameter of an estimator that an option sets; None if it has none."""
+    return next((name for name in PARAMETERS[option] if hasattr(estimator, name)), None)
+
+
+def takers(option: str) -> str:
+    """Name the models that have what an option tells, for messages and help."""
+    return " or ".join(name for name, kind in MODELS.items() if _belongs(option, kind))
 
 
 def _belongs(option: str, estimator: Any) -> bool:
     """Whether an estimator has what an option tells."""
     if option == "--exposure":
         return bool(estimator.takes_exposure)
-    return hasattr(estimator, PARAMETERS.get(option, "classes"))
+    return _parameter(option, estimator) is not None
 
 
 def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[str, Any]) -> Any:
@@ -41,10 +54,9 @@ def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[
         if value is None:
             continue
         if not _belongs(option, estimator):
-            wanted = " or ".join(name for name in MODELS if _belongs(option, MODELS[name]))
-            raise InputError(f"{option} belongs to --model {wanted}; got --model {model}.")
-        if option in PARAMETERS:
-            chosen[PARAMETERS[option]] = value
+            raise InputError(f"{option} belongs to --model {takers(option)}; got --model {model}.")
+        if option in PARAMETERS and option != "--classes":  # these are part of the schema
+            chosen[str(_parameter(option, estimator))] = value
     return estimator(**chosen)
 
 

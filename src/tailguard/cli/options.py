@@ -143,7 +143,7 @@ CategoricalOption: TypeAlias = Annotated[
 ]
 DropOption: TypeAlias = Annotated[str | None, typed("A,B,C", "Columns that are left out.", COLUMNS)]
 ExposureOption: TypeAlias = Annotated[
-    str | None, typed("COLUMN", "poisson: how long each row was observed.", COLUMNS)
+    str | None, typed("COLUMN", "poisson, gamma, tweedie: how long each row was observed.", COLUMNS)
 ]
 OffsetOption: TypeAlias = Annotated[
     str | None, typed("COLUMN", "What is added to the score of each row.", COLUMNS)
@@ -178,7 +178,12 @@ LevelOption: TypeAlias = Annotated[
 ]
 PowerOption: TypeAlias = Annotated[
     float | None,
-    typed("NUMBER", "lp: the power p of the residual, from 2 to 16; 4 by default.", MODEL),
+    typed(
+        "NUMBER",
+        "lp: the power p of the residual, from 2 to 16; 4 by default. tweedie: that of the mean "
+        "which the variance follows, from 1 to 2; 1.5 by default.",
+        MODEL,
+    ),
 ]
 KeepOption: TypeAlias = Annotated[
     int | None,

@@ -6,6 +6,7 @@
 
 from .balanced_logistic import BalancedLogistic
 from .base import Loss, RecordLoss
+from .gamma import Gamma
 from .huber import Huber
 from .logistic import Logistic
 from .lp_loss import LpLoss
@@ -16,9 +17,11 @@ from .quantile import Quantile
 from .record_gradient import RecordGradient
 from .registry import make_loss
 from .squared import Squared
+from .tweedie import Tweedie
 
 __all__ = [
     "BalancedLogistic",
+    "Gamma",
     "Huber",
     "Logistic",
     "Loss",
@@ -30,5 +33,6 @@ __all__ = [
     "RecordGradient",
     "RecordLoss",
     "Squared",
+    "Tweedie",
     "make_loss",
 ]

@@ -71,25 +71,8 @@ class BalancedLogistic(Logistic):
         """
         return min(BOUND * row_bound, clip_norm) * row_bound
 
-
-@dataclass(frozen=True)
-class ExpectedBalancedSlope(BalancedLogistic):
-    """What the slope of ``BalancedLogistic`` is expected to rise by, from score to score.
-
-    Only its slope is of use: it rises by ``0.5 * min(p, 1 - p)``, whatever the outcome.
-
-    Examples
-    --------
-    >>> slopes = ExpectedBalancedSlope().slope([-0.01, 0.01], [0.0, 0.0])
-    >>> round(float(slopes[1] - slopes[0]) / 0.02, 3)
-    0.249
-    """
-
-    name: ClassVar[str] = "expected_balanced_slope"
-
     @np.errstate(all="ignore")
-    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Half of the integral of the less likely outcome's probability."""
-        scores = np.asarray(score, dtype=np.float64)
-        integral: FloatArray = np.log(2.0 + 2.0 * np.exp(-np.abs(scores))) - np.log(4.0)
-        return -np.copysign(BOUND, scores) * integral
+    def expected_curvature(self, score: ArrayLike) -> FloatArray:
+        """Half of the probability of the less likely outcome."""
+        curvature: FloatArray = BOUND * self.mean(-np.abs(np.asarray(score, dtype=np.float64)))
+        return curvature

@@ -7,7 +7,8 @@ one record, so bounding a gradient needs the slope only.
 Reference
 ---------
 McCullagh and Nelder 1989, Section 2.2 (links; canonical ones in 2.2.4), Section 6.2 (a log link
-turns a scale of the target into a shift of the score).
+turns a scale of the target into a shift of the score), Chapter 9 (quasi-likelihoods); Jorgensen
+1987 (variances that are powers of the mean).
 """
 
 from enum import Enum
@@ -69,8 +70,9 @@ class Loss:
     tell of a record: one with an exponential bounds its exponent by ``LARGEST_EXPONENT``.
 
     A link does not tell the slope. A loss is ``canonical`` where its slope is the expected target
-    less the target, so that its curvature depends on the score alone; a method that relies on that
-    asks for it, where the link is none of a residual.
+    less the target, so that its curvature depends on the score alone. Where it has a
+    ``variance_power`` the slope is that times a power of the expected target (``PowerVariance``). A
+    method that relies on either asks for it, where the link is none of a residual.
 
     A loss of the residual keeps its form when targets are shifted and scaled. A parameter with
     units (a threshold, a width) is then in units of the scaled target.
@@ -98,6 +100,20 @@ class Loss:
         """Differentiate by each score; of a canonical loss, the expected target less the target."""
         slope: FloatArray = np.subtract(self.mean(score), target)
         return slope
+
+    @property
+    def variance_power(self) -> float | None:
+        """Of a ``PowerVariance`` loss the power of the mean; None for any other loss."""
+        return None
+
+    @property
+    def quasi_likelihood(self) -> bool:
+        """Whether the slope is the expected target less the target, times a power of the former."""
+        return self.canonical or self.variance_power is not None
+
+    def expected_curvature(self, score: ArrayLike) -> FloatArray:
+        """Second derivative at each score, averaged over targets for which the score is right."""
+        raise NotImplementedError(f"{type(self).__name__} must say its expected curvature.")
 
     def narrowed(self, part: float) -> Self:
         """Return the loss averaged over that part of its window of scores; itself without one."""
@@ -128,6 +144,61 @@ class Loss:
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return what each score predicts, in the units of the target."""
         return np.asarray(score, dtype=np.float64)
+
+
+class PowerVariance(Loss):
+    """Quasi-likelihood with a log link, of targets whose variance is a power ``p`` of their mean.
+
+    With ``m = exp(score)`` the slope is ``(m - target) * m**(1 - p)``, so that large targets count
+    the less the larger ``p``. Its derivative
+    ``(2 - p) * m**(2 - p) + (p - 1) * target * m**(1 - p)`` is not negative for ``1 <= p <= 2`` and
+    targets of at least 0, so the loss is convex. It equals ``m**(2 - p) - (p - 1) * slope``: the
+    expected curvature, less a multiple of the slope.
+
+    A score is the logarithm of the expected target. An exposure enters as the offset
+    ``log(exposure)``, added to the score elsewhere. Dividing all targets by a constant moves the
+    intercept by its logarithm and nothing else.
+
+    Edge cases
+    ----------
+    Beyond scores of -500 and 500 the loss goes on along its tangent, so that no exponential
+    overflows; a slope may be infinite, and is then clipped.
+
+    Examples
+    --------
+    >>> from tailguard.losses import Gamma, Poisson
+    >>> Poisson().variance_power, Gamma().variance_power
+    (1.0, 2.0)
+    """
+
+    link: ClassVar[Link] = Link.LOG
+
+    @property
+    def variance_power(self) -> float:
+        """The power ``p``, from 1 to 2."""
+        raise NotImplementedError(f"{type(self).__name__} must say its power of the variance.")
+
+    @np.errstate(all="ignore")
+    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Return the expected target less the target, times a power of the expected target."""
+        power = np.exp((1.0 - self.variance_power) * bounded_exponent(score))
+        slope: FloatArray = super().slope(score, target) * power
+        return slope
+
+    def expected_curvature(self, score: ArrayLike) -> FloatArray:
+        """Power of the expected target, which is one for the power 2."""
+        curvature: FloatArray = np.exp((2.0 - self.variance_power) * bounded_exponent(score))
+        return curvature
+
+    def valid_target(self, target: ArrayLike) -> BoolArray:
+        """Whether each target is finite and not negative."""
+        targets = np.asarray(target, dtype=np.float64)
+        return np.isfinite(targets) & (targets >= 0)
+
+    def mean(self, score: ArrayLike) -> FloatArray:
+        """Return the expected target."""
+        mean: FloatArray = np.exp(bounded_exponent(score))
+        return mean
 
 
 class RecordLoss:
@@ -168,6 +239,11 @@ class RecordLoss:
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return the score itself, where it is not known what it predicts."""
         return np.asarray(score, dtype=np.float64)
+
+
+def bounded_exponent(score: ArrayLike) -> FloatArray:
+    """Return scores within what an exponential takes."""
+    return np.clip(np.asarray(score, dtype=np.float64), -LARGEST_EXPONENT, LARGEST_EXPONENT)
 
 
 def check_width(name: str, value: object) -> float:

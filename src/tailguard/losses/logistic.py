@@ -46,6 +46,11 @@ class Logistic(Loss):
         """One quarter, at even odds."""
         return 0.25
 
+    def expected_curvature(self, score: ArrayLike) -> FloatArray:
+        """Product of the probabilities of 0 and 1, whatever the target."""
+        probability = self.mean(score)
+        return probability * (1.0 - probability)
+
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Curvature that remains where the gradient is not clipped.
 

@@ -6,22 +6,20 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailguard.array_types import BoolArray, FloatArray
+from tailguard.array_types import FloatArray
 
-from .base import LARGEST_EXPONENT, Link, Loss
+from .base import LARGEST_EXPONENT, Loss, PowerVariance
 
 
 @dataclass(frozen=True)
-class Poisson(Loss):
+class Poisson(PowerVariance):
     """Negative Poisson log-likelihood of a count, ``exp(score) - target * score``.
 
     A score is the logarithm of the expected target. Targets are any non-negative numbers, not only
-    whole ones. An exposure enters as the offset ``log(exposure)``, added to the score elsewhere.
-    Dividing all targets by a constant moves the intercept by its logarithm and nothing else.
+    whole ones.
 
     Edge cases
     ----------
-    Above score 500 the loss goes on along its tangent, so that nothing overflows in the slope.
     Targets are unbounded, hence so is the curvature of the clipped loss: output perturbation
     refuses this loss.
 
@@ -32,8 +30,16 @@ class Poisson(Loss):
     """
 
     name: ClassVar[str] = "poisson"
-    link: ClassVar[Link] = Link.LOG
     canonical: ClassVar[bool] = True
+
+    @property
+    def variance_power(self) -> float:
+        """One: the variance is the mean."""
+        return 1.0
+
+    def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Return the expected target less the target."""
+        return Loss.slope(self, score, target)
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -41,13 +47,3 @@ class Poisson(Loss):
         scores = np.asarray(score, dtype=np.float64)
         beyond: FloatArray = np.maximum(scores - LARGEST_EXPONENT, 0.0)
         return self.mean(scores) * (1 + beyond) - np.multiply(target, scores)
-
-    def valid_target(self, target: ArrayLike) -> BoolArray:
-        """Whether each target is finite and not negative."""
-        targets = np.asarray(target, dtype=np.float64)
-        return np.isfinite(targets) & (targets >= 0)
-
-    def mean(self, score: ArrayLike) -> FloatArray:
-        """Return the expected target."""
-        mean: FloatArray = np.exp(np.clip(score, -LARGEST_EXPONENT, LARGEST_EXPONENT))
-        return mean

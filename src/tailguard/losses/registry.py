@@ -10,6 +10,7 @@ from .base import Loss, RecordLoss
 
 LOSSES = {
     "balanced_logistic": "tailguard.losses.balanced_logistic:BalancedLogistic",
+    "gamma": "tailguard.losses.gamma:Gamma",
     "huber": "tailguard.losses.huber:Huber",
     "logistic": "tailguard.losses.logistic:Logistic",
     "lp": "tailguard.losses.lp_loss:LpLoss",
@@ -17,6 +18,7 @@ LOSSES = {
     "pseudo_huber": "tailguard.losses.pseudo_huber:PseudoHuber",
     "quantile": "tailguard.losses.quantile:Quantile",
     "squared": "tailguard.losses.squared:Squared",
+    "tweedie": "tailguard.losses.tweedie:Tweedie",
 }
 """Losses of one score."""
 
@@ -25,11 +27,6 @@ RECORD_LOSSES = {
     "record_gradient": "tailguard.losses.record_gradient:RecordGradient",
 }
 """Losses known by the gradient of one record."""
-
-EXPECTED_SLOPES = {
-    "expected_balanced_slope": "tailguard.losses.balanced_logistic:ExpectedBalancedSlope",
-}
-"""What slopes of a loss are expected to rise by, whatever the target: for curvatures alone."""
 
 NUMBERS = (NoneType, bool, int, float)
 ALLOWED = {"public_name": (NoneType, str)}  # what stands for that function in a checkpoint
@@ -52,7 +49,7 @@ def check_known(loss: object) -> None:
 
 def is_known(loss: object) -> bool:
     """Whether a loss is registered, by its very class, and holds its parameters alone."""
-    if not is_registered(loss, LOSSES | RECORD_LOSSES | EXPECTED_SLOPES):
+    if not is_registered(loss, LOSSES | RECORD_LOSSES):
         return False
     names = {field.name for field in fields(loss)}  # type: ignore[arg-type]
     return all(

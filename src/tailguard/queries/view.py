@@ -39,6 +39,7 @@ from tailguard.queries.units import ReadRows, Units
 
 __all__ = ["LARGEST_FEATURE", "Sight", "View", "Weighting"]
 
+KINDS = ("one", "curvature", "expected-curvature", "squared-slope", "beyond")
 # A product of three such numbers is still within the floats, which end at 1.8e308.
 LARGEST_ENTRY = 1e100
 
@@ -196,7 +197,8 @@ class Weighting:
     """What a record counts in a second moment or histogram, in units of its largest value.
 
     ``"one"`` counts every record fully, ``"curvature"`` by the rise of its clipped slope over
-    ``2 * half_step`` relative to ``bound``, ``"squared-slope"`` by its squared slope relative to
+    ``2 * half_step`` relative to ``bound``, ``"expected-curvature"`` by the curvature that the loss
+    expects at its score relative to ``bound``, ``"squared-slope"`` by its squared slope relative to
     the squared limit, ``"beyond"`` fully if its row is longer than ``bound``, else not at all.
 
     Guarantee
@@ -215,7 +217,7 @@ class Weighting:
     bound: float = 1.0
 
     def __post_init__(self) -> None:
-        check_choice("kind", self.kind, ("one", "curvature", "squared-slope", "beyond"))
+        check_choice("kind", self.kind, KINDS)
         check_positive("slope_limit", self.slope_limit)
         check_positive("half_step", self.half_step)
         check_positive("bound", self.bound)
@@ -223,7 +225,7 @@ class Weighting:
     @property
     def needs_scores(self) -> bool:
         """Whether a weight depends on the score."""
-        return self.kind in ("curvature", "squared-slope")
+        return self.kind in ("curvature", "expected-curvature", "squared-slope")
 
     @property
     def needs_lengths(self) -> bool:
@@ -238,6 +240,11 @@ class Weighting:
             return np.where(seen.length > self.bound, 1.0, 0.0)
         if self.kind == "squared-slope":
             return np.minimum((view.slope(seen, self.slope_limit) / self.slope_limit) ** 2, 1.0)
+        if self.kind == "expected-curvature":
+            assert view.loss is not None
+            expected = view.loss.expected_curvature(seen.score) / self.bound
+            # A comparison with NaN is false.
+            return np.where(~seen.void & (expected >= 0.0), np.minimum(expected, 1.0), 0.0)
         above = view.slope(seen, self.slope_limit, self.half_step)
         below = view.slope(seen, self.slope_limit, -self.half_step)
         rise = np.clip((above - below) / (2.0 * self.half_step), 0.0, self.bound)

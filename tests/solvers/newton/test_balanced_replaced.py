@@ -9,7 +9,7 @@ from support.sources import QuietSource
 from support.stages import once
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
-from tailguard.losses.balanced_logistic import BalancedLogistic, ExpectedBalancedSlope
+from tailguard.losses.balanced_logistic import BalancedLogistic
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.second_moments import SecondMoments, Weighting
@@ -52,7 +52,7 @@ def test_a_score_moves_by_the_row_limit_times_twice_one_half_and_no_less_is_stat
 
 
 def test_a_curvature_moves_within_what_is_stated():
-    weighting = Weighting(kind="curvature", slope_limit=0.5, half_step=0.5, bound=0.25)
-    query = SecondMoments(view_of(ExpectedBalancedSlope()), ROW_LIMIT, ROW_CAP, weighting)
+    weighting = Weighting(kind="expected-curvature", bound=0.25)
+    query = SecondMoments(view_of(BalancedLogistic()), ROW_LIMIT, ROW_CAP, weighting)
     stated = query.sensitivity(N_ROWS, 2).ideal / N_ROWS
     assert 0.5 * stated < furthest(query) <= stated * ROUNDING

@@ -31,6 +31,13 @@ def examples():
     bent = SecondMoments(View.plain(logistic, raw), 2.0, 3.0, Weighting(
         kind="curvature", slope_limit=1.0, half_step=0.25, bound=0.25))  # fmt: skip
     yield Example("second-moments/logistic", bent, pair, (1e5, 0, 0, 1.0), (0, 1e5, 0, 0), logistic)
+    tweedie = tg.losses.Tweedie()
+    expected = SecondMoments(
+        View.plain(tweedie, raw), 2.0, 3.0, Weighting(kind="expected-curvature", bound=0.8)
+    )
+    yield Example(
+        "second-moments/expected", expected, pair, (1e5, 0, 0, 1e9), (0, 1e5, 0, 0.0), tweedie
+    )
     with_target = SecondMoments(joint, 2.0, 2.0)
     yield Example(
         "second-moments/target", with_target, np.zeros(4), (1e5, -2.5e4, 0, 0.0), (0, 0, 0, 1e9),

@@ -29,3 +29,7 @@ def examples():
         flat = (0.1, 0.0, 0.0, 0.0), (5.0, 0.0, 0.0, 1.5)
         records = flat if name == "curvature" else steep
         yield Example(f"whitened-histogram/{name}", query, weights, *records, squared)
+    tweedie = tg.losses.Tweedie()
+    expected = Weighting(kind="expected-curvature", bound=0.5)
+    query = WhitenedHistogram(View.plain(tweedie, raw), "length", lengths, expected)
+    yield Example("whitened-histogram/expected", query, weights, *steep, tweedie)

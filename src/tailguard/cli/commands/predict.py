@@ -33,7 +33,7 @@ from rich.console import Console
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
-from tailguard.cli.model_file import ModelFile, load_model
+from tailguard.cli.model_file import ModelFile, load_model, takers
 from tailguard.cli.printing import print_plain
 from tailguard.data.readers.csv import existing_file
 from tailguard.data.readers.opening import opened_path
@@ -45,7 +45,8 @@ def predict(
     model: options.ModelPathOption,
     file: options.FileOption,
     exposure: Annotated[
-        str | None, options.typed("COLUMN", "poisson: predict for this exposure instead of 1.")
+        str | None,
+        options.typed("COLUMN", "poisson, gamma, tweedie: predict for this exposure, not for 1."),
     ] = None,
     offset: Annotated[
         str | None, options.typed("COLUMN", "Predict with this offset instead of 0.")
@@ -68,7 +69,9 @@ def predict(
     """
     fitted = load_model(model)
     if exposure is not None and not fitted.estimator.takes_exposure:
-        raise InputError(f"--exposure belongs to a poisson model; got a {fitted.model} one.")
+        raise InputError(
+            f"--exposure belongs to a {takers('--exposure')} model; got a {fitted.model} one."
+        )
     if extrapolate is not None:
         fitted.estimator.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
     if out is not None:

@@ -234,9 +234,9 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
                 f"do (link {own.value!r}); got {shown(self.scoring)}."
             )
         require(
-            own.residual or self.scoring.canonical,
-            "scoring must be a loss whose slope is the expected target less the target, which the "
-            f"constant of a {type(model).__name__} is found by; got {shown(self.scoring)}.",
+            own.residual or self.scoring.quasi_likelihood,
+            "scoring must be a quasi-likelihood, whose best constant is the mean target, for a "
+            f"{type(model).__name__}; got {shown(self.scoring)}.",
         )
         return self.scoring
 

@@ -121,7 +121,7 @@ REGIMES = {
     # What clipping takes from skewed counts biases the constant most, which is one number.
     "constant of counts": Regime("log", {"debiasing": 0.06},
                                  above={"fixed": FEW}, below={"height**1.5": 16.0}),
-    # Predictions of counts add up to what was counted.
+    # Predictions of counts add up to what was counted; slopes of others average zero.
     "total of counts": Regime("log", {"total": 0.05}, above={"fixed": FEW}),
     # The fit is compared with its constant, and no intervals are given.
     "choice of fit": Regime("", {"fit_choice": 0.05, "variance": 0.0},

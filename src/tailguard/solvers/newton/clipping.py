@@ -92,6 +92,7 @@ class SlopeDistribution:
     distribution: NoisyDistribution
     center: float = 0.0  # around which residuals may look symmetric
     told_by_rows: bool = False  # whether weights of rows tell variance and curvature: 1 each
+    fall: float = 0.0  # by how much curvature is less per unit of a slope, over its mean
 
     @cached_property
     def slopes(self) -> FloatArray:
@@ -209,6 +210,10 @@ class SlopeDistribution:
         if self.told_by_rows:
             return 1.0
         now = self._rise(self._here, limit)
+        if self.fall > 0.0:  # of a likelihood: large targets have low slopes and much curvature
+            now -= self.fall * self.distribution.mean(
+                np.where(np.abs(self.slopes) <= limit, self.slopes, 0.0)
+            )
         if not self.of_bounded_residual_loss:
             return now
         return max(now, LEAST_RISE * self._rise(self._about_balance, limit))

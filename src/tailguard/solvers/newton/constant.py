@@ -16,7 +16,9 @@ from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Plan, Problem, Solution
 from tailguard.gate.stage import Stage, usable_mu
-from tailguard.losses.base import Link
+from tailguard.losses.base import Link, Loss
+from tailguard.losses.logistic import Logistic
+from tailguard.losses.poisson import Poisson
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
@@ -38,8 +40,9 @@ CONSTANT_ONLY = "constant_only"
 
 NOT_FITTED = "the budget showed no more than a constant"
 
-# Every likelihood expects nothing at this score: the slope is minus the target, and minus the mean
-# clipped slope the mean target.
+# Losses whose slope is the expected target less the target: at a score where nothing is expected it
+# is minus the target, and minus the mean clipped slope is the mean target.
+CANONICAL: dict[Link, Loss] = {Link.LOG: Poisson(), Link.LOGIT: Logistic()}
 ZERO_MEAN_SCORE = -50.0
 # A mean is taken to be at least so many standard deviations of its noise: more where steps follow.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
@@ -169,7 +172,7 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
     size = problem.n_features + 1
     last = np.eye(size)[:, -1:]
     units = replace(units, intercept=True)
-    view = View(session.loss, units, last, bound=session.shares.bound)
+    view = View(CANONICAL[problem.link], units, last, bound=session.shares.bound)
     query = LevelGradients(view, 1.0, (HEADROOM if log else 1.0,))
     noise = least * float(query.noise_std(problem.n_rows, problem.n_features, stage.mu)[0])
     mean = -float(session.ask(query, ZERO_MEAN_SCORE * last[:, 0], stage)[0, 0])
@@ -185,7 +188,8 @@ def score_bound(session: FitSession, fit: Fit) -> float:
     """Return the largest score of a prediction, in the user's units: that of a log link has one.
 
     Its means are exponentials, so that noise in a coefficient makes a far row's endless. No mean is
-    predicted beyond so many times the largest residual that was seen, or the mean target.
+    predicted beyond so many times the largest residual that was seen, or the mean target; of a
+    Gamma or Tweedie loss beyond so many times the target that one in 200 records exceeds.
 
     *Edge cases.* Rates by the unit of an exposure have none: where exposures are short rates may be
     far larger than any target.
@@ -193,7 +197,9 @@ def score_bound(session: FitSession, fit: Fit) -> float:
     geometry, slopes = fit.geometry, fit.clipping.slopes
     if session.problem.has_offset or not geometry.loss.link.log:
         return math.inf
-    largest = geometry.largest_curvature / HEADROOM  # the mean target
-    if slopes.seen:
+    largest = geometry.mean_target
+    if not geometry.loss.canonical:  # slopes are no differences of targets
+        largest = max(largest, geometry.far_target)
+    elif slopes.seen:
         largest = max(largest, float(np.abs(slopes.distribution.points).max()))
     return math.log(LARGEST_MEAN * largest) + math.log(geometry.units.target_scale)

@@ -175,13 +175,15 @@ def _released_curvature(session: FitSession, fit: Fit, view: View, level: float)
     """Release the curvature in these directions; raise what noise leaves of it."""
     weights = replace(curvature_weighting(session, fit), slope_limit=level)
     problem, stage = session.problem, session.stage("debiasing curvature")
-    usual = fit.clipping.curvature
+    usual, scale = fit.clipping.curvature, weights.bound
+    if weights.kind == "expected-curvature":  # of which clipped slopes keep a part
+        scale *= max(fit.clipping.slopes.curvature(level), LEAST_CURVATURE)
     for cap in CAPS:
         query = SecondMoments(view, ROW_LIMIT, cap * ROW_LIMIT, weights)
-        noise = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * weights.bound
+        noise = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * scale
         if noise_level(noise, view.width) <= LEAST_CURVATURE * usual:
             break
-    released = session.ask(query, fit.weights, stage) * weights.bound
+    released = session.ask(query, fit.weights, stage) * scale
     values, vectors = np.linalg.eigh(released)
     least = max(noise_level(noise, view.width), LEAST_CURVATURE * usual)
     return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)

@@ -14,7 +14,6 @@ from typing import cast
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
 from tailguard.gate.stage import Stage
-from tailguard.losses.balanced_logistic import ExpectedBalancedSlope
 from tailguard.losses.base import Loss
 from tailguard.scaling.units import UNITS
 from tailguard.solvers.newton.schedule import AFTER_ROUNDS, Shares
@@ -34,10 +33,6 @@ class FitSession(BudgetSession):
         self.loss = cast(Loss, plan.problem.loss)  # no other has a plan
         self.shares = shares
         self.mu_factor = 1.0
-
-    def rising(self, loss: Loss) -> Loss:
-        """Return the loss whose slopes rise as those of ``loss`` are expected to on average."""
-        return ExpectedBalancedSlope() if self.shares.balanced else loss
 
     def stage(self, name: str) -> Stage:
         """Return the stage of that name, at the mu that a release of it may spend by now."""

@@ -56,7 +56,7 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     newton = -shortening.matrix @ gradient
     if session.problem.link.curved:  # Newton's map is only local there
         if not geometry.curvature_released:
-            newton = _scaled_along_fit(session.rising(geometry.loss), fit, newton)
+            newton = _scaled_along_fit(geometry.loss, fit, newton)
         newton = _bounded(newton, fit)
     displacement = geometry.matrix @ newton
     arrival = usable(fit.weights + displacement)
@@ -88,7 +88,7 @@ def _stable_part(fit: Fit) -> float:
     return STABLE_PART * slopes.curvature(limit) / max(slopes.steepest(limit), 1e-300)
 
 
-def _scaled_along_fit(rising: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
+def _scaled_along_fit(loss: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
     """Lengthen or shorten the part of a step along the fit, where a likelihood's curvature differs.
 
     In whitened rows the curvature is the same in all directions but that one: scores that the fit
@@ -102,15 +102,14 @@ def _scaled_along_fit(rising: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
     if not spread > 0.0:
         return newton
     along = now / spread
-    longer = 1.0 / _relative_curvature(rising, spread) - 1.0
+    longer = 1.0 / _relative_curvature(loss, spread) - 1.0
     return np.asarray(newton + along * (along @ newton) * longer)
 
 
-def _relative_curvature(rising: Loss, spread: float) -> float:
+def _relative_curvature(loss: Loss, spread: float) -> float:
     """Curvature along a fit whose scores have that spread, relative to other directions."""
     nodes, weights = _normal_nodes()
-    scores, none = spread * nodes, np.zeros(nodes.size)
-    shares = weights * (rising.slope(scores + 1e-3, none) - rising.slope(scores - 1e-3, none))
+    shares = weights * loss.expected_curvature(spread * nodes)
     return float(np.clip(shares @ nodes**2 / max(float(shares.sum()), 1e-300), *CURVATURE_RANGE))
 
 

@@ -80,9 +80,9 @@ def check_fitted(problem: Problem) -> None:
             "constraint."
         )
     require(
-        loss.link.residual or loss.canonical,
-        "solver 'whitened-newton' needs a loss of the residual, or one whose slope is the expected "
-        f"target less the target; {name} is neither: {instead} and a constraint.",
+        loss.link.residual or loss.quasi_likelihood,
+        "solver 'whitened-newton' needs a loss of the residual or a quasi-likelihood, such as "
+        f"Poisson, Gamma or Logistic; {name} is neither: {instead} and a constraint.",
     )
     require(
         problem.constraint is None,

@@ -6,7 +6,6 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Ganesh, Haghif
 Thakurta 2023, Section 3 (a floor under the noised curvature).
 """
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.queries.second_moments import SecondMoments, Weighting
-from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.locations import LEAST_SHARE, fit_location_scale
 from tailguard.scaling.noisy_distribution import SURE, NoisyDistribution
@@ -73,13 +71,13 @@ def release_row_norms(session: FitSession, fit: Fit) -> Fit:
     alike = link.log and same_score_everywhere
     weighted = (link.curved and not alike) or geometry.curvature_released
     weights = curvature_weighting(session, fit) if weighted else Weighting()
-    query = WhitenedHistogram(_curvature_view(session, fit), "length", ROW_NORM_BINS, weights)
+    query = WhitenedHistogram(geometry.view, "length", ROW_NORM_BINS, weights)
     state = fit.weights if weighted else None
     counts, noise_std = session.histograms(query, state, session.stage("whitened row norms"))
     distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
     weight = 1.0
     if alike:
-        weight = math.exp(float(fit.weights[-1]))
+        weight = float(geometry.loss.expected_curvature(fit.weights[-1]))
     elif link.curved:
         weight = geometry.largest_curvature * distribution.total / problem.n_rows
     rows = RowNormDistribution(distribution, geometry.whitening.effective_dim, weight, geometry.cap)
@@ -110,6 +108,8 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
         center = 0.0
     loss = geometry.loss if curved else _smoothed(session.loss, distribution)
     slopes = SlopeDistribution(None if curved else loss, distribution, center)
+    if curved and (power := loss.variance_power) is not None:
+        slopes = replace(slopes, fall=(power - 1.0) / max(fit.clipping.rows.weight, 1e-300))
     # Rounds come nearer to the fit: residuals that seem larger after some than before are noise.
     if not slopes.seen or (few and before.seen and slopes.spread > before.spread):
         return moved
@@ -148,7 +148,10 @@ def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
     else:
         half_step = max(RESIDUAL_HALF_STEP * fit.clipping.slopes.spread, 1e-9)
         bound = min(fit.geometry.loss.curvature_bound(), limit / half_step)
-    return Weighting(kind="curvature", slope_limit=limit, half_step=half_step, bound=bound)
+    # The curvature of others depends on the target, without bound.
+    expected = session.problem.link.curved and not fit.geometry.loss.canonical
+    kind = "expected-curvature" if expected else "curvature"
+    return Weighting(kind=kind, slope_limit=limit, half_step=half_step, bound=bound)
 
 
 def update_curvature(session: FitSession, fit: Fit) -> Fit:
@@ -159,7 +162,7 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     """
     # Curvature is cut at the clip levels of this phase: they are chosen before it is asked for.
     fit = choose_clip_levels(session, fit)
-    view, rows = _curvature_view(session, fit), fit.clipping.rows
+    view, rows = fit.geometry.view, fit.clipping.rows
     stage, weights = session.stage("curvature"), curvature_weighting(session, fit)
     for limit in map(float, rows.limits[rows.limits <= fit.clipping.row_limit][::-1]):
         query = SecondMoments(view, limit, ROW_CAP * limit, weights)
@@ -177,11 +180,6 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     diagonal = np.einsum("ij,ik,kj->j", inverse, moments, inverse)
     whitened = replace(whitened, matrix=matrix @ whitened.matrix, diagonal=diagonal)
     return fit.through(whitened, cap)
-
-
-def _curvature_view(session: FitSession, fit: Fit) -> View:
-    """Return the view through which curvatures are read."""
-    return replace(fit.geometry.view, loss=session.rising(fit.geometry.loss))
 
 
 def _residual_unit(before: SlopeDistribution) -> float:

@@ -96,7 +96,7 @@ class Shares:
     bound_choice, debiasing, fit_choice, variance
         The same.
     total
-        The calibration of the total that a log link predicts.
+        The calibration of the constant of a log link, and of the total that it predicts.
     correction
         All stages of the correction by contributions.
     rounds
@@ -268,6 +268,8 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     square = problem.size * (problem.size + 1) // 2
     n_releases = len(shares.diagnostic_phases)
     curved = problem.link.curved
+    canonical = problem.scored is not None and problem.scored.canonical
+    added = "what predictions and targets add up to" if canonical else "the mean slope of the loss"
     lengths = n_releases if curved else 1
     directions, levels = 2, DEBIASING_LEVELS + 1  # the constant and the fitted score, at most
     fitted = " and the fitted score"
@@ -301,9 +303,9 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
                         shares.fit_choice * problem.intercept, 1, 2),
         PlannedReleases("variance", "the sampling variance of the coefficients",
                         shares.variance, 1, square),
-        PlannedReleases(ROUGH_TOTAL, "what predictions and targets add up to, roughly",
+        PlannedReleases(ROUGH_TOTAL, f"{added}, roughly",
                         ROUGH_SHARE * shares.total * problem.intercept, 1, 1),
-        PlannedReleases(TOTAL, "what predictions and targets add up to",
+        PlannedReleases(TOTAL, added,
                         (1.0 - ROUGH_SHARE) * shares.total * problem.intercept, 1, 1),
         *_correction(problem, shares.correction),
     ]  # fmt: skip

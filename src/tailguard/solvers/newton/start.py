@@ -58,6 +58,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
         far_size=found.far_size[:d],
         without_baseline=found.without_baseline[:d],
         bound=shares.bound,
+        far_target=float(found.far_size[d]) / units.target_scale if problem.link.log else 0.0,
     )
     clipping = Clipping.unknown(geometry.loss.slope_bound())
     fit = Fit(geometry, clipping, StepShortening.none(used.size), weights, unknown_noise(used.size))
@@ -105,13 +106,15 @@ def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
 def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
     """Start a likelihood at its best constant, and bound curvatures by what that tells."""
     link, sample = session.problem.link, session.shares.sample
-    largest = HEADROOM if link.log else session.loss.curvature_bound()
-    if not session.problem.intercept:
-        return replace(fit, geometry=replace(fit.geometry, largest_curvature=largest))
-    mean = mean_target(session, fit.geometry.units, session.stage("constant"))
+    loss, mean = session.loss, 1.0
+    if session.problem.intercept:
+        mean = mean_target(session, fit.geometry.units, session.stage("constant"))
+    largest = loss.curvature_bound()
     if link.log:
-        largest = HEADROOM * mean
-    geometry = replace(fit.geometry, largest_curvature=largest)
+        largest = float(loss.expected_curvature(math.log(HEADROOM * mean)))
+    geometry = replace(fit.geometry, largest_curvature=largest, mean_target=mean)
+    if not session.problem.intercept:
+        return replace(fit, geometry=geometry)
     fit = replace(fit, geometry=geometry, weights=weights_at_mean(fit.weights, mean, link))
     told = min(mean, 1.0) if link.log else mean * (1.0 - mean) / largest
     events = told * sample / SAMPLE_FOR_EVENTS

@@ -49,6 +49,9 @@ class Geometry:
         and for likelihoods.
     largest_curvature
         Bound at which a record's curvature is cut where curvature varies.
+    mean_target, far_target
+        With a log link, in scales of the target: the mean target where the start released it, and
+        what one in 200 targets exceeds, as far as seen.
     cap
         Length at which rows were cut when curvature was released; infinite before that.
     """
@@ -62,6 +65,8 @@ class Geometry:
     bound: float = LARGEST_FEATURE
     shift: float = 0.0
     largest_curvature: float = 1.0
+    mean_target: float = 1.0
+    far_target: float = 0.0
     cap: float = math.inf
 
     @cached_property

@@ -1,14 +1,20 @@
-"""The total that a log link predicts for the records of the fit, brought to what they have.
+"""The constant of a log link, moved to where slopes average zero: of counts, to their total.
 
 Rounds clip slopes for the least error of a typical record, which takes away a good part of the sum
-of skewed counts. One number, the mean residual cut far out, tells how much; the intercept takes it
-up. It is asked for twice: the second one is small, so that how large the predicted total is need be
+of skewed targets. One number, the mean slope cut far out, tells how much; the intercept takes it
+up. It is asked for twice: the second one is small, so that what the slope is compared with need be
 known only roughly.
+
+The slope is ``expected - paid`` with ``expected = m**(2 - p)`` and ``paid = target * m**(1 - p)``,
+where ``m`` is the expected target and ``p`` the power of the variance. Moving the intercept by
+``c`` multiplies these by ``exp((2 - p) * c)`` and ``exp((1 - p) * c)``, so slopes average zero at
+``c = log(mean paid / mean expected)``. For counts, of power 1, what is paid is the mean target,
+which the start released; for others the expected part is the mean curvature, 1 for power 2.
 
 Reference
 ---------
 McCullagh and Nelder 1989, Section 2.2 (with a canonical link and an intercept, fitted means add up
-to the total).
+to the total); Chapter 9 (estimating equations of quasi-likelihoods).
 """
 
 import math
@@ -31,19 +37,26 @@ LONGEST_MOVE = 1.0
 
 
 def calibrate_total(session: FitSession, fit: Fit) -> Fit:
-    """Move the intercept so that predictions add up to the targets, if that was planned."""
+    """Move the intercept so that slopes average zero, if that was planned."""
     if not session.plans(TOTAL) or not fit.iterates:
         return fit
-    mean = fit.geometry.largest_curvature / HEADROOM  # of targets, as the start released it
-    error = math.inf
+    counts, error = session.loss.canonical, math.inf
+    known = fit.geometry.mean_target if counts else fit.clipping.rows.weight
     for name in (ROUGH_TOTAL, TOTAL):
-        surplus, error = _surplus(session, fit, name)
-        way = math.log(max(mean, 1e-12) / max(mean + surplus, 1e-12))
-        mean = max(mean, error, 1e-12)
+        slope, error = _mean_slope(session, fit, name, HEADROOM * known)
+        paid, expected = (known, known + slope) if counts else (known - slope, known)
+        way = math.log(max(paid, 1e-12) / max(expected, 1e-12))
+        known = max(known, error, 1e-12)
         fit = _moved(fit, min(max(way, -LONGEST_MOVE), LONGEST_MOVE))
-    return replace(_with_noise(fit, error / mean), total_error=error / mean).noted(
+    relative = error / known
+    fit = _with_noise(fit, relative)
+    if not counts:
+        return fit.noted(
+            f"the constant was calibrated; the standard error that this leaves is {relative:.2g}"
+        )
+    return replace(fit, total_error=relative).noted(
         "the predicted total of all records was calibrated; its relative standard error is "
-        f"{error / mean:.2g}"
+        f"{relative:.2g}"
     )
 
 
@@ -52,19 +65,22 @@ def _moved(fit: Fit, way: float) -> Fit:
     return replace(fit, weights=usable(np.append(fit.weights[:-1], fit.weights[-1] + way)))
 
 
-def _surplus(session: FitSession, fit: Fit, name: str) -> tuple[float, float]:
-    """Release the mean of predictions less targets, cut at a level, and say how far off it is."""
+def _mean_slope(session: FitSession, fit: Fit, name: str, level: float) -> tuple[float, float]:
+    """Release the mean slope, cut at a level that histograms tell, and say how far off it is.
+
+    For counts it is the mean of predictions less targets. ``level`` is for slopes that are not
+    seen.
+    """
     slopes, stage = fit.clipping.slopes, session.stage(name)
     n_rows, n_features = session.problem.n_rows, session.problem.n_features
-    level = fit.geometry.largest_curvature
     if slopes.seen:
         level = max(top_level(slopes, 1.0, 1, n_rows, stage.mu), fit.clipping.slope_limit)
     ones = np.eye(fit.weights.size)[:, -1:]
     view = View(session.loss, fit.geometry.units, ones, bound=fit.geometry.bound)
     query = LevelGradients(view, 1.0, (level,))
-    surplus = float(session.ask(query, fit.weights, stage)[0, 0])
+    slope = float(session.ask(query, fit.weights, stage)[0, 0])
     noise = float(query.noise_std(n_rows, n_features, stage.mu)[0])
-    return surplus, math.hypot(noise, slopes.lost(level) if slopes.seen else 0.0)
+    return slope, math.hypot(noise, slopes.lost(level) if slopes.seen else 0.0)
 
 
 def _with_noise(fit: Fit, error: float) -> Fit:

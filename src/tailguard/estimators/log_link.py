@@ -1,0 +1,196 @@
+"""Regression with a log link: Poisson, Gamma and Tweedie, with exposure."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import Tags
+
+from tailguard.checks import check_between, require
+from tailguard.estimators.cost_warnings import warn_of_score
+from tailguard.estimators.regression import PrivateRegression
+from tailguard.estimators.scored import scored_rows
+from tailguard.gate.engine import Solved
+from tailguard.gate.plan import TOTAL_ERROR
+from tailguard.losses.base import Loss
+from tailguard.losses.gamma import Gamma
+from tailguard.losses.poisson import Poisson
+from tailguard.losses.tweedie import Tweedie
+
+SMALLEST_MEAN = 1e-300  # the deviance needs a mean above zero
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LogLinkRegression(PrivateRegression):
+    """Base of the estimators whose score is the logarithm of the expected target.
+
+    Attributes
+    ----------
+    total_error_
+        Relative standard error of the total that is predicted for the records of the fit, as far as
+        it was calibrated, which that of a Poisson loss is; else NaN. A model that was read from a
+        file has it in ``notes_`` alone.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> tg.GammaRegression.takes_exposure, tg.LinearRegression.takes_exposure
+    (True, False)
+    """
+
+    takes_exposure: ClassVar[bool] = True
+
+    def _keep(self, solved: Solved) -> None:
+        """Store what was found, and how far off the predicted total is."""
+        super()._keep(solved)
+        self.total_error_ = float(solved.solution.found.get(TOTAL_ERROR, math.nan))
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
+    ) -> float:
+        """Return the share of deviance explained; not private: it reads ``y`` without noise."""
+        from sklearn.metrics import d2_tweedie_score  # noqa: PLC0415 (it takes a while to load)
+
+        warn_of_score(self)
+        loss = self._loss()
+        found = self.predict(X, exposure=exposure, offset=offset)
+        targets, mean, weights = scored_rows(found, y, sample_weight)
+        least = "at least" if loss.valid_target(0.0) else "above"
+        require(
+            bool(loss.valid_target(targets).all()),
+            f"y must be {least} 0 in every row that is scored; leave out those where it is not.",
+        )
+        if targets.min() == targets.max():
+            return 0.0  # of no deviance nothing is explained
+        mean, power = np.clip(mean, SMALLEST_MEAN, None), loss.variance_power
+        return float(d2_tweedie_score(targets, mean, sample_weight=weights, power=power))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Add that targets should not be negative: records with such a target are void."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PoissonRegression(LogLinkRegression):
+    """Private Poisson regression with a log link.
+
+    Parameters
+    ----------
+    {shared_parameters}
+
+    Attributes
+    ----------
+    {shared_attributes}
+    total_error_
+        Relative standard error of the total that is predicted for the records of the fit, as far as
+        it was calibrated; else NaN. A model that was read from a file has it in ``notes_`` alone.
+
+    Notes
+    -----
+    *Guarantee.* As for ``LinearRegression``; the exposure is part of the protected record.
+
+    *Edge cases.* A negative target, and an exposure that is not above zero, make the record void.
+
+    References
+    ----------
+    McCullagh and Nelder 1989, Section 6.2.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> counts = tg.datasets.heavy_tailed_poisson(n_rows=2000, n_features=3, seed=0)
+    >>> model = tg.PoissonRegression(epsilon=1.0, delta=1e-6)
+    >>> model = model.fit(counts.features, counts.target, exposure=counts.exposure)
+    >>> bool((model.predict(counts.features) >= 0).all())
+    True
+    """
+
+    def _loss(self) -> Loss:
+        return Poisson()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GammaRegression(LogLinkRegression):
+    """Private Gamma regression with a log link, of positive targets such as severities or costs.
+
+    Records count by their target in parts of what is expected: the standard deviation is taken to
+    be in proportion to the mean.
+
+    Parameters
+    ----------
+    {shared_parameters}
+
+    Attributes
+    ----------
+    {shared_attributes}
+
+    Notes
+    -----
+    *Guarantee.* As for ``LinearRegression``; the exposure is part of the protected record.
+
+    *Edge cases.* A target, and an exposure, that is not above zero makes the record void.
+
+    References
+    ----------
+    McCullagh and Nelder 1989, Chapter 8.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> claims = tg.datasets.insurance_claims(n_rows=2000, seed=0)
+    >>> paid = claims.target > 0
+    >>> model = tg.GammaRegression(epsilon=1.0, delta=1e-6)
+    >>> model = model.fit(claims.features[paid], claims.target[paid])
+    >>> bool((model.predict(claims.features) > 0).all())
+    True
+    """
+
+    def _loss(self) -> Loss:
+        return Gamma()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TweedieRegression(LogLinkRegression):
+    """Private Tweedie regression with a log link, of targets that are often zero, such as costs.
+
+    Parameters
+    ----------
+    power
+        The power of the mean that the variance is in proportion to: 1 fits as
+        ``PoissonRegression`` does, 2 as ``GammaRegression``, between them targets may be zero.
+    {shared_parameters}
+
+    Attributes
+    ----------
+    {shared_attributes}
+
+    Notes
+    -----
+    *Guarantee.* As for ``LinearRegression``; the exposure is part of the protected record.
+
+    *Edge cases.* A negative target, and an exposure that is not above zero, make the record void.
+
+    References
+    ----------
+    Jorgensen 1987 (exponential dispersion models).
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> claims = tg.datasets.insurance_claims(n_rows=2000, seed=0)
+    >>> model = tg.TweedieRegression(power=1.5, epsilon=1.0, delta=1e-6)
+    >>> model = model.fit(claims.features, claims.target)
+    >>> bool((model.predict(claims.features) > 0).all())
+    True
+    """
+
+    power: float = 1.5
+
+    def _loss(self) -> Loss:
+        power = check_between("power", self.power, 1.0, 2.0)
+        if power in (1.0, 2.0):
+            return Poisson() if power == 1.0 else Gamma()
+        return Tweedie(power)

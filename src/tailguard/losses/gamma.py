@@ -1,0 +1,55 @@
+"""Gamma loss."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.array_types import BoolArray, FloatArray
+
+from .base import PowerVariance, bounded_exponent
+
+
+@dataclass(frozen=True)
+class Gamma(PowerVariance):
+    """Negative Gamma log-likelihood of a positive target, ``score + target * exp(-score)``.
+
+    A score is the logarithm of the expected target. The slope ``1 - target * exp(-score)`` counts
+    targets in parts of what is expected, so that a standard deviation in proportion to the mean
+    (severities, durations, costs) weighs alike everywhere. Its derivative
+    ``target * exp(-score)`` is above zero: the loss is strictly convex.
+
+    Examples
+    --------
+    >>> Gamma().slope([0.0, 0.0], [1.0, 3.0])
+    array([ 0., -2.])
+    """
+
+    name: ClassVar[str] = "gamma"
+
+    @property
+    def variance_power(self) -> float:
+        """Two: the standard deviation is in proportion to the mean."""
+        return 2.0
+
+    @np.errstate(all="ignore")
+    def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Negative log-likelihood for a shape of one, up to a term of the target alone."""
+        scores, inner = np.asarray(score, dtype=np.float64), bounded_exponent(score)
+        value: FloatArray = scores + np.multiply(target, np.exp(-inner)) * (1.0 + inner - scores)
+        return value
+
+    def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
+        """Curvature that remains where the gradient is not clipped.
+
+        The curvature of a score is one less its slope, and the slope of a row of length ``b`` that
+        is not clipped is at least ``-clip_norm / b``: at most ``(1 + clip_norm / b) * b**2``, which
+        grows with ``b``.
+        """
+        return row_bound * (row_bound + clip_norm)
+
+    def valid_target(self, target: ArrayLike) -> BoolArray:
+        """Whether each target is finite and above zero."""
+        targets = np.asarray(target, dtype=np.float64)
+        return np.isfinite(targets) & (targets > 0)

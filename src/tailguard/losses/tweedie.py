@@ -1,0 +1,71 @@
+"""Tweedie loss, between Poisson and Gamma."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import check_finite, require, shown
+
+from .base import PowerVariance, bounded_exponent
+
+# Nearer to 1 or 2 a term of the loss has so small a divisor that its value loses half its digits.
+NEAREST_POWER = 1e-6
+
+
+@dataclass(frozen=True)
+class Tweedie(PowerVariance):
+    """Half the unit deviance of a Tweedie law with a log link, up to a term of the target.
+
+    With ``m = exp(score)`` it is ``m**(2 - p) / (2 - p) + target * m**(1 - p) / (p - 1)``. Targets
+    are zero or positive, as of total claims: a Poisson number of Gamma amounts.
+
+    Parameters
+    ----------
+    power
+        The power ``p`` of the mean that the variance is in proportion to, between 1 (``Poisson``)
+        and 2 (``Gamma``).
+
+    Edge cases
+    ----------
+    Targets are unbounded where the slope is small, hence so is the curvature of the clipped loss:
+    output perturbation refuses this loss.
+
+    Examples
+    --------
+    >>> Tweedie(1.5).slope([0.0, np.log(4.0)], [1.0, 0.0])
+    array([0., 2.])
+    """
+
+    name: ClassVar[str] = "tweedie"
+    power: float = 1.5
+
+    @classmethod
+    def contract_examples(cls) -> tuple["Tweedie", ...]:
+        """Return what the contract tests try."""
+        return cls(), cls(power=1.1), cls(power=1.9)
+
+    def __post_init__(self) -> None:
+        power = check_finite("power", self.power)
+        require(
+            NEAREST_POWER <= power - 1.0 <= 1.0 - NEAREST_POWER,
+            "power must be a number between 1 (tg.losses.Poisson) and 2 (tg.losses.Gamma); got "
+            f"{shown(self.power)}.",
+        )
+        object.__setattr__(self, "power", power)
+
+    @property
+    def variance_power(self) -> float:
+        """The power of the mean."""
+        return self.power
+
+    @np.errstate(all="ignore")
+    def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Half the unit deviance, up to a term of the target alone."""
+        scores, inner, p = np.asarray(score, dtype=np.float64), bounded_exponent(score), self.power
+        paid = np.multiply(target, np.exp((1.0 - p) * inner)) / (p - 1.0)
+        value: FloatArray = np.exp((2.0 - p) * inner) / (2.0 - p) + paid
+        beyond = scores - inner
+        return np.where(beyond == 0.0, value, value + self.slope(inner, target) * beyond)

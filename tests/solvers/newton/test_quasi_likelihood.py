@@ -1,0 +1,161 @@
+"""Gamma and Tweedie losses, whose slopes are no plain residuals, by the default method."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import TweedieRegressor
+
+import tailguard as tg
+from tailguard.queries.bins import Bins
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.solvers.newton.clipping import SlopeDistribution
+
+N_ROWS = 20_000
+SLOPES = np.array([0.5, -0.4, 0.2])
+LARGE, BUDGET = {"guarantee": tg.GDP(20.0)}, {"epsilon": 1.0, "delta": 1e-6}
+MODELS = {
+    1.3: tg.TweedieRegression(power=1.3),
+    1.7: tg.TweedieRegression(power=1.7),
+    2.0: tg.GammaRegression(),
+}
+each_power = pytest.mark.parametrize("power", MODELS)
+
+
+def model_of(power, seed=0, **more):
+    return clone(MODELS[power]).set_params(random_state=seed, **more)
+
+
+def records(power, seed=0, n_rows=N_ROWS, spread=1.0):
+    """Bounded features, and targets of the Tweedie law with that power; lognormal ones for 2."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.5, 1.5, (n_rows, 3))
+    mean = np.exp(0.3 + X @ SLOPES)
+    if power == 2.0:
+        return X, mean * np.exp(spread * rng.standard_normal(n_rows) - spread**2 / 2.0)
+    claims = rng.poisson(mean ** (2.0 - power) / (2.0 - power))
+    shape, scale = (2.0 - power) / (power - 1.0), (power - 1.0) * mean ** (power - 1.0)
+    return X, rng.gamma(np.maximum(claims, 1) * shape, scale) * (claims > 0)
+
+
+def optimum(power, X, y):
+    return TweedieRegressor(power=power, alpha=0.0, link="log", max_iter=1000, tol=1e-8).fit(X, y)
+
+
+def excess(power, model, X, y):
+    """The loss above the optimum's, in parts of what that gains on a constant."""
+    loss, best = model._loss(), optimum(power, X, y)
+    scores = np.log(best.predict(X)), np.log(model.predict(X)), np.full(len(y), np.log(y.mean()))
+    least, reached, constant = (float(loss.value(score, y).mean()) for score in scores)
+    return (reached - least) / (constant - least)
+
+
+@each_power
+def test_a_large_budget_finds_the_optimum_of_scikit_learn(power):
+    X, y = records(power)
+    model, best = model_of(power, **LARGE).fit(X, y), optimum(power, X, y)
+    assert excess(power, model, X, y) < 0.01
+    np.testing.assert_allclose(model.coef_, best.coef_, atol=0.02)
+    np.testing.assert_allclose(model.intercept_, best.intercept_, atol=0.03)
+
+
+@each_power
+def test_heavy_tails_and_an_ordinary_budget_leave_most_of_the_gain(power):
+    lost = [
+        excess(power, model_of(power, seed, **BUDGET).fit(*records(power, seed)), *records(power))
+        for seed in range(3)
+    ]
+    assert np.median(lost) < 0.05
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.2])
+def test_the_constant_follows_the_mean_where_targets_are_skewed(spread):
+    """Clipping takes from large targets alone: of lognormal ones the mean is far above the rest."""
+    errors = []
+    for seed in range(5):
+        X, y = records(2.0, seed, spread=spread)
+        errors.append(model_of(2.0, seed, **BUDGET).fit(X, y).intercept_ - 0.3)
+    assert abs(np.mean(errors)) < 0.06
+
+
+@each_power
+def test_intervals_hold_the_truth(power):
+    held, given = [], []
+    for seed in range(12):
+        model = model_of(power, seed, epsilon=2.0, delta=1e-6).fit(*records(power, seed))
+        low, high = model.conf_int(0.95).T
+        known = ~np.isnan(low)
+        truth = np.append(SLOPES, 0.3)
+        held += list((low <= truth)[known] & (truth <= high)[known])
+        given += list(known)
+    assert np.mean(given) > 0.8
+    assert np.mean(held) > 0.9
+
+
+@each_power
+@pytest.mark.parametrize("factor", [1e-9, 1e7])
+def test_a_unit_of_the_target_moves_the_intercept_alone(power, factor):
+    X, y = records(power)
+    model, moved = (model_of(power, **LARGE).fit(X, unit * y) for unit in (1.0, factor))
+    np.testing.assert_allclose(moved.coef_, model.coef_, atol=0.02)
+    np.testing.assert_allclose(
+        moved.intercept_ - model.intercept_, np.log(factor), atol=0.03, rtol=0.0
+    )
+
+
+@each_power
+@pytest.mark.parametrize("intercept", [True, False])
+def test_an_exposure_multiplies_what_is_expected(power, intercept):
+    X, y = records(power, spread=0.5)
+    X = X if intercept else np.column_stack([X, np.ones(len(X))])
+    exposure = np.random.default_rng(1).uniform(0.2, 3.0, len(y))
+    if power < 2.0:  # the law of a target is one of its mean: draw it anew
+        _, y = records(power, seed=5)
+        exposure = np.full(len(y), 2.0)
+    model = model_of(power, fit_intercept=intercept, **LARGE).fit(
+        X, exposure * y, exposure=exposure
+    )
+    rate = model.predict(X)
+    np.testing.assert_allclose(rate.sum(), y.sum(), rtol=0.05)
+    np.testing.assert_array_equal(model.predict(X, exposure=exposure), exposure * rate)
+
+
+def test_the_ends_of_the_powers_are_the_models_of_their_own_names():
+    X, y = records(1.3)
+    for power, kind in ((1.0, tg.PoissonRegression), (2.0, tg.GammaRegression)):
+        same = tg.TweedieRegression(power=power, random_state=0, **BUDGET).fit(X, y + 1e-9)
+        own = kind(random_state=0, **BUDGET).fit(X, y + 1e-9)
+        np.testing.assert_array_equal(same.coef_, own.coef_)
+
+
+@pytest.mark.parametrize("limit", [0.3, 1.0, 4.0, 30.0])
+@pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
+def test_what_clipped_slopes_still_rise_by_is_told_by_slopes_alone(limit, power):
+    """Large targets have most of the curvature and are clipped first."""
+    rng = np.random.default_rng(0)
+    loss = {1.0: tg.losses.Poisson(), 1.5: tg.losses.Tweedie(), 2.0: tg.losses.Gamma()}[power]
+    y = np.exp(rng.standard_normal(200_000) - 0.5)
+    bins = Bins("signed", -30.0, 3.0, 180)
+    slopes = loss.slope(0.0, y)
+    counts = np.bincount(bins.index(slopes), minlength=bins.count).astype(float)
+    told = SlopeDistribution(None, NoisyDistribution.of(counts, bins, 1e-6), fall=power - 1.0)
+    step = 1e-4
+    rise = np.clip(loss.slope(step, y), -limit, limit) - np.clip(
+        loss.slope(-step, y), -limit, limit
+    )
+    assert told.curvature(limit) == pytest.approx(rise.mean() / (2.0 * step), abs=0.06)
+
+
+def test_zeros_make_records_of_a_gamma_model_void_and_not_of_a_tweedie_model():
+    X, y = records(2.0)
+    some = np.where(np.arange(len(y)) % 4 == 0, 0.0, y)
+    gamma = model_of(2.0, **LARGE).fit(X, some)
+    np.testing.assert_allclose(gamma.predict(X).mean(), y.mean(), rtol=0.1)
+    tweedie = model_of(1.7, **LARGE).fit(X, some)
+    np.testing.assert_allclose(tweedie.predict(X).mean(), some.mean(), rtol=0.1)
+
+
+def test_no_prediction_lies_far_beyond_the_targets():
+    X, y = records(2.0, n_rows=3000)
+    model = model_of(2.0, epsilon=0.3, delta=1e-4).fit(X, y)
+    assert np.log(y.mean()) < model.score_bound_ < np.log(1e3 * y.max())
+    assert model.predict(np.full((1, 3), 1e9))[0] <= np.exp(model.score_bound_) * (1.0 + 1e-9)
