@@ -17,6 +17,8 @@ SEEDED = ["--random-state", "3"]
 OWN = {
     "huber": ["--threshold", "2"],
     "poisson": ["--exposure", "years"],
+    "gamma": ["--exposure", "years"],
+    "tweedie": ["--exposure", "years", "--power", "1.2"],
     "quantile": ["--level", "0.9"],
     "sparse-linear": ["--keep", "1"],
     "lp": ["--power", "3", "--no-intercept"],

@@ -107,6 +107,8 @@ CALLS = {
     "power below 2": "fit {csv} {linear} --model lp --features age --power 1",
     "power above 16": "fit {csv} {linear} --features age --model lp --power 900",
     "threshold above all floats' squares": "fit {csv} {linear} {huber} --threshold 1e300",
+    "power of a mean above 2": "fit {csv} {linear} --features age --model tweedie --power 2.5",
+    "power without lp or tweedie": "fit {csv} {linear} --power 1.5",
     "power not a number": "fit {csv} {linear} --model lp --power four",
     # writing
     "out in no directory": "fit {csv} --target cost {privacy} --out {folder}/no/model.json",

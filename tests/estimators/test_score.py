@@ -1,6 +1,7 @@
 """Scores of fits: equal to scikit-learn's, and no sentence of theirs shows a label."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -22,11 +23,16 @@ BUDGET = {"guarantee": tg.GDP(20.0), "random_state": 0}
 MODELS = {
     "linear": tg.LinearRegression(**BUDGET).fit(X, LABELS),
     "poisson": tg.PoissonRegression(**BUDGET).fit(X, LABELS),
+    "tweedie": tg.TweedieRegression(power=1.5, **BUDGET).fit(X, LABELS),
     "numbers": tg.LogisticRegression(**BUDGET).fit(X, LABELS),
     "words": tg.LogisticRegression(**BUDGET, classes=("no", "yes")).fit(X, WORDS),
     "sparse": tg.SparseLogisticRegression(**BUDGET, n_nonzero=1).fit(X, LABELS),
 }
-METRICS = {"linear": r2_score, "poisson": lambda *a, **k: d2_tweedie_score(*a, **k, power=1)}
+METRICS = {
+    "linear": r2_score,
+    "poisson": partial(d2_tweedie_score, power=1),
+    "tweedie": partial(d2_tweedie_score, power=1.5),
+}
 SECRET, SECRET_NUMBER = "SECRET", 98_765
 SECRETS = {
     "text": np.array([SECRET] * N_ROWS),
@@ -95,6 +101,29 @@ def test_a_label_that_is_not_declared_was_not_predicted(labels):
 
 def test_counts_that_are_all_alike_have_no_deviance_to_explain():
     assert MODELS["poisson"].score(X, np.full(N_ROWS, 3)) == 0.0
+
+
+def test_deviances_are_scored_of_targets_that_the_loss_understands():
+    y = np.exp(X[:, 0])
+    gamma = tg.GammaRegression(**BUDGET).fit(X, y)
+    expected = d2_tweedie_score(y, gamma.predict(X), power=2)
+    assert gamma.score(X, y) == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(tg.InputError, match="y must be above 0 in every row"):
+        gamma.score(X, LABELS)
+    with pytest.raises(tg.InputError, match="y must be at least 0 in every row"):
+        MODELS["tweedie"].score(X, -y)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.999, 2.001, np.nan, "1.5", None])
+def test_a_power_of_the_mean_that_no_loss_has_is_refused(power):
+    with pytest.raises(tg.InputError, match="power must be a number from 1 to 2"):
+        tg.TweedieRegression(power=power, **BUDGET).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 1.0 + 1e-9, np.inf, None])
+def test_a_tweedie_loss_says_which_losses_have_the_ends_of_its_powers(power):
+    with pytest.raises(tg.InputError, match="power must be "):
+        tg.losses.Tweedie(power)
 
 
 @pytest.mark.parametrize("name", ["linear", "poisson"])

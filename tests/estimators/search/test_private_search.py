@@ -313,7 +313,7 @@ def test_a_budget_that_buys_nothing_names_the_candidate():
 def test_a_loss_whose_slope_is_not_canonical_does_not_score():
     """The constant that models are compared with would be that of half the mean target."""
     choice = search([{}], tg.LogisticRegression(), scoring=tg.losses.BalancedLogistic())
-    with pytest.raises(tg.InputError, match="scoring must be a loss whose slope is the expected"):
+    with pytest.raises(tg.InputError, match="scoring must be a quasi-likelihood"):
         choice.fit(X, (X[:, 0] > 0.0) * 1.0)
 
 

@@ -9,6 +9,9 @@ import tailguard as tg
 from tailguard.queries.bins import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.clipping import SlopeDistribution
+from tailguard.solvers.newton.constant import HEADROOM
+from tailguard.solvers.newton.covariance import solution
+from tailguard.solvers.newton.phase_start import curvature_weighting
 
 N_ROWS = 20_000
 SLOPES = np.array([0.5, -0.4, 0.2])
@@ -116,7 +119,7 @@ def test_an_exposure_multiplies_what_is_expected(power, intercept):
     )
     rate = model.predict(X)
     np.testing.assert_allclose(rate.sum(), y.sum(), rtol=0.05)
-    np.testing.assert_array_equal(model.predict(X, exposure=exposure), exposure * rate)
+    np.testing.assert_allclose(model.predict(X, exposure=exposure), exposure * rate, rtol=1e-9)
 
 
 def test_the_ends_of_the_powers_are_the_models_of_their_own_names():
@@ -159,3 +162,29 @@ def test_no_prediction_lies_far_beyond_the_targets():
     model = model_of(2.0, epsilon=0.3, delta=1e-4).fit(X, y)
     assert np.log(y.mean()) < model.score_bound_ < np.log(1e3 * y.max())
     assert model.predict(np.full((1, 3), 1e9))[0] <= np.exp(model.score_bound_) * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("power", [1.0, *MODELS])
+def test_a_fit_knows_mean_targets_and_expected_curvatures(power, monkeypatch):
+    """The slopes of none but a Poisson loss tell them as plain residuals do."""
+    reached = []
+
+    def spied(session, fit):
+        reached.append((session, fit))
+        return solution(session, fit)
+
+    monkeypatch.setattr("tailguard.solvers.newton.solver.solution", spied)
+    X, y = records(power if power > 1.0 else 1.3)
+    tg.TweedieRegression(power=power, random_state=0, **LARGE).fit(X, y)
+    session, fit = reached[0]
+    geometry, scale = fit.geometry, fit.geometry.units.target_scale
+    clipped = np.minimum(y, HEADROOM * scale).mean()
+    assert geometry.mean_target * scale == pytest.approx(clipped, rel=0.05)
+    largest = (HEADROOM * geometry.mean_target) ** (2.0 - power)
+    assert geometry.largest_curvature == pytest.approx(largest, rel=1e-9)
+    expected = (np.exp(X @ SLOPES + 0.3) / scale) ** (2.0 - power)
+    assert fit.clipping.rows.weight == pytest.approx(expected.mean(), rel=0.1)
+    fall = (power - 1.0) / expected.mean()
+    assert fit.clipping.slopes.fall == pytest.approx(fall, rel=0.1, abs=1e-12)
+    kind = curvature_weighting(session, fit).kind
+    assert kind == ("curvature" if power == 1.0 else "expected-curvature")
