@@ -26,7 +26,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 28
 
-demo: $(INSTALLED)  ## Fit a private regression on simulated claims and print its certificate
+demo: $(INSTALLED)  ## Fit a private regression on simulated claims and write its report
 	@$(BIN)/tailguard demo
 
 # One thread a process: its two processes would otherwise fight for the cores.

@@ -172,9 +172,13 @@ def check_installed(wheel, metadata, folder):
     user["env"].pop("XDG_CACHE_HOME", None)
     run(python, "-c", LOAD_ALL, **user)
     shown = run("tailguard", "demo", **user)
-    require([] if "Privacy certificate" in shown else ["no certificate"], "The demo shows")
+    require([] if "released: epsilon" in shown else ["no certificate"], "The demo shows")
+    page = work / "demo-report.html"
+    checked = run("tailguard", "verify", page, **user)
+    require([] if "word by word" in checked else ["something else"], "The report of the demo says")
     written = [path for path in (*home.rglob("*"), *work.rglob("*")) if path.is_file()]
-    require((path for path in written if cache not in path.parents), "The demo leaves behind")
+    left = (path for path in written if cache not in path.parents and path != page)
+    require(left, "The demo leaves behind")
     by_pip, by_hand = uninstall_commands((ROOT / "docs" / "install.md").read_text())
     run("bash", "-ec", by_pip, **user)
     require(left_behind(folder / "core"), "pip uninstall leaves")

@@ -1,4 +1,4 @@
-r"""Fit a private regression to simulated insurance claims and print its certificate.
+r"""Fit a private regression to simulated insurance claims and write its report.
 
 Nobody's records are involved, so it may show what a private fit must not:
 the truth, and a fit without privacy to compare with.
@@ -8,9 +8,11 @@ the truth, and a fit without privacy to compare with.
 \b
   tailguard demo
   tailguard demo --epsilon 0.1
-  tailguard demo --rows 10000
+  tailguard demo --rows 10000 --out demo.html
 """
 
+from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import Annotated
 
@@ -23,11 +25,17 @@ from sklearn.preprocessing import StandardScaler
 import tailguard as tg
 from tailguard.checks import check_integer
 from tailguard.cli import options
+from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.datasets.dataset import Dataset
-from tailguard.estimators.summary import STD_NOTE, coefficient_cells, table_lines
+from tailguard.estimators.summary import coefficient_cells, table_lines
+from tailguard.privacy.certificate.pages import certificate_facts
+from tailguard.report.content import Report
 
-COMPARED = ("truth", "coef", "std err", "[0.025", "0.975]")  # columns of the table
+PICTURE = "interval, | truth"
+COMPARED = ("truth", "coef", "std err", PICTURE)  # columns of the table
+# Letters of a picture on each side of the truth, and of half an interval.
+REACH, HALF = 11, 5
 # The two tables that are compared hold 1.5 GB at this size.
 MOST_ROWS = 10_000_000
 
@@ -38,8 +46,11 @@ def demo(
     rows: Annotated[
         int, options.typed("NUMBER", "How many policies are simulated, 100 to 10000000.")
     ] = 100_000,
+    out: Annotated[Path, options.typed("PATH", "Where to write the report.")] = Path(
+        "demo-report.html"
+    ),
 ) -> None:
-    """Simulate, fit, compare, certify.
+    """Simulate, fit, compare, report.
 
     Examples
     --------
@@ -50,6 +61,7 @@ def demo(
     """
     tg.ApproxDP(epsilon, delta)
     check_integer("--rows", rows, minimum=100, maximum=MOST_ROWS)
+    out = destination(out)
     console = Console(highlight=False)
     claims = tg.datasets.insurance_claims(n_rows=rows, seed=0)
     _heading(console, "The data")
@@ -59,7 +71,8 @@ def demo(
         console,
         f"claims = tg.datasets.insurance_claims(n_rows={rows})\n"
         f"model = tg.LinearRegression(epsilon={epsilon}, delta={delta})\n"
-        "model.fit(claims.features, claims.target)",
+        "model.fit(claims.features, claims.target)\n"
+        f'model.report("{out}")',
     )
     _heading(console, "Fitting")
     model = tg.LinearRegression(epsilon=epsilon, delta=delta)
@@ -72,16 +85,52 @@ def demo(
         f"{perf_counter() - started:.1f} s"
     )
     _heading(console, "Coefficients, in the units of the columns")
-    truth = [*claims.coefficients, claims.intercept]
-    cells = coefficient_cells(model, 4, claims.feature_names)
-    for row, true in zip(cells, truth, strict=True):
-        row.cells["truth"] = f"{true:.4g}"
-    print_plain(console, "\n".join(table_lines(cells, COMPARED, console.width)))
-    print_wrapped(console, STD_NOTE)
+    print_plain(console, "\n".join(_table(claims, model, console.width)))
+    print_wrapped(console, "95 % intervals; they and std err count sampling and privacy noise")
     _heading(console, "Explained variance of new rows")
     console.print(_comparison(claims, model))
     _heading(console, "Certificate")
-    print_plain(console, model.certificate_.to_text())
+    facts = certificate_facts(model.certificate_.to_dict())
+    print_wrapped(console, f"promise: {facts['promise']}")
+    print_wrapped(console, f"released: {facts['released']}")
+    write_text(out, _report(claims, model).to_html())
+    print_plain(console, f"report: {out}; check it by tailguard verify {out}")
+
+
+def _table(claims: Dataset, model: tg.LinearRegression, width: int) -> list[str]:
+    """Return the lines of a table of coefficients beside the truth, which is simulated."""
+    truth = [*claims.coefficients, claims.intercept]
+    rows = coefficient_cells(model, 4, claims.feature_names)
+    for row, true, estimate in zip(rows, truth, model.report().estimates, strict=True):
+        row.cells["truth"] = f"{true:.4g}"
+        if estimate.has_interval:
+            row.cells[PICTURE] = picture(true, estimate.value, estimate.low, estimate.high)
+    return table_lines(rows, COMPARED, width)
+
+
+def picture(truth: float, value: float, low: float, high: float) -> str:
+    """Return an interval in letters, in half intervals about the truth.
+
+    Examples
+    --------
+    >>> picture(truth=1.0, value=1.2, low=0.7, high=1.7)
+    '        [--|-o----]    '
+    """
+    letters = [" "] * (2 * REACH + 1)
+    unit = (high - low) / (2 * HALF)
+    places = [REACH + round((x - truth) / unit) for x in (low, value, high)]
+    left, middle, right = (min(max(place, 0), 2 * REACH) for place in places)
+    letters[left : right + 1] = "-" * (right + 1 - left)
+    letters[left], letters[right], letters[middle], letters[REACH] = "[", "]", "o", "|"
+    return "".join(letters)
+
+
+def _report(claims: Dataset, model: tg.LinearRegression) -> Report:
+    """Return the report of the fit, with the columns' names."""
+    found = model.report(dataset="simulated motor claims", curator="nobody: they are simulated")
+    names = [*claims.feature_names, *(each.name for each in found.estimates[len(model.coef_) :])]
+    named = [replace(each, name=name) for each, name in zip(found.estimates, names, strict=True)]
+    return replace(found, estimates=tuple(named))
 
 
 def _heading(console: Console, text: str) -> None:
