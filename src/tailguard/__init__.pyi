@@ -36,4 +36,10 @@ from tailguard.privacy.guarantees import ApproxDP as ApproxDP
 from tailguard.privacy.guarantees import PureDP as PureDP
 from tailguard.report import plot as plot
 from tailguard.solvers.minimize import minimize as minimize
+from tailguard.summaries.quantile import CountResult as CountResult
+from tailguard.summaries.quantile import HistogramResult as HistogramResult
+from tailguard.summaries.quantile import QuantileResult as QuantileResult
+from tailguard.summaries.quantile import count as count
+from tailguard.summaries.quantile import histogram as histogram
+from tailguard.summaries.quantile import quantile as quantile
 from tailguard.version import __version__ as __version__

@@ -14,12 +14,13 @@ LEVELS = {
     **{"checks": 1, "quiet": 1, "machine_code": 1, "progress": 1},
     **{"privacy": 2, "sets": 2, "losses": 2, "moments": 2, "noise": 3, "ledger": 3},
     **{"report": 3, "data": 4},
-    **{"queries": 5, "gate": 6, "scaling": 7, "means": 8, "solvers": 9, "estimators": 10},
+    **{"queries": 5, "gate": 6, "scaling": 7, "means": 8, "solvers": 9, "summaries": 9},
+    **{"estimators": 10},
     **{"datasets": 10, "planning": 11, "audit": 11, "cli": 12, "papers": 13, "__main__": 14},
 }
 LEANS_ONLY_ON = {"datasets": {"array_types", "checks"}}
 # What never meets a record, and where records, loops over them and noise are.
-BEHIND_THE_WALL = {"scaling", "solvers", "means", "estimators", "planning", "papers"}
+BEHIND_THE_WALL = {"scaling", "solvers", "means", "summaries", "estimators", "planning", "papers"}
 PLANS = ("gate.engine", "gate.plan", "gate.stage")
 PAST_THE_WALL = ("data.rows", "noise")
 READS = {"answer", "reduce", "sum_block"}  # what a gate asks of a query, and a query of records

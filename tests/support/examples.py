@@ -17,3 +17,15 @@ def query_examples():
         yield worst_pair(name)
         if name in FILES:
             yield from import_module(f"support.queries.{name.replace('-', '_')}").examples()
+
+
+BY_CELL = {
+    *("cell-kinds", "value-histograms", "level-tables", "count-of-levels", "bounded-moments"),
+    *("cell-products", "usable-records/any-cell"),
+}
+"""Queries, and examples of them, of which a bad cell leaves the other cells of its record alone."""
+
+
+def reads_by_cell(name):
+    """Whether an example is of a query by cell."""
+    return not BY_CELL.isdisjoint({name, name.split("/")[0]})

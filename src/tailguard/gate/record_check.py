@@ -189,6 +189,8 @@ class RecordCheck:
         Whether the second one has a share of its own.
     coordinates
         How many numbers both releases have, at most.
+    any_cell
+        Whether a record can be used if any of its cells can, and not only if all can.
     """
 
     guarantee: Guarantee
@@ -199,6 +201,7 @@ class RecordCheck:
     kinds: Stage
     reserves_kinds: bool
     coordinates: int
+    any_cell: bool = False
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -237,7 +240,7 @@ class RecordCheck:
 
     def ask(self, gate: Gate) -> str:
         """Say how many records the result rests on, or settle the run and stop it."""
-        n_rows, query = gate.n_rows, UsableRecords()
+        n_rows, query = gate.n_rows, UsableRecords(self.any_cell)
         noise_std = query.calibrate(n_rows, gate.n_features, self.count.mu).noise_std
         (usable,) = gate.ask(query, None, self.count)
         records = f"about {about(float(usable), noise_std, n_rows)} of {n_rows:,} records"
@@ -269,10 +272,13 @@ class RecordRule:
         Whether they are counted, where budget and records are enough.
     on_unusable
         ``"stop"`` or ``"fit"``.
+    any_cell
+        Whether a record can be used if any of its cells can, as in summaries by column.
     """
 
     check_records: bool = True
     on_unusable: str = ON_UNUSABLE[0]
+    any_cell: bool = False
 
     def __post_init__(self) -> None:
         check_boolean("check_records", self.check_records)
@@ -344,7 +350,7 @@ class RecordRule:
         first = math.hypot(count_mu, kinds_mu * apart)
         rest = _without(usable, math.sqrt(mu**2 - first**2), over)
         told = guarantee, rest, tuple(columns), self.on_unusable, count, kinds
-        return RecordCheck(*told, apart, coordinates)
+        return RecordCheck(*told, apart, coordinates, self.any_cell)
 
     def left_out(self, guarantee: Guarantee, problem: Problem) -> str:
         """Say that usable records are not counted, and why."""

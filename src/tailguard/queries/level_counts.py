@@ -80,7 +80,7 @@ class LevelCounts(GaussianQuery):
             void, first = chunk.void(), 0
             for columns in self.indicators:
                 # What is void is counted in a place that is dropped.
-                places = np.where(void, self.size, first + _levels(chunk.features[:, columns]))
+                places = np.where(void, self.size, first + first_levels(chunk.features[:, columns]))
                 counts += np.bincount(places, minlength=self.size + 1)[: self.size]
                 first += len(columns) + 1
         return counts * round(1.0 / grid)
@@ -98,7 +98,7 @@ class LevelCounts(GaussianQuery):
         return {"columns": len(self.indicators), "counts": self.size}
 
 
-def _levels(indicators: Features) -> IntArray:
+def first_levels(indicators: Features) -> IntArray:
     """Return the number of each record's level, from 1; 0 for the baseline."""
     count = indicators.shape[1]
     # The largest rank among those that are not zero is that of the first; nothing ends early.

@@ -30,6 +30,11 @@ QUERIES = {
     "peeled-step": "tailguard.queries.peeling:PeeledStep",
     "usable-records": "tailguard.queries.usable_records:UsableRecords",
     "cell-kinds": "tailguard.queries.usable_records:CellKinds",
+    "value-histograms": "tailguard.queries.value_histograms:ValueHistograms",
+    "level-tables": "tailguard.queries.level_tables:LevelTables",
+    "count-of-levels": "tailguard.queries.level_tables:CountOfLevels",
+    "bounded-moments": "tailguard.queries.bounded_moments:BoundedMoments",
+    "cell-products": "tailguard.queries.bounded_moments:CellProducts",
 }
 """Name -> ``"module:Class"``."""
 

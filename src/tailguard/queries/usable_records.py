@@ -31,6 +31,11 @@ KINDS = 3  # numbers, empty cells, anything else
 class UsableRecords(GaussianQuery):
     """The number of records that can be used: not void, with a valid target.
 
+    Attributes
+    ----------
+    any_cell
+        Whether a record can be used if any of its features is a number, as in summaries by column.
+
     Guarantee
     ---------
     A record is counted once or not at all, by what it holds itself, so replacing one moves the
@@ -42,6 +47,8 @@ class UsableRecords(GaussianQuery):
     1.0
     """
 
+    any_cell: bool = False
+
     name = "number of usable records"
     places = "none"
 
@@ -51,6 +58,10 @@ class UsableRecords(GaussianQuery):
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
         """Count exactly: every number is below infinity, and a void record is below nothing."""
+        if self.any_cell:
+            readable = [np.isfinite(chunk.features).any(axis=1) for chunk in chunks_of(block)]
+            count = sum(int(np.count_nonzero(some)) for some in readable)
+            return np.array([count * round(1.0 / grid)], dtype=np.int64)
         return CountBelow((0,)).sum_block(block, np.array([np.inf]), grid)
 
     def parameters(self) -> dict[str, float | int | str]:

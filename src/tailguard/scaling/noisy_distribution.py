@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.column_histograms import Bins
 
 BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero belongs to the bulk
@@ -56,10 +56,7 @@ class NoisyDistribution:
 
         What is kept counts as zero where it is negative.
         """
-        low, high, significance = most_significant_window(counts, noise_std)
-        low, high = _grown(counts, low, high, BIN_SIGNIFICANCE * noise_std)
-        kept = counts > SURE * noise_std  # as codes of what is missing may lie
-        kept[low:high] = True
+        kept, significance = bulk_of(counts, noise_std)
         low, high = int(kept.argmax()), int(kept.size - kept[::-1].argmax())
         masses = np.where(kept, np.maximum(counts, 0.0), 0.0)[low:high]
         total = float(masses.sum())
@@ -89,6 +86,18 @@ class NoisyDistribution:
         """Return the point below which the given share lies."""
         below = np.concatenate([[0.0], np.cumsum(self.mass.reshape(-1, POINTS).sum(axis=1))])
         return float(np.interp(level, below, self.edges))
+
+
+def bulk_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
+    """Say which bins hold records: the bulk about the most significant window, and sure ones.
+
+    And by how many noise standard deviations that window stands out.
+    """
+    low, high, significance = most_significant_window(counts, noise_std)
+    low, high = _grown(counts, low, high, BIN_SIGNIFICANCE * noise_std)
+    kept = counts > SURE * noise_std  # as codes of what is missing may lie
+    kept[low:high] = True
+    return kept, significance
 
 
 def _grown(counts: FloatArray, low: int, high: int, threshold: float) -> tuple[int, int]:

@@ -1,0 +1,250 @@
+"""First and second moments of cells that are cut to a range, and products of pairs of columns.
+
+A cell that cannot be read counts as the centre of its column, which adds zero; the other cells of
+its record count as they are.
+
+*Moments.* A cell adds ``q(u) = (u, u^2)`` with ``u = clip((x - centre) / radius, -1, 1)``, or zero,
+which is ``q(0)``. With ``t = |u - v|`` and ``s = |u + v|``, where ``t + s <= 2``,
+``|q(u) - q(v)|^2 = t^2 (1 + s^2) <= t^2 (1 + (2 - t)^2) <= 4``: the bound rises on [0, 2], since
+its derivative ``t (4 t^2 - 12 t + 10)`` has no other root. So the square costs nothing beside the
+value. A replaced record that leaves one group and enters another takes one such vector away and
+adds one elsewhere, of norm ``sqrt(2)`` at most each: 2 again, for every column.
+In l1 norm ``t + t s <= 3 t - t^2 <= 9/4``, and over groups twice ``|u| + u^2 <= 2``.
+
+*Products.* The row ``z`` of standardised cells, cut to norm 1, adds ``z z'``. Packed, with
+``sqrt(2)`` off the diagonal, ``|z z' - w w'|^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2``, in groups too.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3.1 (sums of bounded vectors); Dwork, Talwar,
+Thakurta and Zhang 2014, Theorem 1 (second moments of rows of norm at most 1).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.checks import InputError
+from tailguard.data.rows.base import (
+    CHUNK_ROWS,
+    RecordBlock,
+    chunks_of,
+    round_to_lattice,
+    rounded_alone,
+    shrink,
+    summation_slack,
+)
+from tailguard.noise.lattice import laplace_calibration
+from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
+from tailguard.queries.base import GaussianQuery
+from tailguard.queries.level_tables import Indicators, codes_of, n_codes
+from tailguard.queries.units import Units
+
+ColumnUnits = tuple[FloatArray, FloatArray]
+"""Centres and radii: a row per group, a column per column."""
+
+# Of one cell: the square of ``(1 - (-1), 1 - 1)``; the largest of ``3 t - t^2``; with groups.
+MOVE, MOVE_L1, MOVE_L1_OF_GROUPS = 2.0, 2.25, 4.0
+
+
+@dataclass(frozen=True)
+class BoundedMoments(GaussianQuery):
+    """Per group and column, sums of cut cells and of their squares, in units of the radius.
+
+    The state is ``(centre, radius)``, two matrices with a row per group and a column per column.
+
+    Attributes
+    ----------
+    columns
+        The features that are added up.
+    by
+        The indicators of each declared column that makes groups; empty for one group.
+
+    Guarantee
+    ---------
+    Replacing a record by any other moves the sums by at most ``2 * sqrt(k)`` in l2 norm, with ``k``
+    columns and any number of groups, plus the charged rounding.
+
+    Edge cases
+    ----------
+    A cell that is not finite adds zero; the other cells of its record count.
+
+    Examples
+    --------
+    >>> BoundedMoments((0, 1, 2, 3)).sensitivity(n_rows=10, n_features=4).ideal
+    4.0
+    """
+
+    columns: tuple[int, ...]
+    by: Indicators = ()
+
+    name = "first and second moments of cells"
+    places = "none"
+
+    @classmethod
+    def worst_pair(cls, units: Units) -> dict[str, Any]:
+        """Return two columns, and a record that goes from one end of both to near the other."""
+        state = np.array([[0.5, -1.0]]), np.array([[2.0, 1e-3]])
+        ends = {"old": (1e300, 9.0, 0.0, 0.0), "new": (-1.1, -1.0008, 0.0, 0.0)}
+        return {"label": "two", "query": cls((0, 1)), "state": state, **ends}
+
+    @property
+    def size(self) -> int:
+        """Number of sums."""
+        return 2 * n_codes(self.by) * len(self.columns)
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of all sums together."""
+        k = len(self.columns)
+        return _sensitivity("l2", MOVE * math.sqrt(k), math.sqrt(2 * k), self.size, n_rows)
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+        k, move = len(self.columns), MOVE_L1_OF_GROUPS if self.by else MOVE_L1
+        return laplace_calibration(
+            _sensitivity("l1", move * k, 2.0 * k, self.size, n_rows), epsilon
+        )
+
+    def read_state(self, state: ColumnUnits) -> ColumnUnits:
+        """Return centres and radii; refuse what is no number for each group and column."""
+        return _read_units(state, (n_codes(self.by), len(self.columns)))
+
+    def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
+        """Add up on the lattice, chunk by chunk."""
+        k, total = len(self.columns), np.zeros(self.size, dtype=np.int64)
+        for chunk in chunks_of(block):
+            group = codes_of(chunk.features, self.by)
+            cut = _standardised(chunk, self.columns, state[0][group], state[1][group])
+            parts = np.stack([cut, cut * cut], axis=2)
+            parts = np.rint(parts / grid) if block.alone else parts
+            first = (group[:, None] * k + np.arange(k))[:, :, None] * 2
+            places = (first + np.arange(2)).ravel()
+            sums = np.bincount(places, weights=parts.ravel(), minlength=self.size).astype(
+                np.float64
+            )
+            total += sums.astype(np.int64) if block.alone else round_to_lattice(sums, grid)
+        return total
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Return the two sums of each group and column."""
+        return np.reshape(noised, (n_codes(self.by), len(self.columns), 2))
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {"columns": len(self.columns), "groups": n_codes(self.by)}
+
+
+@dataclass(frozen=True)
+class CellProducts(GaussianQuery):
+    """Sums of products of standardised cells of all pairs of columns, rows cut to norm 1.
+
+    The state is ``(centre, radius)``, two matrices of one row. The answer is a symmetric matrix.
+
+    Attributes
+    ----------
+    columns
+        The features that are multiplied.
+
+    Guarantee
+    ---------
+    Replacing a record by any other moves the packed sums by at most ``sqrt(2)`` in l2 norm, plus
+    the charged rounding; with one column by at most 1, which is charged as ``sqrt(2)``.
+
+    Edge cases
+    ----------
+    A cell that is not finite counts as its centre; the other cells of its record count.
+
+    Examples
+    --------
+    >>> CellProducts((0, 1)).sensitivity(n_rows=10, n_features=2).ideal ** 2
+    2.0000000000000004
+    """
+
+    columns: tuple[int, ...]
+
+    name = "products of pairs of cells"
+    places = "none"
+
+    @classmethod
+    def worst_pair(cls, units: Units) -> dict[str, Any]:
+        """Return two columns, and a record that goes from far out on one axis to the other."""
+        ends = {"old": (1e300, 0.0, 0.0, 0.0), "new": (0.0, 1e9, 0.0, 0.0)}
+        state = np.zeros((1, 2)), np.array([[2.0, 1e-3]])
+        return {"label": "axes", "query": cls((0, 1)), "state": state, **ends}
+
+    @property
+    def size(self) -> int:
+        """Number of sums: of the upper triangle."""
+        return len(self.columns) * (len(self.columns) + 1) // 2
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of all sums together."""
+        return _sensitivity("l2", math.sqrt(2.0), 1.0, self.size, n_rows)
+
+    def read_state(self, state: ColumnUnits) -> ColumnUnits:
+        """Return centres and radii; refuse what is no number for each column."""
+        return _read_units(state, (1, len(self.columns)))
+
+    def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
+        """Add up on the lattice, chunk by chunk."""
+        first, second = np.triu_indices(len(self.columns))
+        weights = np.where(first == second, 1.0, math.sqrt(2.0))
+        total = np.zeros(self.size, dtype=np.int64)
+        for chunk in chunks_of(block):
+            cut = _standardised(chunk, self.columns, *state)
+            norms = np.sqrt((cut * cut).sum(axis=1, keepdims=True))
+            cut *= shrink(self.size) / np.maximum(norms, 1.0)
+            if block.alone:
+                total += rounded_alone(cut[:, first] * cut[:, second] * weights, grid)
+            else:
+                total += round_to_lattice((cut.T @ cut)[first, second] * weights, grid)
+        return total
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Return the symmetric matrix of sums."""
+        k = len(self.columns)
+        first, second = np.triu_indices(k)
+        sums = np.zeros((k, k))
+        sums[first, second] = noised / np.where(first == second, 1.0, math.sqrt(2.0))
+        return np.asarray(np.triu(sums) + np.triu(sums, 1).T)
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {"columns": len(self.columns)}
+
+
+def _sensitivity(norm: Norm, move: float, longest: float, size: int, n_rows: int) -> Sensitivity:
+    """State the sensitivity of chunk-wise sums that move so far, of vectors of so long a norm.
+
+    Whatever floats do to one vector is far within the error of a chunk's sum, which is charged.
+    """
+    return Sensitivity(
+        norm=norm,
+        ideal=move,
+        computed=move + summation_slack(longest),
+        size=size,
+        largest_partial=min(CHUNK_ROWS, n_rows) * longest,
+        largest_total=n_rows * longest,
+    )
+
+
+def _read_units(state: ColumnUnits, shape: tuple[int, int]) -> ColumnUnits:
+    center, radius = (np.array(part, dtype=np.float64) for part in state)
+    for name, numbers in (("centre", center), ("radius", radius)):
+        if numbers.shape != shape or not np.isfinite(numbers).all():
+            raise InputError(f"{name} must have one finite number per group and column.")
+    if not (radius > 0.0).all():
+        raise InputError("radius must be above 0.")
+    return center, radius
+
+
+def _standardised(
+    chunk: RecordBlock, columns: tuple[int, ...], center: FloatArray, radius: FloatArray
+) -> FloatArray:
+    """Return cells in units of the radius about the centre, within -1 and 1; zero if unreadable."""
+    cells = np.asarray(chunk.features[:, columns], dtype=np.float64)
+    cut = np.clip((cells - center) / radius, -1.0, 1.0)
+    return np.where(np.isfinite(cells), cut, 0.0)

@@ -1,0 +1,170 @@
+"""Counts of declared levels: of each column, of their combinations, and of chosen ones.
+
+A record has one cell of every table, since missing cells have a place of their own. So each table
+is a histogram, of which a replaced record moves two counts by one.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Dong, Roth and Su 2022, Theorem
+2.7, for the joint release.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tailguard.array_types import Features, IntArray
+from tailguard.data.rows.base import RecordBlock, chunks_of
+from tailguard.noise.lattice import laplace_calibration
+from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery, count_sensitivity
+from tailguard.queries.level_counts import first_levels
+from tailguard.queries.units import Units
+
+Indicators: TypeAlias = tuple[tuple[int, ...], ...]
+"""Of each declared column the features that are the indicators of its levels but the first."""
+
+
+def n_codes(by: Indicators) -> int:
+    """Return how many combinations there are: baseline, levels and missing of each column."""
+    return math.prod(len(columns) + 2 for columns in by)
+
+
+def codes_of(features: Features, by: Indicators) -> IntArray:
+    """Return which combination each record has; the last column changes fastest.
+
+    The first level is 0, the others follow, and the last number is a missing cell.
+    """
+    codes = np.zeros(len(features), dtype=np.int64)
+    for columns in by:
+        indicators = features[:, columns]
+        missing = ~np.isfinite(indicators).all(axis=1)
+        levels = np.where(missing, len(columns) + 1, first_levels(indicators))
+        codes = codes * (len(columns) + 2) + levels
+    return codes
+
+
+@dataclass(frozen=True)
+class LevelTables(GaussianQuery):
+    """Counts of all combinations of levels, table by table; the state is not used.
+
+    Attributes
+    ----------
+    tables
+        Of each table its declared columns, by the indicators of their levels.
+
+    Guarantee
+    ---------
+    A record is in one cell of each of the ``k`` tables, whatever it holds. Replacing it takes one
+    from a count and adds one to another, in each table, which moves the vector by at most
+    ``sqrt(2 * k)`` in l2 norm and ``2 * k`` in l1 norm. Counts are exact.
+
+    Edge cases
+    ----------
+    A missing cell is a level of its own. Other cells of a record do not matter: they may be gaps.
+
+    Examples
+    --------
+    >>> query = LevelTables((((0, 1),), ((0, 1), (2,))))
+    >>> query.sensitivity(n_rows=10, n_features=3).ideal, query.size
+    (2.0, 16)
+    """
+
+    tables: tuple[Indicators, ...]
+
+    name = "tables of levels"
+    places = "none"
+
+    @classmethod
+    def worst_pair(cls, units: Units) -> dict[str, Any]:
+        """Return a table of one column and one of two, and a record that changes all cells."""
+        ends = {"old": (1.0, 0.0, np.nan, 0.0), "new": (0.0, 1.0, 0.0, 0.0)}
+        return {"label": "two", "query": cls((((0, 1),), ((0, 1), (2,)))), "state": None, **ends}
+
+    @property
+    def size(self) -> int:
+        """Number of counts."""
+        return sum(map(n_codes, self.tables))
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of all counts together."""
+        return count_sensitivity(math.sqrt(2 * len(self.tables)), self.size, n_rows)
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+        sensitivity = count_sensitivity(2.0 * len(self.tables), self.size, n_rows, norm="l1")
+        return laplace_calibration(sensitivity, epsilon)
+
+    def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
+        """Count exactly, in lattice steps of one over a whole number."""
+        total = np.zeros(self.size, dtype=np.int64)
+        for chunk in chunks_of(block):
+            counts = [
+                np.bincount(codes_of(chunk.features, table), minlength=n_codes(table))
+                for table in self.tables
+            ]
+            total += np.concatenate(counts)
+        return total * round(1.0 / grid)
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {"tables": len(self.tables), "counts": self.size}
+
+
+@dataclass(frozen=True)
+class CountOfLevels(GaussianQuery):
+    """How many records have one of some levels in each of some columns; the state is not used.
+
+    Attributes
+    ----------
+    by
+        The indicators of each column.
+    allowed
+        Of each column the codes that count: 0 for its first level, then the others, then missing.
+
+    Guarantee
+    ---------
+    A record counts once or not at all, by what it holds itself: replacing it moves the count by at
+    most 1. The count is exact.
+
+    Examples
+    --------
+    >>> CountOfLevels(((0, 1),), ((2,),)).sensitivity(n_rows=10, n_features=2).ideal
+    1.0
+    """
+
+    by: Indicators
+    allowed: tuple[tuple[int, ...], ...]
+
+    name = "count of records by levels"
+    places = "none"
+
+    @classmethod
+    def worst_pair(cls, units: Units) -> dict[str, Any]:
+        """Return a record that counts, and one that does not."""
+        ends = {"old": (0.0, 0.0, 0.0, 0.0), "new": (1.0, 0.0, 0.0, 0.0)}
+        return {"label": "one", "query": cls(((0, 1),), ((1,),)), "state": None, **ends}
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of one count."""
+        return count_sensitivity(1.0, 1, n_rows)
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+        return laplace_calibration(count_sensitivity(1.0, 1, n_rows, norm="l1"), epsilon)
+
+    def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
+        """Count exactly, in lattice steps of one over a whole number."""
+        total = 0
+        for chunk in chunks_of(block):
+            meets = np.ones(chunk.n_rows, dtype=np.bool_)
+            for columns, codes in zip(self.by, self.allowed, strict=True):
+                meets &= np.isin(codes_of(chunk.features, (columns,)), codes)
+            total += int(np.count_nonzero(meets))
+        return np.array([total * round(1.0 / grid)], dtype=np.int64)
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {"columns": len(self.by), "counts": 1}

@@ -1,0 +1,218 @@
+"""A column's distribution function, as estimated from noisy histograms of several resolutions.
+
+Masses between edges are estimated by least squares, weighted by the noise of each histogram, and
+updated release by release. The first histogram has bins of octaves; a later one has edges of its
+own, which split the bins known so far. A split bin's mass is expected to be spread evenly over it,
+and how far from evenly is a public prior: so bins that noise cannot resolve stay smooth, and bins
+that hold one value are found. All quantiles come from one function that never falls.
+
+Reference
+---------
+Hay, Rastogi, Miklau and Suciu 2010, Section 4 (consistent estimates by least squares); Ferguson
+1973, Section 3 (the variance of shares of a random distribution); Kalman 1960 (the update). Dwork
+and Roth 2014, Proposition 2.1: all of it is post-processing.
+"""
+
+import math
+
+import numpy as np
+from scipy.ndimage import binary_dilation
+from scipy.optimize import isotonic_regression
+
+from tailguard.array_types import BoolArray, FloatArray
+from tailguard.scaling.noisy_distribution import bulk_of
+
+LARGEST_OCTAVE = 160
+_SIZES = 2.0 ** np.arange(-LARGEST_OCTAVE, LARGEST_OCTAVE + 1.0)
+OCTAVES = np.concatenate([-_SIZES[::-1], _SIZES])
+"""Edges of the first histogram: octaves of both signs; what lies between the least ones is zero."""
+
+LEAST_SIZE = 2.0**-LARGEST_OCTAVE
+"""Numbers up to this size count as zero, and no bin is finer there."""
+
+HIDDEN_SHARE = 0.02  # of the records that a bin may hold which does not stand out; by trial
+NEAR_BINS = 2  # octaves beside those that stand out are kept apart: tails lie there
+NO_GAPS = 2.0  # standard deviations of noise that a count of all records must lack to show gaps
+EXACT = 0.5  # records: the deviation of a count that is known
+# A bin holds one value if it stands out by so many deviations of the last histogram's noise, and
+# is so many times as dense as both bins beside it. By trial.
+STANDS_OUT, DENSER = 4.0, 4.0
+
+
+class DistributionEstimate:
+    """Masses between edges, in records, with the covariance of their errors.
+
+    Attributes
+    ----------
+    significance
+        By how many noise deviations the column stands out of the first histogram.
+    edges, mass, covariance
+        Where bins end, and how many records each holds.
+    """
+
+    def __init__(self, counts: FloatArray, noise_std: float, n_rows: int) -> None:
+        """Read the histogram of octaves; ``n_rows`` is the most that the column can hold."""
+        self.n_rows = n_rows
+        kept, self.significance = bulk_of(counts, noise_std)
+        kept[[0, -1]] = False  # open ends: they are looked at by later edges
+        if not kept.any():
+            kept[1] = True
+        near = binary_dilation(kept, iterations=NEAR_BINS)
+        near[[0, -1]] = False
+        first, last = int(near.argmax()), int(near.size - near[::-1].argmax())
+        # Bins far from all that stand out are taken together, one between two groups of others.
+        inside = near[first:last]
+        starts = np.flatnonzero(inside | np.append(True, inside[:-1])) + first
+        self.edges = np.append(OCTAVES[starts - 1], OCTAVES[last - 1])
+        summed = np.add.reduceat(counts[:last], starts)
+        variances = noise_std**2 * np.diff(np.append(starts, last))
+        prior = np.where(kept[starts], float(n_rows), HIDDEN_SHARE * n_rows) ** 2
+        self.mass = summed * prior / (prior + variances)
+        self.covariance = np.diag(prior * variances / (prior + variances))
+
+    def count_cells(self, total: float, noise_std: float) -> None:
+        """Take in a count of all cells of the column."""
+        self._observe(np.ones((1, self.mass.size)), np.array([total]), noise_std)
+
+    def refine(
+        self, edges: FloatArray, counts: FloatArray, noise_std: float, unevenness: float
+    ) -> None:
+        """Take in a histogram, whose edges split the bins.
+
+        ``unevenness`` is the deviation of the share of half a bin, over one half.
+        """
+        within = edges[(edges > self.edges[0]) & (edges < self.edges[-1])]
+        finer = np.union1d(self.edges, within)
+        parent = np.searchsorted(self.edges, finer[:-1], side="right") - 1
+        part = np.diff(finer) / np.diff(self.edges)[parent]
+        # A narrow part may hold one value, hence all or nothing: parts vary by their number too.
+        vary = (part + 1.0 / np.bincount(parent)[parent]) / 2.0
+        shared = (np.diag(vary) - np.outer(vary, vary)) * (parent[:, None] == parent)
+        second_moment = np.maximum(self.mass, 0.0) ** 2 + np.diag(self.covariance)
+        self.covariance = (
+            np.outer(part, part) * self.covariance[np.ix_(parent, parent)]
+            + unevenness**2 * second_moment[parent] * shared
+        )
+        self.mass, self.edges = part * self.mass[parent], finer
+        bins = np.searchsorted(edges, finer[1:], side="left")
+        self._observe(bins == np.arange(counts.size)[:, None], counts, noise_std)
+
+    def _observe(self, sums: FloatArray | BoolArray, counts: FloatArray, noise_std: float) -> None:
+        """Update by noisy sums of masses, one a row."""
+        sums = np.asarray(sums, dtype=np.float64)
+        crossed = self.covariance @ sums.T
+        variance = sums @ crossed + noise_std**2 * np.eye(counts.size)
+        gain = np.linalg.solve(variance, crossed.T)
+        self.mass = self.mass + gain.T @ (counts - sums @ self.mass)
+        self.covariance = self.covariance - crossed @ gain
+
+    def settle(self) -> None:
+        """Take the count of cells for that of all records, unless it surely lacks some."""
+        deviation = math.sqrt(max(float(self.covariance.sum()), 0.0))
+        if self.n_rows - self.mass.sum() < NO_GAPS * deviation:
+            self.count_cells(float(self.n_rows), EXACT)
+
+    @property
+    def total(self) -> float:
+        """How many cells can be read, from 1 to all records."""
+        return min(max(float(self.mass.sum()), 1.0), float(self.n_rows))
+
+    @property
+    def total_std(self) -> float:
+        """The deviation of the error of that count."""
+        return math.sqrt(max(float(self.covariance.sum()), 0.0))
+
+    def shares(self) -> FloatArray:
+        """Return the distribution function at the edges: it rises from 0 to 1."""
+        sums = np.append(0.0, np.cumsum(self.mass))
+        weights = 1.0 / np.maximum(self.noise_of_shares(0.0) * self.total, EXACT) ** 2
+        rising: FloatArray = isotonic_regression(sums, weights=weights).x
+        shares: FloatArray = np.clip(
+            (rising - rising[0]) / max(rising[-1] - rising[0], 1e-9), 0.0, 1.0
+        )
+        return shares
+
+    def noise_of_shares(self, level: float) -> FloatArray:
+        """Return the deviation of the noise of each share less a level, in shares."""
+        n = self.mass.size
+        sums = np.tril(np.ones((n + 1, n)), -1) - level
+        variances = ((sums @ self.covariance) * sums).sum(axis=1)
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0)) / self.total)
+
+    def bin_of(self, level: float) -> tuple[int, float]:
+        """Return the bin that holds a quantile, and the mass of the bin as a share."""
+        shares = self.shares()
+        place = min(max(int(np.searchsorted(shares, level)) - 1, 0), shares.size - 2)
+        return place, float(shares[place + 1] - shares[place])
+
+    def at(self, levels: FloatArray) -> FloatArray:
+        """Return where the distribution function, straight within bins, has these levels."""
+        shares = self.shares()
+        # Equal shares would leave open which of their edges is taken.
+        rising = shares + np.arange(shares.size) * 1e-13
+        found = np.interp(np.clip(levels, 0.0, 1.0), rising, self.edges)
+        found = np.where(np.abs(found) < LEAST_SIZE, np.copysign(LEAST_SIZE, found), found)
+        return np.asarray(found, dtype=np.float64)
+
+    def spread(self, level: float, unevenness: float) -> float:
+        """Return how uncertain the share at a quantile is: noise, and what its bin hides."""
+        place, mass = self.bin_of(level)
+        part = min(max((level - self.shares()[place]) / max(mass, 1e-12), 0.0), 1.0)
+        noise = self.noise_of_shares(level)
+        ends = (1.0 - part) * noise[place] + part * noise[place + 1]
+        return math.hypot(ends, unevenness * mass * math.sqrt(part * (1.0 - part)))
+
+    def quantile(self, level: float, noise_std: float) -> float:
+        """Return a quantile: the roundest number of a bin that holds one value, else within it.
+
+        ``noise_std`` is that of the last histogram.
+        """
+        place, mass = self.bin_of(level)
+        density = np.diff(self.shares()) / np.diff(self.edges)
+        beside = np.append(np.append(0.0, density), 0.0)[[place, place + 2]]
+        if mass * self.n_rows > STANDS_OUT * noise_std and density[place] > DENSER * beside.max():
+            low, high = map(float, self.edges[place : place + 2])
+            return roundest(math.nextafter(low, math.inf), high)
+        return _without_dust(float(self.at(np.array([level]))[0]))
+
+    def interval(self, level: float, z: float) -> tuple[float, float]:
+        """Return the edges between which the quantile lies, by the released function.
+
+        All places are in where the function may reach the level, with sampling and noise of ``z``
+        deviations, widened to the edges of bins; infinite where no edge bounds it.
+        """
+        shares = self.shares()
+        sampling = level * (1.0 - level) / self.total
+        slack = z * np.sqrt(sampling + self.noise_of_shares(level) ** 2)
+        below = np.flatnonzero(shares + slack < level)
+        above = np.flatnonzero(shares - slack >= level)
+        low = float(self.edges[below[-1]]) if below.size else -math.inf
+        high = float(self.edges[above[0]]) if above.size else math.inf
+        return _without_dust(low), _without_dust(high)
+
+
+def _without_dust(edge: float) -> float:
+    """Return an edge; zero for those of the bin that holds it."""
+    return 0.0 if abs(edge) <= LEAST_SIZE else edge
+
+
+def roundest(low: float, high: float) -> float:
+    """Return the number from ``low`` to ``high`` with the fewest decimal digits.
+
+    Examples
+    --------
+    >>> roundest(1.94, 2.07), roundest(-0.3, 1e9), roundest(1399.5, 1400.2), roundest(0.22, 0.28)
+    (2.0, 0.0, 1400.0, 0.25)
+    """
+    if low <= 0.0 <= high:
+        return 0.0
+    if high < 0.0:
+        return -roundest(-high, -low)
+    unit = 10.0 ** math.floor(math.log10(high))
+    while unit > high * 1e-16:
+        for step in (unit, unit / 2.0, unit / 4.0):
+            number = math.ceil(low / step) * step
+            if number <= high:
+                return float(f"{number:.15g}")
+        unit /= 10.0
+    return high

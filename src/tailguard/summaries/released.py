@@ -1,0 +1,169 @@
+"""One run of a summary: which columns it reads, the promise, and the engine.
+
+Reference
+---------
+Dwork and Roth 2014, Proposition 2.1 (post-processing): results are made of released numbers.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, TypedDict
+
+import numpy as np
+
+from tailguard.checks import InputError, check_choice, shown
+from tailguard.data.declarations import listing
+from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.schema import Declared, Schema
+from tailguard.gate import Gate
+from tailguard.gate.engine import GivenProblem, Solved, run
+from tailguard.gate.plan import Plan, Problem
+from tailguard.gate.record_check import RecordRule
+from tailguard.ledger.cap import within_filter
+from tailguard.privacy.books import AnyLedger
+from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.queries.level_tables import Indicators
+from tailguard.summaries.statistics import Statistics, SummarySolution
+
+
+class RunOptions(TypedDict, total=False):
+    """What every summary takes beside what it asks for, with the sense that ``tg.mean`` gives it.
+
+    There is no default for the privacy parameters: ``epsilon`` and ``delta``, or ``guarantee``.
+    """
+
+    columns: Any
+    row_id: str | None
+    order: str
+    epsilon: float | None
+    delta: float | None
+    guarantee: Guarantee | None
+    schema: Declared | None
+    ledger: AnyLedger | None
+    checkpoint: str | PathLike[str] | None
+    check_records: bool
+    on_unusable: str
+    random_state: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class SummaryTable:
+    """The public facts of a table: its columns of numbers, and those of declared levels.
+
+    Attributes
+    ----------
+    inputs
+        The table.
+    numbers
+        Name -> feature, of the columns of numbers.
+    declared
+        Name -> indicators of its levels, of the declared columns.
+    levels
+        Name -> the levels as text, ``other`` and ``missing`` at the end.
+    """
+
+    inputs: Inputs
+    numbers: Mapping[str, int]
+    declared: Mapping[str, tuple[int, ...]]
+    levels: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> "SummaryTable":
+        """Read the columns off the schema, or off the names of a matrix."""
+        names = inputs.names or tuple(f"x{place}" for place in range(inputs.n_features))
+        if inputs.schema is None:
+            return cls(inputs, {name: place for place, name in enumerate(names)}, {}, {})
+        schema = inputs.schema
+        told = [name for name in schema.features or () if name in schema.levels]
+        declared = dict(zip(told, schema.level_columns, strict=True))
+        taken = {place for places in declared.values() for place in places}
+        numbers = {name: place for place, name in enumerate(names) if place not in taken}
+        levels = {name: (*schema.levels[name], OTHER, MISSING) for name in declared}
+        return cls(inputs, numbers, declared, levels)
+
+    def indicators(self, parameter: str, names: Any) -> tuple[tuple[str, ...], Indicators]:
+        """Return declared columns by name, or refuse a name that is none."""
+        chosen = (names,) if isinstance(names, str) else tuple(names)
+        if not self.declared:
+            raise InputError(
+                f"{parameter} must name columns of declared levels, and none is declared: give "
+                "schema={'categorical': {name: [levels]}}."
+            )
+        for name in chosen:
+            check_choice(parameter, name, self.declared)
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise InputError(f"{parameter} must name columns that differ; got {shown(names)}.")
+        return chosen, tuple(self.declared[name] for name in chosen)
+
+    def codes(self, name: str, levels: Any) -> tuple[int, ...]:
+        """Return the codes of levels of a declared column, or refuse what is no level."""
+        chosen = (levels,) if isinstance(levels, str | int) else tuple(levels)
+        known = self.levels[name]
+        return tuple(known.index(check_choice(name, str(level), known)) for level in chosen)
+
+    def needs_numbers(self) -> tuple[int, ...]:
+        """Return the features that are numbers, or refuse a table without one."""
+        if not self.numbers:
+            raise InputError("X must have a column of numbers; all are declared to have levels.")
+        return tuple(self.numbers.values())
+
+
+OTHER, MISSING = "other", "missing"
+"""What the last two levels of a declared column are called: not declared, and an empty cell."""
+
+
+def released(
+    X: Any,
+    make: Callable[[SummaryTable], Statistics],
+    *,
+    columns: Any = None,
+    row_id: str | None = None,
+    order: str = "file",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    guarantee: Guarantee | None = None,
+    schema: Declared | None = None,
+    ledger: AnyLedger | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    check_records: bool = True,
+    on_unusable: str = "stop",
+    random_state: int | None = None,
+) -> tuple[Solved, SummarySolution, SummaryTable]:
+    """Read the table's public facts, plan what ``make`` asks of them, and run it."""
+    asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    promise = within_filter(asked, ledger)
+    rule = RecordRule(check_records, on_unusable, any_cell=True)
+    stated = None if schema is None else Schema.of(schema)
+    named = {"columns": columns, "row_id": row_id}
+    inputs = read_inputs(X, schema=stated, order=order, features_only=True, **named)
+    if min(inputs.n_rows, inputs.n_features) < 1:
+        raise InputError(
+            "X must have at least one row and one column; got shape "
+            f"({inputs.n_rows}, {inputs.n_features})."
+        )
+    table = SummaryTable.of(inputs)
+    solver = make(table)
+    problem = Problem(None, inputs.n_rows, inputs.n_features)
+    task = GivenProblem(inputs, None, problem)
+
+    def planned(rest: Guarantee) -> tuple[Statistics, Plan]:
+        return solver, solver.plan(problem, rest)
+
+    with np.errstate(all="ignore"):
+        solver, plan, check = task.planned(planned, promise, rule)
+    gate = task.gate(
+        Gate,
+        guarantee=promise if check else plan.guarantee,
+        ledger=ledger,
+        checkpoint=checkpoint,
+        random_state=random_state,
+    )
+    solved = run(solver, plan, gate, assumptions=inputs.assumed, check=check)
+    solution = solved.solution
+    assert isinstance(solution, SummarySolution)
+    if solution.unseen.any() and not solver.by:
+        hidden = [name for name, gone in zip(table.numbers, solution.unseen, strict=True) if gone]
+        note = f"The budget was too small to see the size of {listing(hidden)}."
+        solved = replace(solved, solution=replace(solution, notes=(note,)))
+    return solved, solution, table

@@ -1,0 +1,126 @@
+"""What a summary shows: tables that print, that a notebook renders, and that become frames.
+
+Reference
+---------
+Wilson 2021, "Statistical disclosure control" names the rule kept here: each estimate stands beside
+its uncertainty. What is shown is post-processing of released numbers.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from textwrap import fill
+from typing import Any, NamedTuple
+
+from tailguard.gate.engine import Solved
+from tailguard.printable import printable
+from tailguard.privacy.certificate import Certificate
+
+WIDTH = 100  # of what is printed, in signs
+DIGITS = 6  # of a number that is shown
+
+Cell = str | float | int
+
+
+class ResultTable(NamedTuple):
+    """A table of a summary: its title, its header and its rows."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+
+
+def interval_cell(low: float, high: float) -> str:
+    """Show an interval."""
+    return f"{low:.4g} to {high:.4g}"
+
+
+def _shown(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return printable(cell)
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return "-" if math.isnan(cell) else f"{cell:.{DIGITS}g}"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SummaryResult:
+    """What every summary has.
+
+    Attributes
+    ----------
+    solved
+        The solution, with its plan and certificate.
+    title
+        What is shown above the table.
+    """
+
+    solved: Solved
+    title: str
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was promised, released and assumed."""
+        return self.solved.certificate
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed of columns, how many records can be used, and what could not be seen."""
+        return self.solved.notes
+
+    def explain(self) -> str:
+        """Say what the budget was spent on, by statistic."""
+        return "\n".join([self.solved.plan.explain(), *(f"  {note}" for note in self.notes)])
+
+    def tables(self) -> list[ResultTable]:
+        """Return the tables; the first one is that of ``to_frame``."""
+        raise TypeError(f"{type(self).__name__} must say which tables it has.")
+
+    def to_frame(self) -> Any:
+        """Return the first table as a pandas DataFrame."""
+        import pandas as pd  # noqa: PLC0415 (loaded where a frame is asked for)
+
+        table = self.tables()[0]
+        return pd.DataFrame(table.rows, columns=list(table.header))
+
+    def _heading(self) -> list[str]:
+        certificate = self.certificate
+        return [
+            f"{self.title}, n = {certificate.n_rows}, mode: {certificate.mode}",
+            certificate.guarantee.describe(),
+        ]
+
+    def __repr__(self) -> str:
+        lines = self._heading()
+        for table in self.tables():
+            lines += ["", table.title] if table.title else []
+            lines += text_table(table)
+        return "\n".join([*lines, *(fill(note, WIDTH) for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        parts = [f"<p>{escape(line)}</p>" for line in self._heading()]
+        for table in self.tables():
+            parts += [f"<h4>{escape(table.title)}</h4>"] if table.title else []
+            parts += ["<table>", _html_row("th", table.header)]
+            parts += [_html_row("td", map(_shown, row)) for row in table.rows]
+            parts.append("</table>")
+        parts += [f"<p>{escape(printable(note))}</p>" for note in self.notes]
+        return "\n".join(parts)
+
+
+def _html_row(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def text_table(table: ResultTable) -> list[str]:
+    """Return the lines of a table, the first column to the left and the others to the right."""
+    rows = [table.header, *(tuple(map(_shown, row)) for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,217 @@
+"""The search for quantiles of all columns at once, and groups: plan of its releases, and the run.
+
+First a histogram of octaves says where a column lies. Then edges are put where its quantiles may
+be, by all that was released before, until each lies in a bin too small for that much noise. A few
+histograms with less noise follow, with edges beside the quantiles, and a last one with an edge at
+each. Every release counts all cells of all columns, so that all of them tell of the totals.
+
+Reference
+---------
+Karwa and Vadhan 2018, Section 3 (the search for a location that spans all units); Dwork, McSherry,
+Nissim and Smith 2006, Section 3.2 (histograms); Hay, Rastogi, Miklau and Suciu 2010, Section 4.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tailguard.gate import Gate
+from tailguard.gate.plan import Plan
+from tailguard.gate.stage import Share, Stage, part_of
+from tailguard.means.base import noise_std_of
+from tailguard.means.private_units import ROUNDING
+from tailguard.privacy.events import Laplace
+from tailguard.queries.level_tables import Indicators, n_codes
+from tailguard.queries.value_histograms import ValueHistograms
+from tailguard.summaries.distribution import LEAST_SIZE, OCTAVES, DistributionEstimate
+
+# Wanted noise of a bin of octaves and of the search, as a part of the records, and the least and
+# most part of the budget that it may cost. By trial on simulated columns.
+OCTAVE_NOISE, OCTAVE_PARTS = 1.0 / 100.0, (0.08, 0.4)
+SEARCH_NOISE, SEARCH_PARTS = 1.0 / 50.0, (0.01, 0.04)
+SEARCHES = 8
+"""Histograms of the search at most: each has ten times the resolution, near one value."""
+SEARCH_STEPS = 7
+"""Edges of the search beside its quantiles, on each side of all together, where there are few."""
+REFINEMENTS, REFINED_PART = 3, 0.4
+"""Histograms after the search but the last, and their part of what that leaves."""
+
+# How uneven a bin may be that is split: in the search it may hold one value; later it is smoother.
+# The second pair says so where edges are put. By trial.
+SEARCHED_UNEVENNESS, UNEVENNESS = 1.0, 0.5
+SEARCHED_HIDDEN, HIDDEN_UNEVENNESS = 0.7, 0.4
+# Edges lie so many deviations beside a quantile: wide ones first, for its interval.
+SEARCH_OFFSET, OFFSETS = 1.2, (2.2, 1.5, 1.2)
+# A search goes on where a bin holds more than so many deviations of its noise and is wider than
+# this part of the distance of the quartiles, and of its values.
+RESOLVED, NARROW, DIGITS = 4.0, 2.0**-9, 2.0**-40
+
+
+@dataclass(frozen=True)
+class QuantileSearch:
+    """Which quantiles of which columns are looked for, in all groups.
+
+    Attributes
+    ----------
+    columns, by
+        The features, and the columns that make groups.
+    levels
+        The levels of the quantiles, rising.
+    """
+
+    columns: tuple[int, ...]
+    levels: tuple[float, ...]
+    by: Indicators = ()
+
+    @property
+    def steps(self) -> int:
+        """How many edges the search puts on each side of a quantile: more where there are few."""
+        return max(1, SEARCH_STEPS // len(self.levels))
+
+    @property
+    def most_edges(self) -> int:
+        """How many edges a histogram of a column has at most, after the first."""
+        return (2 * self.steps + 1) * len(self.levels)
+
+    @property
+    def n_estimates(self) -> int:
+        """How many distributions are estimated: one per group and column."""
+        return n_codes(self.by) * len(self.columns)
+
+    def query(self, n_edges: int) -> ValueHistograms:
+        """Return the query with that many edges a column."""
+        return ValueHistograms(self.columns, n_edges, self.by)
+
+    def stages(self, budget: Share, n_rows: int, n_features: int) -> tuple[Stage, ...]:
+        """Share a budget out over the releases."""
+        octaves = self.query(OCTAVES.size)
+        noise = noise_std_of(octaves, n_rows, n_features, budget)
+        power = 1.0 if isinstance(budget, Laplace) else 2.0
+
+        def part(wanted: float, least_and_most: tuple[float, float]) -> float:
+            return float(np.clip((noise / (wanted * n_rows)) ** power, *least_and_most))
+
+        first, each = part(OCTAVE_NOISE, OCTAVE_PARTS), part(SEARCH_NOISE, SEARCH_PARTS)
+        rest = 1.0 - first - SEARCHES * each
+        size, refined = self.query(self.most_edges).width, REFINED_PART * rest
+        rows = self.n_estimates
+        told = (
+            ("octaves", "where columns lie", first, 1, octaves.width),
+            ("search", "bins that hold the quantiles", SEARCHES * each, SEARCHES, size),
+            ("refinement", "finer bins beside the quantiles", refined, REFINEMENTS, size),
+            ("quantiles", "the shares below the quantiles", rest - refined, 1, size),
+        )
+        return tuple(
+            Stage.of(part_of(budget, share, times=times), name, purpose, times, rows * width)
+            for name, purpose, share, times, width in told
+        )
+
+    def run(self, plan: Plan, gate: Gate) -> "FoundQuantiles":
+        """Release the histograms, and return what they tell of every column."""
+        found = _first_look(self, plan.stage("octaves"), gate)
+        search, asked = plan.stage("search"), 0
+        while asked < search.times and found.needs_search(search):
+            found.look(search, SEARCH_OFFSET, 0.0, SEARCHED_UNEVENNESS)
+            asked += 1
+        for offset in OFFSETS:
+            found.look(plan.stage("refinement"), offset, 1.0, UNEVENNESS)
+        last = plan.stage("quantiles")
+        if last.share is None:  # Gaussian shares may move between releases
+            left = search.mu * math.sqrt(search.times - asked)
+            last = replace(last, mu=math.hypot(last.mu, left) * ROUNDING)
+        found.look(last, 0.0, 0.0, UNEVENNESS)
+        if not self.by:
+            for estimate in found.estimates:
+                estimate.settle()
+        return found
+
+
+class FoundQuantiles:
+    """The distributions of all columns, as far as they are released.
+
+    Attributes
+    ----------
+    estimates
+        One per group and column, group by group.
+    noise_std
+        That of a bin of the last histogram.
+    """
+
+    def __init__(
+        self,
+        search: QuantileSearch,
+        gate: Gate,
+        estimates: Sequence[DistributionEstimate],
+        noise_std: float,
+    ) -> None:
+        self._search, self._gate = search, gate
+        self.estimates, self.noise_std = estimates, noise_std
+
+    def noise_of(self, stage: Stage) -> float:
+        """Return the deviation of the noise on a bin of a release of the stage."""
+        size = self._gate.n_rows, self._gate.n_features
+        return noise_std_of(self._search.query(1), *size, stage.asked)
+
+    def needs_search(self, stage: Stage) -> bool:
+        """Whether the stage's noise leaves it open to find a quantile more closely."""
+        least = RESOLVED * self.noise_of(stage) / self._gate.n_rows
+        return any(self._is_open(each, least) for each in self.estimates)
+
+    def _is_open(self, estimate: DistributionEstimate, least: float) -> bool:
+        quartiles = estimate.at(np.array([0.25, 0.75]))
+        for level in self._search.levels:
+            place, mass = estimate.bin_of(level)
+            low, high = estimate.edges[place : place + 2]
+            largest = max(abs(low), abs(high))
+            far = max(NARROW * (quartiles[1] - quartiles[0]), DIGITS * largest, 2.0 * LEAST_SIZE)
+            if mass > least and high - low > far:
+                return True
+        return False
+
+    def look(self, stage: Stage, offset: float, sampling: float, unevenness: float) -> None:
+        """Release a histogram with edges at the quantiles and, unless 0, an offset beside them.
+
+        Offsets count deviations of what is known of the quantile, and ``sampling`` times those of
+        another sample of records.
+        """
+        levels, rows = np.array(self._search.levels), []
+        for estimate in self.estimates:
+            wanted = levels
+            if offset:
+                hidden = HIDDEN_UNEVENNESS if sampling else SEARCHED_HIDDEN
+                spreads = [
+                    math.hypot(
+                        estimate.spread(level, hidden),
+                        sampling * math.sqrt(level * (1.0 - level) / estimate.total),
+                    )
+                    for level in self._search.levels
+                ]
+                steps = 1 if sampling else self._search.steps
+                beside = offset * np.outer(np.arange(1, steps + 1) / steps, spreads)
+                wanted = np.concatenate(
+                    [(levels - beside).ravel(), levels, (levels + beside).ravel()]
+                )
+            rows.append(np.sort(estimate.at(wanted)))
+        edges, self.noise_std = np.array(rows), self.noise_of(stage)
+        counts = self._gate.ask(self._search.query(edges.shape[1]), edges, stage)
+        for estimate, row, counted in zip(self.estimates, edges, counts, strict=True):
+            estimate.refine(row, counted[: row.size + 1], self.noise_std, unevenness)
+            if not self._search.by:
+                estimate.count_cells(float(counted[-1]), self.noise_std)
+
+
+def _first_look(search: QuantileSearch, stage: Stage, gate: Gate) -> FoundQuantiles:
+    """Release the histograms of octaves."""
+    edges = np.tile(OCTAVES, (search.n_estimates, 1))
+    query = search.query(OCTAVES.size)
+    counts = gate.ask(query, edges, stage)
+    noise_std = noise_std_of(query, gate.n_rows, gate.n_features, stage.asked)
+    estimates = [
+        DistributionEstimate(row[: OCTAVES.size + 1], noise_std, gate.n_rows) for row in counts
+    ]
+    if not search.by:
+        for estimate, row in zip(estimates, counts, strict=True):
+            estimate.count_cells(float(row[-1]), noise_std)
+    return FoundQuantiles(search, gate, estimates, noise_std)

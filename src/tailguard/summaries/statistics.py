@@ -1,0 +1,289 @@
+"""What a summary releases: the plan of its statistics, and the run.
+
+Statistics are asked for together, of all columns, so that one budget is shared out once. Each gets
+what makes the sum of predicted errors least: with Gaussian noise an error falls as one over its mu,
+and squares of mu add up, so the square has a part as the two thirds power of the error at mu 1;
+with Laplace noise epsilons add up, and the power is one half.
+
+Reference
+---------
+Dong, Roth and Su 2022, Corollary 3.3; Dwork and Roth 2014, Theorem 3.16 (composition), and
+Proposition 2.1 (post-processing).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import BoolArray, FloatArray
+from tailguard.checks import InputError
+from tailguard.gate import Gate
+from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.stage import Share, Stage, part_of
+from tailguard.means.base import noise_std_of, usable_share
+from tailguard.privacy.guarantees import Guarantee, PureDP
+from tailguard.queries.bounded_moments import BoundedMoments, CellProducts
+from tailguard.queries.level_tables import CountOfLevels, Indicators, LevelTables, n_codes
+from tailguard.queries.value_histograms import ValueHistograms
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.sets.simplex import nearest_shares
+from tailguard.summaries.distribution import OCTAVES, DistributionEstimate
+from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
+from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, QuantileSearch
+
+LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Quantiles that are looked for where moments need a range and no others are asked for."""
+SPANNING, RANGE = (0.02, 0.05, 0.5, 0.95, 0.98), (0.01, 0.99)
+"""Those looked for where a histogram needs a range, and between which its ends lie."""
+
+SURELY_INSIDE = 3.0
+"""Deviations of noise by which the ends of that range are farther in."""
+
+# Errors at mu 1 over the number of records, in standard deviations of a normal column, per root of
+# the columns: of quantiles 1.5 records over a density of .3; of moments with a range of 4 of them.
+QUANTILE_ERROR, MOMENT_ERROR = 5.0, 8.0
+# Rows of products are cut to so many times the root of the columns, in standard deviations.
+PRODUCT_RADIUS = 1.5
+SMALLEST_RADIUS = 1e-250  # an inverse of it is a number
+
+PURPOSES = {
+    "moments": "means and spreads of cells cut to a private range",
+    "correlations": "products of pairs of standardised cells",
+    "levels": "how many records have each declared level",
+    "count": "how many records meet the declared levels",
+    "histogram": "how many cells lie in each bin",
+}
+"""Statistics beside quantiles, and what their releases are for."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A solver, which plans and runs: the statistics of some columns, on one budget.
+
+    Attributes
+    ----------
+    columns, by
+        The features that are numbers, and the indicators of each column that makes groups.
+    levels
+        Of the quantiles; empty for none.
+    moments, products
+        Whether means and spreads, and products of pairs, are released.
+    tables
+        Tables of declared levels to count.
+    counted
+        Of some declared columns the indicators, and the codes that a count asks for.
+    bins, edges
+        A histogram of so many bins in a private range, or between public edges.
+    spend
+        Factors of the parts that statistics get.
+    """
+
+    columns: tuple[int, ...] = ()
+    by: Indicators = ()
+    levels: tuple[float, ...] = ()
+    moments: bool = False
+    products: bool = False
+    tables: tuple[Indicators, ...] = ()
+    counted: tuple[Indicators, tuple[tuple[int, ...], ...]] | None = None
+    bins: int = 0
+    edges: tuple[tuple[float, ...], ...] = ()
+    spend: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def search(self) -> QuantileSearch | None:
+        """The search for quantiles, which moments and bins need as well."""
+        if not (self.levels or self.moments or self.bins):
+            return None
+        levels = self.levels or (SPANNING if self.bins else LOCATING)
+        return QuantileSearch(self.columns, levels, self.by)
+
+    @property
+    def histogram(self) -> ValueHistograms:
+        """The query of a histogram."""
+        n_edges = self.bins + 1 if self.bins else len(self.edges[0])
+        return ValueHistograms(self.columns, n_edges, self.by)
+
+    @property
+    def _errors(self) -> dict[str, float]:
+        """The predicted error of each statistic that is asked for, at mu 1."""
+        k = len(self.columns)
+        found = {
+            "quantiles": QUANTILE_ERROR * math.sqrt(k) if self.search else 0.0,
+            "moments": MOMENT_ERROR * math.sqrt(k) if self.moments else 0.0,
+            "correlations": PRODUCT_RADIUS**2 * k if self.products else 0.0,
+            "levels": math.sqrt(2.0 * len(self.tables)),
+            "histogram": math.sqrt(2.0 * k) if self.bins or self.edges else 0.0,
+            "count": 1.0 if self.counted else 0.0,
+        }
+        return {name: error for name, error in found.items() if error > 0.0}
+
+    def _parts(self, *, pure: bool) -> dict[str, float]:
+        """Return the part of the budget of each statistic."""
+        errors = self._errors
+        for name in self.spend:
+            if name not in errors:
+                raise InputError(
+                    f"spend must name statistics that are asked for, {', '.join(errors)}; got "
+                    f"{name!r}."
+                )
+        power = 1.0 / 2.0 if pure else 2.0 / 3.0
+        sizes = {name: self.spend.get(name, 1.0) * e**power for name, e in errors.items()}
+        return {name: size / sum(sizes.values()) for name, size in sizes.items()}
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Work out stages and shares; numbers only, never a record."""
+        pure = isinstance(guarantee, PureDP)
+        if pure and self.products:
+            raise InputError(
+                "guarantee must not be PureDP for products of columns, whose noise is Gaussian: "
+                "give epsilon and delta, or leave correlations out."
+            )
+        size = problem.n_rows, problem.n_features
+        budget = usable_share(guarantee, coordinates=self._coordinates())
+        parts = self._parts(pure=pure)
+        stages: list[Stage] = []
+        for name, part in parts.items():
+            share = part_of(budget, part)
+            if name == "quantiles":
+                assert self.search is not None
+                stages += self.search.stages(share, *size)
+            else:
+                stages.append(self._stage(name, share))
+        shared = ", ".join(f"{name} {part:.0%}" for name, part in parts.items())
+        said = f"budget by statistic, for the least sum of predicted errors: {shared}"
+        for stage in stages:  # calibration refuses what lattices do not carry
+            noise_std_of(self._query(stage.name), *size, stage.asked)
+        return Plan("summary", problem, guarantee, tuple(stages), remarks=(said,))
+
+    def _stage(self, name: str, share: Share) -> Stage:
+        size = self._query(name).sensitivity(1, 1).size
+        return Stage.of(share, name, PURPOSES[name], 1, size)
+
+    def _query(
+        self, name: str
+    ) -> ValueHistograms | BoundedMoments | CellProducts | LevelTables | CountOfLevels:
+        """Return the query of a stage."""
+        if name == "moments":
+            return BoundedMoments(self.columns, self.by)
+        if name == "correlations":
+            return CellProducts(self.columns)
+        if name == "levels":
+            return LevelTables(self.tables)
+        if name == "count":
+            assert self.counted is not None
+            return CountOfLevels(*self.counted)
+        if name == "histogram":
+            return self.histogram
+        assert self.search is not None
+        return self.search.query(OCTAVES.size if name == "octaves" else self.search.most_edges)
+
+    def _coordinates(self) -> int:
+        """Return more numbers than are released."""
+        total = sum(
+            self._query(name).sensitivity(1, 1).size for name in self._errors if name != "quantiles"
+        )
+        if self.search is None:
+            return total
+        rows, size = self.search.n_estimates, self.search.most_edges + 2
+        return total + rows * (OCTAVES.size + 2 + (SEARCHES + REFINEMENTS + 1) * size)
+
+    def run(self, plan: Plan, gate: Gate) -> "SummarySolution":
+        """Ask for all that is planned, and put it together."""
+        empty = np.zeros(0)
+        solution = SummarySolution(empty, 0.0, plan, empty, math.nan, trace=empty[None, :])
+        n_rows, asked = gate.n_rows, plan.by_name
+
+        def ask(name: str, state: Any) -> tuple[FloatArray, float]:
+            query, stage = self._query(name), asked[name]
+            noise_std = noise_std_of(query, n_rows, gate.n_features, stage.asked)
+            return gate.ask(query, state, stage), noise_std
+
+        if self.search is not None:
+            solution = replace(solution, quantiles=self.search.run(plan, gate))
+        estimates = () if solution.quantiles is None else solution.quantiles.estimates
+        if self.moments:
+            shape = len(estimates) // len(self.columns), len(self.columns)
+            noise_std = noise_std_of(
+                self._query("moments"), n_rows, gate.n_features, asked["moments"].asked
+            )
+            ranges = np.array([best_range(each, noise_std) for each in estimates])
+            low, high = np.moveaxis(ranges.reshape(*shape, 2), 2, 0)
+            sums, _ = ask("moments", ((low + high) / 2.0, (high - low) / 2.0))
+            totals = np.reshape([each.total for each in estimates], shape)
+            solution = replace(solution, moments=moments_of(sums, low, high, totals, noise_std))
+        if self.products:
+            moments = solution.moments
+            assert moments is not None
+            radius = PRODUCT_RADIUS * math.sqrt(len(self.columns))
+            spread = np.maximum(moments.std, SMALLEST_RADIUS + 1e-12 * np.abs(moments.mean))
+            products, noise_std = ask("correlations", (moments.mean, radius * spread))
+            found = correlations_of(products, np.array([e.total for e in estimates]), n_rows)
+            solution = replace(solution, correlation=found, product_noise=noise_std)
+        if self.tables:
+            counts, noise_std = ask("levels", None)
+            solution = replace(solution, counts=self._by_table(counts, n_rows), noise_std=noise_std)
+        if self.counted:
+            count, noise_std = ask("count", None)
+            solution = replace(solution, counts=(count,), noise_std=noise_std)
+        if self.bins or self.edges:
+            edges = np.array(self.edges or [_even(each, self.bins) for each in estimates])
+            counts, noise_std = ask("histogram", edges)
+            solution = replace(solution, counts=(counts, edges), noise_std=noise_std)
+        return solution
+
+    def _by_table(self, counts: FloatArray, n_rows: int) -> tuple[FloatArray, ...]:
+        """Return the counts of each table, made to add up to the number of records."""
+        sizes = [n_codes(table) for table in self.tables]
+        parts = np.split(counts, np.cumsum(sizes)[:-1])
+        return tuple(
+            nearest_shares(part, float(n_rows)).reshape([len(columns) + 2 for columns in table])
+            for part, table in zip(parts, self.tables, strict=True)
+        )
+
+
+def _even(estimate: DistributionEstimate, bins: int) -> FloatArray:
+    """Return evenly spaced edges over the range in which nearly all cells lie.
+
+    Its ends are released edges with cells on both sides, as far as noise tells.
+    """
+    first, last = RANGE
+    shares, noise = estimate.shares(), estimate.noise_of_shares(0.0)
+    inside = np.flatnonzero(
+        (shares > first + SURELY_INSIDE * noise) & (shares < last - SURELY_INSIDE * noise)
+    )
+    if not inside.size:
+        inside = np.array([0, shares.size - 1])
+    low, high = float(estimate.edges[inside[0]]), float(estimate.edges[inside[-1]])
+    return np.linspace(low, max(high, math.nextafter(low, math.inf)), bins + 1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SummarySolution(Solution):
+    """What a summary found.
+
+    Attributes
+    ----------
+    quantiles, moments, correlation
+        Distributions, moments and the correlation matrix, where they were asked for.
+    counts, noise_std
+        Of levels a table each; of a histogram counts and edges; or one count; and their noise.
+    product_noise
+        The noise of sums of products.
+    """
+
+    quantiles: FoundQuantiles | None = None
+    moments: ColumnMoments | None = None
+    correlation: FloatArray | None = None
+    counts: tuple[FloatArray, ...] = ()
+    noise_std: float = math.nan
+    product_noise: float = math.nan
+
+    @property
+    def unseen(self) -> BoolArray:
+        """Which distributions do not stand out of the noise."""
+        estimates = () if self.quantiles is None else self.quantiles.estimates
+        least = detection_threshold(max(len(estimates), 1))
+        return np.array([each.significance < least for each in estimates], dtype=np.bool_)

@@ -1,0 +1,134 @@
+"""Queries by cell: what they count, that a gap leaves other cells alone, and their noise."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.stages import once, pure
+from support.statistics import gaussian_scale_test, laplace_scale_test
+from tailguard.checks import InputError
+from tailguard.data.rows.arrays import make_rows
+from tailguard.gate import Gate
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.events import Gaussian, Laplace, Repeated
+from tailguard.queries.bounded_moments import BoundedMoments, CellProducts
+from tailguard.queries.level_tables import CountOfLevels, LevelTables, codes_of
+from tailguard.queries.value_histograms import ValueHistograms
+
+EDGES = np.array([[-1.0, 1.0], [0.0, 10.0]])
+UNIT = np.zeros((1, 2)), np.ones((1, 2))
+
+
+def answered(query, features, state=None):
+    features = np.asarray(features, dtype=np.float64)
+    rows = make_rows(features, None)
+    calibration = query.calibrate(*features.shape, 1.0)
+    lattice = query.answer(rows, query.read_state(state) if state is None else state, calibration)
+    return query.finish(lattice * calibration.grid, len(features))
+
+
+def test_each_cell_is_in_the_bin_whose_upper_edge_it_does_not_pass():
+    cells = [[-1.0, 0.0], [-0.5, 1e-9], [1.0, 10.0], [np.inf, 99.0], [7.0, np.nan]]
+    found = answered(ValueHistograms((0, 1), 2), cells, EDGES)
+    assert found.tolist() == [[1, 2, 1, 4], [1, 2, 1, 4]]
+
+
+def test_groups_have_edges_of_their_own_and_a_missing_level_is_one_more():
+    cells = [[5.0, 0.0], [5.0, 1.0], [5.0, np.nan], [np.nan, 1.0], [0.0, 1.0]]
+    edges = np.array([[4.0], [6.0], [4.0]])
+    found = answered(ValueHistograms((0,), 1, by=((1,),)), cells, edges)
+    assert found.tolist() == [[0, 1], [2, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    "edges", [np.zeros((2, 1)), np.array([[1.0, 0.0]] * 2), [[np.nan] * 2] * 2]
+)
+def test_edges_that_are_no_rising_rows_are_refused(edges):
+    with pytest.raises(InputError, match="edges must"):
+        answered(ValueHistograms((0, 1), 2), np.zeros((3, 2)), edges)
+
+
+def test_codes_are_the_levels_in_their_order_then_missing():
+    features = np.array([[0, 0, 0], [1, 0, 1], [0, 1, 0], [np.nan, 0, 1], [1, 1, np.inf]])
+    assert codes_of(features, ((0, 1),)).tolist() == [0, 1, 2, 3, 1]
+    assert codes_of(features, ((0, 1), (2,))).tolist() == [0, 4, 6, 10, 5]
+    assert codes_of(features, ()).tolist() == [0] * 5
+
+
+def test_tables_and_counts_agree():
+    rng = np.random.default_rng(0)
+    features = rng.choice([0.0, 1.0, np.nan], (200, 2))
+    alone = answered(LevelTables((((0,),), ((1,),))), features)
+    both = answered(LevelTables((((0,), (1,)),)), features).reshape(3, 3)
+    assert both.sum(axis=1).tolist() == alone[:3].tolist()
+    assert both.sum(axis=0).tolist() == alone[3:].tolist()
+    some = answered(CountOfLevels(((0,), (1,)), ((0, 2), (1,))), features)
+    assert some.tolist() == [both[[0, 2], 1].sum()]
+
+
+def test_moments_are_those_of_cut_cells_and_leave_gaps_out():
+    cells = np.array([[0.5, np.nan], [-3.0, 0.25], [np.inf, -0.5]])
+    sums = answered(BoundedMoments((0, 1)), cells, UNIT)
+    np.testing.assert_allclose(sums, [[[-0.5, 1.25], [-0.25, 0.3125]]], atol=1e-4)
+
+
+def test_products_are_those_of_rows_cut_to_norm_one():
+    cells = np.array([[3.0, 4.0], [0.5, np.nan], [0.1, 0.2]])
+    # Entries of the first are cut to 1, then its length is.
+    rows = np.array([[0.5**0.5, 0.5**0.5], [0.5, 0.0], [0.1, 0.2]])
+    expected = rows.T @ rows
+    found = answered(CellProducts((0, 1)), cells, UNIT)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("query", [BoundedMoments((0, 1)), CellProducts((0, 1))])
+@pytest.mark.parametrize("wrong", [np.zeros((1, 2)), np.full((1, 2), np.nan), np.ones((2, 2))])
+def test_radii_that_are_no_positive_numbers_are_refused(query, wrong):
+    with pytest.raises(InputError, match="radius must"):
+        answered(query, np.zeros((3, 2)), (np.zeros((1, 2)), wrong))
+
+
+QUERIES = {
+    "histograms": (ValueHistograms((0, 1), 2), EDGES, 2.0, 4.0),
+    "tables": (LevelTables((((0,),), ((1,),))), None, 2.0, 4.0),
+    "count": (CountOfLevels(((0,),), ((1,),)), None, 1.0, 1.0),
+    "moments": (BoundedMoments((0, 1)), UNIT, 8.0**0.5, 4.5),
+    "products": (CellProducts((0, 1)), UNIT, 2.0**0.5, None),
+}
+"""Of each query its state, and how far a record moves two columns in l2 and in l1 norm."""
+
+
+def noise(query, state, share, n_runs=800):
+    rows = make_rows(np.zeros((40, 2)), None)
+    gaussian = isinstance(share, Gaussian)
+    stage = once(share.mu) if gaussian else pure(share.epsilon)
+    total = 1.001 * (share.mu * n_runs**0.5 if gaussian else share.epsilon * n_runs)
+    promise = tg.GDP(total) if gaussian else tg.PureDP(total)
+    gate = Gate(rows, guarantee=promise, source=SimulationSource(1))
+    gate.reserve(Repeated(share, n_runs), coordinates=10**6)
+    exact = answered(query, np.zeros((40, 2)), state)
+    drawn = np.array([gate.ask(query, state, stage) for _ in range(n_runs)])
+    drawn = drawn - exact
+    if isinstance(query, CellProducts):  # packed entries have one scale
+        drawn = np.stack([drawn[:, 0, 0], drawn[:, 1, 1], drawn[:, 0, 1] * 2.0**0.5])
+    return drawn.ravel()
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_gaussian_noise_has_the_scale_that_the_sensitivity_asks_for(name):
+    query, state, move, _ = QUERIES[name]
+    drawn = noise(query, state, Gaussian(0.5), 4000 if name == "count" else 800)
+    verdict = gaussian_scale_test(drawn, move / 0.5, false_alarm=1e-6)
+    assert verdict.accepted
+    for wrong in (0.9, 1.1):
+        assert not gaussian_scale_test(drawn * wrong, move / 0.5, false_alarm=1e-6).accepted
+
+
+@pytest.mark.parametrize("name", [name for name, told in QUERIES.items() if told[3]])
+def test_laplace_noise_has_the_scale_that_the_sensitivity_asks_for(name):
+    query, state, _, move = QUERIES[name]
+    drawn = noise(query, state, Laplace(0.5), 6000 if name == "count" else 1200)
+    verdict = laplace_scale_test(drawn, move / 0.5, false_alarm=1e-6)
+    assert verdict.accepted
+    for wrong in (0.9, 1.1):
+        assert not laplace_scale_test(drawn * wrong, move / 0.5, false_alarm=1e-6).accepted

@@ -1,0 +1,100 @@
+"""Distribution functions from noisy histograms: exact without noise, calibrated with it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tailguard.summaries.distribution import (
+    LEAST_SIZE,
+    OCTAVES,
+    DistributionEstimate,
+    roundest,
+)
+
+RNG = np.random.default_rng(0)
+COLUMNS = {
+    "normal": RNG.normal(size=20_000),
+    "both tails": RNG.standard_t(2, 20_000) * 1e30,
+    "zeros": np.where(RNG.random(20_000) < 0.6, 0.0, RNG.lognormal(7.0, 1.0, 20_000)),
+    "whole": RNG.poisson(3.0, 20_000).astype(float),
+    "constant": np.full(20_000, -3.7),
+}
+
+
+def counted(values, edges):
+    return np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1).astype(float)
+
+
+def looked(values, noise_std, rng, n_looks=6):
+    """An estimate after histograms with edges at some of its quantiles."""
+    n = len(values)
+    noisy = lambda edges: counted(values, edges) + rng.normal(0, noise_std, len(edges) + 1)  # noqa: E731
+    estimate = DistributionEstimate(noisy(OCTAVES), noise_std, n)
+    for look in range(n_looks):
+        edges = np.sort(estimate.at(np.linspace(0.03, 0.97, 15) + 0.002 * look))
+        estimate.refine(edges, noisy(edges), noise_std, 0.5)
+    estimate.settle()
+    return estimate
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_shares_are_those_of_the_records_where_there_is_hardly_any_noise(name):
+    values = COLUMNS[name]
+    estimate = looked(values, 1e-3, np.random.default_rng(1))
+    exact = np.array([np.mean(values <= edge) for edge in estimate.edges])
+    np.testing.assert_allclose(estimate.shares(), exact, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["normal", "zeros"])
+def test_the_errors_of_shares_are_as_large_as_they_are_said_to_be(name):
+    values, rng, squares = COLUMNS[name], np.random.default_rng(2), []
+    for _ in range(20):
+        estimate = looked(values, 60.0, rng, 4)
+        sums = np.append(0.0, np.cumsum(estimate.mass)) / estimate.total
+        exact = np.array([np.mean(values <= edge) for edge in estimate.edges])
+        said = estimate.noise_of_shares(0.0)
+        seen = (exact > 0.02) & (exact < 0.98)
+        squares.append(np.mean(((sums - exact)[seen] / said[seen]) ** 2))
+    assert 0.6 < math.sqrt(np.mean(squares)) < 1.3
+
+
+@pytest.mark.parametrize("noise_std", [1e-3, 30.0, 1e3, 1e6])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_distribution_function_never_falls_and_ends_at_one(name, noise_std):
+    estimate = looked(COLUMNS[name], noise_std, np.random.default_rng(3))
+    shares = estimate.shares()
+    assert shares[0] == 0.0
+    assert shares[-1] == 1.0
+    assert (np.diff(shares) >= 0.0).all()
+    values = estimate.at(np.linspace(0.0, 1.0, 50))
+    assert (np.diff(values) >= 0.0).all()
+    low, high = np.transpose([estimate.interval(level, 2.0) for level in (0.1, 0.5, 0.9)])
+    assert (low <= high).all()
+
+
+def test_gaps_are_counted_and_no_gap_is_no_number_but_all():
+    values = COLUMNS["normal"]
+    full, gaps = (looked(some, 5.0, np.random.default_rng(4)) for some in (values, values[:15_000]))
+    assert abs(full.total - 20_000) < 1.0
+    short = DistributionEstimate(counted(values[:15_000], OCTAVES), 5.0, 20_000)
+    short.settle()
+    assert abs(short.total - 15_000) < 200.0
+    assert gaps.total <= 15_000.0
+
+
+def test_zero_is_zero_and_one_value_is_its_roundest_number():
+    zeros = looked(COLUMNS["zeros"], 5.0, np.random.default_rng(5))
+    assert zeros.quantile(0.25, 5.0) == 0.0
+    assert zeros.interval(0.25, 2.0) == (0.0, 0.0)
+    assert (np.abs(zeros.edges) >= LEAST_SIZE).all()
+    assert looked(COLUMNS["constant"], 5.0, np.random.default_rng(6), 12).quantile(0.5, 5.0) == -3.7
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "number"),
+    [(1.94, 2.07, 2.0), (-0.5, 7.0, 0.0), (-7.3, -6.9, -7.0), (0.22, 0.28, 0.25), (1e9, 1e9, 1e9)],
+)
+def test_the_roundest_number_has_the_fewest_digits(low, high, number):
+    assert roundest(low, high) == number
+    assert low <= roundest(low, high) <= high

@@ -1,0 +1,159 @@
+"""Quantiles, histograms and counts by the public names: accuracy, intervals, gaps and refusals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tailguard as tg
+from tailguard.gate.plan import Problem
+from tailguard.summaries.statistics import Statistics
+
+N_ROWS, LEVELS = 20_000, (0.05, 0.25, 0.5, 0.75, 0.95)
+PROMISE = {"epsilon": 1.0, "delta": 1e-6}
+
+
+def table(seed=0, n_rows=N_ROWS):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "normal": rng.normal(1e4, 1.0, n_rows),
+            "heavy": np.exp(2.0 * rng.normal(size=n_rows)),
+            "whole": rng.poisson(1.0, n_rows).astype(float),
+            "region": rng.choice(["north", "south", "moon", None], n_rows),
+        }
+    )
+
+
+SCHEMA = {"categorical": {"region": ["north", "south"]}}
+NUMBERS = ["normal", "heavy", "whole"]
+
+
+@pytest.mark.parametrize(
+    "promise", [PROMISE, {"guarantee": tg.PureDP(1.0)}, {"guarantee": tg.GDP(0.2)}]
+)
+def test_quantiles_are_near_those_of_the_table_and_never_cross(promise):
+    data = table()
+    result = tg.quantile(data, LEVELS, schema=SCHEMA, random_state=1, **promise)
+    assert (np.diff(result.value, axis=1) >= 0.0).all()
+    for name, values in zip(NUMBERS, result.value, strict=True):
+        exact = np.quantile(data[name], LEVELS)
+        below = [np.mean(data[name] < value) for value in values]
+        upto = [np.mean(data[name] <= value) for value in values]
+        near = np.abs(values - exact) < 0.02 * (exact[3] - exact[1])
+        assert ((np.array(below) - 0.02 < LEVELS) & (np.array(upto) + 0.02 > LEVELS) | near).all()
+    assert result.to_frame().shape == (15, 5)
+    assert "95% from" in repr(result)
+    assert "<td>heavy</td>" in result._repr_html_()
+
+
+def test_intervals_hold_the_law_and_the_table_as_often_as_they_say():
+    exact, held, own = np.exp(2.0 * np.array([-1.6449, -0.6745, 0.0, 0.6745, 1.6449])), 0, 0
+    for seed in range(40):
+        data = table(seed, 5_000)[["heavy"]]
+        result = tg.quantile(data, LEVELS, guarantee=tg.GDP(0.3), random_state=seed)
+        quantiles = np.quantile(data["heavy"], LEVELS)
+        held += np.sum((result.low[0] <= exact) & (exact <= result.high[0]))
+        own += np.sum((result.low[0] <= quantiles) & (quantiles <= result.high[0]))
+        assert np.isfinite(result.low[0, 1:4]).all()
+    assert held >= 0.93 * 200
+    assert own >= 0.93 * 200
+
+
+def test_a_gap_leaves_other_cells_alone():
+    data = table()[NUMBERS]
+    data.loc[: N_ROWS // 2, "normal"] = np.nan
+    result = tg.quantile(data, LEVELS, random_state=2, **PROMISE)
+    np.testing.assert_allclose(result.usable, [N_ROWS / 2, N_ROWS, N_ROWS], rtol=0.02)
+    assert abs(result.value[0, 2] - 1e4) < 0.1
+    assert abs(result.value[1, 2] - 1.0) < 0.1
+
+
+def test_what_noise_hides_has_no_number_and_a_note():
+    data = table()[["normal"]].assign(words="x")
+    result = tg.quantile(data, 0.5, random_state=3, **PROMISE)
+    assert np.isnan(result.value[1, 0])
+    assert abs(result.value[0, 0] - 1e4) < 1.0
+    assert "The budget was too small to see the size of words" in result.notes[-1]
+
+
+def test_a_table_of_words_alone_stops_early():
+    with pytest.raises(tg.UnusableTableError, match="turn it into numbers"):
+        tg.quantile(pd.DataFrame({"a": ["x"] * 5_000}), **PROMISE)
+
+
+def test_what_is_spent_is_at_most_what_was_planned_and_the_books_agree(tmp_path):
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", name="table", epsilon=2.0, delta=1e-5)
+    result = tg.quantile(table(), LEVELS, schema=SCHEMA, ledger=ledger, **PROMISE)
+    certificate = result.certificate
+    assert certificate.mode == "private"
+    names = {release.stage for release in certificate.releases}
+    assert {"usable records", "octaves", "refinement", "quantiles"} <= names
+    assert len(ledger.lines()) > 0
+    assert "budget by statistic" in result.explain()
+
+
+@pytest.mark.parametrize("summary", [Statistics((0, 1), levels=LEVELS), Statistics((0,), bins=5)])
+@pytest.mark.parametrize("promise", [tg.GDP(0.3), tg.PureDP(1.0), tg.ApproxDP(1.0, 1e-6)])
+def test_a_plan_reads_no_record_and_keeps_the_promise(summary, promise):
+    plan = summary.plan(Problem(None, 5_000, 2), promise)
+    assert sum(stage.additive for stage in plan.stages) <= {
+        tg.GDP: 0.3**2, tg.PureDP: 1.0, tg.ApproxDP: tg.ApproxDP(1.0, 1e-6).gaussian_mu() ** 2,
+    }[type(promise)] * (1.0 + 1e-9)  # fmt: skip
+
+
+def test_histograms_count_cells_between_public_edges_and_in_a_private_range():
+    data = table()
+    public = tg.histogram(data, edges=[0.5, 1.5], schema=SCHEMA, random_state=4, **PROMISE)
+    exact = np.histogram(data["whole"], [-np.inf, 0.5, 1.5, np.inf])[0]
+    assert public.counts.shape == (3, 3)
+    np.testing.assert_allclose(public.counts[2], exact, atol=6.0 * public.noise_std)
+    private = tg.histogram(data, 8, schema=SCHEMA, random_state=4, **PROMISE)
+    assert private.counts.shape == (3, 10)
+    low, high = private.edges[0, [0, -1]] - 1e4
+    assert -3.0 < low < -1.5
+    assert 1.5 < high < 3.0
+    assert abs(private.counts[0].sum() - N_ROWS) < 6.0 * private.noise_std * 10**0.5
+    assert len(private.to_frame()) == 30
+
+
+@pytest.mark.parametrize(
+    ("where", "meets"),
+    [
+        ({"region": "north"}, lambda r: r == "north"),
+        ({"region": ["south", "other"]}, lambda r: r in ("south", "moon")),
+        ({"region": "missing"}, pd.isna),
+    ],
+)
+def test_counts_are_of_records_with_one_of_the_levels(where, meets):
+    data = table()
+    result = tg.count(data, where, schema=SCHEMA, random_state=5, **PROMISE)
+    exact = sum(map(meets, data["region"]))
+    assert abs(result.value - exact) < 6.0 * result.noise_std
+    assert result.low <= result.value <= result.high
+    assert result.noise_std < 5.0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: tg.quantile(table(), [0.5, 2.0], **PROMISE), "q must be"),
+        (lambda: tg.quantile(table(), [], **PROMISE), "q must have 1 to 99 levels"),
+        (lambda: tg.histogram(table(), 0, **PROMISE), "bins must be"),
+        (
+            lambda: tg.histogram(table(), edges=[1.0, 0.0], **PROMISE),
+            "edges must be finite and rise",
+        ),
+        (lambda: tg.count(table(), {"region": "north"}, **PROMISE), "none is declared"),
+        (lambda: tg.count(table(), {"sex": "f"}, schema=SCHEMA, **PROMISE), "where must be"),
+        (lambda: tg.count(table(), {"region": "mars"}, schema=SCHEMA, **PROMISE), "region must be"),
+        (lambda: tg.count(table(), [], schema=SCHEMA, **PROMISE), "where must map"),
+        (lambda: tg.quantile(table(), 0.5), "epsilon"),
+        (
+            lambda: tg.quantile(table()[["region"]], schema=SCHEMA, **PROMISE),
+            "X must have a column of numbers",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(call, words):
+    with pytest.raises(tg.InputError, match=words):
+        call()
