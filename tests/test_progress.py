@@ -4,15 +4,14 @@ import io
 
 import numpy as np
 import pytest
+from rich import console
 from rich.console import Console
 from rich.progress import Progress
 
 import tailguard as tg
 from support.batched import arrow_table, small_memory
-from tailguard.cli import printing as progress_bar
-from tailguard.cli.printing import ProgressBar, with_progress
 from tailguard.gate import Gate
-from tailguard.progress import listening
+from tailguard.progress import ProgressBar, listening, progress_bar
 
 __all__ = ["small_memory"]
 X = np.random.default_rng(0).standard_normal((3000, 2))
@@ -90,15 +89,18 @@ def test_blocks_are_told_one_by_one():
     assert told.answers == [("counts", 1500)] * 2
 
 
+@pytest.mark.parametrize("command", [True, False])
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_bar_is_shown_on_a_terminal_alone(monkeypatch, terminal):
+def test_a_bar_is_shown_on_a_terminal_alone(monkeypatch, terminal, command):
     text = io.StringIO()
     monkeypatch.setattr(
-        progress_bar,
-        "Console",
-        lambda **_: Console(file=text, force_terminal=terminal, width=120),
+        console, "Console", lambda **_: Console(file=text, force_terminal=terminal, width=120)
     )
-    model = with_progress(tg.LinearRegression(**FIT).fit, X, X[:, 0])
+    if command:
+        with progress_bar():
+            model = tg.LinearRegression(**FIT).fit(X, X[:, 0])
+    else:
+        model = tg.LinearRegression(verbose=True, **FIT).fit(X, X[:, 0])
     assert model.coef_.shape == (2,)
     assert ("passes" in text.getvalue()) == terminal
     assert ("rows/s" in text.getvalue()) == terminal
@@ -145,3 +147,21 @@ def test_an_interruption_leaves_books_that_count(tmp_path, monkeypatch):
     left = ledger.left.epsilon
     assert left < 2.0
     ledger.verify()
+
+
+def test_nothing_is_shown_unless_asked_for(capsys):
+    tg.LinearRegression(**FIT).fit(X, X[:, 0])
+    assert capsys.readouterr() == ("", "")
+    with pytest.raises(tg.InputError, match="verbose must be True or False; got 2"):
+        tg.LinearRegression(verbose=2, **FIT).fit(X, X[:, 0])
+
+
+def test_a_run_is_logged_under_one_name(caplog):
+    with caplog.at_level("DEBUG", logger="tailguard"):
+        model = tg.LinearRegression(**FIT).fit(X, X[:, 0])
+    assert {record.name for record in caplog.records} == {"tailguard"}
+    planned = sum(stage.times for stage in model.plan_.stages)
+    begun, *answers = [record.getMessage() for record in caplog.records]
+    assert begun == f"a run begins, with at most {planned} answers"
+    stages = [r.stage for r in model.certificate_.releases for _ in range(r.times)]
+    assert answers == [f"released {name}, for which 3000 records were read" for name in stages]

@@ -19,6 +19,7 @@ from tailguard.estimators.log_link import TweedieRegression as TweedieRegression
 from tailguard.estimators.logistic import LogisticRegression as LogisticRegression
 from tailguard.estimators.mean import MeanResult as MeanResult
 from tailguard.estimators.mean import mean as mean
+from tailguard.estimators.model_file import load as load
 from tailguard.estimators.regression import HuberRegression as HuberRegression
 from tailguard.estimators.regression import LinearRegression as LinearRegression
 from tailguard.estimators.regression import LpRegression as LpRegression

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tailguard.printable import printable
@@ -284,3 +285,17 @@ def require(condition: bool, sentence: str) -> None:
     """Raise ``InputError`` with the sentence unless the public condition holds."""
     if not condition:
         raise InputError(sentence)
+
+
+def write_file(path: object, text: str) -> None:
+    """Write a text file, in one sentence if that fails."""
+    wanted = "path must be that of a file that can be written"
+    try:
+        place = Path(path)  # type: ignore[arg-type]
+        if place.exists() and not (place.is_file() or place.is_dir()):
+            raise ValueError  # a device
+        place.write_text(text, encoding="utf-8")
+    except (TypeError, ValueError):
+        raise InputError(f"{wanted}; got {shown(path)}.") from None
+    except OSError as error:
+        raise InputError(f"{wanted}; {str(path)!r} was not: {error.strerror}.") from None

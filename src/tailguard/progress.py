@@ -4,10 +4,15 @@ What is told follows from the plan and from released answers. When it is told fo
 clock, which anybody may read anyway.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
+
+LOGGER = logging.getLogger("tailguard")
+"""Where runs are logged: what is planned at INFO, each released answer at DEBUG."""
+LOGGER.addHandler(logging.NullHandler())
 
 
 class Listener(Protocol):
@@ -41,13 +46,15 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 
 def tell_planned(n_answers: int) -> None:
-    """Tell the listener, if there is one, what a run will do."""
+    """Tell the listener, if there is one, and the log what a run will do."""
+    LOGGER.info("a run begins, with at most %d answers", n_answers)
     if (listener := LISTENER.get()) is not None:
         listener.planned(n_answers)
 
 
 def tell_answered(stage: str, n_rows: int) -> None:
-    """Tell the listener, if there is one, of a released answer."""
+    """Tell the listener, if there is one, and the log of a released answer."""
+    LOGGER.debug("released %s, for which %d records were read", stage, n_rows)
     if (listener := LISTENER.get()) is not None:
         listener.answered(stage, n_rows)
 
@@ -56,3 +63,60 @@ def tell_read(n_rows: int, n_all: int) -> None:
     """Tell the listener, if there is one, how many records of a pass were read so far."""
     if (listener := LISTENER.get()) is not None:
         listener.read(n_rows, n_all)
+
+
+class ProgressBar:
+    """Shows passes over the records, records a second and the time that is left."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+        self._n_rows = self._n_answers = 0
+        self._task = progress.add_task("plan", total=None, speed="")
+
+    def planned(self, n_answers: int) -> None:
+        """Begin."""
+        self._progress.update(self._task, total=n_answers)
+
+    def answered(self, stage: str, n_rows: int) -> None:
+        """Move on by one pass."""
+        self._n_rows += n_rows
+        self._n_answers += 1
+        self._progress.update(self._task, description=stage)
+        self._show(self._n_answers, self._n_rows)
+
+    def read(self, n_rows: int, n_all: int) -> None:
+        """Move on within a pass; an answer that takes two passes does not move back."""
+        (task,) = self._progress.tasks
+        reached = self._n_answers + min(n_rows / n_all, 1.0)
+        self._show(max(reached, task.completed), self._n_rows + n_rows)
+
+    def _show(self, completed: float, n_rows: int) -> None:
+        (task,) = self._progress.tasks
+        speed = f"{n_rows / task.elapsed:,.0f} rows/s" if task.elapsed else ""
+        self._progress.update(self._task, completed=completed, speed=speed)
+
+
+@contextmanager
+def progress_bar(wanted: bool = True) -> Iterator[None]:
+    """Show how far the runs within have come, on the error stream of a terminal or notebook."""
+    if not wanted:
+        yield
+        return
+    from rich import console, progress  # noqa: PLC0415 (they take a while to load)
+
+    screen = console.Console(stderr=True)
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("passes  {task.fields[speed]}"),
+        progress.TimeRemainingColumn(),
+    )
+    if not (screen.is_terminal or screen.is_jupyter):
+        yield
+        return
+    with (
+        progress.Progress(*columns, console=screen, transient=True) as shown,
+        listening(ProgressBar(shown)),
+    ):
+        yield

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import tailguard as tg
 from support.fuzzing import attempt, changed, how_often, often
-from tailguard.cli.model_file import ModelFile, load_model
+from tailguard.estimators.model_file import model_content
 from tailguard.privacy.events import Gaussian
 
 
@@ -21,7 +21,7 @@ def model():
     table["cost"] = table["age"]
     schema = tg.Schema(categorical={"region": ["n", "s"]}, target="cost", missing={"age": 40.0})
     fitted = tg.LinearRegression(schema=schema, epsilon=1.0, delta=1e-6, random_state=0)
-    return ModelFile("linear", fitted.fit(table)).to_dict()
+    return model_content(fitted.fit(table))
 
 
 def test_an_error_of_another_kind_is_seen():
@@ -56,7 +56,7 @@ def test_a_changed_model_is_read_or_refused(count, tmp_path):
 
     def check(document):
         path.write_text(json.dumps(document))
-        attempt(lambda: load_model(path))
+        attempt(lambda: tg.load(path))
 
     often(count, check, document=changed(model()))
 

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from tailguard.checks import InputError
-from tailguard.cli.model_file import KEY as MODEL
 from tailguard.cli.model_file import load_model
+from tailguard.estimators.model_file import KEY as MODEL
 from tailguard.estimators.reports import mean_report, model_report
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.certificate import read_json

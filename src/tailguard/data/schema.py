@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tailguard.checks import InputError, check_version, shown
+from tailguard.checks import InputError, check_version, shown, write_file
 from tailguard.data import declarations
 
 Label: TypeAlias = str | int | float | bool
@@ -229,15 +229,7 @@ class Schema:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a JSON file."""
-        text, wanted = self.to_json(), "path must be that of a file that can be written"
-        try:
-            if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-                raise ValueError  # a device
-            Path(path).write_text(text, encoding="utf-8")
-        except (TypeError, ValueError):
-            raise InputError(f"{wanted}; got {shown(path)}.") from None
-        except OSError as error:
-            raise InputError(f"{wanted}; {str(path)!r} was not: {error.strerror}.") from None
+        write_file(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Schema":

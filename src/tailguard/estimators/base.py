@@ -32,6 +32,7 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.progress import progress_bar
 from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.options import planned_guarantee
 from tailguard.solvers.registry import plan_for
@@ -75,6 +76,8 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
         Whether a fit begins with a count of usable records, at .5 % of its squared mu. Where they
         are surely under half, ``"stop"`` raises ``tg.UnusableTableError``, which names the column
         to blame, after 2 % of the squared mu; ``"fit"`` goes on and says so.
+    verbose
+        Whether a fit shows on a terminal or in a notebook how far it has come.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -129,6 +132,7 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
     checkpoint: str | PathLike[str] | None = None
     check_records: bool = True
     on_unusable: str = "stop"
+    verbose: bool = False
     random_state: int | None = None
 
     takes_exposure: ClassVar[bool] = False
@@ -230,7 +234,8 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
             event = plan.event if check is None else Composed((check.event, plan.event))
             self._fits = fits_with(earlier, event, guarantee)
         assumed = (*self._assumptions(), *task.table.assumed)
-        self._keep(run(solver, plan, gate, assumptions=assumed, check=check))
+        with progress_bar(check_boolean("verbose", self.verbose)):
+            self._keep(run(solver, plan, gate, assumptions=assumed, check=check))
         return self
 
     def _task(
@@ -354,7 +359,11 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
         declared = constants_described(self._constants(), self._names())
         lines = [f"  stands for missing cells: {declared}"] if declared else []
         lines += [f"  {note_line(note)}" for note in self.notes_]
-        return "\n".join([self.plan_.explain(), *lines]).rstrip()
+        return "\n".join([self._plan_text(), *lines]).rstrip()
+
+    def _plan_text(self) -> str:
+        """Return what the budget was spent on; of a model from a file, as it was written."""
+        return self.plan_.explain() if hasattr(self, "plan_") else str(self._stored_plan)
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy that is not fitted, unless it would take another's answers for its own."""

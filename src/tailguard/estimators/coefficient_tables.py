@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
+from tailguard.estimators.model_file import save_model
 from tailguard.estimators.reports import model_report, saved
-from tailguard.estimators.summary import coefficient_rows, summary_table
+from tailguard.estimators.summary import coefficient_rows, summary_html, summary_table
 from tailguard.estimators.wald import Contrasts, JointTest, intervals, joint_test, wald_test
 from tailguard.report.content import Report, Stated
 
@@ -75,6 +76,22 @@ class CoefficientTables:
         """
         check_is_fitted(self)
         return summary_table(self)
+
+    def _repr_html_inner(self) -> str:
+        """Return what a notebook shows: of a fitted model, its summary as a page."""
+        if hasattr(self, "certificate_"):
+            return summary_html(self)
+        return str(super()._repr_html_inner())  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Return what a notebook shows, by the type of its text."""
+        html = getattr(self, "_repr_html_", None)  # which scikit-learn's display option hides
+        return {"text/plain": repr(self)} | ({} if html is None else {"text/html": html()})
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a JSON file, which ``tg.load`` and the command line read."""
+        check_is_fitted(self)
+        save_model(self, path)
 
     def coef_frame(self, level: float = 0.95) -> Any:
         """Return the table of ``summary`` as a pandas DataFrame, one row per coefficient.

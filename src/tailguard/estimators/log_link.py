@@ -29,8 +29,7 @@ class LogLinkRegression(PrivateRegression):
     ----------
     total_error_
         Relative standard error of the total that is predicted for the records of the fit, as far as
-        it was calibrated, which that of a Poisson loss is; else NaN. A model that was read from a
-        file has it in ``notes_`` alone.
+        it was calibrated, which that of a Poisson loss is; else NaN.
 
     Examples
     --------
@@ -86,7 +85,7 @@ class PoissonRegression(LogLinkRegression):
     {shared_attributes}
     total_error_
         Relative standard error of the total that is predicted for the records of the fit, as far as
-        it was calibrated; else NaN. A model that was read from a file has it in ``notes_`` alone.
+        it was calibrated; else NaN.
 
     Notes
     -----

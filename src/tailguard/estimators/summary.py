@@ -20,7 +20,7 @@ from tailguard.estimators.wald import (
 )
 from tailguard.gate.plan import NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
-from tailguard.printable import printable
+from tailguard.printable import html_list, html_table, html_words, printable
 
 PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON)
 """How notes begin that a summary shows, and that say themselves where they come from."""
@@ -276,17 +276,49 @@ def summary_table(model: Any) -> SummaryText:
     """
     cells = coefficient_cells(model, digits=6)
     table = table_lines([cells[row] for row in shown_rows(model)], HEADERS, WIDTH)
+    head, notes = (
+        [fill(line, WIDTH) for line in lines] for lines in (_head(model), summary_notes(model))
+    )
+    rule = "=" * min(WIDTH, max(map(len, table)))
+    return SummaryText("\n".join([*head, rule, *table, rule, *notes]))
+
+
+def summary_html(model: Any) -> str:
+    """Return a fitted model as a part of a page, which says what ``summary`` says.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0)
+    >>> "<table>" in summary_html(model.fit(np.arange(100.0)[:, None], np.arange(100.0)))
+    True
+    """
+    every = coefficient_cells(model, digits=6)
+    rows = [every[row] for row in shown_rows(model)]
+    headers = [header for header in HEADERS if any(header in row.cells for row in rows)]
+    table = [
+        [row.name, *(row.cells.get(header, "") for header in headers), row.missing] for row in rows
+    ]
+    title, *head = _head(model)
+    parts = [
+        f"<p><b>{html_words(title)}</b></p>",
+        html_list(head),
+        html_table(table, ["", *headers, ""]),
+        html_list(summary_notes(model)),
+    ]
+    return "\n".join(parts)
+
+
+def _head(model: Any) -> list[str]:
+    """Return what stands above the table."""
     certificate = model.certificate_
     target = None if model.schema_ is None else model.schema_.target
-    head = [
+    return [
         type(model).__name__ + (f" of {printable(target)}" if target else ""),
         f"rows: {certificate.n_rows}   mode: {certificate.mode}",
         certificate.guarantee.describe(),
         *_declared_lines(model),
     ]
-    notes = [fill(note, WIDTH) for note in summary_notes(model)]
-    rule = "=" * min(WIDTH, max(map(len, table)))
-    return SummaryText("\n".join([*head, rule, *table, rule, *notes]))
 
 
 def _declared_lines(model: Any) -> list[str]:
@@ -294,4 +326,4 @@ def _declared_lines(model: Any) -> list[str]:
     names = tuple(name for name, _, _ in coefficient_rows(model))
     declared = constants_described(model._constants(), names)
     lines = [f"missing cells are taken as: {declared}"] if declared else []
-    return lines + [fill(note, WIDTH) for note in model.notes_ if note.startswith(PLAIN_NOTES)]
+    return lines + [note for note in model.notes_ if note.startswith(PLAIN_NOTES)]

@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tailguard.printable import html_list, html_table, html_words
 from tailguard.privacy.guarantees import Guarantee
 
 
@@ -121,6 +122,22 @@ class Advice:
     def _other_units(self) -> str:
         others = {candidate.unit for candidate in self.candidates} - {self.recommended.unit}
         return f"; of the others in {', '.join(sorted(others))}." if others else "."
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        rows = (
+            (each.method, _shown_cell(each.predicted_error), f"{each.n_passes:g}",
+             _shown_cell(each.noise_std), each.unit)
+            for each in self.candidates
+        )  # fmt: skip
+        refused = (f"{name} is not possible: {reason}" for name, reason in self.refusals)
+        parts = [
+            f"<p><b>{html_words(self.task)}</b>: {html_words(self.guarantee.describe())}, "
+            f"n = {self.n_rows}, d = {self.n_features}; the recommended method comes first</p>",
+            html_table(rows, ("method", "error", "passes", "noise", "unit")),
+            html_list([*self.notes, *refused]),
+        ]
+        return "\n".join(parts)
 
     def __str__(self) -> str:
         """Return the table."""

@@ -20,6 +20,7 @@ from tailguard.checks import check_choice, four_digits
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Link, Loss, RecordLoss
 from tailguard.moments import Moment
+from tailguard.printable import html_list, html_table, html_words
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.base import ConstraintSet
@@ -189,6 +190,19 @@ class Plan:
     def by_name(self) -> dict[str, Stage]:
         """The stages by their names."""
         return {stage.name: stage for stage in self.stages}
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        settings = ((name.replace("_", " "), four_digits(v)) for name, v in self.settings.items())
+        stages = ((stage.name, stage.purpose, stage.releases) for stage in self.stages)
+        parts = [
+            f"<p><b>{html_words(self.solver)}</b>: {html_words(self.guarantee.describe())}, "
+            f"{html_words(self.problem.describe())}</p>",
+            html_table(stages, ("stage", "purpose", "releases")),
+            html_table(settings),
+            html_list([*self.said, *self.warnings, *self.assumptions]),
+        ]
+        return "\n".join(parts)
 
     def explain(self) -> str:
         """Say in plain words what the budget is spent on."""

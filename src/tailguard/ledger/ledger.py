@@ -29,7 +29,8 @@ from tailguard.ledger.lines import (
 )
 from tailguard.ledger.run import LedgerRun
 from tailguard.ledger.store import Store, checked_path
-from tailguard.ledger.verification import OTHERS, check_continues, exported, head_of
+from tailguard.ledger.verification import OTHERS, check_continues, check_run, exported, head_of
+from tailguard.printable import html_table
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.books import Release, own_copy
@@ -199,7 +200,7 @@ class Ledger:
 
     def opened(self, run: str) -> "LedgerRun":
         """Return the books of one run, for a gate to write."""
-        return self._run(_checked_run(run), again=False)
+        return self._run(check_run(run), again=False)
 
     def resumed(self, run: str, *, start: int | None) -> "LedgerRun":
         """Return the books of a run that goes on from a checkpoint, whose charge stands.
@@ -209,7 +210,7 @@ class Ledger:
         released twice.
         """
         key = self._key or run
-        _checked_run(run)
+        check_run(run)
         if start is not None:
             check_integer("start", start, minimum=0, maximum=MOST_STARTS)
 
@@ -379,17 +380,14 @@ class Ledger:
     def __hash__(self) -> int:
         return hash((self.path, self.name, self._key))
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        facts = {"cap": self.cap.describe(), "fits": self.describe_left(), "file": self.path}
+        return html_table([("ledger", self.name), *facts.items()])
+
     def __repr__(self) -> str:
         key = "" if self._key is None else f", key={self._key!r}"
         return f"Ledger({self.path!r}, name={self.name!r}{key})"
-
-
-def _checked_run(run: object) -> str:
-    """Return the name of a run, which tells what it does from what other tools release."""
-    text = check_text("run", run)
-    if text == OTHERS:
-        raise InputError(f"run must have a name of its own; {OTHERS!r} is that of other tools.")
-    return text
 
 
 def _restored(path: str, name: str, key: str | None) -> Ledger:

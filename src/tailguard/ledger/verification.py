@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tailguard.checks import BudgetError, InputError, check_integer, check_version
+from tailguard.checks import BudgetError, InputError, check_integer, check_text, check_version
 from tailguard.ledger.lines import RESERVED, SETTLED, Line, canonical, check_chain
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
@@ -141,3 +141,11 @@ def check_continues(lines: Sequence[Line], known: Any) -> None:
             f"ledger {ledger!r} must go on from the exported one; line {position} is another one "
             "there."
         )
+
+
+def check_run(run: object) -> str:
+    """Return the name of a run, which tells what it does from what other tools release."""
+    text = check_text("run", run)
+    if text == OTHERS:
+        raise InputError(f"run must have a name of its own; {OTHERS!r} is that of other tools.")
+    return text

@@ -44,9 +44,10 @@ import tailguard as tg
 from tailguard.cli import options
 from tailguard.cli.arguments import checkpoint_of, destination, ledger_of
 from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
-from tailguard.cli.model_file import ModelFile, make_estimator
-from tailguard.cli.printing import print_coefficients, print_notes, print_plain, with_progress
+from tailguard.cli.model_file import make_estimator
+from tailguard.cli.printing import print_coefficients, print_notes, print_plain
 from tailguard.data.readers.opening import opened_table
+from tailguard.progress import progress_bar
 
 
 def fit(
@@ -115,10 +116,11 @@ def fit(
         **{"check_records": check_records, "on_unusable": on_unusable},
         "ledger": ledger_of(ledger, ledger_name, ledger_key),
     }
-    fitted = ModelFile(model, make_estimator(model, parameters, own_options=own))
+    fitted = make_estimator(model, parameters, own_options=own)
     destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, columns)
-    with_progress(fitted.estimator.fit, columns, order=order)
+    with progress_bar():
+        fitted.fit(columns, order=order)
     fitted.save(out)
     _print_fit(Console(), fitted, out)
 
@@ -130,8 +132,8 @@ def _numbers_beside(schema: tg.Schema) -> list[str]:
     return [name for name in (target, schema.exposure, schema.offset) if name]
 
 
-def _print_fit(console: Console, fitted: ModelFile, out: Path) -> None:
-    estimator, certificate = fitted.estimator, fitted.estimator.certificate_
+def _print_fit(console: Console, estimator: Any, out: Path) -> None:
+    certificate = estimator.certificate_
     print_plain(
         console,
         f"{type(estimator).__name__} on {certificate.n_rows} rows, mode: {certificate.mode}\n"

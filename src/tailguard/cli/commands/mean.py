@@ -50,10 +50,11 @@ from tailguard.cli.arguments import (
     write_text,
 )
 from tailguard.cli.declarations import declared_schema, tell_undeclared
-from tailguard.cli.printing import print_plain, print_wrapped, with_progress
+from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.data.readers.opening import opened_table
 from tailguard.means.choice import MEANS, check_options, own_options
 from tailguard.printable import printable
+from tailguard.progress import progress_bar
 
 METHODS = "\n".join(f"  {name:10} {', '.join(own_options(name))}" for name in MEANS)
 __doc__ = (__doc__ or "").replace("{methods}", METHODS)
@@ -113,15 +114,15 @@ def estimate_means(
     how: dict[str, Any] = {"order": order, "method": method, "random_state": random_state}
     how |= {"check_records": check_records, "on_unusable": on_unusable}
     how |= {"moment": _moment(moment_order, moment_bound, moment_kind), "guarantee": guarantee}
-    result = with_progress(
-        tg.mean,
-        table,
-        schema=settled,
-        ledger=ledger_of(ledger, ledger_name, ledger_key),
-        checkpoint=checkpoint_of(checkpoint, resume=resume),
-        **how,
-        **_chosen(method, groups, option or []),
-    )
+    with progress_bar():
+        result = tg.mean(
+            table,
+            schema=settled,
+            ledger=ledger_of(ledger, ledger_name, ledger_key),
+            checkpoint=checkpoint_of(checkpoint, resume=resume),
+            **how,
+            **_chosen(method, groups, option or []),
+        )
     if out is not None:
         write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")
     _print_means(Console(), result, explain=explain)

@@ -22,7 +22,12 @@ from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.composed_releases import covers, spent_event
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate.agreement import check_agreement, unproven
-from tailguard.privacy.certificate.pages import COMPOSITION, certificate_html, certificate_text
+from tailguard.privacy.certificate.pages import (
+    COMPOSITION,
+    certificate_body,
+    certificate_html,
+    certificate_text,
+)
 from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, Guarantee, guarantee_from_dict
 from tailguard.version import __version__
@@ -276,6 +281,10 @@ class Certificate:
     def to_html(self) -> str:
         """Return it as one page of HTML that needs no other file."""
         return certificate_html(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return certificate_body(self.to_dict())
 
     def __str__(self) -> str:
         return self.to_text()

@@ -7,7 +7,7 @@ from operator import itemgetter
 from textwrap import wrap
 from typing import Any
 
-from tailguard.printable import printable, printable_lines
+from tailguard.printable import html_list, html_table, printable, printable_lines
 from tailguard.privacy.books.books import LedgerEntry
 
 COMPOSITION = {
@@ -209,26 +209,26 @@ def certificate_html(data: Mapping[str, Any]) -> str:
     It says what the page of plain text says. Every word of it is escaped, and it asks for nothing
     from elsewhere: no script, font or picture.
     """
-    remarks, assumptions = data["remarks"], data["assumptions_for_accuracy"] or ("nothing",)
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f"<title>{escape(TITLE)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>",
-        f"<h1>{escape(TITLE)}</h1>",
-        *_facts_table(certificate_facts(data)),
-        *_releases_table(data["releases"]),
-        *(_listed(REMARKS, remarks) if remarks else ()),
-        *_listed(ASSUMED, assumptions),
+        certificate_body(data),
         "</body>\n</html>",
     ]
     return "\n".join(parts) + "\n"
 
 
-def _facts_table(facts: Mapping[str, str]) -> Iterator[str]:
-    """Yield the table of promise and totals."""
-    yield "<table>"
-    for label, text in facts.items():
-        yield f'<tr><th scope="row">{escape(label)}</th><td>{escape(text)}</td></tr>'
-    yield "</table>"
+def certificate_body(data: Mapping[str, Any]) -> str:
+    """Render a certificate's dictionary as a part of a page, such as a notebook's."""
+    remarks, assumptions = data["remarks"], data["assumptions_for_accuracy"] or ("nothing",)
+    parts = [
+        f"<h1>{escape(TITLE)}</h1>",
+        html_table(certificate_facts(data).items()),
+        *_releases_table(data["releases"]),
+        *(_listed(REMARKS, remarks) if remarks else ()),
+        *_listed(ASSUMED, assumptions),
+    ]
+    return "\n".join(parts)
 
 
 def _releases_table(releases: list[dict[str, Any]]) -> Iterator[str]:
@@ -247,6 +247,5 @@ def _releases_table(releases: list[dict[str, Any]]) -> Iterator[str]:
 
 def _listed(title: str, lines: Iterable[str]) -> Iterator[str]:
     """Yield a heading and a list."""
-    yield f"<h2>{escape(title)}</h2>\n<ul>"
-    yield from (f"<li>{escape(line)}</li>" for line in lines)
-    yield "</ul>"
+    yield f"<h2>{escape(title)}</h2>"
+    yield html_list(lines)

@@ -99,7 +99,7 @@ def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
         intercept_noise_std=math.nan,
         trace=np.zeros((0, problem.size)),
         coef_std=unknown,
-        covariance_root=np.full((problem.size, 1), np.nan),
+        covariance_root=np.full((problem.size, problem.size), np.nan),
         reasons=(
             *(f"{NOT_ESTIMATED}: {NOT_FITTED}",) * problem.n_features,
             *(f"{NO_INTERVAL}: {NOT_FITTED}",) * problem.intercept,

@@ -114,7 +114,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         trace=np.array([a.weights for a in fit.iterates]).reshape(-1, problem.size),
         coef_std=std[:size],
         intercept_std=float(std[-1]) if own else 0.0,
-        covariance_root=np.where(np.isnan(std)[:, None], math.nan, root),
+        covariance_root=triangular(root, np.isnan(std)),
         residual_shares=residual_shares(fit),
         reasons=tuple(map(str, reasons)),
         notes=tuple(notes),
@@ -130,6 +130,13 @@ def square_root(covariance: FloatArray) -> FloatArray:
         return np.full_like(covariance, math.nan)
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def triangular(root: FloatArray, unknown: BoolArray) -> FloatArray:
+    """Return a lower triangular root of the same covariance; NaN in rows that are not known."""
+    known = np.where(unknown[:, None], 0.0, root)
+    lower = np.linalg.qr(known.T).R.T
+    return np.where(unknown[:, None], math.nan, lower)
 
 
 def residual_shares(fit: Fit) -> FloatArray | None:

@@ -1,0 +1,295 @@
+"""The model file: a fitted estimator as JSON, from Python and from the command line alike.
+
+It holds released numbers and what was declared, so whoever may see the model may see the file.
+"""
+
+import json
+import math
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, check_finite, check_version, shown, write_file
+from tailguard.data.declarations import labels
+from tailguard.data.schema import Schema
+from tailguard.estimators.registry import ESTIMATORS, estimator_called
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.certificate.certificate import read_json
+from tailguard.privacy.guarantees import ApproxDP
+from tailguard.version import __version__
+
+KEY = "tailguard_model"
+"""The key that says what the file is; its value is the version of the format."""
+VERSION = 4
+"""A change of meaning takes a new number. No earlier one was ever released."""
+VECTORS = ("coef", "coef_noise_std", "coef_std", "interval_center")
+NUMBERS = ("intercept", "intercept_noise_std", "intercept_std", "score_bound", "total_error")
+"""What a fit releases, as its attributes are called but for their last underscore."""
+# Parameters that have their own place in the file, or none.
+NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schema", "solver")
+
+
+def model_name(model: Any) -> str:
+    """Return the name of an estimator's class in the registry, as ``tailguard fit`` takes it.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> model_name(tg.HuberRegression())
+    'huber'
+    """
+    kind = type(model)
+    place = f"{kind.__module__}:{kind.__qualname__}"
+    for name, known in ESTIMATORS.items():
+        if known == place:
+            return name
+    raise InputError(f"a model file must hold an estimator of tailguard; got {kind.__name__}.")
+
+
+def model_content(model: Any) -> dict[str, Any]:
+    """Return a fitted estimator as plain data.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.arange(1000.0)[:, None]
+    >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0])
+    >>> model_content(model)["tailguard_model"]
+    4
+    """
+    name, schema = model_name(model), model.schema_
+    parameters = model.get_params(deep=False)
+    kept = {key: _plain(value) for key, value in parameters.items() if key not in NOT_WRITTEN}
+    alone = schema is None  # with a schema these are declared there
+    missing = [[_plain(key), value] for key, value in (model.missing or {}).items()]
+    classes = parameters.get("classes") if alone else None
+    names = getattr(model, "feature_names_in_", None)
+    root = model._covariance_root
+    return {
+        KEY: VERSION,
+        "tailguard_version": __version__,
+        "model": name,
+        "parameters": kept,
+        "schema": None if alone else schema.to_dict(),
+        "missing": missing if alone else [],
+        "declared_classes": None if classes is None else [_plain(label) for label in classes],
+        "classes": model.classes_.tolist() if "classes" in parameters else None,
+        "columns": None if names is None else list(names),
+        "n_columns": int(model.n_features_in_),
+        "feature_names": list(model._names() or ()),
+        **{key: _written(getattr(model, f"{key}_", None)) for key in (*VECTORS, *NUMBERS)},
+        "feature_bounds": _written(model.feature_bounds_),
+        "covariance_root": None if root is None else _rows_below_diagonal(root),
+        "residual_shares": _written(model._residual_shares),
+        "reasons": list(model.reasons_),
+        "notes": list(model.notes_),
+        "plan": model._plan_text(),
+        "certificate": model.certificate_.to_dict(),
+    }
+
+
+def save_model(model: Any, path: str | PathLike[str]) -> None:
+    """Write a fitted estimator to a file, one entry a line.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.arange(1000.0)[:, None]
+    >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0])
+    >>> save_model(model, "model.json")
+    >>> bool((load("model.json").coef_ == model.coef_).all())
+    True
+    """
+    lines = (
+        f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+        for key, value in model_content(model).items()
+    )
+    write_file(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read a model file, as ``model.save`` and ``tailguard fit`` write it.
+
+    The estimator predicts and shows its coefficients, certificate and notes as the fitted one; its
+    solver is ``"auto"``, and ``plan_`` is kept as the text of ``explain()`` alone.
+
+    Parameters
+    ----------
+    path
+        Where the file is.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.arange(1000.0)[:, None]
+    >>> tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0]).save("model.json")
+    >>> tg.load("model.json").certificate_.mode
+    'private'
+    """
+    return read_model(path, "path must be a model file, as model.save or 'tailguard fit' wrote it")
+
+
+def read_model(path: Any, wanted: str) -> Any:
+    """Read a model file, and say what was wanted where it is none.
+
+    Examples
+    --------
+    >>> read_model("absent.json", "MODEL must be a model file")
+    Traceback (most recent call last):
+    tailguard.checks.InputError: MODEL must be a model file; got 'absent.json'.
+    """
+    wanted = f"{wanted}; got {shown(str(path) if isinstance(path, PathLike) else path)}"
+    try:
+        if not Path(path).is_file():  # some devices are read for ever
+            raise ValueError
+        return model_from(read_json(Path(path).read_text(encoding="utf-8")))
+    except InputError as error:
+        raise InputError(f"{wanted}: {error}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise InputError(f"{wanted}.") from None
+
+
+def model_from(content: dict[str, Any]) -> Any:
+    """Restore a fitted estimator; raises ``KeyError``, ``TypeError`` or ``ValueError``.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> X = np.arange(1000.0)[:, None]
+    >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0])
+    >>> bool(model_from(model_content(model)).coef_ == model.coef_)
+    True
+    """
+    if check_version("MODEL", content[KEY], newest=VERSION) < VERSION:
+        raise InputError(f"MODEL must have format version {VERSION}, the first that was released.")
+    certificate = Certificate.from_dict(content["certificate"])
+    model = _with_columns(content)
+    n_columns = len(model._names() or range(model.n_features_in_))
+    for name in VECTORS:
+        setattr(model, f"{name}_", _vector(content[name]))
+    for name in NUMBERS:
+        setattr(model, f"{name}_", math.nan if content[name] is None else _number(content[name]))
+    if not model.takes_exposure:
+        del model.total_error_
+    model.score_bound_ = float(np.nan_to_num(model.score_bound_, nan=math.inf))
+    _require(model.coef_ is not None and model.coef_noise_std_ is not None)
+    sizes = {name: n_columns + (name == "interval_center") for name in VECTORS}
+    vectors = {name: getattr(model, f"{name}_") for name in VECTORS}
+    _require(all(each is None or each.size == sizes[name] for name, each in vectors.items()))
+    model.feature_bounds_ = _bounds_read(content["feature_bounds"], n_columns)
+    model._covariance_root = _root_read(content["covariance_root"])
+    model._residual_shares = _shares_read(content["residual_shares"])
+    root, n_rows = model._covariance_root, n_columns + bool(model.fit_intercept)
+    _require((root is None) == (model.coef_std_ is None) and (root is None or len(root) == n_rows))
+    for name in ("reasons", "notes"):
+        sentences = content[name]
+        _require(isinstance(sentences, list) and all(isinstance(s, str) for s in sentences))
+        setattr(model, f"{name}_", tuple(sentences))
+    _require(len(model.reasons_) in (0, n_rows) and isinstance(content["plan"], str))
+    model._stored_plan, model.certificate_ = content["plan"], certificate
+    _check_promise(content["parameters"], certificate)
+    if model.epsilon is None:
+        model.guarantee = certificate.guarantee
+    return model
+
+
+def _with_columns(content: dict[str, Any]) -> Any:
+    """Return an estimator with its parameters and what a fit keeps of its columns."""
+    kind, told = estimator_called(content["model"]), dict(content["parameters"])
+    _require(not {*told} & {*NOT_WRITTEN})
+    schema = None if content["schema"] is None else Schema.of(content["schema"])
+    missing = dict(content["missing"]) or None
+    declared = content["declared_classes"]
+    _require(schema is None or (missing is None and declared is None and bool(schema.features)))
+    if declared is not None:
+        told["classes"] = labels(declared)
+    model = kind(**told, schema=schema, missing=missing)
+    names, columns = content["feature_names"], content["columns"]
+    if schema is not None:
+        _require([*schema.coefficient_names] == names and [*(schema.features or ())] == columns)
+        model._keep_columns(None, schema)
+    else:
+        model.schema_, model.n_features_in_ = None, content["n_columns"]
+        _require(isinstance(model.n_features_in_, int) and model.n_features_in_ > 0)
+        if columns is not None:
+            _require(columns == names and len(columns) == model.n_features_in_)
+            model.feature_names_in_ = np.array(columns, dtype=object)
+    _require(hasattr(model, "classes") == (content["classes"] is not None))
+    if content["classes"] is not None:
+        model.classes_ = np.array(labels(content["classes"]))
+        _require(len(model.classes_) == 2)
+    return model
+
+
+def _check_promise(parameters: dict[str, Any], certificate: Certificate) -> None:
+    """Refuse parameters of another promise, and a simulation that passes for a private fit."""
+    epsilon, delta = parameters.get("epsilon"), parameters.get("delta")
+    if epsilon is not None and ApproxDP(epsilon, delta) != certificate.guarantee:  # type: ignore[arg-type]
+        raise InputError("its parameters must have the epsilon and delta of its certificate.")
+    if (parameters.get("random_state") is not None) != certificate.mode.startswith("simulation"):
+        raise InputError("its random_state must be that of its certificate's mode.")
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _written(value: Any) -> Any:
+    """Return a number, a vector, or bounds of features side by side; null where none is finite."""
+    if np.ndim(value) > 0:
+        return [_written(each) for each in np.transpose(value)]
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _rows_below_diagonal(root: FloatArray) -> list[list[float] | None]:
+    """Return the rows of a triangular matrix; null where one is unknown."""
+    return [
+        None if np.isnan(row).any() else row[: place + 1].tolist() for place, row in enumerate(root)
+    ]
+
+
+def _number(value: Any) -> float:
+    return check_finite("number", value)
+
+
+def _vector(values: Any) -> FloatArray | None:
+    if values is None:
+        return None
+    return np.array([math.nan if each is None else _number(each) for each in values])
+
+
+def _bounds_read(written: Any, n_features: int) -> FloatArray | None:
+    if written is None:
+        return None
+    low, high = (np.array(_vector(each)) for each in written)
+    _require(low.size == high.size == n_features and not (low > high).any())
+    return np.column_stack([np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)])
+
+
+def _shares_read(written: Any) -> FloatArray | None:
+    if written is None:
+        return None
+    shares = np.array([[*map(_number, each)] for each in written]).T
+    _require(shares.ndim == 2 and shares.shape[1] == 2 and not (np.diff(shares, axis=0) < 0).any())
+    return shares
+
+
+def _root_read(written: Any) -> FloatArray | None:
+    """Return a triangular matrix from its rows; NaN where one is unknown."""
+    if written is None:
+        return None
+    root = np.zeros((len(written), len(written)))
+    for place, row in enumerate(written):
+        _require(row is None or len(row) == place + 1)
+        root[place, : place + 1] = math.nan if row is None else [*map(_number, row)]
+        root[place] = math.nan if row is None else root[place]
+    return root
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise ValueError("not a model file")

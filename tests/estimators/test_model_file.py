@@ -1,0 +1,280 @@
+"""The model file: nothing is lost on the way, and nothing else passes for one."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import tailguard as tg
+from tailguard.estimators.model_file import KEY, VERSION, model_content, model_from
+from tailguard.estimators.registry import ESTIMATORS, estimator_called
+from tailguard.privacy.certificate.certificate import KEY as CERTIFICATE
+
+SCHEMA = tg.Schema(features=["age"], target="cost")
+WANTED = r"path must be a model file, as model\.save or 'tailguard fit' wrote it; got"
+FEW = pd.DataFrame({"age": [0.0, 1.0] * 500, "cost": [0.0, 1.0] * 500})
+
+
+@pytest.fixture(scope="module")
+def written():
+    model = tg.LinearRegression(schema=SCHEMA, epsilon=1.0, delta=1e-6, random_state=0)
+    return model.fit(FEW)
+
+
+def test_a_round_trip_loses_nothing(written, tmp_path):
+    path = tmp_path / "model.json"
+    written.save(path)
+    again = tg.load(path)
+    assert model_content(again) == model_content(written)
+    assert again.get_params() == written.get_params()
+    rows = pd.DataFrame({"age": [0.25, 0.5]})
+    np.testing.assert_array_equal(again.predict(rows), written.predict(rows))
+    assert again.summary() == written.summary()
+
+
+def test_numbers_that_are_not_finite_are_null(written, tmp_path, monkeypatch):
+    monkeypatch.setattr(written, "intercept_noise_std_", math.nan)
+    written.save(tmp_path / "model.json")
+    assert json.loads((tmp_path / "model.json").read_text())["intercept_noise_std"] is None
+    assert math.isnan(tg.load(tmp_path / "model.json").intercept_noise_std_)
+
+
+def test_intervals_and_notes_are_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    age = rng.standard_normal(5_000)
+    table = pd.DataFrame({"age": age, "cost": age + rng.standard_normal(5_000)})
+    model = tg.LinearRegression(schema=SCHEMA, guarantee=tg.GDP(1.0), random_state=0).fit(table)
+    model.save(tmp_path / "model.json")
+    again = tg.load(tmp_path / "model.json")
+    assert np.isfinite(model.conf_int()).all()
+    np.testing.assert_array_equal(again.conf_int(), model.conf_int())
+    assert again.notes_ == model.notes_ != ()
+    assert again.summary() == model.summary()
+
+
+def test_a_model_without_intervals_goes_round(tmp_path):
+    model = tg.SparseLinearRegression(
+        n_nonzero=1, schema=SCHEMA, guarantee=tg.GDP(9.0), random_state=0
+    )
+    content = model_content(model.fit(FEW))
+    assert content["coef_std"] is None
+    assert model_content(model_from(content)) == content
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {KEY: None},
+        {"model": "forest"},
+        {"parameters": {"bounds": 3}},
+        {"parameters": None},
+        {"schema": {}},
+        {"schema": {"features": ["age"], "categorical": {"age": []}}},
+        {"schema": {"features": ["age", "km"]}},
+        {"schema": {"features": ["age"], "columns": ["age"]}},
+        {"schema": {"tailguard_schema": 2, "features": ["age"]}},
+        {"classes": ["no", "yes"]},
+        {"feature_names": ["km"]},
+        {"coef": ["0"]},
+        {"coef": 1.0},
+        {"coef_noise_std": []},
+        {"intercept": "zero"},
+        {"certificate": {}},
+        {"certificate": {CERTIFICATE: 99}},
+        {"coef_std": [0.1, 0.2]},
+        {"interval_center": [0.1]},
+        {"coef_std": "0"},
+        {"intercept_std": "0"},
+        {"notes": "a note"},
+        {"notes": [1]},
+    ],
+    ids=str,
+)
+def test_a_changed_file_is_refused(change, written, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model_content(written) | change))
+    with pytest.raises(tg.InputError, match=WANTED):
+        tg.load(path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["coef_std", "interval_center", "feature_bounds", "notes", "reasons", "score_bound", KEY],
+)
+def test_a_file_without_a_part_is_refused(name, written, tmp_path):
+    content = model_content(written)
+    del content[name]
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(tg.InputError, match=WANTED):
+        tg.load(tmp_path / "model.json")
+
+
+def test_the_version_is_a_whole_number_and_a_newer_one_is_named(written, tmp_path):
+    content = model_content(written)
+    assert content[KEY] == VERSION
+    assert content["schema"]["tailguard_schema"] == 1
+    assert content["certificate"][CERTIFICATE] >= 1
+    path = tmp_path / "model.json"
+    newer = {
+        "MODEL must have .* 1 to 4; got version 5, which": {KEY: 5},
+        "MODEL must have format version 4, the first": {KEY: 3},
+        "schema must have format version 1; got version 4, which a newer tailguard wrote": {
+            "schema": content["schema"] | {"tailguard_schema": 4}
+        },
+        "certificate must have .*; got version 99, which a newer tailguard wrote": {
+            "certificate": content["certificate"] | {CERTIFICATE: 99}
+        },
+    }
+    for words, change in newer.items():
+        path.write_text(json.dumps(content | change))
+        with pytest.raises(tg.InputError, match=words):
+            tg.load(path)
+
+
+def test_the_bounds_of_features_go_round(tmp_path):
+    table = pd.DataFrame({"age": np.arange(1000.0) % 7, "none": 0.0, "cost": np.arange(1000.0) % 7})
+    model = tg.LinearRegression(schema={"target": "cost"}, epsilon=1.0, delta=1e-6, random_state=0)
+    model.fit(table).save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    assert content["feature_bounds"][0][1] is None
+    again = tg.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.feature_bounds_, model.feature_bounds_)
+    far = pd.DataFrame({"age": [1e9], "none": [1e9]})
+    np.testing.assert_array_equal(again.predict(far), model.predict(far))
+    for changed in ([[0.0], [1.0]], [[2.0, 2.0], [1.0, 3.0]]):
+        (tmp_path / "other.json").write_text(json.dumps(content | {"feature_bounds": changed}))
+        with pytest.raises(tg.InputError, match="path must be a model file"):
+            tg.load(tmp_path / "other.json")
+
+
+def test_the_bound_of_predictions_goes_round(tmp_path):
+    table = pd.DataFrame({"age": np.arange(1000.0) % 7, "count": np.arange(1000.0) % 3})
+    model = tg.PoissonRegression(schema={"target": "count"}, epsilon=1.0, delta=1e-6)
+    model.set_params(random_state=0).fit(table).save(tmp_path / "model.json")
+    assert tg.load(tmp_path / "model.json").score_bound_ == model.score_bound_ < 9.0
+    content = json.loads((tmp_path / "model.json").read_text())
+    (tmp_path / "model.json").write_text(json.dumps(content | {"score_bound": "far"}))
+    with pytest.raises(tg.InputError, match="path must be a model file"):
+        tg.load(tmp_path / "model.json")
+
+
+def test_a_model_whose_classes_were_assumed_goes_round(tmp_path):
+    table = pd.DataFrame({"age": np.arange(1000.0) % 7, "ill": np.arange(1000) % 2})
+    schema = tg.Schema(features=["age"], target="ill")
+    model = tg.LogisticRegression(schema=schema, epsilon=1.0, delta=1e-6, random_state=0)
+    model.fit(table)
+    model.save(tmp_path / "model.json")
+    again = tg.load(tmp_path / "model.json")
+    assert again.classes_.tolist() == [0, 1]
+    assert again.summary() == model.summary()
+    assert "classes assumed 0 and 1" in again.summary()
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+
+
+@pytest.mark.parametrize("given", ["array", "frame"])
+def test_a_model_without_a_schema_goes_round_with_all_that_it_says(given, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5_000, 3)) * [1.0, 1.0, 0.0]
+    y = X[:, 0] + rng.standard_normal(5_000)
+    table = X if given == "array" else pd.DataFrame(X, columns=["a", "b", "c"])
+    missing = {0: 0.5} if given == "array" else {"a": 0.5}
+    budget = {"epsilon": np.float64(4.0), "delta": 1e-6, "random_state": np.int64(0)}
+    model = tg.HuberRegression(missing=missing, **budget).fit(table, y)
+    model.save(tmp_path / "model.json")
+    again = tg.load(tmp_path / "model.json")
+    assert again.get_params() == model.get_params()
+    assert again.explain() == model.explain()
+    assert repr(again.summary()) == repr(model.summary())
+    pd.testing.assert_frame_equal(again.coef_frame(), model.coef_frame())
+    np.testing.assert_array_equal(again.covariance_, model.covariance_)
+    assert again.wald_test(["(intercept)"]).p == model.wald_test(["(intercept)"]).p
+    for interval in (None, "mean", "new"):
+        new = table[:5]
+        np.testing.assert_array_equal(
+            again.predict(new, interval=interval), model.predict(new, interval=interval)
+        )
+    assert again.n_features_in_ == 3
+    assert model_content(again) == model_content(model)
+
+
+def test_a_promise_of_another_kind_and_declared_classes_go_round(tmp_path):
+    X = np.random.default_rng(0).standard_normal((2_000, 2))
+    ill = np.where(X[:, 0] > 0.0, "yes", "no")
+    model = tg.LogisticRegression(classes=("no", "yes"), guarantee=tg.ZCDP(1.0)).fit(X, ill)
+    model.save(tmp_path / "model.json")
+    again = tg.load(str(tmp_path / "model.json"))
+    assert again.guarantee == tg.ZCDP(1.0)
+    assert again.certificate_ == model.certificate_
+    assert again.classes == ("no", "yes")
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_the_error_of_a_predicted_total_is_kept(tmp_path):
+    X = np.random.default_rng(0).standard_normal((20_000, 2))
+    y = np.random.default_rng(1).poisson(np.exp(0.3 * X[:, 0]))
+    model = tg.PoissonRegression(epsilon=4.0, delta=1e-6, random_state=0).fit(X, y)
+    model.save(tmp_path / "model.json")
+    assert 0.0 < tg.load(tmp_path / "model.json").total_error_ == model.total_error_
+
+
+def test_a_file_has_one_entry_a_line(written, tmp_path):
+    written.save(tmp_path / "model.json")
+    lines = (tmp_path / "model.json").read_text().splitlines()
+    assert len(lines) == len(model_content(written)) + 2
+
+
+def test_what_cannot_be_saved_or_read_is_refused_by_one_sentence(written, tmp_path):
+    with pytest.raises(tg.InputError, match="path must be that of a file that can be written"):
+        written.save(tmp_path)
+    with pytest.raises(NotFittedError):
+        tg.LinearRegression().save(tmp_path / "model.json")
+
+    class Mine(tg.LinearRegression):
+        pass
+
+    mine = Mine(epsilon=1.0, delta=1e-6, random_state=0).fit(FEW[["age"]], FEW["cost"])
+    with pytest.raises(tg.InputError, match="must hold an estimator of tailguard; got Mine"):
+        mine.save(tmp_path / "model.json")
+    for path in (tmp_path / "absent.json", tmp_path, 3, None):
+        with pytest.raises(tg.InputError, match="path must be a model file"):
+            tg.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"covariance_root": [[1.0]]},
+        {"covariance_root": [[1.0], [1.0, 2.0, 3.0]]},
+        {"covariance_root": [[1.0], ["2", 1.0]]},
+        {"covariance_root": None, "coef_std": [1.0]},
+        {"residual_shares": [[1.0, 0.0], [0.0, 1.0]]},
+        {"residual_shares": [[1.0], [0.0, 1.0]]},
+        {"reasons": ["one", "two", "three"]},
+        {"plan": None},
+        {"total_error": "small"},
+        {"missing": [["age", 1.0]]},
+        {"columns": ["km"]},
+    ],
+    ids=str,
+)
+def test_other_parts_that_do_not_fit_are_refused(change, written, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model_content(written) | change))
+    with pytest.raises(tg.InputError, match="path must be a model file"):
+        tg.load(path)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_goes_round(name, tmp_path):
+    X = np.random.default_rng(0).standard_normal((1_000, 2))
+    model = estimator_called(name)(guarantee=tg.GDP(1.0), random_state=0)
+    if hasattr(model, "classes"):
+        model.set_params(classes=(1, 2))
+    model.fit(X, 1 + (X[:, 0] > 0.0)).save(tmp_path / "model.json")
+    again = tg.load(tmp_path / "model.json")
+    assert type(again) is type(model)
+    assert model_content(again) == model_content(model)
+    np.testing.assert_array_equal(again.predict(X[:9]), model.predict(X[:9]))
