@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError
-from tailguard.estimators.model_file import save_model
+from tailguard.checks import InputError, write_file
+from tailguard.estimators.model_file import model_text
 from tailguard.estimators.reports import model_report, saved
 from tailguard.estimators.summary import coefficient_rows, summary_html, summary_table
 from tailguard.estimators.wald import Contrasts, JointTest, intervals, joint_test, wald_test
@@ -91,7 +91,7 @@ class CoefficientTables:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a JSON file, which ``tg.load`` and the command line read."""
         check_is_fitted(self)
-        save_model(self, path)
+        write_file(path, model_text(self))
 
     def coef_frame(self, level: float = 0.95) -> Any:
         """Return the table of ``summary`` as a pandas DataFrame, one row per coefficient.

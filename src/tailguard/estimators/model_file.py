@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_finite, check_version, shown, write_file
+from tailguard.checks import InputError, check_finite, check_version, shown
 from tailguard.data.declarations import labels
 from tailguard.data.schema import Schema
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
@@ -91,23 +91,22 @@ def model_content(model: Any) -> dict[str, Any]:
     }
 
 
-def save_model(model: Any, path: str | PathLike[str]) -> None:
-    """Write a fitted estimator to a file, one entry a line.
+def model_text(model: Any) -> str:
+    """Return the text of a fitted estimator's file, one entry a line.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> X = np.arange(1000.0)[:, None]
     >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0])
-    >>> save_model(model, "model.json")
-    >>> bool((load("model.json").coef_ == model.coef_).all())
-    True
+    >>> model_text(model).splitlines()[1]
+    '  "tailguard_model": 4,'
     """
     lines = (
         f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
         for key, value in model_content(model).items()
     )
-    write_file(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def load(path: str | PathLike[str]) -> Any:

@@ -42,11 +42,12 @@ from rich.console import Console
 
 import tailguard as tg
 from tailguard.cli import options
-from tailguard.cli.arguments import checkpoint_of, destination, ledger_of
+from tailguard.cli.arguments import checkpoint_of, destination, ledger_of, write_text
 from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
 from tailguard.cli.model_file import make_estimator
 from tailguard.cli.printing import print_coefficients, print_notes, print_plain
 from tailguard.data.readers.opening import opened_table
+from tailguard.estimators.model_file import model_text
 from tailguard.progress import progress_bar
 
 
@@ -121,7 +122,7 @@ def fit(
     tell_undeclared(Console(), declared, columns)
     with progress_bar():
         fitted.fit(columns, order=order)
-    fitted.save(out)
+    write_text(out, model_text(fitted))
     _print_fit(Console(), fitted, out)
 
 
