@@ -7,7 +7,7 @@ from sklearn.linear_model import TweedieRegressor
 
 import tailguard as tg
 from tailguard.queries.bins import Bins
-from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution
 from tailguard.solvers.newton.clipping import SlopeDistribution
 from tailguard.solvers.newton.constant import HEADROOM
 from tailguard.solvers.newton.covariance import solution
@@ -188,3 +188,42 @@ def test_a_fit_knows_mean_targets_and_expected_curvatures(power, monkeypatch):
     assert fit.clipping.slopes.fall == pytest.approx(fall, rel=0.1, abs=1e-12)
     kind = curvature_weighting(session, fit).kind
     assert kind == ("curvature" if power == 1.0 else "expected-curvature")
+
+
+def rare_amounts(seed, n_rows=4000):
+    """Zeros, and lognormal amounts of which hardly one lies in a bin that stands out of noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.5, 1.5, (n_rows, 3))
+    amounts = np.exp(rng.standard_normal(n_rows) - 0.5) * (rng.random(n_rows) < 0.3) / 0.3
+    return X, np.exp(X @ SLOPES) * amounts
+
+
+def test_targets_that_no_histogram_shows_are_not_clipped_away():
+    """What is seen of slopes does not average zero: the rest is beyond, and is worth its noise."""
+    lost, levels = [], []
+    for seed in range(5):
+        X, y = rare_amounts(seed)
+        model = tg.TweedieRegression(power=1.5, random_state=seed, **BUDGET).fit(X, y)
+        lost.append(excess(1.5, model, X, y))
+        levels.append(np.log(model.predict(X).sum() / y.sum()))
+    assert np.median(lost) < 1.0  # a constant
+    assert max(lost) < 2.0
+    assert np.mean(np.abs(levels)) < 0.6
+
+
+@pytest.mark.parametrize("reach", [0.0, 0.5, 6.0])
+def test_what_lies_beyond_all_that_is_seen_balances_it(reach):
+    edges = np.linspace(-0.8, 1.2, 41)
+    points = np.repeat(edges[:-1], POINTS) + np.tile((np.arange(POINTS) + 0.5) * 0.05 / POINTS, 40)
+    whole = NoisyDistribution(points, np.full(points.size, 1.0 / points.size), 1.0, 99.0, edges)
+    slopes = SlopeDistribution(None, whole, fall=0.5, reach=reach)
+    hidden = 0.2 if reach > 1.2 else 0.0
+    assert slopes.unseen == pytest.approx(-hidden)
+    assert slopes.limits.max() == pytest.approx(reach if hidden else points.max())
+    for limit in (0.7, 1.2):
+        kept = np.clip(points, -limit, limit)
+        assert slopes.bias(limit) == pytest.approx((points - kept).mean() - hidden)
+    if hidden:
+        assert slopes.bias(reach) == pytest.approx(0.0)
+        assert slopes.variance(reach) == pytest.approx((points**2).mean() + reach * hidden)
+        assert slopes.curvature(reach) == pytest.approx(1.0)  # slopes average zero

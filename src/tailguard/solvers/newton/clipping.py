@@ -93,6 +93,7 @@ class SlopeDistribution:
     center: float = 0.0  # around which residuals may look symmetric
     told_by_rows: bool = False  # whether weights of rows tell variance and curvature: 1 each
     fall: float = 0.0  # by how much curvature is less per unit of a slope, over its mean
+    reach: float = 0.0  # up to which slopes are known to average zero, where that is farther
 
     @cached_property
     def slopes(self) -> FloatArray:
@@ -133,11 +134,19 @@ class SlopeDistribution:
         beyond = points - np.clip(points, -spread, spread)
         return abs(self.distribution.mean(beyond)) > SKEWED * self._beyond(np.abs(points), spread)
 
+    @cached_property
+    def unseen(self) -> float:
+        """Mean of what lies beyond all that is seen, within ``reach``: it balances what is seen."""
+        if self.reach <= float(np.abs(self.slopes).max()):
+            return 0.0
+        return min(-self.distribution.mean(self.slopes), 0.0)
+
     def variance(self, limit: float) -> float:
         """Mean squared clipped slope."""
         if self.told_by_rows:
             return 1.0
-        return self.distribution.mean(np.clip(self.slopes, -limit, limit) ** 2)
+        far = min(limit, self.reach) * abs(self.unseen) if limit >= self.reach else 0.0
+        return self.distribution.mean(np.clip(self.slopes, -limit, limit) ** 2) + far
 
     def increment_variance(self, low: float, high: float) -> float:
         """Mean squared increment of the slope clipped at ``low`` and at ``high``."""
@@ -165,7 +174,8 @@ class SlopeDistribution:
 
     def bias(self, limit: float) -> float:
         """Mean of what clipping takes away."""
-        return self.distribution.mean(self.slopes - np.clip(self.slopes, -limit, limit))
+        far = self.unseen if limit < self.reach else 0.0
+        return self.distribution.mean(self.slopes - np.clip(self.slopes, -limit, limit)) + far
 
     def lost(self, limit: float) -> float:
         """Mean size of what clipping takes away, the tail that the noise hides included.
@@ -211,9 +221,9 @@ class SlopeDistribution:
             return 1.0
         now = self._rise(self._here, limit)
         if self.fall > 0.0:  # of a likelihood: large targets have low slopes and much curvature
-            now -= self.fall * self.distribution.mean(
-                np.where(np.abs(self.slopes) <= limit, self.slopes, 0.0)
-            )
+            within = np.where(np.abs(self.slopes) <= limit, self.slopes, 0.0)
+            far = self.unseen if limit >= self.reach else 0.0
+            now -= self.fall * (self.distribution.mean(within) + far)
         if not self.of_bounded_residual_loss:
             return now
         return max(now, LEAST_RISE * self._rise(self._about_balance, limit))
@@ -255,7 +265,7 @@ class SlopeDistribution:
         sizes = np.unique(np.abs(self.slopes))
         sizes = sizes[sizes > 0.0]
         if self.loss is None or not self.of_bounded_residual_loss:
-            return np.asarray(sizes)
+            return np.append(sizes, self.reach) if self.unseen else np.asarray(sizes)
         bound = self.loss.slope_bound()
         lower = sizes[:0] if leans(self.loss) else sizes[sizes < bound]
         return np.append(lower, bound)

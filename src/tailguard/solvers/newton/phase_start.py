@@ -6,6 +6,7 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Ganesh, Haghif
 Thakurta 2023, Section 3 (a floor under the noised curvature).
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from tailguard.solvers.newton.clipping import (
     SlopeDistribution,
     choose_clip,
 )
+from tailguard.solvers.newton.constant import HEADROOM
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import averaged
 from tailguard.solvers.newton.schedule import HALFWAY, ROW_NORM_BINS, SLOPE_BINS
@@ -108,8 +110,11 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
         center = 0.0
     loss = geometry.loss if curved else _smoothed(session.loss, distribution)
     slopes = SlopeDistribution(None if curved else loss, distribution, center)
-    if curved and (power := loss.variance_power) is not None:
-        slopes = replace(slopes, fall=(power - 1.0) / max(fit.clipping.rows.weight, 1e-300))
+    power = loss.variance_power if curved else None
+    if power is not None and power > 1.0:
+        far = abs(float(loss.slope(math.log(geometry.mean_target), HEADROOM)))
+        fall = (power - 1.0) / max(fit.clipping.rows.weight, 1e-300)
+        slopes = replace(slopes, fall=fall, reach=far)
     # Rounds come nearer to the fit: residuals that seem larger after some than before are noise.
     if not slopes.seen or (few and before.seen and slopes.spread > before.spread):
         return moved

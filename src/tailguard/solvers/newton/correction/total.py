@@ -74,7 +74,8 @@ def _mean_slope(session: FitSession, fit: Fit, name: str, level: float) -> tuple
     slopes, stage = fit.clipping.slopes, session.stage(name)
     n_rows, n_features = session.problem.n_rows, session.problem.n_features
     if slopes.seen:
-        level = max(top_level(slopes, 1.0, 1, n_rows, stage.mu), fit.clipping.slope_limit)
+        top = top_level(slopes, 1.0, 1, n_rows, stage.mu)
+        level = max(top, fit.clipping.slope_limit, slopes.reach)
     ones = np.eye(fit.weights.size)[:, -1:]
     view = View(session.loss, fit.geometry.units, ones, bound=fit.geometry.bound)
     query = LevelGradients(view, 1.0, (level,))
