@@ -33,6 +33,8 @@ class MeanRate:
     tail_weight
         The slope in log(d) is ``1/2 + tail_weight (1 - 1/k)``: 1/2 for the dimension of the
         error, the rest for the cost of privacy under the tails.
+    derived
+        Whether the rate is ours, from the paper's analysis, and not stated there.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class MeanRate:
     minimum_order: float = 2.0
     maximum_order: float | None = None
     tail_weight: float = 0.5
+    derived: bool = False
 
     def slope_in_rows(self, moment_order: float) -> float:
         """Slope of log(error) in log(n): ``-(1 - 1/k)``."""
@@ -81,6 +84,7 @@ ROWS = (
         "soft",
         "Wang and others 2020, Theorem 6, with a scale that balances the noise",
         maximum_order=2.0,
+        derived=True,
     ),
     MeanRate(
         "soft-printed",
@@ -94,6 +98,7 @@ ROWS = (
     MeanRate(
         "trimmed",
         "Wang and others 2020, Algorithm 2, derived for a trimmed count of sqrt(d) log(n) / mu",
+        derived=True,
     ),
     MeanRate(
         "clipped",
@@ -104,6 +109,7 @@ ROWS = (
         "iterative",
         "Zhao and others 2024, Lemmas 6 and 8, a fixed number of groups, no amplification",
         moment="direction",
+        derived=True,
     ),
 )
 

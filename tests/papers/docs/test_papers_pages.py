@@ -19,6 +19,7 @@ MODULES = (
     "fano",
     "rates",
     *(f"{name}.parameters" for name in PAPERS),
+    "xu2025.quoted",
     *(f"{name}.printed" for name, paper in PAPERS.items() if hasattr(paper, "printed")),
     "common.groups",
     "common.steps",

@@ -2,7 +2,14 @@
 
 import pytest
 
-from tailguard.papers.reproduce.judges import above, below, falls, saves, spreads_more
+from tailguard.papers.reproduce.judges import (
+    above,
+    below,
+    falls,
+    falls_faster,
+    saves,
+    spreads_more,
+)
 from tailguard.papers.reproduce.results import Point, Results, Summary, compare, student_interval
 
 
@@ -54,6 +61,44 @@ def test_a_curve_without_noises_is_compared_with_either():
 def test_falling_and_rising(rises, outcome):
     found = results({"new": (3.0, 5.0, 1.0)})
     assert falls("new", rises=rises)(found, "tight").outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("own", "bar", "outcome"),
+    [
+        ((1.0, 1.0), (1.5, 1.5), "not decidable"),  # the rival, at 2, loses everywhere
+        ((3.0, 3.0), (1.5, 1.5), "not decidable"),
+        ((1.0, 1.0), (1.5, 2.5), "holds"),
+        ((1.0, 3.0), (1.5, 2.5), "does not hold"),
+        ((1.0, 1.0), (2.5, 2.5), "holds"),
+    ],
+)
+def test_a_rival_that_loses_to_what_needs_no_record_decides_nothing(own, bar, outcome):
+    found = results({"new": own, "old": (2.0, 2.0), "zero": bar})
+    decision = below("new", "old", bar="zero")(found, "tight")
+    assert decision.outcome == outcome
+    lost = sum(height < 2.0 for height in bar)
+    assert decision.figure.endswith(f"; zero beat the rival at {lost} of 2") == (lost > 0)
+
+
+def test_a_fall_between_answers_that_lose_to_what_needs_no_record_decides_nothing():
+    for bar, outcome in ((9.0, "holds"), (0.5, "not decidable")):
+        found = results({"new": (3.0, 1.0), "zero": (bar, bar)})
+        assert falls("new", bar="zero")(found, "tight").outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("others", "outcome"),
+    [
+        ({"old": (4.0, 3.0), "older": (9.0, 8.0)}, "holds"),
+        ({"old": (4.0, 3.0), "older": (9.0, 3.0)}, "does not hold"),
+        ({"old": (4.0, 2.0)}, "not reached at this size"),
+        ({"old": (4.0,)}, "not run"),
+    ],
+)
+def test_falling_faster_is_by_the_factor_from_end_to_end(others, outcome):
+    found = results({"new": (2.0, 1.0), **others})
+    assert falls_faster("new", *others)(found, "tight").outcome == outcome
 
 
 def test_one_seed_decides_nothing():

@@ -1,7 +1,7 @@
 """The theorems side by side: what is measured, and the model by which tg.plan ranks against it."""
 
 import csv
-from itertools import product
+from itertools import groupby, product
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,8 @@ from tailguard.papers.reproduce.experiments.ranking import (
     N_ROWS,
     Place,
 )
-from tailguard.papers.reproduce.figure import COLOURS, MARKERS, _look
+from tailguard.papers.reproduce.figure import COLOURS, MARKERS, _coinciding, _looks
+from tailguard.papers.reproduce.results import Point, Results
 from tailguard.papers.reproduce.tasks.optimum import Objective
 from tailguard.papers.reproduce.tasks.wang import (
     AS_PRINTED,
@@ -168,5 +169,29 @@ def test_the_stated_strong_convexity_of_the_logistic_risk_holds():
 
 
 def test_no_two_curves_of_a_figure_look_alike():
-    looks = [_look(place, "tight") for place in range(len(COLOURS) * len(MARKERS))]
+    looks = _looks(map(str, range(len(COLOURS) * len(MARKERS)))).values()
     assert len({(look["color"], look["marker"]) for look in looks}) == len(looks)
+
+
+def test_a_paper_has_a_colour_and_the_figure_no_more_than_eight(medians):
+    looks = _looks(dict.fromkeys(curve for _, _, curve in medians))
+    assert len({look["color"] for look in looks.values()}) <= len(COLOURS) == 8
+    of_paper = {name: look["color"] for name, look in looks.items() if name in NAMES}
+    papers = {(name.partition(".")[0], colour) for name, colour in of_paper.items()}
+    assert len(papers) == len({paper for paper, _ in papers}) == 5
+    assert len({(look["color"], look["marker"]) for look in looks.values()}) == len(looks)
+    # The key has a paper's curves side by side, though the figure's panels mix them.
+    runs = [paper for paper, _ in groupby(name.partition(".")[0] for name in looks)]
+    assert len(runs) == len({*runs})
+
+
+def test_curves_that_coincide_are_named():
+    heights = {"a": (1.0, 2.0), "b": (1.001, 2.004), "c": (1.0, 2.1), "d": (1.0,)}
+    rows = [
+        Point("panel", name, "-", float(x), height, seed)
+        for name, line in heights.items()
+        for x, height in enumerate(line)
+        for seed in range(3)
+    ]
+    assert _coinciding(Results(rows), "panel") == "a = b"
+    assert _coinciding(Results(rows), "another") == ""

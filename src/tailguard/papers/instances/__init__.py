@@ -3,6 +3,11 @@
 A hard instance is a law that knows its mean and moments, and draws records.
 """
 
+from tailguard.papers.instances.fourth_powers import (
+    fourth_power_line,
+    fourth_power_lipschitz,
+    fourth_power_scale,
+)
 from tailguard.papers.instances.hard_instances import (
     hard_means,
     hard_means_sampling,
@@ -28,6 +33,9 @@ from tailguard.papers.instances.tsybakov import (
 
 __all__ = [
     "constant_weight_words",
+    "fourth_power_line",
+    "fourth_power_lipschitz",
+    "fourth_power_scale",
     "growth_constant",
     "hard_means",
     "hard_means_sampling",

@@ -12,10 +12,12 @@ from tailguard.papers.kamath2022.bounds import (
     convex_lower_bound_pure,
     mean_bound,
     mean_bound_pure,
+    mean_error,
     mean_lower_bound,
     mean_lower_bound_pure,
     soft_convex_bound,
     strongly_convex_bound,
+    strongly_convex_bound_with_probability,
     strongly_convex_lower_bound,
 )
 from tailguard.papers.kamath2022.means import clamped_mean, soft_mean
@@ -37,6 +39,7 @@ __all__ = [
     "convex_with_probability",
     "mean_bound",
     "mean_bound_pure",
+    "mean_error",
     "mean_lower_bound",
     "mean_lower_bound_pure",
     "parameters",
@@ -46,5 +49,6 @@ __all__ = [
     "soft_mean",
     "strongly_convex",
     "strongly_convex_bound",
+    "strongly_convex_bound_with_probability",
     "strongly_convex_lower_bound",
 ]

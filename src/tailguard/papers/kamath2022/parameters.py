@@ -183,6 +183,51 @@ def convex_threshold(
 
 
 @checked
+def naive_convex_threshold(
+    *,
+    n_rows: int,
+    n_features: int,
+    moment_order: float,
+    rho: float,
+    n_steps: int,
+    moment_bound: float = 1.0,
+) -> float:
+    """Threshold that balances bias and noise of a single step, which the paper warns of.
+
+    ``(n sqrt(rho) / (d^(3/2) sqrt(n_steps)))^(1/k)``, below :func:`convex_threshold` for many
+    steps: an ablation. See :func:`naive_convex_rate`.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Remark 5.3.
+
+    Examples
+    --------
+    >>> args = {"n_rows": 10**5, "n_features": 10, "moment_order": 2.0}
+    >>> round(naive_convex_threshold(rho=0.5, n_steps=447, **args), 4)
+    10.2841
+    """
+    reach = math.sqrt(rho / n_steps) * n_rows / n_features**1.5
+    return moment_scale(moment_bound * reach, moment_order)
+
+
+@checked
+def naive_convex_rate(*, n_rows: int, moment_order: float, rho: float) -> float:
+    """Rate of the excess risk with the naive threshold, for one column: ``c^((k-1)/(2k-1))``.
+
+    ``c = 1 / (n sqrt(rho))``, at ``c^(-(2k-2)/(2k-1))`` steps; with :func:`convex_threshold` it is
+    ``c^((k-1)/k)``.
+
+    *Reference.* Kamath, Liu and Zhang 2022, Remark 5.3.
+
+    Examples
+    --------
+    >>> round(naive_convex_rate(n_rows=10**6, moment_order=2.0, rho=1.0), 6)
+    0.01
+    """
+    power = (moment_order - 1.0) / (2.0 * moment_order - 1.0)
+    return math.pow(math.sqrt(rho) * n_rows, -power)
+
+
+@checked
 def convex_steps(
     *, n_rows: int, n_features: int, threshold: float, gradient_bound: float, rho: float
 ) -> float:

@@ -76,7 +76,7 @@ def verdict_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
     """Return the verdicts of one experiment."""
     title = f"{experiment.name} (NON-PRIVATE simulation): {experiment.source}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for heading in ("claim", "printed noise", "tight noise"):
+    for heading in ("claim", *experiment.readings):
         table.add_column(heading)
     for each in verdicts:
         table.add_row(each.claim, *each.outcomes)

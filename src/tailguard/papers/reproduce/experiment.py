@@ -25,6 +25,7 @@ class Setup:
 
 
 Measure = Callable[[int], Iterable[Point]]  # from a seed
+Kind = Literal["paper", "ours", "check"]  # of a claim
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,15 @@ class Claim:
         From all results and a noise to a decision.
     reason
         Why it fails, where it fails.
+    kind
+        Whose it is: a paper's, ours, or a check that what is proved is not contradicted.
     """
 
     name: str
     says: str
     judge: Judge
     reason: str = ""
+    kind: Kind = "paper"
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,8 @@ class Experiment:
         How many seeds there are in full, and for a glance.
     table
         From the results to Markdown, where the paper has a table and no figure.
+    readings
+        In what two ways every claim is judged, ``"printed"`` and ``"tight"`` to its judge.
     """
 
     name: str
@@ -111,6 +117,7 @@ class Experiment:
     n_seeds: int = 10
     n_quick_seeds: int = 2
     table: Callable[[Results], str] | None = None
+    readings: tuple[str, str] = ("printed noise", "tight noise")
 
     def seeds(self, setup: Setup) -> range:
         """Return the seeds of a run: one of a table, none of whose numbers is drawn."""

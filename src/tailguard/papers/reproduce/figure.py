@@ -1,8 +1,10 @@
 """The figure of an experiment in the axes of its paper: printed noise dashed, tight noise solid."""
 
 import math
+from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from tailguard.checks import InputError
@@ -23,24 +25,33 @@ ALONG = {"n": "records n", "d": "columns d", "mu": "budget mu", "epsilon": "epsi
 MOST_DECADES = 2.0  # with more, powers of ten alone
 FEWEST_FOR_INTERVAL = 6  # seeds: with fewer, the interval of order statistics is the range
 MOST_MARKED = 12  # places on a curve: with more, markers cover it
+COINCIDE = 0.005  # of a value: no eye tells such lines apart
 DOTS_PER_INCH = 80  # the text can be read, and no figure is above 150 kB
 N_COLOURS = 200  # of a file: with fewer, curves of another colour become grey
+NOTE_WIDTH = 60  # letters of a panel's note on curves that coincide
+LINES: dict[str, dict[str, Any]] = {
+    "-": {"linestyle": ":"},
+    "printed": {"linestyle": "--", "linewidth": 1.0, "markerfacecolor": "none"},
+}
+"""Noise -> how its lines differ from solid ones."""
+
+Looks = dict[str, dict[str, Any]]
 
 
 def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     """Draw a panel each, with a curve for every method and noise."""
     plt = _pyplot()
     panels = results.panels
-    curves = list(dict.fromkeys(curve for _, curve, _ in results.keys))
+    looks = _looks(dict.fromkeys(curve for _, curve, _ in results.keys))
     n_lines = math.ceil(len(panels) / MOST_COLUMNS)
     n_columns = math.ceil(len(panels) / n_lines)
-    n_legend = math.ceil(len(curves) / n_columns)
+    n_legend = math.ceil(len(looks) / n_columns)
     width, height = max(PANEL_SIZE[0] * n_columns, LEAST_WIDTH), PANEL_SIZE[1] * n_lines
     margin = LEGEND_LINE * (n_legend + 0.5)
     total = height + margin + TITLE_SPACE
     plot, axes = plt.subplots(n_lines, n_columns, figsize=(width, total), squeeze=False)
     for axis, panel in zip(axes.flat, panels, strict=False):
-        _draw_panel(axis, experiment.axes, results, panel, curves)
+        _draw_panel(axis, experiment.axes, results, panel, looks)
     for axis in list(axes.flat)[len(panels) :]:
         axis.axis("off")
     plot.suptitle(
@@ -53,6 +64,7 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     for axis in axes.flat:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
             named.setdefault(name, handle)
+    named = {name: named[name] for name in looks if name in named}
     plot.legend(
         named.values(), named, loc="lower center", ncols=n_columns, fontsize=8, frameon=False
     )
@@ -96,15 +108,18 @@ def _save(plot: Any, path: Path) -> None:
             image.convert("RGB").quantize(N_COLOURS).save(path, optimize=True)
 
 
-def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, curves: list[str]) -> None:
+def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Looks) -> None:
     """Draw the curves of one panel."""
     for own, name, noise in results.keys:
         if own == panel:
-            look = _look(curves.index(name), noise)
             alone = noise != "printed" or (panel, name, "tight") not in results.keys
             label = name if alone else f"_{name}"  # which no legend shows
-            _draw_curve(axis, axes, results.summaries(own, name, noise), label, look)
+            found = results.summaries(own, name, noise)
+            _draw_curve(axis, axes, found, label, looks[name] | LINES.get(noise, {}))
     axis.set_title(panel, fontsize=9)
+    if told := _coinciding(results, panel):
+        words = "\n".join(wrap(f"one line: {told}", NOTE_WIDTH))
+        axis.text(0.03, 0.04, words, transform=axis.transAxes, fontsize=6)
     axis.set_xlabel(ALONG.get(panel.rpartition("along ")[2], axes.x), fontsize=8)
     axis.set_ylabel(axes.y, fontsize=8)
     axis.set(xscale="log" if axes.log_x else "linear", yscale="log" if axes.log_y else "linear")
@@ -122,16 +137,41 @@ def _label_between_powers(axis: Any, *, log: bool) -> None:
         axis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(MOST_DECADES, math.inf)))
 
 
-def _look(place: int, noise: str) -> dict[str, Any]:
-    """Return colour, marker and line of a curve; where colours begin again, markers are others."""
-    turn = place // len(COLOURS)
-    look: dict[str, Any] = {"color": COLOURS[place % len(COLOURS)], "linewidth": 1.6}
-    look["marker"] = MARKERS[(place + turn) % len(MARKERS)]
-    if noise == "-":
-        look["linestyle"] = ":"
-    elif noise == "printed":
-        look |= {"linestyle": "--", "linewidth": 1.0, "markerfacecolor": "none"}
-    return look
+def _looks(curves: Iterable[str]) -> Looks:
+    """Return colour and marker of every curve, those of one paper together and of one colour.
+
+    A curve is of a paper if its name begins with the paper's and a dot. Where colours begin again,
+    markers are others.
+    """
+    papers: dict[str, list[str]] = {}
+    for curve in curves:
+        paper, dot, _ = curve.partition(".")
+        papers.setdefault(paper if dot and paper.isidentifier() else curve, []).append(curve)
+    looks = {}
+    for place, names in enumerate(papers.values()):
+        turn, colour = divmod(place, len(COLOURS))
+        for step, name in enumerate(names):
+            marker = MARKERS[(place + turn + step) % len(MARKERS)]
+            looks[name] = {"color": COLOURS[colour], "linewidth": 1.6, "marker": marker}
+    return looks
+
+
+def _coinciding(results: Results, panel: str) -> str:
+    """Name the curves of a panel that lie on one another, medians within :data:`COINCIDE`."""
+    groups: list[tuple[dict[float, float], list[str]]] = []
+    for own, name, noise in results.keys:
+        if own != panel:
+            continue
+        line = {each.x: each.median for each in results.summaries(own, name, noise)}
+        told = f"{name}, printed" if noise == "printed" else name
+        for other, names in groups:
+            near = (math.isclose(line[x], other[x], rel_tol=COINCIDE) for x in line.keys() & other)
+            if line.keys() == other.keys() and all(near):
+                names.append(told)
+                break
+        else:
+            groups.append((line, [told]))
+    return "; ".join(" = ".join(names) for _, names in groups if len(names) > 1)
 
 
 def _draw_curve(axis: Any, axes: Axes, found: list[Any], label: str, look: dict[str, Any]) -> None:

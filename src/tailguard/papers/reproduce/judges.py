@@ -1,13 +1,14 @@
 """How measurements decide a claim: functions of results and a noise, made from curves' names.
 
 Each says *holds* or *does not hold* only where seeds tell: a difference within its 95 % interval is
-a tie, and what is tied everywhere is *not reached at this size*.
+a tie, and what is tied everywhere is *not reached at this size*. Nothing is decided by a rival that
+does worse than an answer which needs no record.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -15,7 +16,14 @@ import numpy as np
 
 from tailguard.papers.reproduce.results import Comparison, Results, compare
 
-Outcome = Literal["holds", "does not hold", "not reached at this size", "not run"]
+Outcome = Literal[
+    "holds",
+    "better than the theorem",
+    "does not hold",
+    "not reached at this size",
+    "not decidable",
+    "not run",
+]
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ Judge = Callable[[Results, str], Decision]
 NOT_RUN = Decision("not run", "-")
 
 Seeds = Mapping[int, float]
-Pair = tuple[Seeds, Seeds]  # what is to be below what, seed by seed
+Pair = tuple[Seeds, Seeds, float]  # what is to be below what, seed by seed, and where
 Curves = Callable[[str, str], Mapping[float, Seeds]]  # of a panel, by name and noise
 
 
@@ -42,23 +50,25 @@ def below(
     share: float = 1.0,
     panels: Iterable[str] = (),
     at: Literal["all", "first", "last", "end"] = "all",
+    bar: str = "",
 ) -> Judge:
     """Judge whether a curve lies below ``factor`` times another at a share of all places.
 
     It fails where so many places are above that the share cannot be kept; ``at`` may be
     the first or the last place of both alone, or the end of either, and ``panels`` at some panels.
+    ``bar`` is a curve that needs no record: places where the other one lies above it do not count.
     """
 
     def pairs_of(curves: Curves, noise: str) -> Iterator[Pair]:
         own, its = curves(curve, noise), curves(other, noise)
-        pairs = [(own[x], its[x]) for x in own if x in its]
+        pairs = [(own[x], its[x], x) for x in own if x in its]
         if at == "end" and own and its:
-            pairs = [(own[max(own)], its[max(its)])]
+            pairs = [(own[max(own)], its[max(its)], max(its))]
         elif at != "all":
             pairs = pairs[:1] if at == "first" else pairs[-1:]
         yield from pairs
 
-    return _compared(pairs_of, panels, factor, share)
+    return _compared(pairs_of, panels, factor, share, bar)
 
 
 def above(curve: str, other: str, **options: object) -> Judge:
@@ -67,20 +77,42 @@ def above(curve: str, other: str, **options: object) -> Judge:
 
 
 def falls(
-    *curves: str, panels: Iterable[str] = (), rises: bool = False, factor: float = 1.0
+    *curves: str,
+    panels: Iterable[str] = (),
+    rises: bool = False,
+    factor: float = 1.0,
+    bar: str = "",
 ) -> Judge:
     """Judge whether one end of curves lies ``factor`` times below the other, in all panels.
 
-    That is the last place below the first, or the other way where ``rises``.
+    That is the last place below the first, or the other way where ``rises``; ``bar`` as of
+    :func:`below`.
     """
 
     def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
         for name in curves:
-            ends = list(found(name, noise).values())
-            if len(ends) > 1:
-                yield (ends[0], ends[-1]) if rises else (ends[-1], ends[0])
+            places = found(name, noise)
+            if len(places) > 1:
+                low, high = (min, max) if rises else (max, min)
+                yield places[low(places)], places[high(places)], high(places)
 
-    return _compared(pairs_of, panels, 1.0 / factor)
+    return _compared(pairs_of, panels, 1.0 / factor, bar=bar)
+
+
+def falls_faster(curve: str, *others: str) -> Judge:
+    """Judge whether a curve falls by a larger factor, from end to end, than each of the others."""
+
+    def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
+        kept = []
+        for name in (curve, *others):
+            places = found(name, noise)
+            if len(places) > 1:
+                first, last = places[min(places)], places[max(places)]
+                kept.append({seed: last[seed] / first[seed] for seed in first.keys() & last.keys()})
+        if len(kept) == 1 + len(others):
+            yield from ((kept[0], other, 0.0) for other in kept[1:])
+
+    return _compared(pairs_of)
 
 
 def saves(*curves: str) -> Judge:
@@ -89,7 +121,7 @@ def saves(*curves: str) -> Judge:
     def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
         for name in curves if noise == "tight" else ():
             tight, printed = found(name, "tight"), found(name, "printed")
-            yield from ((tight[x], printed[x]) for x in tight if x in printed)
+            yield from ((tight[x], printed[x], x) for x in tight if x in printed)
 
     return _compared(pairs_of)
 
@@ -125,18 +157,33 @@ def _compared(
     panels: Iterable[str] = (),
     factor: float = 1.0,
     share: float = 1.0,
+    bar: str = "",
 ) -> Judge:
     """Judge whether the first of a pair is below ``factor`` times the second, often enough."""
 
     def judge(results: Results, noise: str) -> Decision:
-        found = [
-            compare(*pair, factor=factor)
-            for panel in tuple(panels) or results.panels
-            for pair in pairs_of(partial(results.curve, panel), noise)
-        ]
-        return _of_share(found, share)
+        found: list[Comparison] = []
+        lost: list[Comparison] = []
+        for panel in tuple(panels) or results.panels:
+            curves = partial(results.curve, panel)
+            bars = curves(bar, noise)
+            for own, its, x in pairs_of(curves, noise):
+                loses = x in bars and compare(its, bars[x]).ratio > 1.0
+                (lost if loses else found).append(compare(own, its, factor=factor))
+        n_places = len(lost) + len(found)
+        beaten = f"; {bar} beat the rival at {len(lost)} of {n_places}" if lost else ""
+        if lost and not found:
+            return Decision("not decidable", f"{_spread(lost)} times{beaten}")
+        decision = _of_share(found, share)
+        return replace(decision, figure=decision.figure + beaten)
 
     return judge
+
+
+def _spread(found: Iterable[Comparison]) -> str:
+    """Say the least and the largest ratio."""
+    ordered = sorted(each.ratio for each in found)
+    return " to ".join(dict.fromkeys(f"{ratio:.2g}" for ratio in (ordered[0], ordered[-1])))
 
 
 def _of_share(found: list[Comparison], share: float) -> Decision:
@@ -144,9 +191,7 @@ def _of_share(found: list[Comparison], share: float) -> Decision:
     if not found:
         return NOT_RUN
     counts = Counter(each.verdict(len(found)) for each in found)
-    ratios = sorted(each.ratio for each in found)
-    spread = dict.fromkeys(f"{ratio:.2g}" for ratio in (ratios[0], ratios[-1]))
-    figure = f"{' to '.join(spread)} times; below at {counts['less']} of {len(found)}"
+    figure = f"{_spread(found)} times; below at {counts['less']} of {len(found)}"
     if counts["more"]:
         figure += f", above at {counts['more']}"
     if counts["less"] >= share * len(found):

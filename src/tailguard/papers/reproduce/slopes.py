@@ -9,6 +9,7 @@ from tailguard.checks import InputError
 from tailguard.papers.reproduce.results import student_interval
 
 TOLERANCE = 0.1  # between slopes, as docs/reproduce.md states it
+READINGS = ("as printed", "as corrected")  # of a bound's slopes
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from tailguard.papers.reproduce.results import Results
 
 @dataclass(frozen=True)
 class Verdict:
-    """One claim, decided with the noise as printed and with the noise that is needed."""
+    """One claim, decided as printed and with the noise that is needed, or as corrected."""
 
     experiment: str
+    kind: str
     source: str
     claim: str
     says: str
@@ -34,15 +35,15 @@ class Verdict:
 
 
 def judge_claims(experiment: Experiment, results: Results, setup: Setup) -> list[Verdict]:
-    """Decide every claim of an experiment; a reason is given only where one fails."""
+    """Decide every claim of an experiment; a reason is given only where one fails or cannot."""
     run = f"{results.seeds_told}, `{_command(experiment, setup)}`"
     found = []
     for claim in experiment.claims:
         printed, tight = (claim.judge(results, noise) for noise in ("printed", "tight"))
-        fails = "does not hold" in (printed.outcome, tight.outcome)
+        fails = {printed.outcome, tight.outcome} & {"does not hold", "not decidable"}
         found.append(
             Verdict(
-                *(experiment.name, experiment.source, claim.name, claim.says, run),
+                *(experiment.name, claim.kind, experiment.source, claim.name, claim.says, run),
                 *(printed.figure, printed.outcome, tight.figure, tight.outcome),
                 claim.reason if fails else "",
             )

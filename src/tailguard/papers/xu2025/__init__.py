@@ -4,7 +4,7 @@
 Tsybakov noise condition".
 """
 
-from tailguard.papers.xu2025 import parameters
+from tailguard.papers.xu2025 import parameters, quoted
 from tailguard.papers.xu2025.bounds import (
     accelerated_bound,
     accelerated_tsybakov_bound,
@@ -31,6 +31,7 @@ __all__ = [
     "localized_bound",
     "localized_risk",
     "parameters",
+    "quoted",
     "tsybakov",
     "tsybakov_bound",
     "tsybakov_lower_bound",

@@ -84,7 +84,7 @@ def tsybakov_bound(
     >>> round(tsybakov_bound(epsilon=1.0, delta=1e-5, growth=2.0, **args), 6)
     0.000183
     """
-    _check_growth(growth, 1.0)
+    check_growth(growth, 1.0)
     rate = _rate(n_rows, n_features, moment_order, epsilon, delta)
     scale = moment_scale(moment_bound, 2.0 * moment_order)
     return _growth_power(scale * rate, growth, growth_constant)
@@ -149,7 +149,7 @@ def accelerated_tsybakov_bound(
     >>> round(accelerated_tsybakov_bound(epsilon=0.01, delta=1e-5, growth=2.0, **args), 6)
     0.011395
     """
-    _check_growth(growth, 1.0)
+    check_growth(growth, 1.0)
     rate = _rate(n_rows, n_features, moment_order, epsilon, delta)
     return _growth_power(moment_scale(moment_bound, moment_order) * rate, growth, growth_constant)
 
@@ -184,7 +184,7 @@ def tsybakov_lower_bound(
     >>> round(tsybakov_lower_bound(rho=0.5, growth=2.0, **args), 8)
     0.00014142
     """
-    _check_growth(growth, 2.0)
+    check_growth(growth, 2.0)
     private = min(1.0, tail_power(math.sqrt(n_features / rho) / n_rows, moment_order))
     return _growth_power(moment_scale(moment_bound, moment_order) * private, growth, 1.0)
 
@@ -207,7 +207,7 @@ def tsybakov_lower_bound_sampling(
     >>> tsybakov_lower_bound_sampling(n_rows=10**4, moment_order=2.0, growth=2.0)
     0.0001
     """
-    _check_growth(growth, 2.0)
+    check_growth(growth, 2.0)
     scale = moment_scale(moment_bound, moment_order)
     return _growth_power(scale / math.sqrt(n_rows), growth, 1.0)
 
@@ -267,7 +267,7 @@ def _growth_power(error: float, growth: float, constant: float) -> float:
     return math.pow(error, growth * room) * math.pow(constant, -room)
 
 
-def _check_growth(growth: float, least: float) -> None:
+def check_growth(growth: float, least: float) -> None:
     """Refuse an exponent of the noise condition that a theorem does not cover."""
     if check_finite("growth", growth) < least or growth == 1.0:
         allowed = "above 1" if least == 1.0 else f"of at least {least:g}"

@@ -9,13 +9,61 @@ largest over the set), convexity, a bounded set.
 """
 
 import math
+from collections.abc import Callable
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_integer, shown
 from tailguard.means.formulas import check_facts, checked, moment_scale, tail_power
 from tailguard.means.formulas import gradient_clip_norm as gradient_clip_norm
 from tailguard.papers.solvers.acceleration import step_parameter
 from tailguard.papers.solvers.gradient_facts import GradientFacts
 from tailguard.papers.solvers.phases import doubling_sizes, equal_sizes, halving_sizes
+
+
+def expected_scale(norms: FloatArray, *, n_rows: int, moment_order: float) -> float:
+    """Estimate ``r~_{k,m}`` from simulated records: the root of their expected empirical moment.
+
+    ``norms`` are those of the gradients, a row for each of some points of the set, a column for
+    each simulated record. Batches of ``n_rows`` records have the mean ``k``-th power of the norm at
+    its largest over the points; ``r~`` is the ``k``-th root of the average over batches. For one
+    record a batch it is the root of the moment itself; larger batches have less (Lemma 2). More
+    points raise it towards the paper's, which is over the whole set. NON-PRIVATE: for records that
+    are simulated or public.
+
+    *Reference.* Xu and others 2025, Section 3, before Lemma 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> norms = np.array([[1.0, 3.0], [3.0, 1.0]])
+    >>> [round(expected_scale(norms, n_rows=m, moment_order=2.0) ** 2, 1) for m in (1, 2)]
+    [9.0, 5.0]
+    """
+    check_facts(n_rows=n_rows, moment_order=moment_order)
+    check_integer("n_rows", n_rows, minimum=1, maximum=norms.shape[1])
+    n_batches = norms.shape[1] // n_rows
+    powers = norms[:, : n_batches * n_rows] ** moment_order
+    means = powers.reshape(len(norms), n_batches, n_rows).mean(axis=2)
+    return float(means.max(axis=0).mean() ** (1.0 / moment_order))
+
+
+def averaged_scale(scale_of: Callable[[int], float], *, n_rows: int) -> float:
+    """Average the scales of all phases: ``R~_{k,n} = sqrt(sum_i 2^-i r~_{k,n_i}^2)``.
+
+    ``n_i = n / 2^i`` for the phases ``i = 1 .. log2(n)``; ``scale_of`` takes a number of records to
+    ``r~`` (:func:`expected_scale`). It is at most ``r~`` of one record (Lemma 2), and its power
+    ``2 q`` is a ``moment_bound`` for :func:`tailguard.papers.xu2025.localized_bound`.
+
+    *Reference.* Xu and others 2025, Section 3, before Lemma 2.
+
+    Examples
+    --------
+    >>> round(averaged_scale(lambda n_rows: 2.0, n_rows=2**10) ** 2, 4)
+    3.9961
+    """
+    check_integer("n_rows", n_rows, minimum=2)
+    phases = range(1, int(n_rows).bit_length())
+    return math.sqrt(sum(scale_of(n_rows >> i) ** 2 / 2**i for i in phases))
 
 
 @checked

@@ -11,6 +11,8 @@ from tailguard.papers.zhao2024.bounds import (
     convex_bound,
     convex_lower_bound,
     iterative_convex_bound,
+    iterative_mean_bound,
+    iterative_mean_bound_amplified,
     iterative_radius,
 )
 from tailguard.papers.zhao2024.means import clipped_mean, iterative_mean
@@ -27,6 +29,8 @@ __all__ = [
     "iterative_convex",
     "iterative_convex_bound",
     "iterative_mean",
+    "iterative_mean_bound",
+    "iterative_mean_bound_amplified",
     "iterative_radius",
     "parameters",
 ]

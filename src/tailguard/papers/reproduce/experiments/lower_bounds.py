@@ -22,11 +22,13 @@ def _claims(name: str, curve: str) -> tuple[Claim, ...]:
             f"{name}, {curve}, from below",
             "No algorithm of that privacy risks less than the lower bound.",
             above(curve, LEAST, panels=[name]),
+            kind="check",
         ),
         Claim(
             f"{name}, {curve}, from above",
             "The algorithm risks at most what its theorem says.",
             below(curve, MOST, panels=[name]),
+            kind="check",
         ),
     )
 
@@ -46,6 +48,7 @@ def experiments() -> tuple[Experiment, ...]:
             below(MOST, LARGEST, panels=[name]),
             "The upper bound is vacuous here: with its constants it is above the risk of every "
             "point of the set.",
+            kind="check",
         )
         for name in CASES
     ]

@@ -6,6 +6,7 @@ from functools import partial
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.risk_rates.cases import AXES, CASES
 from tailguard.papers.reproduce.risk_rates.measure import has_risk_rate, list_slopes, risk_cells
+from tailguard.papers.reproduce.slopes import READINGS
 
 SOURCES = {
     "kamath2022": "Kamath, Liu and Zhang 2022, Theorems 5.2, 5.5 and 5.7",
@@ -39,6 +40,7 @@ def _experiment(paper: str) -> Experiment:
             if name.startswith(paper)
             for axis, words in zip(AXES, says, strict=True)
         ),
+        readings=READINGS,
     )
 
 

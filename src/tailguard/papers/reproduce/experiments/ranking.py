@@ -26,7 +26,7 @@ from tailguard.moments import Moment
 from tailguard.papers.baselines import DpSgd, robust_gradient_descent
 from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.ranking import THEOREMS, theorem_called
-from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
+from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Kind, Setup
 from tailguard.papers.reproduce.judges import above, below, saves
 from tailguard.papers.reproduce.results import Noise, Point
 from tailguard.papers.reproduce.tasks.fits import PlannedFit, Task
@@ -212,8 +212,10 @@ def _rivals(place: Place) -> list[Cell]:
     return [place.cell(curve, "-", answers, [*FAMILIES]) for curve, answers in curves.items()]
 
 
-def _beats(name: str, rival: str, says: str, reason: str = "", **options: Any) -> Claim:
-    return Claim(f"{name} against {rival}", says, below(name, rival, **options), reason)
+def _beats(
+    name: str, rival: str, says: str, reason: str = "", kind: Kind = "paper", **options: Any
+) -> Claim:
+    return Claim(f"{name} against {rival}", says, below(name, rival, **options), reason, kind)
 
 
 def _saving(paper: str) -> Claim:
@@ -221,7 +223,7 @@ def _saving(paper: str) -> Claim:
     names = [name for names in FAMILIES.values() for name in names if name.startswith(paper)]
     says = "Of ours: the least noise that keeps the promise leaves less risk than the printed one."
     why_not = "one step ends at the edge of the ball with either noise"
-    return Claim(f"{paper}, tight noise", says, saves(*names), why_not)
+    return Claim(f"{paper}, tight noise", says, saves(*names), why_not, "ours")
 
 
 TRIMMED, SOFT = "wang2020.trimmed_strongly_convex", "wang2020.smoothed_strongly_convex"
@@ -265,6 +267,7 @@ CLAIMS = (
             TUNED,
             "Of ours: made for heavy tails, it leaves less than DP-SGD.",
             "columns are normal: clipping loses little",
+            "ours",
         )
         for name in ("kamath2022.soft_convex", TRIMMED)
     ),
@@ -278,7 +281,7 @@ def experiments() -> tuple[Experiment, ...]:
         Experiment(
             "ranking",
             "The papers",
-            f"their theorems on the tasks of Wang and others 2020, n = {N_ROWS:,}, d = 10",
+            f"their theorems, a colour each, on the tasks of Wang and others 2020, n = {N_ROWS:,}",
             Axes("epsilon", "excess risk", log_x=True),
             _cells,
             CLAIMS,

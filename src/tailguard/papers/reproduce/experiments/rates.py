@@ -35,6 +35,7 @@ def experiments() -> tuple[Experiment, ...]:
                 f"{name}, along {axis}",
                 f"{case.rate.theorem}: the error {says}, as {law}.",
                 has_rate(name, axis),
+                kind="ours" if case.rate.derived else "paper",
             )
             for name, case in CASES.items()
             for axis, says, law in axes

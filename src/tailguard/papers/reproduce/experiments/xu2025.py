@@ -7,7 +7,8 @@ told here follows from the format: slopes at the start, and the number of active
 records are the same for every seed: the first of the training set. a8a is a part of a9a.
 
 ``DP-SGD, tuned`` is the best of several clip norms in every run, chosen *on the test loss* free of
-charge: no tuning that is paid for does better. ``DP-SGD, untuned`` clips at 1. LNC-GM is
+charge: no tuning that is paid for does better. ``DP-SGD, untuned`` clips at 1; where zero weights
+have less test loss, nothing is claimed by beating it. LNC-GM is
 Algorithm 3 with its practical schedule at either noise; the printed noise of PNCA-SGD keeps no
 promise (E47), and is refused where its true epsilon is above what sampled noise can promise.
 """
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
 from tailguard.array_types import FloatArray
 from tailguard.losses.logistic import Logistic
 from tailguard.losses.lp_loss import LpLoss
@@ -26,10 +29,10 @@ from tailguard.papers import xu2025
 from tailguard.papers.baselines import DpSgd
 from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
-from tailguard.papers.reproduce.judges import above, below
+from tailguard.papers.reproduce.judges import above, below, falls_faster
 from tailguard.papers.reproduce.results import Noise, Point
 from tailguard.papers.reproduce.tasks.fits import PlannedFit, Task
-from tailguard.papers.reproduce.tasks.optimum import Objective, minimise_over
+from tailguard.papers.reproduce.tasks.optimum import OPTIMUM, ZERO, Objective, minimise_over
 from tailguard.papers.reproduce.tasks.public_sets import PublicSet, read_libsvm
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.sets.l1_ball import L1Ball
@@ -49,7 +52,6 @@ CLOSE = 1.1  # the paper says "closely matched" and "acceptable": at most a tent
 
 LNC, PNCA = "LNC-GM", "PNCA-SGD"
 TUNED, UNTUNED = "DP-SGD, tuned", "DP-SGD, untuned"
-OPTIMUM = "optimum, no privacy"
 
 
 @dataclass(frozen=True)
@@ -160,14 +162,15 @@ def _cells(study: _Study, places: Callable[[Setup, int], list[_Place]], setup: S
 
 
 def _optimum(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
-    """Return the test loss of the best weights for the training records."""
+    """Return the test loss of the best weights for the training records, and of zero weights."""
+    width = part.X.shape[1]
 
     @cache
-    def found() -> float:
-        objective = study.objective(part.X, part.y)
-        return test(minimise_over(objective, study.task.constraint, part.X.shape[1]))
+    def found() -> dict[str, float]:
+        best = minimise_over(study.objective(part.X, part.y), study.task.constraint, width)
+        return {OPTIMUM: test(best), ZERO: test(np.zeros(width))}
 
-    return place.cell("-", lambda _seed: {OPTIMUM: found()}, OPTIMUM)
+    return place.cell("-", lambda _seed: found(), OPTIMUM)
 
 
 def _private(
@@ -226,7 +229,8 @@ def _beats(curve: str, rival: str, reason: str, **options: Any) -> Claim:
     where = {"first": " at the smallest epsilon", "last": " at the most records"}
     told = where.get(options.get("at", ""), "")
     says = f"{curve} has less test loss than {rival}{told}."
-    return Claim(f"{curve} against {rival}{told}", says, below(curve, rival, **options), reason)
+    judge = below(curve, rival, bar=ZERO, **options)
+    return Claim(f"{curve} against {rival}{told}", says, judge, reason)
 
 
 def _close(curve: str, words: str) -> Claim:
@@ -269,10 +273,21 @@ def experiments() -> tuple[Experiment, ...]:
     small_epsilon = [_beats(PNCA, rival, FEW_BATCHES, at="first") for rival in rivals]
     many_rows = [_beats(PNCA, rival, FEW_BATCHES, at="last") for rival in rivals]
     matched = [_close(LNC, "small: they are closely matched")]
-    descent = "DP-SGD has less test loss than LNC-GM."
-    better = [Claim("DP-SGD against LNC-GM", descent, above(LNC, TUNED))]
-    better.append(_close(LNC, "acceptable"))
+    better = [
+        *(
+            Claim(f"DP-SGD against {each}", f"DP-SGD has less test loss than {each}.", judge)
+            for each, judge in ((LNC, above(LNC, TUNED)), (PNCA, above(PNCA, TUNED)))
+        ),
+        _close(LNC, "acceptable"),
+    ]
     both_beat = [*lnc_beats, *pnca_beats]
+    faster = Claim(
+        f"{PNCA} converges faster",
+        f"{PNCA} converges faster than the others given many records (read as: from the fewest to "
+        "the most its test loss falls by a larger factor).",
+        falls_faster(PNCA, LNC, TUNED),
+        FEW_BATCHES,
+    )
     # At the start every residual is 1: slopes of 4 and curvatures of 12 for the fourth power.
     l4 = partial(_Study, Task("l4", LpLoss(4.0), L1Ball(1.0)), -1.0, 0.0, 4.0, 12.0)
     labels = {"classes": (0.0, 1.0)}
@@ -285,5 +300,5 @@ def experiments() -> tuple[Experiment, ...]:
         *_halves(3, l4("w7a"), matched, [*matched, *many_rows]),
         *_halves(4, logistic("a8a"), better, [*better, *many_rows]),
         *_halves(5, logistic("a9a"), better, [*better, *many_rows]),
-        *_halves(6, logistic("w7a"), both_beat, both_beat),
+        *_halves(6, logistic("w7a"), both_beat, [*both_beat, faster]),
     )
