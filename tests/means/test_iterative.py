@@ -174,3 +174,103 @@ def test_all_group_means_are_told_where_a_mean_of_its_own_follows():
     query = IterativeMean(None, RAW, clip_norm=2.0, n_groups=4, centre=ALL)
     expected = X.reshape(4, 3, 3).mean(axis=1).ravel()
     np.testing.assert_allclose(answer(query, X), expected, atol=1e-6)
+
+
+def columnwise_median(means):
+    return np.median(means, axis=0)
+
+
+CLIPPED = {"method": "iterative", "clip_norm": 5.0, "n_groups": 8, "guarantee": tg.GDP(1.0)}
+
+
+@pytest.mark.parametrize("stated", [{"clip_norm": 5.0}, {"moment": MOMENT}, {}])
+def test_a_centre_of_a_users_own_is_as_the_registered_one_of_the_same_kind(stated):
+    told = {"method": "iterative", "guarantee": tg.GDP(2.0), "random_state": 4, **stated}
+    own, ours = (tg.mean(X, centre=centre, **told) for centre in (columnwise_median, "median"))
+    np.testing.assert_allclose(own.value, ours.value, rtol=1e-9, atol=1e-12)
+    assert own.certificate.total == ours.certificate.total
+    assert own.certificate.releases == ours.certificate.releases
+    assert np.isnan(own.noise_std).all()  # nobody knows what the function does with noise
+    assert np.isfinite(ours.noise_std).all()
+
+
+def test_it_is_handed_the_released_group_means_and_nothing_else(monkeypatch):
+    released, handed = [], []
+    ask = Gate.ask
+
+    def spied(gate, query, *rest, **more):
+        answer = ask(gate, query, *rest, **more)
+        if isinstance(query, MeanClippedGradient):
+            released.append((answer.copy(), len(gate.certificate().releases)))
+        return answer
+
+    def first(*given, **named):
+        handed.append((given, named))
+        given[0][:] = np.inf  # of a copy
+        return np.zeros(3)
+
+    monkeypatch.setattr(Gate, "ask", spied)
+    result = tg.mean(X, centre=first, random_state=1, **CLIPPED)
+    ((means,), named) = handed[0]
+    assert (len(handed), len(released), named) == (1, 1, {})
+    answer, n_booked = released[0]
+    assert n_booked == len(result.certificate.releases)  # all is paid for before it is called
+    assert means.shape == answer.shape == (8, 3)
+    assert np.isfinite(answer).all()
+    assert type(means) is np.ndarray
+    assert means.base is None
+    assert not np.shares_memory(means, X)
+
+
+def test_in_the_means_of_groups_there_is_nothing_but_their_noise():
+    handed = []
+
+    def kept(means):
+        handed.append(means)
+        return means[0]
+
+    for seed in range(30):
+        tg.mean(np.zeros((800, 3)), centre=kept, random_state=seed, **CLIPPED)
+    noise = 2.0 * 5.0 / 1.0 / 100  # twice the clip norm over mu, of a group of a hundred
+    assert np.std(handed) == pytest.approx(noise, rel=0.15)
+    assert abs(np.mean(handed)) < 4.0 * noise / math.sqrt(np.size(handed))
+
+
+def test_it_sees_means_in_the_units_of_the_data():
+    handed = []
+
+    def kept(means):
+        handed.append(means)
+        return means.mean(axis=0)
+
+    data = 50.0 + 3.0 * np.random.default_rng(2).standard_normal((20_000, 2))
+    result = tg.mean(data, method="iterative", centre=kept, guarantee=tg.GDP(5.0), random_state=1)
+    assert np.abs(handed[0] - 50.0).max() < 5.0
+    np.testing.assert_allclose(result.value, handed[0].mean(axis=0))
+
+
+def test_what_is_no_number_counts_as_zero_and_another_shape_is_refused():
+    told = {"random_state": 1, **CLIPPED}
+    result = tg.mean(X, centre=lambda means: np.full(3, np.nan), **told)
+    assert np.array_equal(result.value, np.zeros(3))
+    with pytest.raises(InputError, match=r"centre must return a vector of 3 entries; got shape"):
+        tg.mean(X, centre=lambda means: means, **told)
+
+
+def test_an_audit_of_the_greediest_function_keeps_the_promise_and_of_a_leak_does_not():
+    """The one that shows most of a group, and one that breaks its word and looks at records."""
+    low, high = np.zeros(32), np.r_[9.0, np.zeros(31)]
+    told = {"method": "iterative", "clip_norm": 1.0, "n_groups": 4, "guarantee": tg.GDP(4.0)}
+
+    def greedy(seed):
+        return lambda x: tg.mean(x, centre=lambda q: q[q.argmax(0)[0]], random_state=seed, **told)
+
+    def leaky(seed):
+        return lambda x: tg.mean(
+            x, centre=lambda q: q[0] + x.max(keepdims=True), random_state=seed, **told
+        )
+
+    kept, broken = (tg.audit(each, (low, high), n_runs=300) for each in (greedy, leaky))
+    assert kept.accepted
+    assert kept.share > 0.15  # a good part of what is claimed is seen
+    assert not broken.accepted

@@ -71,3 +71,12 @@ def test_only_the_iterative_mean_takes_a_function():
         make_oracle("clipped", clip_norm=1.0, centre=columnwise_median)
     with pytest.raises(tg.InputError, match="or a function"):
         make_oracle("iterative", **GROUPS, centre="all")
+
+
+def test_the_trace_has_the_released_iterates_one_a_row():
+    solved = descend("median", iterate="last")
+    assert solved.trace.shape == (8, 3)
+    assert np.array_equal(solved.trace[-1], solved.coef)
+    tail = descend("median", iterate="tail")
+    assert np.array_equal(tail.trace, solved.trace)
+    np.testing.assert_allclose(tail.coef, solved.trace[4:].mean(axis=0), rtol=1e-12)

@@ -39,8 +39,8 @@ class MeanResult:
     value
         The mean of each column, in the units of the data; a float for a single vector.
     noise_std
-        Predicted standard deviation of the privacy noise in each; sampling error and the bias of
-        clipping come on top.
+        Predicted standard deviation of the privacy noise in each, NaN where ``centre`` is a
+        function; sampling error and the bias of clipping come on top.
     method
         The name of the method that was used.
     certificate
@@ -162,7 +162,8 @@ def mean(
     options
         Options of the method, such as ``n_groups=1``, ``clip_norm=10.0``, ``threshold=5.0``, or
         for ``"trimmed"`` ``low=0.0, high=9.0`` and ``calibration="numerical"``, for a cost that is
-        certified on a grid and not proved.
+        certified on a grid and not proved. ``centre=`` of ``"iterative"`` may be a function of your
+        own, from the released means of groups, one a row, to a vector.
 
     Returns
     -------

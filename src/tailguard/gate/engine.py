@@ -154,6 +154,11 @@ class Solved:
         return self.solution.intercept
 
     @property
+    def trace(self) -> FloatArray:
+        """Iterates on the way, one a row, in the units of the descent: released, as all of it."""
+        return self.solution.trace
+
+    @property
     def feature_bounds(self) -> FloatArray | None:
         """Bounds within which each feature was read; None where features were read as they are."""
         return self.solution.feature_bounds

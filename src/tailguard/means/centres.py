@@ -24,11 +24,17 @@ coordinate-wise median.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.optimize import nnls
 
 from tailguard.array_types import FloatArray
+from tailguard.checks import InputError
+
+Estimate: TypeAlias = Callable[[FloatArray], Any]
+"""A user's own function, from released group means, one a row, to their centre."""
 
 CENTRES = ("updates", "median", "geometric-median")
 STARTS = ("median", "origin")
@@ -57,6 +63,20 @@ def centre_of(
     if centre == "geometric-median":
         return _geometric_median(points, median)
     return updated_centre(points, median if start == "median" else 0.0 * median, level=level)
+
+
+def own_centre(points: FloatArray, estimate: Estimate) -> FloatArray:
+    """Return what a user's function makes of a copy of released group means.
+
+    Values that are no numbers count as zero.
+    """
+    found = np.asarray(estimate(points.copy()), dtype=float)
+    if found.shape != points.shape[1:]:
+        raise InputError(
+            f"centre must return a vector of {points.shape[1]} entries; got shape {found.shape}."
+        )
+    centre: FloatArray = np.nan_to_num(found)
+    return centre
 
 
 def _geometric_median(points: FloatArray, start: FloatArray) -> FloatArray:

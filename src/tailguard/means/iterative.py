@@ -58,7 +58,7 @@ from tailguard.means.base import (
     most_coordinates,
     usable_share,
 )
-from tailguard.means.centres import CENTRES, LEVEL, STARTS, centre_of
+from tailguard.means.centres import CENTRES, LEVEL, STARTS, Estimate, centre_of, own_centre
 from tailguard.means.formulas import CENTRE_LOSS, mean_clip_norm
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
@@ -205,7 +205,8 @@ class Iterative(MeanMethod):
         How many groups; by default 20, or fewer where a group would have less than 20 records.
     centre
         ``"updates"``: the paper's, from the coordinate-wise median; ``"median"`` and
-        ``"geometric-median"`` are as private.
+        ``"geometric-median"`` are as private. So is a function of your own, from the noised group
+        means, one a row, in the units of the data, to a vector; its noise is not predicted.
     level
         The part of the group means that a direction of an update must have ahead.
     start
@@ -216,10 +217,13 @@ class Iterative(MeanMethod):
 
     Guarantee
     ---------
-    Gaussian noise on every release, for every input.
+    Gaussian noise on every release, for every input. A centre, a user's own included, is found once
+    the means of all groups are released and paid for, and sees these and nothing else: whatever it
+    does with them is post-processing (Dwork and Roth 2014, Proposition 2.1).
 
     Edge cases
     ----------
+    A function of another shape is refused, and values that are no numbers count as zero.
     Records that groups of equal size leave over, fewer than ``n_groups``, are not used. Pure DP is
     refused.
 
@@ -240,7 +244,7 @@ class Iterative(MeanMethod):
 
     clip_norm: float | None = None
     n_groups: int | None = None
-    centre: str = "updates"
+    centre: str | Estimate = "updates"
     level: float = LEVEL
     start: str = "median"
     proof: str = "least"
@@ -278,12 +282,13 @@ class Iterative(MeanMethod):
         n_rows = groups[0].n_rows
         means = gate.ask(query, np.zeros(gate.n_features), stage, blocks=groups) / slope
         noise = query.calibrate(n_rows, gate.n_features, stage.mu).noise_std / n_rows / slope
-        return mean_solution(
-            plan,
-            units.center + units.scale * centre_of(means, self.centre, self.level, self.start),
-            units.scale * (CENTRE_LOSS * noise / math.sqrt(k)),
-            {"clip norm": clip_norm},
-        )
+        if callable(self.centre):
+            noise, value = math.nan, own_centre(units.center + units.scale * means, self.centre)
+        else:
+            centre = centre_of(means, self.centre, self.level, self.start)
+            value = units.center + units.scale * centre
+        predicted = units.scale * (CENTRE_LOSS * noise / math.sqrt(k))
+        return mean_solution(plan, value, predicted, {"clip norm": clip_norm})
 
     def groups(self, problem: Problem) -> int:
         """Return how many groups the records are cut into."""
@@ -368,7 +373,8 @@ class Iterative(MeanMethod):
     def check(self, facts: MeanFacts) -> None:
         """Check groups, centre and proof."""
         check_given(self, check_count, "n_groups")
-        check_choice("centre", self.centre, CENTRES)
+        if not callable(self.centre):
+            check_choice("centre", self.centre, CENTRES)
         check_open_unit("level", self.level)
         check_choice("start", self.start, STARTS)
         check_choice("proof", self.proof, PROOFS)

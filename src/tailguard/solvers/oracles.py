@@ -13,14 +13,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, TypeAlias
-
-import numpy as np
+from typing import Any
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, class_called
 from tailguard.losses.base import Loss
-from tailguard.means.centres import CENTRES
+from tailguard.means.centres import CENTRES, Estimate, own_centre
 from tailguard.means.iterative import ALL
 from tailguard.queries.base import AnyQuery
 from tailguard.queries.units import Units
@@ -37,8 +35,6 @@ ORACLES = {
 
 SMOOTH_ORACLES = ("trimmed",)
 """Those whose noise follows the records: they are asked for by their cost, and have no mu."""
-
-Estimate: TypeAlias = Callable[[FloatArray], Any]
 
 MANY_ROWS = 2**40  # enough for any number of groups
 
@@ -82,13 +78,7 @@ class Oracle:
         """Return the gradient of ``size`` entries that an answer of the gate stands for."""
         if self.estimate is None:
             return answer
-        found = np.asarray(self.estimate(answer.reshape(-1, size)), dtype=float)
-        if found.shape != (size,):
-            raise InputError(
-                f"centre must return a vector of {size} entries; got shape {found.shape}."
-            )
-        gradient: FloatArray = np.nan_to_num(found)
-        return gradient
+        return own_centre(answer.reshape(-1, size), self.estimate)
 
     def describe(self) -> str:
         """Say name and parameters in one phrase."""

@@ -76,7 +76,7 @@ def mean_error(
     ``noise_std`` adds ``2 std (sqrt(d) + sqrt(log(1/fp)))``, Laplace noise of ``noise_scale``
     ``sqrt(d) scale log(2 d / fp)``. It holds but for ``failure_probability``.
 
-    *Needed.* A threshold of at least 10 ``s``, and a mean as near to zero in every coordinate.
+    *Needed.* A threshold of at least 10 ``s``, and means as near to zero.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1.
 
@@ -241,15 +241,15 @@ def strongly_convex_bound_with_probability(
 ) -> float:
     """Excess risk of the same method, not exceeded but for ``failure_probability``.
 
-    The shape of :func:`strongly_convex_bound` times ``nats d / n + nats^2 d (...)^(2(k-1)/k)``,
-    ``nats`` as of :func:`convex_bound_with_probability`.
+    :func:`strongly_convex_bound` with ``nats`` of :func:`convex_bound_with_probability` before its
+    first term and their square before the second.
 
-    *Ours.* The paper does not print it. Every step reads a block of its own at a point that was
-    fixed before: Theorem 4.1 holds at all steps but for their number times the chance of one.
+    *Ours*, not printed: every step reads a block of its own at a point that was fixed before, so
+    that Theorem 4.1 holds at all steps but for their number times the chance of one.
 
-    *Constants.* Hidden ones, and the number of steps, a logarithm, are set to 1.
+    *Constants.* Hidden ones and the number of steps are set to 1.
 
-    *Reference.* Kamath, Liu and Zhang 2022, Remark 5.8, from Theorems 4.1 and 5.7.
+    *Reference.* Kamath, Liu and Zhang 2022, Remark 5.8.
 
     Examples
     --------

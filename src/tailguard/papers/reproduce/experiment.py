@@ -25,7 +25,6 @@ class Setup:
 
 
 Measure = Callable[[int], Iterable[Point]]  # from a seed
-Kind = Literal["paper", "ours", "check"]  # of a claim
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Claim:
     says: str
     judge: Judge
     reason: str = ""
-    kind: Kind = "paper"
+    kind: Literal["paper", "ours", "check"] = "paper"
 
 
 @dataclass(frozen=True)

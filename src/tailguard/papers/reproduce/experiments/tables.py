@@ -15,7 +15,7 @@ from typing import Any
 from tailguard.means.formulas import put_into, tail_power
 from tailguard.papers import kamath2022, wang2020, xu2025, zhao2024
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
-from tailguard.papers.reproduce.judges import NOT_RUN, Decision, Judge, Outcome
+from tailguard.papers.reproduce.judges import Decision, Judge, Outcome
 from tailguard.papers.reproduce.report import markdown_table
 from tailguard.papers.reproduce.results import Point, Results
 from tailguard.papers.reproduce.slopes import READINGS, TOLERANCE, fit_slope
@@ -71,107 +71,78 @@ def _over_batches(
     return diameter * (1.0 / math.sqrt(n_rows) + math.pow(tail_power(cost, moment_order), 0.75))
 
 
-KAMATH = "Kamath and others 2022, Theorem 5.2"
-CLIPPING, ITERATIVE = "Zhao and others 2024, clipping", "Zhao and others 2024, iterative"
-QUOTED_RATE = "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)"
+KAMATH, ZHAO, XU = "Kamath and others 2022, ", "Zhao and others 2024, ", "Xu and others 2025, "
+BASSILY, LOWY = "Bassily and others 2019, ", "Lowy and Razaviyayn 2023, "
+ASI = "Asi and others 2021, Su and others 2022"
+CLIPPING, ITERATIVE = f"{ZHAO}clipping", f"{ZHAO}iterative"
+RATE = "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p)"
+CLIPPED_RATE = f"{RATE} + d^(3/2 - 1/p) / n^(1 - 1/p)"
+KAMATH_RATE = "d / sqrt(n) + sqrt(d) (d^(3/2) / (eps n))^(1 - 1/p)"
+SOFT_RATE = "min over q: d^((3 - q)/2) / sqrt(n) + d^((1 + q)/2) / sqrt(eps n)"
+WITHIN = "not printed: moments in every direction instead of those of coordinates"
+NO_LOGARITHMS = {"nats": 1.0}
 ZHAO_ROWS = (
     _Row("Wang and others 2020, Theorem 8", "(d^3 / (eps^2 n))^(1/3)", wang2020.convex_bound),
-    _Row(
-        KAMATH,
-        "d / sqrt(n) + sqrt(d) (d^(3/2) / (eps n))^(1 - 1/p)",
-        kamath2022.convex_bound,
-    ),
-    _Row(
-        "Kamath and others 2022, Theorem 5.5",
-        "min over q: d^((3 - q)/2) / sqrt(n) + d^((1 + q)/2) / sqrt(eps n)",
-        _soft,
-    ),
-    _Row(
-        CLIPPING,
-        "sqrt(d/n) + sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p) + d^(3/2 - 1/p) / n^(1 - 1/p)",
-        zhao2024.convex_bound,
-        {"nats": 1.0},
-    ),
-    _Row(ITERATIVE, QUOTED_RATE, zhao2024.iterative_convex_bound, {"nats": 1.0}),
-    _Row(QUOTED, QUOTED_RATE, kamath2022.convex_lower_bound),
-    _Row(
-        LOWER,
-        "not printed: moments in every direction instead of those of coordinates",
-        zhao2024.convex_lower_bound,
-    ),
+    _Row(f"{KAMATH}Theorem 5.2", KAMATH_RATE, kamath2022.convex_bound),
+    _Row(f"{KAMATH}Theorem 5.5", SOFT_RATE, _soft),
+    _Row(CLIPPING, CLIPPED_RATE, zhao2024.convex_bound, NO_LOGARITHMS),
+    _Row(ITERATIVE, RATE, zhao2024.iterative_convex_bound, NO_LOGARITHMS),
+    _Row(QUOTED, RATE, kamath2022.convex_lower_bound),
+    _Row(LOWER, WITHIN, zhao2024.convex_lower_bound),
 )
 GROWTHS = (2.0, 4.0)  # of strongly convex risks and of fourth powers: those of the figures
-XU_PRINTED = "(r (1/sqrt(n) + (sqrt(d) / (eps n))^((k-1)/k)))^(theta/(theta-1))"
-XU_LEFT = "Xu and others 2025, Theorem 7, what is left"
-BASSILY, LOWY = "Bassily and others 2019", "Lowy and Razaviyayn 2023"
-LOWY_RATE = "1/sqrt(n) + (sqrt(d) / (eps n))^((k-1)/k)"
-XU, XU_THEOREMS = (
-    "Xu and others 2025, ",
-    {"Theorem 2": xu2025.tsybakov_bound, "Theorem 7": xu2025.accelerated_tsybakov_bound},
+LIPSCHITZ_RATE, XU_RATE = (
+    "1/sqrt(n) + sqrt(d) / (eps n)",
+    "1/sqrt(n) + (sqrt(d) / (eps n))^((k-1)/k)",
 )
+SLOWER_RATE = "max((sqrt(d) / (r^(1/4) eps n))^(4(k-1)/(5k-1)), (sqrt(d) / (eps n))^((k-1)/k))"
+SQUARED_RATE = "R^2 (1/n + (sqrt(d) / (eps n))^(2 (k-1)/k))"
+LEFT_RATE = "not printed: D (1/sqrt(n) + (sqrt(d) / (eps n))^(3(k-1)/(4k)))"
+THEOREM_2, THEOREM_7, LEFT = (f"{XU}Theorem {each}" for each in ("2", "7", "7, what is left"))
+
+
+def _by_growth(name: str, rate: str, bound: Callable[..., float]) -> list[_Row]:
+    """Return a row for every growth."""
+    printed = f"({rate})^(theta/(theta-1))"
+    return [_Row(f"{name}, theta = {each:g}", printed, bound, {"growth": each}) for each in GROWTHS]
+
+
 XU_ROWS = (
-    _Row(f"{BASSILY}, convex", "1/sqrt(n) + sqrt(d) / (eps n)", quoted.lipschitz_bound),
+    _Row(f"{BASSILY}convex", LIPSCHITZ_RATE, quoted.lipschitz_bound),
     _Row(
-        f"{BASSILY}, strongly convex",
-        "1/n + d / (eps n)^2",
-        quoted.lipschitz_strongly_convex_bound,
+        f"{BASSILY}strongly convex", "1/n + d / (eps n)^2", quoted.lipschitz_strongly_convex_bound
     ),
     _Row(
-        KAMATH,
+        f"{KAMATH}Theorem 5.2",
         "d / sqrt(n) + d^2 / (eps n) (eps n / d^(3/2))^(1/k)",
         kamath2022.convex_bound,
     ),
     _Row(
-        "Kamath and others 2022, Theorem 5.7",
+        f"{KAMATH}Theorem 5.7",
         "d / n + d (sqrt(d) / (eps n))^(2 (k-1)/k)",
         kamath2022.strongly_convex_bound,
     ),
-    *(
-        _Row(
-            f"Asi and others 2021, Su and others 2022, theta = {growth:g}",
-            "(1/sqrt(n) + sqrt(d) / (eps n))^(theta/(theta-1))",
-            quoted.lipschitz_tsybakov_bound,
-            {"growth": growth},
-        )
-        for growth in GROWTHS
-    ),
-    _Row(f"{LOWY}, large Lipschitz", f"R ({LOWY_RATE})", quoted.norm_bound),
-    _Row(
-        f"{LOWY}, no Lipschitz",
-        "r (1/sqrt(n) + max((sqrt(d) / (r^(1/4) eps n))^(4(k-1)/(5k-1)), (...)^((k-1)/k)))",
-        quoted.norm_bound_unlipschitz,
-    ),
-    _Row(
-        f"{LOWY}, strongly convex",
-        "R^2 (1/n + (sqrt(d) / (eps n))^(2 (k-1)/k))",
-        quoted.norm_strongly_convex_bound,
-    ),
-    *(
-        _Row(f"{name}, theta = {growth:g}", XU_PRINTED, bound, {"growth": growth})
-        for bounds in (
-            {f"{XU}{name}": bound for name, bound in XU_THEOREMS.items()},
-            {LOWER: xu2025.tsybakov_lower_bound},
-        )
-        for growth in GROWTHS
-        for name, bound in bounds.items()
-    ),
-    _Row(XU_LEFT, f"not printed: D ({LOWY_RATE.replace('(k-1)/k', '3(k-1)/(4k)')})", _over_batches),
+    *_by_growth(ASI, LIPSCHITZ_RATE, quoted.lipschitz_tsybakov_bound),
+    _Row(f"{LOWY}large Lipschitz", f"R ({XU_RATE})", quoted.norm_bound),
+    _Row(f"{LOWY}no Lipschitz", f"r (1/sqrt(n) + {SLOWER_RATE})", quoted.norm_bound_unlipschitz),
+    _Row(f"{LOWY}strongly convex", SQUARED_RATE, quoted.norm_strongly_convex_bound),
+    *_by_growth(THEOREM_2, f"r ({XU_RATE})", xu2025.tsybakov_bound),
+    *_by_growth(THEOREM_7, f"r ({XU_RATE})", xu2025.accelerated_tsybakov_bound),
+    _Row(LEFT, LEFT_RATE, _over_batches),
+    *_by_growth(LOWER, f"r ({XU_RATE})", xu2025.tsybakov_lower_bound),
 )
 
 
 def _cells(rows: Sequence[_Row], _setup: Setup) -> list[Cell]:
-    return [_cell(row) for row in rows]
+    return [Cell(row.name, partial(_points, row)) for row in rows]
 
 
-def _cell(row: _Row) -> Cell:
-    def measure(_seed: int) -> list[Point]:
-        return [
-            Point(panel, row.name, "-", float(sizes[axis]), row.value(*sizes))
-            for axis, (panel, grid) in enumerate(GRIDS.items())
-            for sizes in grid
-        ]
-
-    return Cell(row.name, measure)
+def _points(row: _Row, _seed: int) -> list[Point]:
+    return [
+        Point(panel, row.name, "-", float(sizes[axis]), row.value(*sizes))
+        for axis, (panel, grid) in enumerate(GRIDS.items())
+        for sizes in grid
+    ]
 
 
 def _last_slope(results: Results, panel: str, name: str) -> float:
@@ -184,17 +155,10 @@ def _has_rate_of(printed: tuple[str, str], corrected: tuple[str, str]) -> Judge:
     """Judge whether two bounds have the same slopes at the largest sizes of all grids."""
 
     def judge(results: Results, reading: str) -> Decision:
-        if not results.panels:
-            return NOT_RUN
-        pair = printed if reading == "printed" else corrected
-        pairs = [
-            tuple(_last_slope(results, panel, each) for each in pair) for panel in results.panels
-        ]
-        shown = ", ".join(
-            f"{own:.2f} and {its:.2f} {panel}"
-            for panel, (own, its) in zip(results.panels, pairs, strict=True)
-        )
-        same = all(math.isclose(own, its, abs_tol=TOLERANCE) for own, its in pairs)
+        names = printed if reading == "printed" else corrected
+        pairs = {p: [_last_slope(results, p, each) for each in names] for p in results.panels}
+        shown = ", ".join(f"{own:.2f} and {its:.2f} {p}" for p, (own, its) in pairs.items())
+        same = all(math.isclose(*pair, abs_tol=TOLERANCE) for pair in pairs.values())
         return Decision("holds" if same else "does not hold", f"slopes {shown}")
 
     return judge
@@ -203,15 +167,10 @@ def _has_rate_of(printed: tuple[str, str], corrected: tuple[str, str]) -> Judge:
 def _grows_slower(name: str, *others: str) -> Judge:
     """Judge whether a bound grows slower with the columns than every other one."""
 
-    def judge(results: Results, _noise: str) -> Decision:
-        panel = "along d"
-        if panel not in results.panels:
-            return NOT_RUN
-        own, least = (
-            min(_last_slope(results, panel, each) for each in names) for names in ((name,), others)
-        )
-        outcome: Outcome = "holds" if own < least else "does not hold"
-        return Decision(outcome, f"slope {own:.2f} against {least:.2f} or more")
+    def judge(results: Results, _reading: str) -> Decision:
+        own, *slopes = (_last_slope(results, "along d", each) for each in (name, *others))
+        outcome: Outcome = "holds" if own < min(slopes) else "does not hold"
+        return Decision(outcome, f"slope {own:.2f} against {min(slopes):.2f} or more")
 
     return judge
 
@@ -234,58 +193,56 @@ def _table(rows: Sequence[_Row], results: Results) -> str:
     return f"{told}\n\n{markdown_table(head, shown)}\n"
 
 
-def _optimal(words: str, name: str, where: str = "") -> Claim:
-    return Claim(
-        f"{words} is optimal",
-        f"{words} has the rate of the lower bound{where}.",
-        _has_rate_of((name, QUOTED), (name, LOWER)),
-        "the quoted lower bound is of moments of coordinates; for moments in every direction, "
-        "which the method needs, what is proved is less by the root of d (E51)",
-    )
+def _claim(words: str, where: str, judge: Judge, reason: str) -> Claim:
+    says = f"{words} has the rate of the lower bound{where}."
+    return Claim(f"{words} is optimal{where}", says, judge, reason)
 
 
-def _xu_claim(name: str, growth: float) -> Claim:
-    own, lower = (f"{each}, theta = {growth:g}" for each in (f"{XU}{name}", LOWER))
-    corrected = XU_LEFT if name == "Theorem 7" else own
-    return Claim(
-        f"{name} is optimal, theta = {growth:g}",
-        f"{name} has the rate of the lower bound.",
-        _has_rate_of((own, lower), (corrected, lower)),
-        "the proof has the distance to the minimiser where the algorithm has the diameter (E65): "
-        "what is left is Theorem 6, with noise over batches (E47)",
-    )
+DIRECTIONS = (
+    "the quoted lower bound is of moments of coordinates; for moments in every direction, "
+    "which the method needs, what is proved is less by the root of d (E51)"
+)
+DISTANCE = (
+    "the proof has the distance to the minimiser where the algorithm has the diameter (E65): "
+    "what is left is Theorem 6, with noise over batches (E47)"
+)
+
+
+def _optimal(words: str, where: str, name: str) -> Claim:
+    return _claim(words, where, _has_rate_of((name, QUOTED), (name, LOWER)), DIRECTIONS)
+
+
+def _optimal_growth(name: str, left: str, growth: float) -> Claim:
+    where = f", theta = {growth:g}"
+    own, lower = name + where, LOWER + where
+    judge = _has_rate_of((own, lower), (left or own, lower))
+    return _claim(name.removeprefix(XU), where, judge, DISTANCE)
 
 
 def experiments() -> tuple[Experiment, ...]:
     """List both tables."""
     axes = Axes("size", "bound on the excess risk", log_x=True)
-    return (
+    improves = Claim(
+        "clipping improves",
+        "Simple clipping has a better rate in d than the methods before it.",
+        _grows_slower(CLIPPING, *(row.name for row in ZHAO_ROWS[:3])),
+    )
+    zhao = (
+        improves,
+        _optimal("Simple clipping", " for epsilon below 1/sqrt(d)", CLIPPING),
+        _optimal("Iterative updating", "", ITERATIVE),
+    )
+    rivals = ((THEOREM_2, ""), (THEOREM_7, LEFT))
+    xu = tuple(_optimal_growth(*each, growth) for growth in GROWTHS for each in rivals)
+    found = {
+        "zhao2024": (f"{ZHAO}Table I", "bounds for convex losses", ZHAO_ROWS, zhao),
+        "xu2025": (f"{XU}Table 1", "bounds under the noise condition of Tsybakov", XU_ROWS, xu),
+    }
+    return tuple(
         Experiment(
-            "zhao2024-table",
-            "Zhao and others 2024, Table I",
-            "bounds for convex losses",
-            axes,
-            partial(_cells, ZHAO_ROWS),
-            (
-                Claim(
-                    "clipping improves",
-                    "Simple clipping has a better rate in d than the methods before it.",
-                    _grows_slower(CLIPPING, *(row.name for row in ZHAO_ROWS[:3])),
-                ),
-                _optimal("Simple clipping", CLIPPING, " for epsilon below 1/sqrt(d)"),
-                _optimal("Iterative updating", ITERATIVE),
-            ),
-            table=partial(_table, ZHAO_ROWS),
+            *(f"{paper}-table", source, title, axes, partial(_cells, rows), claims),
+            table=partial(_table, rows),
             readings=READINGS,
-        ),
-        Experiment(
-            "xu2025-table",
-            "Xu and others 2025, Table 1",
-            "bounds under the noise condition of Tsybakov",
-            axes,
-            partial(_cells, XU_ROWS),
-            tuple(_xu_claim(name, growth) for growth in GROWTHS for name in XU_THEOREMS),
-            table=partial(_table, XU_ROWS),
-            readings=READINGS,
-        ),
+        )
+        for paper, (source, title, rows, claims) in found.items()
     )

@@ -170,33 +170,49 @@ def _kappas(setup: Setup) -> list[Cell]:
 
 
 LITTLE_NOISE = "at epsilon = 1 the numerically proved smooth scale leaves hardly any noise"
-ON_ITERATIONS = (
-    Claim(
-        "variation",
-        "Algorithm 3 varies more than Algorithm 4.",
-        spreads_more(ALGORITHM_3, ALGORITHM_4),
-        LITTLE_NOISE,
-    ),
-    Claim(
-        "Algorithm 3 is poor",
-        "Algorithm 3 performs poorly: its error stays above that of Algorithm 4.",
-        above(ALGORITHM_3, ALGORITHM_4, at="end"),
-        LITTLE_NOISE,
-    ),
+REPAIRED = "the repaired trimmed mean needs less noise than soft truncation at its printed scale"
+NOISE = "noise outweighs sampling at small epsilon; the paper shows no numbers"
+TO_THE_EDGE = "noise drives the weights to the edge of the ball, whatever kappa is"
+MUCH = 1.1  # the paper says "sensitive": a tenth more between the ends of a range
+VARIES = Claim(
+    "variation",
+    "Algorithm 3 varies more than Algorithm 4.",
+    spreads_more(ALGORITHM_3, ALGORITHM_4),
+    LITTLE_NOISE,
+)
+SENSITIVE = Claim(
+    "kappa",
+    f"Algorithm 3 is sensitive to kappa (read as: {MUCH:g} times or more).",
+    falls(ALGORITHM_3, rises=True, factor=MUCH, bar=ZERO),
+    TO_THE_EDGE,
 )
 
 
-def _comparable(curve: str, rival: str, factor: float) -> Claim:
-    return Claim(
-        f"{curve} is comparable",
-        f"{curve} is comparable to {rival} (read as: at most {factor:g} times).",
-        below(curve, rival, factor=factor, at="end"),
-        "noise outweighs sampling at small epsilon; the paper shows no numbers",
-    )
+def _poor(curve: str, says: str, reason: str) -> Claim:
+    return Claim(f"{curve} is poor", says, above(curve, ALGORITHM_4, at="end"), reason)
 
 
-def _against_iterations() -> tuple[Experiment, ...]:
-    """List Figures 1 and 2, which 5 and 6 show with bands."""
+def _on_iterations(factor: float) -> list[Claim]:
+    """List what is claimed of Figures 1 and 2, with "comparable" read as a factor."""
+    says = "Algorithm 3 performs poorly: its error stays above that of Algorithm 4."
+    claims = [VARIES, _poor(ALGORITHM_3, says, LITTLE_NOISE)]
+    for curve, rival in ((ALGORITHM_4, RGD), (BATCHES, BATCH_RGD)):
+        says = f"{curve} is comparable to {rival} (read as: at most {factor:g} times)."
+        judge = below(curve, rival, factor=factor, at="end")
+        claims.append(Claim(f"{curve} is comparable", says, judge, NOISE))
+    return claims
+
+
+def experiments() -> tuple[Experiment, ...]:
+    """List Figures 1 to 4, which 5 and 6 show with bands, and the range of Algorithm 3."""
+    says = "The same of Algorithm 3 with the steps of its theorem, and a smooth scale."
+    by_theorem = _poor(THEOREM_5, says, REPAIRED)
+    curves = [f"epsilon = {epsilon:g}" for epsilon in EPSILONS]
+    fewer = falls(*curves, rises=True)
+    columns = Claim("columns", "The error falls as the number of columns decreases.", fewer)
+    rows = Claim("rows", "The error falls as records are added.", falls(*curves))
+    falling = below("epsilon = 1", "epsilon = 0.1")
+    on_epsilon = Claim("epsilon", "The error falls as epsilon grows.", falling)
     return (
         Experiment(
             "wang2020-1",
@@ -204,19 +220,7 @@ def _against_iterations() -> tuple[Experiment, ...]:
             "ridge with lognormal and logistic with log-logistic noise, n = 50,000, d = 10",
             Axes("iteration", "error", band="extremes"),
             _figure_1,
-            (
-                *ON_ITERATIONS,
-                Claim(
-                    "Algorithm 3 by Theorem 5 is poor",
-                    "The same of Algorithm 3 with the steps of its theorem, and a smooth scale.",
-                    above(THEOREM_5, ALGORITHM_4, at="end"),
-                    "the repaired trimmed mean needs less noise than soft truncation at its "
-                    "printed scale",
-                ),
-                # The paper says "comparable": at most half as much again.
-                _comparable(ALGORITHM_4, RGD, 1.5),
-                _comparable(BATCHES, BATCH_RGD, 1.5),
-            ),
+            (*_on_iterations(1.5), by_theorem),
         ),
         Experiment(
             "wang2020-2",
@@ -224,37 +228,16 @@ def _against_iterations() -> tuple[Experiment, ...]:
             "ridge and logistic on 28,000 records of Adult, 8 public columns",
             Axes("iteration", "test risk", log_y=False, band="extremes"),
             _figure_2,
-            (
-                *ON_ITERATIONS,
-                # Of a risk, which is never small on Adult.
-                _comparable(ALGORITHM_4, RGD, 1.05),
-                _comparable(BATCHES, BATCH_RGD, 1.05),
-            ),
+            tuple(_on_iterations(1.05)),  # of a risk, which is never small on Adult
             data=("adult",),
         ),
-    )
-
-
-def _against_sizes() -> tuple[Experiment, ...]:
-    """List Figures 3 and 4."""
-    curves = [f"epsilon = {epsilon:g}" for epsilon in EPSILONS]
-    falling = below("epsilon = 1", "epsilon = 0.1")
-    on_epsilon = Claim("epsilon", "The error falls as epsilon grows.", falling)
-    return (
         Experiment(
             "wang2020-3",
             f"{PAPER}, Figure 3",
             "stochastic Algorithm 4 against the number of columns, n = 100,000",
             Axes("columns", "error"),
             _figure_3,
-            (
-                Claim(
-                    "columns",
-                    "The error falls as the number of columns decreases.",
-                    falls(*curves, rises=True),
-                ),
-                on_epsilon,
-            ),
+            (columns, on_epsilon),
         ),
         Experiment(
             "wang2020-4",
@@ -262,30 +245,14 @@ def _against_sizes() -> tuple[Experiment, ...]:
             "stochastic Algorithm 4 against the number of records, d = 20",
             Axes("records", "error"),
             _figure_4,
-            (Claim("rows", "The error falls as records are added.", falls(*curves)), on_epsilon),
+            (rows, on_epsilon),
         ),
-    )
-
-
-def experiments() -> tuple[Experiment, ...]:
-    """List Figures 1 to 6, and the range of Algorithm 3."""
-    return (
-        *_against_iterations(),
-        *_against_sizes(),
         Experiment(
             "wang2020-kappa",
             f"{PAPER}, Section 6",
             "Algorithm 3 against the width kappa of its range, epsilon = 1, n = 10,000",
             Axes("kappa", "error", log_x=True),
             _kappas,
-            (
-                # The paper says "sensitive": a tenth more between the ends of a range.
-                Claim(
-                    "kappa",
-                    "Algorithm 3 is sensitive to kappa (read as: 1.1 times or more).",
-                    falls(ALGORITHM_3, rises=True, factor=1.1, bar=ZERO),
-                    "noise drives the weights to the edge of the ball, whatever kappa is",
-                ),
-            ),
+            (SENSITIVE,),
         ),
     )
