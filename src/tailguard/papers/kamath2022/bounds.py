@@ -245,9 +245,7 @@ def strongly_convex_bound_with_probability(
     first term and their square before the second.
 
     *Ours*, not printed: every step reads a block of its own at a point that was fixed before, so
-    that Theorem 4.1 holds at all steps but for their number times the chance of one.
-
-    *Constants.* Hidden ones and the number of steps are set to 1.
+    that Theorem 4.1 holds at all steps. Hidden constants and the number of steps are set to 1.
 
     *Reference.* Kamath, Liu and Zhang 2022, Remark 5.8.
 

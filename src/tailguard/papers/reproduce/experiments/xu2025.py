@@ -8,9 +8,8 @@ records are the same for every seed: the first of the training set. a8a is a par
 
 ``DP-SGD, tuned`` is the best of several clip norms in every run, chosen *on the test loss* free of
 charge: no tuning that is paid for does better. ``DP-SGD, untuned`` clips at 1; where zero weights
-have less test loss, nothing is claimed by beating it. LNC-GM is
-Algorithm 3 with its practical schedule at either noise; the printed noise of PNCA-SGD keeps no
-promise (E47), and is refused where its true epsilon is above what sampled noise can promise.
+have less test loss, beating it decides nothing. LNC-GM is Algorithm 3 with its practical schedule
+at either noise; the printed noise of PNCA-SGD keeps no promise (E47).
 """
 
 import math
