@@ -193,5 +193,5 @@ def test_curves_that_coincide_are_named():
         for x, height in enumerate(line)
         for seed in range(3)
     ]
-    assert _coinciding(Results(rows), "panel") == "a = b"
+    assert _coinciding(Results(rows), "panel") == "one line: a / b"
     assert _coinciding(Results(rows), "another") == ""

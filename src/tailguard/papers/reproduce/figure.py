@@ -28,7 +28,7 @@ MOST_MARKED = 12  # places on a curve: with more, markers cover it
 COINCIDE = 0.005  # of a value: no eye tells such lines apart
 DOTS_PER_INCH = 80  # the text can be read, and no figure is above 150 kB
 N_COLOURS = 200  # of a file: with fewer, curves of another colour become grey
-NOTE_WIDTH = 60  # letters of a panel's note on curves that coincide
+NOTE_WIDTH = 64  # letters of a panel's note on curves that coincide
 LINES: dict[str, dict[str, Any]] = {
     "-": {"linestyle": ":"},
     "printed": {"linestyle": "--", "linewidth": 1.0, "markerfacecolor": "none"},
@@ -117,10 +117,9 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Look
             found = results.summaries(own, name, noise)
             _draw_curve(axis, axes, found, label, looks[name] | LINES.get(noise, {}))
     axis.set_title(panel, fontsize=9)
-    if told := _coinciding(results, panel):
-        words = "\n".join(wrap(f"one line: {told}", NOTE_WIDTH))
-        axis.text(0.03, 0.04, words, transform=axis.transAxes, fontsize=6)
-    axis.set_xlabel(ALONG.get(panel.rpartition("along ")[2], axes.x), fontsize=8)
+    told = wrap(_coinciding(results, panel), NOTE_WIDTH)
+    along = ALONG.get(panel.rpartition("along ")[2], axes.x)
+    axis.set_xlabel("\n".join((along, *told)), fontsize=8)
     axis.set_ylabel(axes.y, fontsize=8)
     axis.set(xscale="log" if axes.log_x else "linear", yscale="log" if axes.log_y else "linear")
     _label_between_powers(axis.xaxis, log=axes.log_x)
@@ -157,7 +156,7 @@ def _looks(curves: Iterable[str]) -> Looks:
 
 
 def _coinciding(results: Results, panel: str) -> str:
-    """Name the curves of a panel that lie on one another, medians within :data:`COINCIDE`."""
+    """Name curves of a panel that lie on one another, medians within :data:`COINCIDE`."""
     groups: list[tuple[dict[float, float], list[str]]] = []
     for own, name, noise in results.keys:
         if own != panel:
@@ -171,7 +170,8 @@ def _coinciding(results: Results, panel: str) -> str:
                 break
         else:
             groups.append((line, [told]))
-    return "; ".join(" = ".join(names) for _, names in groups if len(names) > 1)
+    told = "; ".join(" / ".join(names) for _, names in groups if len(names) > 1)
+    return f"one line: {told}" if told else ""
 
 
 def _draw_curve(axis: Any, axes: Axes, found: list[Any], label: str, look: dict[str, Any]) -> None:
