@@ -64,6 +64,12 @@ def test_no_forged_run_is_judged_wrongly(name):
         assert verdict != DIFFERS or not python_agrees(data)
 
 
+def expected(data):
+    """Agrees; but whether blocks of Laplace noise cover one another is left to Python."""
+    in_blocks = any(release["block_map"] for release in data["releases"])
+    return UNCHECKED if in_blocks and data["guarantee"]["kind"] == "pure" else AGREES
+
+
 def judged_wrongly(n_certificates, seed, source=None):
     """How many right certificates the page refuses, and how many changed ones it takes."""
     rng = np.random.default_rng(seed)
@@ -72,21 +78,24 @@ def judged_wrongly(n_certificates, seed, source=None):
     wrong = [data for data in wrong if not python_agrees(data)]
     assert len(wrong) > 0.95 * n_certificates
     stated = [json.loads(certificate.to_json()) for certificate in right]
-    refused = [v for v, _ in verdicts(stated, source) if v != AGREES]
+    found = [v for v, _ in verdicts(stated, source)]
+    refused = [v for v, data in zip(found, stated, strict=True) if v != expected(data)]
     taken = [v for v, _ in verdicts(wrong, source) if v == AGREES]
     open_ = [v for v, _ in verdicts(wrong, source) if v == UNCHECKED]
     return len(refused), len(taken), len(open_)
 
 
 def test_right_totals_agree_and_changed_ones_do_not():
-    assert judged_wrongly(150, seed=1) == (0, 0, 0)
+    refused, taken, unchecked = judged_wrongly(150, seed=1)
+    assert (refused, taken) == (0, 0)
+    assert unchecked < 15
 
 
 @pytest.mark.audit
 def test_of_ten_thousand_certificates_none_is_judged_wrongly():
     refused, taken, unchecked = judged_wrongly(10_000, seed=2)
     assert (refused, taken) == (0, 0)
-    assert unchecked < 100
+    assert unchecked < 500
 
 
 @pytest.mark.parametrize(
@@ -104,7 +113,7 @@ def test_of_ten_thousand_certificates_none_is_judged_wrongly():
 def test_a_fault_in_the_verifier_is_seen(right, wrong):
     source = SOURCE.read_text()
     assert source.count(right) == 1
-    assert judged_wrongly(150, seed=1, source=source.replace(right, wrong)) != (0, 0, 0)
+    assert judged_wrongly(150, seed=1, source=source.replace(right, wrong))[:2] != (0, 0)
 
 
 def test_infinite_and_missing_numbers_are_not_taken():

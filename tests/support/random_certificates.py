@@ -74,9 +74,9 @@ def changed(certificate, rng):
         name = names[rng.integers(len(names))]
         data[place][name] *= factor
     elif place == "guarantee":
-        # A weaker promise is kept as well; only a stronger one is none of this certificate.
+        # A promise that is not kept: one below what was reserved.
         strength = next(name for name in ("epsilon", "mu", "rho") if name in data["guarantee"])
-        data["guarantee"][strength] *= min(factor, 0.99)
+        data["guarantee"][strength] = data["total"][strength] * min(factor, 0.99)
     elif place == "planned":
         leaves = [*_leaves(data["planned"])]
         leaf = leaves[rng.integers(len(leaves))]
