@@ -8,12 +8,8 @@ from tailguard.means.clamped import ClampedMean
 from tailguard.means.soft import SoftMean
 from tailguard.means.truncated import TruncatedMean
 from tailguard.papers.common.groups import median_sensitivity
-from tailguard.papers.kamath2022 import parameters as kamath2022
-from tailguard.papers.tao2022 import parameters as tao2022
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.queries.units import Units
-
-SIZES = {"n_rows": 10**5, "n_features": 10}
 
 
 def raw(n_features):
@@ -22,24 +18,24 @@ def raw(n_features):
 
 @pytest.mark.parametrize("n_groups", [1, 22, 23])
 def test_noise_is_that_of_the_query(n_groups):
-    known = {**SIZES, "n_groups": n_groups, "threshold": 10.0}
     clamped = ClampedMean(None, raw(10), 10.0, n_groups)
     noise = clamped.calibrate(10**5, 10, 1.0).noise_std
-    assert noise == pytest.approx(kamath2022.noise_std(rho=0.5, **known), rel=1e-6)
+    move = median_sensitivity(value_range=60.0, n_rows=10**5, n_groups=n_groups)
+    assert noise == pytest.approx(move * math.sqrt(10), rel=1e-6)
     noise = clamped.calibrate_pure(10**5, 10, 1.0).noise_std
-    scale = kamath2022.noise_scale_pure(epsilon=1.0, **known)
+    scale = (6 if n_groups % 2 else 3) * 10.0 * 10 / (10**5 // n_groups)
     assert noise == pytest.approx(scale * math.sqrt(2.0), rel=1e-6)
     truncated = TruncatedMean(None, raw(10), 10.0, n_groups)
     noise = truncated.calibrate(10**5, 10, mu_of(1.0, 1e-5)).noise_std
-    stated = tao2022.noise_std(epsilon=1.0, delta=1e-5, **known)
-    assert noise == pytest.approx(stated, rel=1e-6)
+    move = median_sensitivity(value_range=20.0, n_rows=10**5, n_groups=n_groups)
+    assert noise == pytest.approx(move * math.sqrt(10) / mu_of(1.0, 1e-5), rel=1e-6)
 
 
 @pytest.mark.parametrize("smoothing", [0.5, 1.0, 4.6])
 def test_noise_of_the_soft_mean(smoothing):
     calibration = SoftMean(None, raw(4), 10.0, smoothing).calibrate(10**4, 4, 1.0)
-    facts = {"n_rows": 10**4, "n_features": 4, "threshold": 10.0, "rho": 0.5}
-    std = kamath2022.soft_noise_std(smoothing=smoothing, **facts)
+    limit = 2.0 * math.sqrt(2.0) / 3.0 * math.erf(math.sqrt(smoothing / 2.0))
+    std = 2.0 * limit * 10.0 * math.sqrt(4) / 10**4
     assert calibration.noise_std == pytest.approx(std, rel=1e-6)
 
 

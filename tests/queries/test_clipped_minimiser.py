@@ -121,6 +121,53 @@ def test_capped_descent_takes_the_steps_of_the_paper():
     assert answer(query_of(step_size=0.5), X, y)[0] == pytest.approx(0.75, abs=1e-3)
 
 
+def drawn(w, center, radius):
+    return center + (w - center) / max(1.0, np.linalg.norm(w - center) / radius)
+
+
+BALLS = (((0.0, 0.0), 0.5), ((0.3, 0.2), 0.25))
+IN_BALLS = {"constraint": tg.sets.L2Ball(0.6), "balls": BALLS}
+
+
+@pytest.mark.parametrize("n_steps", [1, 7, 400])
+def test_plain_descent_takes_its_steps_and_draws_points_into_balls(n_steps):
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((40, 2)), 3.0 + rng.standard_normal(40)
+    query = query_of(size=2, n_steps=n_steps, step_size=0.2, row_limit=2.0, **IN_BALLS)
+    w = start = np.array([0.25, 0.1])
+    for _ in range(n_steps):
+        slope = clipped_gradient(SQUARED, w, X, y, 1.0, 2.0) + 0.5 * (w - start)
+        w = drawn(w - 0.2 * slope, np.zeros(2), 0.6)
+        for center, radius in BALLS:
+            w = drawn(w, np.array(center), radius)
+    np.testing.assert_allclose(answer(query, X, y, start), w, atol=1e-8)
+    assert n_steps == 1 or np.linalg.norm(w - BALLS[1][0]) == pytest.approx(0.25)  # it cuts
+    assert query.sensitivity(40, 2).ideal <= 2.0 / (40 * 0.5) * (1.0 - 0.9**n_steps) + 1e-12
+    assert query.sensitivity(2, 2).ideal == pytest.approx(min(2.0 * (1.0 - 0.9**n_steps), 0.5))
+
+
+def test_one_step_may_be_as_long_as_the_penalty_allows_whatever_the_curvature():
+    steep = {"strength": 0.1, "row_limit": np.sqrt(10.0), "step_size": 10.0}
+    query = query_of(n_steps=1, **steep)
+    assert 0.99 <= ratio(query, steep_data((1.0, -1e9)), 999, (1.0, 1e9)) <= 1.0
+    for more in ({"n_steps": 2}, {"n_steps": 1, "step_size": 10.1}, {}):
+        with pytest.raises(tg.InputError, match="step_size must be at most"):
+            query_of(**(steep | more))
+
+
+def test_balls_that_do_not_hold_the_start_lead_no_further_than_the_noise_is_made_for():
+    query = query_of(constraint=tg.sets.L2Ball(9.0), n_steps=2, balls=(((9.0,), 0.1),))
+    X, y = np.ones((40, 1)), np.linspace(-1.0, 1.0, 40)
+    largest = query.sensitivity(40, 1).largest_total
+    assert answer(query, X, y)[0] == pytest.approx(largest, abs=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"n_steps": 3}, {"constraint": tg.sets.L2Ball(1.0)}, {}])
+def test_balls_go_with_plain_steps_in_a_bounded_set(options):
+    with pytest.raises(tg.InputError, match="balls must be left out"):
+        query_of(size=2, balls=BALLS, **options)
+
+
 # What one record may do.
 
 POOL = (
@@ -136,11 +183,15 @@ POOL = (
 
 
 @pytest.mark.parametrize("loss", [SQUARED, LOGISTIC, LP, tg.losses.Huber(1.0)])
-@pytest.mark.parametrize("most_steps", [1_000_000, 4])
-def test_replacing_one_record_by_the_worst_ones_stays_within_the_charge(loss, most_steps):
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"most_steps": 4}, {**IN_BALLS, "n_steps": 6}, {"n_steps": 1, "step_size": 20.0}],
+    ids=",".join,
+)
+def test_replacing_one_record_by_the_worst_ones_stays_within_the_charge(loss, how):
     rng = np.random.default_rng(3)
     data = np.column_stack([rng.standard_normal((60, 2)), rng.integers(0, 2, 60)])
-    query = query_of(loss, 2, row_limit=2.0, strength=0.05, most_steps=most_steps)
+    query = query_of(loss, 2, row_limit=2.0, strength=0.05, **how)
     worst = 0.0
     for slot in (0, 59):
         for old in POOL:

@@ -130,6 +130,13 @@ def descended(step: Step, size: int, n_steps: int) -> FloatArray:
     return point
 
 
+def drawn_into(point: FloatArray, center: FloatArray, radius: float) -> FloatArray:
+    """Return the nearest point of a ball."""
+    offset = point - center
+    far = length(offset)
+    return center + offset * (radius / far) if far > radius else point
+
+
 def _mixed(step: Step, point: FloatArray, facts: StepFacts, distance: float) -> FloatArray | None:
     """Search from where the last few steps, mixed so that they cancel best, lead."""
     ends: list[FloatArray] = []
@@ -215,6 +222,8 @@ def accuracy_of(
     gradient_travel: float,
     gradient_off: float,
     most_steps: int,
+    n_steps: int | None = None,
+    n_projections: int = 1,
 ) -> Accuracy:
     """Work it out from public numbers.
 
@@ -228,30 +237,32 @@ def accuracy_of(
         Curvature of the loss, bound of its gradient and float error of it, over the strength.
     most_steps
         What plain descent may take.
+    n_steps, n_projections
+        What it takes in any case, if told, and how many projections follow each step.
     """
     short, travel, diameter = facts.shortening, facts.travel, constraint.diameter()
     bounded = math.isfinite(diameter)
     reach = length(constraint.project(np.zeros(size))) + 2.0 * travel + (diameter if bounded else 0)
     # Norms of the points before and of those to be projected: centers may have norm ``reach``.
     largest = 2.0 * reach + short * (gradient_travel + 2.0 * travel + 2.0 * reach)
-    roundoff = point_roundoff(size) * largest
+    roundoff = n_projections * point_roundoff(size) * largest
     off = roundoff * (curvature_ratio + 2.0 / short)
     jump, root = 0.0, 0.0
     if is_cut_by_ball(constraint):
         jump = math.sqrt(6.0 * diameter * roundoff) / short
         root = 2.0 * math.sqrt(3.0 * roundoff * (3.0 * gradient_travel + 11.0 * reach))
     tolerance = max(TOLERANCE_SHARE * move, 4.0 * gradient_off, 4.0 * (off + root))
-    n_steps = 2 * facts.steps_to(tolerance / 2.0)
-    certified, progress = n_steps <= most_steps, 1.0
+    enough, progress = 2 * facts.steps_to(tolerance / 2.0), 1.0
+    certified = n_steps is None and enough <= most_steps
     if not certified:
-        n_steps = min(most_steps, CAPPED_STEPS)
-        progress = facts.progress(n_steps)
+        enough = n_steps or min(most_steps, CAPPED_STEPS)
+        progress = facts.progress(enough)
         least = max(gradient_off, off + jump) * 4.0
         tolerance = max(TOLERANCE_SHARE * move * progress, least)
     return Accuracy(
         tolerance=tolerance,
         search_distance=tolerance / 2.0,
-        n_steps=n_steps,
+        n_steps=enough,
         certified=certified,
         progress=progress,
         # Without bounds, errors are in proportion to the center; the rest of the tolerance is room.

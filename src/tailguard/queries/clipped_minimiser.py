@@ -22,7 +22,10 @@ the penalty outside of the clip only.
 Where the tolerance could need too many steps, the largest allowed number of steps is taken.
 With steps that the curvature allows, ``step_size * (curvature + 2 strength) <= 2``, each shortens
 the distance between neighbours by ``1 - step_size * strength`` and adds ``step_size * 2 C / m``:
-together no more than the above, times the progress of the descent.
+together no more than the above, times the progress of the descent. A single step from the same
+start needs no curvature: it adds ``step_size * 2 C / m``. Balls that points are drawn back into
+after the projection, each towards its own center, lengthen no distance either; a center in the set
+and in the balls before keeps points in all of them.
 
 Reference
 ---------
@@ -49,6 +52,7 @@ from tailguard.queries.certified_descent import (
     accuracy_of,
     certified_point,
     descended,
+    drawn_into,
     gradient_error,
     is_cut_by_ball,
 )
@@ -87,6 +91,9 @@ class ClippedMinimiser(GaussianQuery):
     most_steps
         Where more plain steps could be needed, this many or 20 000 are taken, and the noise is set
         for them.
+    n_steps, balls
+        Of plain descent in the place of the search: exactly so many steps, after each of which the
+        point is drawn into balls, a center and a radius each, one after the other.
 
     Guarantee
     ---------
@@ -119,6 +126,8 @@ class ClippedMinimiser(GaussianQuery):
     constraint: ConstraintSet = EVERYWHERE
     step_size: float | None = None
     most_steps: int = 1_000_000
+    n_steps: int | None = None
+    balls: tuple[tuple[tuple[float, ...], float], ...] = ()
 
     name = "clipped minimiser"
     places = "any"  # its proof allows for sums that are rounded chunk by chunk
@@ -130,9 +139,14 @@ class ClippedMinimiser(GaussianQuery):
         check_integer("most_steps", self.most_steps, minimum=1)
         _check_loss(self.loss, self.clip_norm, self.row_limit)
         is_cut_by_ball(self.constraint)
+        if self.n_steps is not None:
+            check_integer("n_steps", self.n_steps, minimum=1)
+        if self.balls and (self.n_steps is None or math.isinf(self.constraint.diameter())):
+            raise InputError("balls must be left out but for n_steps in a set of finite diameter.")
         if self.step_size is not None:
             check_positive("step_size", self.step_size)
-            if self.step_size * (self.curvature + 2.0 * self.strength) > 2.0:
+            alone = self.n_steps == 1 and self.step_size * self.strength <= 1.0
+            if not alone and self.step_size * (self.curvature + 2.0 * self.strength) > 2.0:
                 raise InputError(
                     "step_size must be at most 2 / (curvature + 2 * strength) = "
                     f"{2.0 / (self.curvature + 2.0 * self.strength):.6g}, else one record could "
@@ -175,13 +189,15 @@ class ClippedMinimiser(GaussianQuery):
             gradient_travel=self.clip_norm / self.strength,
             gradient_off=gradient_off / self.strength,
             most_steps=self.most_steps,
+            n_steps=self.n_steps,
+            n_projections=1 + len(self.balls),
         )
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far one record moves the answer; see the module's proof."""
         accuracy = self.accuracy(n_rows)
         ideal = min(self._move(n_rows) * accuracy.progress, self._widest)
-        largest = self.facts.travel + accuracy.tolerance
+        largest = self._farthest(accuracy)
         return Sensitivity(
             norm="l2",
             ideal=ideal,
@@ -204,15 +220,22 @@ class ClippedMinimiser(GaussianQuery):
         start = self.constraint.project(near)
         pull = start - near
 
+        balls = [(self.constraint.project(center), radius) for center, radius in self.balls]
+
         def step(point: FloatArray) -> FloatArray:
             slope = self._gradient(rows, start + point) + self.strength * (point + pull)
-            return self.constraint.project(start + (point - self.step * slope)) - start
+            moved = self.constraint.project(start + (point - self.step * slope))
+            for center, radius in balls:
+                moved = drawn_into(moved, center, radius)
+            return moved - start
 
         with one_blas_thread():
             if accuracy.certified:
                 found = certified_point(step, start.size, self.facts, accuracy.search_distance)
             else:
                 found = descended(step, start.size, accuracy.n_steps)
+                # Balls that do not hold the start may have led further.
+                found = drawn_into(found, np.zeros(start.size), self._farthest(accuracy))
         return round_to_lattice(found, calibration.grid)
 
     def parameters(self) -> dict[str, float | int | str]:
@@ -225,8 +248,13 @@ class ClippedMinimiser(GaussianQuery):
             "curvature": self.curvature,
             "step_size": self.step,
             "most_steps": self.most_steps,
+            **({} if self.n_steps is None else {"n_steps": self.n_steps}),
             "coordinates": self.units.size,
         }
+
+    def _farthest(self, accuracy: Accuracy) -> float:
+        """How far from its start the answer can be."""
+        return self.facts.travel + accuracy.tolerance
 
     def _move(self, n_rows: int) -> float:
         """How far one record moves the minimiser of an unbounded set."""
@@ -235,7 +263,9 @@ class ClippedMinimiser(GaussianQuery):
     @property
     def _widest(self) -> float:
         """How far apart two answers can be; of a set of one point no cap is needed."""
-        return self.constraint.diameter() or math.inf
+        return (
+            min([self.constraint.diameter(), *(2.0 * ball[1] for ball in self.balls)]) or math.inf
+        )
 
     @property
     def _grid(self) -> float:

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.recursions import consecutive, data, penalised, without_noise
+from support.recursions import clipped_slope, consecutive, data, penalised, without_noise
 from support.spy import GENEROUS
 from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.gradient_facts import GradientFacts
 from tailguard.papers.solvers.localised import Localised
+from tailguard.papers.solvers.phased_growth import ShrinkingLocalised
 from tailguard.papers.solvers.phases import halving_sizes, printed_halving_sizes
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
@@ -55,6 +56,60 @@ def test_the_printed_schedule_goes_down_to_single_records(monkeypatch):
     pulls = [4.0 ** (i + 1) / (0.05 * n ** powers[i]) for i, n in enumerate(sizes)]
     points = recursion(X, y, sizes, pulls, lambda z: z)
     np.testing.assert_allclose(solution.trace, points, atol=1e-9)
+
+
+def algorithm_2(w, X, y, eta, pull, n_steps, *maps):
+    """Clipped regularised steps, each followed by the maps."""
+    start = w
+    for _ in range(n_steps):
+        w = w - eta * (clipped_slope(w, X, y, **LIMITS) + pull * (w - start))
+        for project in maps:
+            w = project(w)
+    return w
+
+
+def drawn(center, radius):
+    return lambda z: center + (z - center) / max(1.0, np.linalg.norm(z - center) / radius)
+
+
+@pytest.mark.parametrize("bound", [50.0, 0.05])
+def test_printed_steps_are_those_of_algorithm_2_in_balls_around_their_starts(bound):
+    """Halves of the clip norm, 0.7, are above the second bound on slopes: its balls cut."""
+    X, y = data(40)
+    known = {"schedule": "steps", "step_parameter": 0.4}
+    solver = Localised(**known, lipschitz_bound=bound, **LIMITS)
+    found = without_noise(solver, X, y, tg.sets.L2Ball(0.4)).trace
+    w, cuts = np.zeros(3), 0
+    sizes = (20, 10, 5, 2, 1)
+    for i, (rows, targets) in enumerate(consecutive(X, y, sizes), start=1):
+        n = sizes[i - 1]
+        eta, pull = 0.4 / 4**i, 4**i / (0.4 * n ** (2 if i == 1 else 1))
+        reach = 2 * bound / pull
+        maps = drawn(np.zeros(3), 0.4), drawn(w, reach)
+        moved = algorithm_2(w, rows, targets, eta, pull, n**2 if i == 1 else n, *maps)
+        cuts += np.linalg.norm(moved - w) > 0.99 * reach
+        w = moved
+        np.testing.assert_allclose(found[i - 1], w, atol=1e-7)
+    assert (cuts > 0) == (bound < 0.35)
+
+
+def test_printed_steps_in_rounds_stay_in_the_ball_of_the_round():
+    X, y = data(301)
+    known = {"schedule": "steps", "step_parameter": 0.4, "radius": 0.05}
+    solver = ShrinkingLocalised(**known, lipschitz_bound=50.0, **LIMITS)
+    found = iter(without_noise(solver, X, y, tg.sets.L2Ball(0.4)).trace)
+    sizes, w = (75, 37, 18, 9, 4, 2, 1), np.zeros(3)  # of each of two rounds of 150 records
+    parts = iter(consecutive(X, y, sizes * 2))
+    for radius in (0.05, 0.025):
+        maps = drawn(np.zeros(3), 0.4), drawn(w, radius)
+        middle = w
+        for i, n in enumerate(sizes, start=1):
+            part = next(parts)
+            eta, pull = 0.4 / 4**i, 4**i / (0.4 * n ** (2 if i == 1 else 1))
+            w = algorithm_2(w, *part, eta, pull, n**2 if i == 1 else n, *maps)
+            np.testing.assert_allclose(next(found), w, atol=1e-7)
+        assert np.linalg.norm(w - middle) == pytest.approx(radius, rel=0.01)
+    assert not [*found]
 
 
 def test_it_is_not_plain_descent():
@@ -186,8 +241,6 @@ def test_what_the_proof_does_not_cover_is_refused_by_the_plan(problem, message):
         {"smallest_phase": 0},
         {"step_parameter": 0.0},
         {"calibration": "loose"},
-        {"terms": 1.0},
-        {"terms": (1.0,)},
     ],
 )
 def test_options_that_mean_nothing_are_refused(options):
@@ -236,9 +289,3 @@ def test_the_printed_schedule_without_a_lipschitz_bound_takes_the_largest_that_i
         for more in ({}, {"lipschitz_bound": steep})
     )
     assert [each.strength for each in found] == pytest.approx([each.strength for each in told])
-
-
-def test_terms_of_the_printed_schedule_are_checked():
-    for terms in ((0.0, 1e-6), (1.0, 0.0)):
-        with pytest.raises(tg.InputError, match="terms"):
-            Localised(schedule="printed", terms=terms)

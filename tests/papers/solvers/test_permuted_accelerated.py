@@ -13,6 +13,7 @@ from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.batch_noise import batch_noise, printed_batch_noise
 from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
+from tailguard.papers.solvers.phased_growth import DoublingLocalised
 from tailguard.papers.solvers.phases import doubling_sizes
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
@@ -20,13 +21,14 @@ BALL = tg.sets.L2Ball(0.5)
 SMOOTH = 50.0  # so large that the step follows from it alone
 
 
-def one_pass(w, X, y, n_steps, clip_norm=1e3):
+def one_pass(w, X, y, n_steps, clip_norm=1e3, lag=1):
     """Ghadimi and Lan 2012, in the unrolled form of their paper."""
     size = len(y) // n_steps
     average, points = w, []
     for t in range(1, n_steps + 1):
         rows = slice((t - 1) * size, t * size)
-        alpha, lam = 2.0 / (t + 1), t / (4.0 * SMOOTH)
+        alpha = 2.0 / (t + lag)
+        lam = alpha * t * (t + 1) / (8.0 * SMOOTH)
         middle = average + alpha * (w - average)
         w = w - lam * clipped_slope(middle, X[rows], y[rows], clip_norm, np.inf)
         w = w / max(1.0, np.linalg.norm(w) / 0.5)
@@ -108,7 +110,7 @@ def test_the_noise_of_a_batch_is_the_smallest_of_the_proofs(epsilon, n_steps, pa
 
 def test_other_promises_count_disjoint_batches_only():
     for promise in (tg.GDP(0.1), tg.ZCDP(0.01)):
-        mu, shuffled = batch_noise(promise, n_batches=500, n_rows=20)
+        mu, shuffled = batch_noise(promise, n_batches=500, n_rows=10_000)
         assert not shuffled
         assert mu == pytest.approx(promise.gaussian_mu())
 
@@ -129,6 +131,39 @@ def test_a_shuffled_run_is_booked_as_one_shuffle_within_the_promise():
     certificate = gate.certificate()
     assert 0.099 <= certificate.spent.epsilon <= 0.1
     assert certificate.spent.epsilon == pytest.approx(certificate.total.epsilon, rel=1e-9)
+
+
+def test_a_momentum_that_lags_is_run():
+    class Lagging(PermutedAccelerated):
+        lag = 2
+
+    X, y = data(207)
+    found = without_noise(Lagging(n_steps=5, clip_norm=0.5, smoothness=SMOOTH), X, y, BALL).trace
+    points = one_pass(np.zeros(3), X[:205], y[:205], 5, 0.5, lag=2)
+    np.testing.assert_allclose(found, points, atol=1e-6)
+
+
+def test_printed_phases_have_the_printed_sizes_and_momentum():
+    problem = Problem(tg.losses.Squared(), 20_000, 3, constraint=BALL)
+    known = {"n_steps": 7, "clip_norm": 1.0, "calibration": "printed"}
+    solver = DoublingAccelerated(**known)
+    assert solver.pass_sizes(problem) == (1399, 2799, 5599)
+    assert (solver.lag, DoublingAccelerated().lag, PermutedAccelerated(**known).lag) == (2, 1, 1)
+    plan = solver.plan(problem, tg.ApproxDP(0.5, 1e-5))
+    for n_rows, stage in zip((1399, 2799, 5599), plan.stages, strict=True):
+        noise = math.sqrt(7 * math.log(1e5)) / (n_rows * 0.5)
+        assert 2.0 / (n_rows // 7) / stage.mu == pytest.approx(noise, rel=1e-12)
+
+
+@pytest.mark.parametrize("growth_bound", [1.2, 20.0])
+def test_printed_phases_without_a_record_are_refused(growth_bound):
+    problem = Problem(tg.losses.Squared(), 10_000, 3, constraint=BALL)
+    for solver in (DoublingAccelerated, DoublingLocalised):
+        accelerated = solver is DoublingAccelerated
+        how = {"calibration": "printed"} if accelerated else {"schedule": "printed"}
+        with pytest.raises(tg.InputError, match="growth_bound must leave records in every round"):
+            solver(growth_bound=growth_bound, **how).plan(problem, tg.ApproxDP(0.5, 1e-5))
+        solver(growth_bound=growth_bound).plan(problem, tg.ApproxDP(0.5, 1e-5))
 
 
 def test_phases_are_shuffled_each_by_itself_and_the_costliest_counts():
@@ -167,7 +202,7 @@ def test_printed_noise_may_cost_more_than_sampled_noise_can_promise(epsilon, n_s
 @pytest.mark.parametrize(("epsilon", "n_steps", "sigma"), [(0.5, 50, 0.0045), (1.0, 10, 0.001)])
 def test_the_printed_noise_is_charged_what_it_costs(epsilon, n_steps, sigma):
     asked = tg.ApproxDP(epsilon, 10_000**-1.1)
-    mu, _ = printed_batch_noise(asked, n_batches=n_steps, n_rows=10_000 // n_steps)
+    mu, _ = printed_batch_noise(asked, n_batches=n_steps, n_rows=10_000)
     assert 2.0 * n_steps / 10_000 / mu == pytest.approx(sigma, rel=0.04)
     problem = Problem(tg.losses.Squared(), 10_000, 3, constraint=BALL)
     solver = PermutedAccelerated(n_steps=n_steps, calibration="printed", clip_norm=1.0)
@@ -252,7 +287,7 @@ def observed_delta(mu, n_batches, epsilon, n_draws=200_000):
 @pytest.mark.parametrize(("epsilon", "n_batches"), [(0.5, 10), (1.0, 10), (1.0, 20)])
 def test_an_observer_of_the_batch_means_breaks_the_printed_noise_only(epsilon, n_batches):
     promise = tg.ApproxDP(epsilon, 10_000**-1.1)
-    sizes = {"n_batches": n_batches, "n_rows": 10_000 // n_batches}
+    sizes = {"n_batches": n_batches, "n_rows": 10_000}
     broken, error = observed_delta(printed_batch_noise(promise, **sizes)[0], n_batches, epsilon)
     assert broken - 4.0 * error > 50 * promise.delta
     kept, error = observed_delta(batch_noise(promise, **sizes)[0], n_batches, epsilon)

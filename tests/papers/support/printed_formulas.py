@@ -17,12 +17,12 @@ def even(count):
 
 
 def steps(count):
-    """The texts' numbers of steps are not whole: the whole part, at least 1 and at most 1000."""
-    return min(1000, max(1, math.floor(count)))
+    """The texts' numbers of steps are not whole: the whole part, and at least 1."""
+    return max(1, math.floor(count))
 
 
-def kamath_5_2(k=3.0, reach=1.5, scale=2.0):
-    threshold = scale * (sqrt(RHO) * N / (DIAMETER * D**1.5)) ** (1 / k)
+def kamath_5_2(k=3.0, reach=1.5):
+    threshold = (sqrt(RHO) * N / (DIAMETER * D**1.5)) ** (1 / k)
     groups = 8 * D * log(3 * DIAMETER * N**3)  # beta = (alpha / M)^(2 d), alpha = n^-3
     count = steps(reach**2 * RHO * N**2 / (threshold**2 * D**4))
     return {
@@ -172,10 +172,10 @@ def tao_10(kept=3, count=20, v=1.0, u=1.0, b=2.0):
     }
 
 
-def zhao_4(q=3.0, moment=1.0, b=1.0):
+def zhao_4(q=3.0, b=1.0):
     rho = (EPSILON / (1 + 2 * sqrt(log(1 / DELTA)))) ** 2
     clip = sqrt(D) * min((N * sqrt(rho) / sqrt(D)) ** (1 / q), (N / D) ** (1 / q))
-    count = steps(rho * N**2 / (D * clip**2) * (b * DIAMETER) ** 2)
+    count = steps(rho * N**2 / (D * clip**2))
     return {
         "clip_norm": clip,
         "n_steps": count,
@@ -186,7 +186,7 @@ def zhao_4(q=3.0, moment=1.0, b=1.0):
 
 def zhao_7(groups=50, q=2.0, b=0.01):
     clip = sqrt(D) * (N * EPSILON / sqrt(D)) ** (1 / q)
-    count = steps(N**2 * EPSILON**2 / (D * clip**2) * (b * DIAMETER) ** 2)
+    count = steps(N**2 * EPSILON**2 / (D * clip**2))
     share, rest = EPSILON / (2 * sqrt(2 * count * log(2 / DELTA))), DELTA / (2 * count)
     spread = (1 + 2 * sqrt(log(12 * groups / rest))) ** 2
     rho = share**2 * groups / (64 * math.e**4 * log(8 / rest) * spread)
@@ -194,11 +194,11 @@ def zhao_7(groups=50, q=2.0, b=0.01):
     return {
         "clip_norm": clip,
         "n_groups": groups,
-        "start": "origin",
         "level": 0.9,
         "n_steps": count,
         "step_size": 1 / sqrt(2 * count * b**2),
         "noise": one * sqrt(math.pi / 2 / groups),  # of the centre of so many
+        "coarse": 60.0,  # at a mu of 3e-6 a step, the lattice is as coarse as it gets
     }
 
 
@@ -206,8 +206,8 @@ def xu_reach(n, n_all):
     return EPSILON * n / sqrt(D * log(1 / DELTA) * log(n_all))
 
 
-def xu_phases(n, n_all, eta, p, k, r):
-    """Clip norm, penalty and noise of every phase of Algorithm 3."""
+def xu_phases(n, n_all, eta, p, k, r, steep):
+    """Clip norm, penalty, noise, steps, their size and the ball of every phase of Algorithm 3."""
     sizes = [n // 2**i for i in range(1, math.floor(math.log2(n)) + 1)]
     powers = [2 * p] + [p] * (len(sizes) - 1)
     phases = []
@@ -215,16 +215,17 @@ def xu_phases(n, n_all, eta, p, k, r):
         clip = r * xu_reach(size, n_all) ** (1 / k)
         penalty = 4**i / (eta * size**power)
         noise = 8 * clip * sqrt(log(1 / DELTA)) / (size * penalty * EPSILON)
-        phases.append((size, clip, penalty, noise))
+        descent = math.ceil(size**power), eta / 4**i, 2 * steep / penalty
+        phases.append((size, clip, penalty, noise, *descent))
     return phases
 
 
-def xu_steepest(n, n_all, p, k, r):
-    return n ** (p / 2) * r * (1 / sqrt(n) + xu_reach(n, n_all) ** (-(k - 1) / k))
+def xu_steepest(n, p, k, r):
+    return n ** (p / 2) * r * (1 / sqrt(n) + xu_reach(n, n) ** (-(k - 1) / k))
 
 
 def xu_1(p=1.0, k=2.0, r=2.0):
-    steep = xu_steepest(N, N, p, k, r)
+    steep = xu_steepest(N, p, k, r)
     eta = (
         DIAMETER
         / sqrt(N)
@@ -234,7 +235,7 @@ def xu_1(p=1.0, k=2.0, r=2.0):
             1 / (N ** ((p - 1) / 2) * steep**2 * sqrt(log(N) * log(1 / DELTA))),
         )
     )
-    return {"phases": xu_phases(N, N, eta, p, k, r)}
+    return {"phases": xu_phases(N, N, eta, p, k, r, steep)}
 
 
 def xu_rounds(sizes, radii, power, p=1.5, k=2.0, r=2.0, steep=50.0):
@@ -245,26 +246,29 @@ def xu_rounds(sizes, radii, power, p=1.5, k=2.0, r=2.0, steep=50.0):
             / n**power
             * min(
                 1 / steep,
-                xu_reach(n, N) ** ((k - 1) / k) / (r * n ** ((p + 1) / 2)),
+                (EPSILON * n / sqrt(D * log(N))) ** ((k - 1) / k) / (r * n ** ((p + 1) / 2)),
                 1 / (n ** ((p - 1) / 2) * steep**2 * sqrt(log(n) * log(n))),
             )
         )
-        phases += xu_phases(n, N, eta, p, k, r)
+        phases += xu_phases(n, N, eta, p, k, r, steep)
     return {"phases": phases}
 
 
 def xu_2(p=1.5):
     m = math.floor(0.5 * math.log2(2 * N / math.log2(N))) - 1
-    sizes = [N // m] * (m - 1) + [N - (m - 1) * (N // m)]
-    return xu_rounds(sizes, [DIAMETER / 2**i for i in range(m)], p / 2)
+    return xu_rounds([N // m] * m, [DIAMETER / 2**i for i in range(m)], p / 2)
+
+
+def xu_sizes(bound=2.0):
+    """Rounds that double, by logarithms to base 2."""
+    power = math.log(2) / math.log(bound)
+    count = math.floor(power * math.log2(math.log2(N)))
+    return [math.floor(2**i * N / math.log2(N) ** power) for i in range(count)]
 
 
 def xu_3(p=1.5):
-    """All records are used, in rounds that double."""
-    count = math.floor(math.log2(math.log2(N)))
-    sizes = [2**i * N // (2**count - 1) for i in range(count - 1)]
-    sizes.append(N - sum(sizes))
-    return xu_rounds(sizes, [DIAMETER / 2**i for i in range(count)], (p - 1) / 2)
+    sizes = xu_sizes()
+    return xu_rounds(sizes, [DIAMETER / 2**i for i in range(len(sizes))], (p - 1) / 2)
 
 
 def xu_steps(n, b=2.0, k=2.0, r=3.0**0.5):
@@ -283,13 +287,10 @@ def xu_6(k=2.0, r=3.0**0.5):
 
 
 def xu_7(k=2.0, r=3.0**0.5):
-    count = math.floor(math.log2(math.log2(N)))
-    sizes = [2**i * N // (2**count - 1) for i in range(count - 1)]
-    sizes.append(N - sum(sizes))
+    sizes = xu_sizes()
     clips = [r * (EPSILON * n / sqrt(D * log(1 / DELTA))) ** (1 / k) for n in sizes]
     count = xu_steps(sizes[0])
-    used = sizes[0] // count * count  # by whole batches
-    first = clips[0] * sqrt(count * log(1 / DELTA)) / (used * EPSILON)
+    first = clips[0] * sqrt(count * log(1 / DELTA)) / (sizes[0] * EPSILON)
     return {
         "phase_steps": tuple(map(xu_steps, sizes)),
         "phase_clip_norms": tuple(clips),

@@ -1,4 +1,4 @@
-"""Losses whose clip binds and does not; sets that are flat, round and cut; a capped one."""
+"""Losses whose clip binds and does not; sets that are flat, round and cut; a capped one; steps."""
 
 import numpy as np
 
@@ -22,6 +22,10 @@ def examples():
     )
     capped = ClippedMinimiser(squared, raw, 0.5, 1.5, 2.0, most_steps=3)
     yield Example("clipped-minimiser/capped", capped, state, *axis, squared)
+    balls = ((0.3, -0.2, 0.1), 0.02), ((0.3, -0.2, 0.1), 0.01)
+    known = {"constraint": tg.sets.L2Ball(1.0), "n_steps": 5, "balls": balls}
+    steps = ClippedMinimiser(squared, raw, 0.5, 1.5, 2.0, **known)
+    yield Example("clipped-minimiser/steps", steps, state, *axis, squared)
     size = ClippedMinimiser(tg.losses.Huber(1.0), skewed_units(True), 50.0, 1.0, 2.0)
     units = (0.5, -1.0, 0.0, 1e9), (0.5, -1.0, 0.0, -1e9)
     yield Example("clipped-minimiser/units", size, np.zeros(4), *units, size.loss)

@@ -34,10 +34,10 @@ from tailguard.papers.common.steps import (
     printed_strongly_convex_steps,
     settled_steps,
     strongly_convex_step_size,
-    whole_steps,
     worthwhile_steps,
 )
 from tailguard.papers.common.theorem import Theorem
+from tailguard.privacy.events import Unbounded
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
@@ -176,7 +176,7 @@ def settled_blocks(
 def printed_blocks(facts: Facts, error: float) -> tuple[int, int]:
     """Return the same by the printed rule, whose ``error`` does not depend on the steps."""
     count = printed_strongly_convex_steps(error=error, **facts.shape)
-    n_steps = facts.n_steps or whole_steps(count, maximum=max(1, facts.n_rows // 4))
+    n_steps = facts.steps(count)
     return n_steps, facts.block_rows(n_steps)
 
 
@@ -228,4 +228,5 @@ def strongly_convex_theorem(
         noise_std=stated,
         n_passes=1 if disjoint else n_steps,
         spent=spent,
+        cost=None if following is None else Unbounded(),
     )

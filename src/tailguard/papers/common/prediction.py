@@ -70,10 +70,12 @@ def accelerated_excess(
     distance: float,
     smoothness: float,
     passes: tuple[tuple[int, float], ...],
+    lag: int = 1,
 ) -> float:
     """Predict for passes of accelerated descent over batches, each from the end of the last.
 
-    ``passes`` are the steps of each and the noise of a batch, which counts sampling.
+    ``passes`` are the steps of each and the noise of a batch, which counts sampling; ``lag`` is
+    that of the momentum.
     """
     square, largest = distance**2, (LARGEST_SPREAD * distance) ** 2
     smallest = min(curvature, smoothness)
@@ -81,12 +83,12 @@ def accelerated_excess(
         eta = step_parameter(
             n_steps, gradient_error=noise, smoothness=smoothness, diameter=2.0 * distance
         )
-        left, spread = _after_a_pass(n_steps, eta, smallest)
+        left, spread = _after_a_pass(n_steps, eta, smallest, lag)
         square = min(left * square + spread * noise**2, largest)
     return curvature / 2.0 * square
 
 
-def _after_a_pass(n_steps: int, eta: float, curvature: float) -> tuple[float, float]:
+def _after_a_pass(n_steps: int, eta: float, curvature: float, lag: int) -> tuple[float, float]:
     """Return what a squared distance is multiplied by, and what the noise of a step is."""
 
     def gradient(step: int, point: FloatArray) -> FloatArray:
@@ -95,7 +97,7 @@ def _after_a_pass(n_steps: int, eta: float, curvature: float) -> tuple[float, fl
         return found
 
     start = np.eye(n_steps + 1)[-1]  # the start in one column, a step's noise in each other
-    answer = accelerate(gradient, n_steps, eta, start=start, constraint=WholeSpace())[-1]
+    answer = accelerate(gradient, n_steps, eta, start=start, constraint=WholeSpace(), lag=lag)[-1]
     return float(answer[-1] ** 2), float(np.sum(answer[:-1] ** 2))
 
 

@@ -7,11 +7,11 @@ Bun and Steinke 2016, Proposition 1.3 (epsilon and delta of a promise that has n
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeVar
 
 from tailguard.checks import InputError, check_choice, check_integer
-from tailguard.means.formulas import check_facts, put_into
+from tailguard.means.formulas import LARGEST_COUNT, check_facts, put_into
 from tailguard.moments import Moment
 from tailguard.papers.common.steps import whole_steps
 from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
@@ -39,7 +39,8 @@ class Facts:
     n_steps
         In the place of the theorem's number of steps, where it is given.
     calibration
-        ``"tight"``, or ``"printed"`` for the printed noise, which may keep less than the promise.
+        ``"tight"``, or ``"printed"`` for noise, thresholds, sizes and steps as printed, which may
+        keep less than the promise.
     doubled
         Whether the moment is of twice the order of the rate.
     """
@@ -105,8 +106,15 @@ class Facts:
 
     @property
     def prints(self) -> bool:
-        """Whether the noise is to be as printed."""
+        """Whether noise, thresholds, sizes and steps are to be as printed."""
         return self.calibration == "printed"
+
+    def as_printed(self) -> Self:
+        """Return the facts for thresholds of papers that set the moment to 1.
+
+        With tight noise it is put back: they are the facts themselves.
+        """
+        return replace(self, moment=replace(self.moment, bound=1.0)) if self.prints else self
 
     @property
     def root_size(self) -> float:
@@ -151,8 +159,11 @@ class Facts:
         return self.moment.scale / math.sqrt(n_rows or self.n_rows)
 
     def steps(self, count: float, *, maximum: int = 1000) -> int:
-        """Return the user's number of steps, or the theorem's, made whole."""
-        return self.n_steps or whole_steps(count, maximum=maximum)
+        """Return the user's number of steps, or the theorem's, made whole.
+
+        With printed noise they are as many as the theorem says, however many these are.
+        """
+        return self.n_steps or whole_steps(count, maximum=LARGEST_COUNT if self.prints else maximum)
 
     def block_rows(self, n_steps: int) -> int:
         """Return how many records each step has where every step reads its own, or refuse."""

@@ -18,7 +18,8 @@ from tailguard.means.formulas import CENTRE_LOSS
 from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.theorem import Theorem
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.events import Event, Gaussian
+from tailguard.privacy.guarantees import GDP, Guarantee
 from tailguard.queries.units import Units
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
@@ -35,7 +36,7 @@ OWN_BLOCKS = f"{FIXED_POINTS}, as those of a step do not depend on its own block
 class Statement:
     """What a theorem says, apart from its algorithm.
 
-    ``noise_deviations`` are those of the noise, which are none where it is added as printed;
+    ``tight_deviations`` are those of tight noise, and of the steps and thresholds that go with it;
     ``covers`` says for which points the bound counts errors.
     """
 
@@ -43,7 +44,7 @@ class Statement:
     lower_bound: float
     for_accuracy: tuple[str, ...]
     deviations: tuple[str, ...] = ()
-    noise_deviations: tuple[str, ...] = ()
+    tight_deviations: tuple[str, ...] = ()
     for_privacy: tuple[str, ...] = NOTHING
     covers: str = FIXED_POINTS
 
@@ -99,8 +100,15 @@ def theorem_of(
     noise_std: float,
     n_passes: float,
     spent: Guarantee | None = None,
+    cost: Event | None = None,
 ) -> Theorem:
-    """Put a theorem together; ``spent`` is what a run spends, where not the guarantee."""
+    """Put a theorem together.
+
+    ``spent`` is what a run spends, where not the guarantee; ``cost`` says it of a solver that has
+    the printed noise itself.
+    """
+    if isinstance(spent, GDP) and facts.prints:
+        cost = Gaussian(spent.mu)
     return Theorem(
         statement=statement.name,
         solver=solver,
@@ -108,6 +116,7 @@ def theorem_of(
         guarantee=facts.guarantee,
         spent=spent or facts.guarantee,
         printed=facts.prints,
+        cost=cost if facts.prints else None,
         bound=float(bound),
         bound_covers=statement.covers,
         lower_bound=statement.lower_bound,
@@ -115,7 +124,7 @@ def theorem_of(
         n_passes=float(n_passes),
         for_privacy=statement.for_privacy,
         for_accuracy=statement.for_accuracy,
-        deviations=(*(() if facts.prints else statement.noise_deviations), *statement.deviations),
+        deviations=(*(() if facts.prints else statement.tight_deviations), *statement.deviations),
         curvature=facts.curvature,
         _prediction=prediction,
     )

@@ -23,7 +23,9 @@ from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.means.formulas import check_facts
 from tailguard.moments import MomentKind, check_moment
 from tailguard.papers.common.setting import Facts
-from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.privacy.accounting.total_cost import satisfies, smallest_epsilon
+from tailguard.privacy.events import Event
+from tailguard.privacy.guarantees import ApproxDP, Guarantee, resolve_guarantee
 from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.sets.l2_ball import L2Ball
 from tailguard.solvers.minimize import minimize
@@ -65,7 +67,7 @@ class Theorem:
     guarantee
         What is promised.
     spent
-        What the run spends: the guarantee, or what the printed noise costs.
+        What the solver may spend: the guarantee, or what the printed noise costs.
     printed
         Whether the noise is as printed. Where it costs more than the guarantee, a run takes
         ``random_state`` and no ledger, and is not private.
@@ -88,6 +90,8 @@ class Theorem:
         Every place where this is not what the paper prints.
     curvature
         Of the risk, as far as it is known.
+    cost
+        What printed noise truly costs; None where it is tight.
     constraint
         The set of weights of :meth:`minimize`.
 
@@ -118,6 +122,7 @@ class Theorem:
     curvature: float
     _prediction: Callable[[float], float] = field(repr=False)
     printed: bool = False
+    cost: Event | None = None
     constraint: ConstraintSet | None = None
 
     minimize = minimize_by
@@ -167,7 +172,7 @@ class Theorem:
             f"{self.statement}: {self.guarantee.describe()}, n = {self.n_rows}, "
             f"{self.n_features} coefficients",
             f"  solver: {self.solver!r}",
-            f"  spends: {self.spent.describe()}",
+            f"  spends: {self._spending()}",
             f"  bound on the excess risk {self.bound:.3g}, by the theorem's analysis of this noise "
             f"(lower bound {self.lower_bound:.3g}, constants 1); it {self.bound_covers}",
             f"  predicted excess risk {self.predicted_excess():.3g}, on a quadratic risk of "
@@ -178,6 +183,17 @@ class Theorem:
         lines += [f"  needed for accuracy: {line}" for line in self.for_accuracy]
         lines += [f"  differs from the paper: {line}" for line in self.deviations]
         return "\n".join(lines)
+
+    def _spending(self) -> str:
+        """Say what a run spends, and whether that is more than what is promised."""
+        words = self.spent.describe()
+        if self.cost is None:
+            return words
+        if isinstance(self.guarantee, ApproxDP):
+            delta = self.guarantee.delta
+            words = f"epsilon = {smallest_epsilon(self.cost, delta).epsilon:.4g}, delta = {delta:g}"
+        kept = satisfies(self.cost, self.guarantee)
+        return words if kept else f"{words}: MORE than promised, and a run is a simulation"
 
 
 @dataclass(frozen=True)

@@ -12,25 +12,38 @@ from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.estimators.mean import MeanResult
-from tailguard.means.base import MeanFacts, amount_of
-from tailguard.means.clamped import Clamped
+from tailguard.gate.stage import Share
+from tailguard.means.base import Level, MeanFacts
+from tailguard.means.clamped import Clamped, clamping_bias
 from tailguard.papers.kamath2022 import parameters
-from tailguard.papers.printed.means import PrintedLevel, mean_of_paper
+from tailguard.papers.printed.means import UNIT, PrintedLevel, mean_of_paper
 from tailguard.papers.wang2020.means import PrintedSoft
-from tailguard.privacy.guarantees import GDP, ZCDP
+from tailguard.privacy.guarantees import GDP, ZCDP, PureDP
 
 
 @dataclass(frozen=True)
 class PrintedClamped(PrintedLevel, Clamped):
-    """The clamped median of means with the noise of Theorem 4.1, less of which would do."""
+    """The clamped median of means with threshold and noise as printed, less of which would do."""
+
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
+        """Return the threshold of Corollary 4.2, which has no moment in it."""
+        moment = facts.known_moment("central")
+        if isinstance(facts.guarantee, PureDP):
+            told = {"epsilon": facts.guarantee.epsilon, **UNIT}
+            threshold = facts.into(parameters.mean_threshold_pure, moment, **told)
+        else:
+            told = {"rho": _stated_rho(facts), **UNIT}
+            threshold = facts.into(parameters.mean_threshold, moment, **told)
+        bias = facts.into(clamping_bias, moment, threshold=threshold, mean_bound=threshold)
+        return Level(threshold, bias, facts.sampling)
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return what the noise of Theorem 4.1 really spends: less than it promises."""
         query = self.raw_query(facts.n_features, level, groups)
         told = {"threshold": level, "failure_probability": self.failure_probability}
-        if facts.pure:
-            epsilon = amount_of(facts.budget)
-            scale = facts.into(parameters.printed_noise_scale_pure, epsilon=epsilon, **told)
+        if isinstance(facts.guarantee, PureDP):
+            told["epsilon"] = facts.guarantee.epsilon
+            scale = facts.into(parameters.printed_noise_scale_pure, **told)
             return query.pure_sensitivity(facts.n_rows, facts.n_features).ideal / scale
         noise_std = facts.into(parameters.printed_noise_std, rho=_stated_rho(facts), **told)
         return query.sensitivity(facts.n_rows, facts.n_features).ideal / noise_std
@@ -65,7 +78,8 @@ def clamped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResu
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="clamped")``.
-        ``"printed"``: the noise of Theorem 4.1, which is four times too much.
+        ``"printed"``: the noise of Theorem 4.1, which is four times too much, and the threshold of
+        Corollary 4.2, for data in units in which their moment is 1.
     told
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``threshold``, ``n_groups``, ``ledger``.

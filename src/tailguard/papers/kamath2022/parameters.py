@@ -16,31 +16,6 @@ from tailguard.means.clamped import mean_threshold as mean_threshold
 from tailguard.means.clamped import mean_threshold_pure as mean_threshold_pure
 from tailguard.means.formulas import checked, group_count, moment_scale
 from tailguard.means.soft import psi_limit
-from tailguard.papers.common.groups import median_sensitivity
-from tailguard.privacy.accounting.zcdp import rho_of_laplace
-
-
-@checked
-def noise_std(
-    *, n_rows: int, n_features: int, n_groups: int, threshold: float, rho: float
-) -> float:
-    """Noise on each coordinate of the rho-zCDP mean, at its exact sensitivity.
-
-    ``3 threshold sqrt(d) / (g sqrt(2 rho))`` for smallest group ``g`` and evenly many groups, and
-    twice that for an odd number.
-
-    *Correction.* The paper prints :func:`printed_noise_std`, four times (two times) too large.
-
-    *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1.
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**5, "n_features": 10, "threshold": 10.0, "rho": 0.5}
-    >>> round(noise_std(n_groups=22, **args), 8)
-    0.02087312
-    """
-    move = median_sensitivity(value_range=6.0 * threshold, n_rows=n_rows, n_groups=n_groups)
-    return move * math.sqrt(n_features / (2.0 * rho))
 
 
 @checked
@@ -49,7 +24,7 @@ def printed_noise_std(
 ) -> float:
     """Noise that the paper prints, ``sqrt(1152 d / rho) threshold log(2 d / fp) / n``.
 
-    Valid, and too large: compare :func:`noise_std`.
+    Valid, and two to four times too large.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1.
 
@@ -61,27 +36,6 @@ def printed_noise_std(
     """
     count = group_count(n_features=n_features, failure_probability=failure_probability)
     return math.sqrt(72.0 * n_features / rho) * threshold * count / n_rows
-
-
-@checked
-def noise_scale_pure(
-    *, n_rows: int, n_features: int, n_groups: int, threshold: float, epsilon: float
-) -> float:
-    """Laplace scale on each coordinate of the pure-DP mean, at its exact sensitivity.
-
-    *Correction.* The paper prints :func:`printed_noise_scale_pure`, four times (for an odd number
-    of groups, two times) too large.
-
-    *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1.
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**5, "n_features": 10, "threshold": 10.0, "epsilon": 1.0}
-    >>> round(noise_scale_pure(n_groups=22, **args), 8)
-    0.0660066
-    """
-    move = median_sensitivity(value_range=6.0 * threshold, n_rows=n_rows, n_groups=n_groups)
-    return move * n_features / epsilon
 
 
 @checked
@@ -100,44 +54,6 @@ def printed_noise_scale_pure(
     """
     count = group_count(n_features=n_features, failure_probability=failure_probability)
     return 12.0 * threshold * count * n_features / (epsilon * n_rows)
-
-
-@checked
-def pure_noise_rho(*, n_features: int, epsilon: float) -> float:
-    """Cost of the pure-DP mean in zCDP: at most ``epsilon^2 / (2 d)``.
-
-    All coordinates move together by ``epsilon / d`` scales each, far below ``epsilon^2 / 2``.
-
-    *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1; Bun and Steinke 2016 for zCDP.
-
-    Examples
-    --------
-    >>> round(pure_noise_rho(n_features=10, epsilon=1.0), 9)
-    0.04837418
-    """
-    return n_features * rho_of_laplace(epsilon / n_features)
-
-
-@checked
-def soft_noise_std(
-    *, n_rows: int, n_features: int, threshold: float, rho: float, smoothing: float = 1.0
-) -> float:
-    """Noise on each coordinate of the rho-zCDP smoothed mean, at its exact sensitivity.
-
-    ``2 K threshold sqrt(d) / (n sqrt(2 rho))`` with ``K`` of the smoothed truncation.
-
-    *Correction.* The paper prints ``threshold sqrt(d / rho) / n``, which spends
-    :func:`printed_soft_noise_rho` and not rho: it takes the truncation to be at most 1/sqrt(2).
-
-    *Reference.* Kamath, Liu and Zhang 2022, Algorithm 4.
-
-    Examples
-    --------
-    >>> round(soft_noise_std(n_rows=1000, n_features=4, threshold=10.0, rho=0.5), 8)
-    0.02574583
-    """
-    reach = 2.0 * threshold * psi_limit(smoothing=smoothing) * math.sqrt(n_features) / n_rows
-    return reach / math.sqrt(2.0 * rho)
 
 
 @checked

@@ -7,7 +7,8 @@ set, of order ``moment.order >= 2``; smooth non-negative convex losses; a gradie
 the minimiser and is at most ``gradient_bound`` on the set.
 
 Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of the theorem's,
-``calibration`` (``"tight"``, or ``"printed"`` for the noise of the paper).
+``calibration`` (``"tight"``, or ``"printed"``: noise, thresholds, groups and steps of the paper,
+which measures gradients in units in which their moments are at most 1).
 """
 
 import math
@@ -42,7 +43,10 @@ ACCURACY = (
     "every coordinate of the gradient has the stated central moment at every point of the set",
     "the mean gradient is at most gradient_bound on the set",
 )
-WHOLE = "the number of steps is whole and at most 1000, the threshold at least gradient_bound (E36)"
+WHOLE = "the number of steps is whole, and that of groups whole and even (E14, E36)"
+HELD = (
+    "at most 1000 steps, a threshold of at least gradient_bound, and in units of the moment (E36)"
+)
 CLAMPED = (
     "noise at the exact sensitivity of the median of an even number of groups, about a quarter of "
     "the printed one (E14), and exact composition over steps"
@@ -130,7 +134,8 @@ def soft_convex(
     reach, smoothing = facts.gradient_bound, 1.0 / noise_variance
     if balance is None:
         balance = facts.into(parameters.soft_balance)
-    threshold = max(facts.into(parameters.soft_threshold, balance=balance), reach)
+    threshold = facts.as_printed().into(parameters.soft_threshold, balance=balance)
+    threshold = _held(facts, threshold)
     count = facts.into(parameters.soft_steps, threshold=threshold)
     error = facts.into(
         smoothed_mean_error,
@@ -151,7 +156,7 @@ def soft_convex(
         printed_mu=math.sqrt(2.0 * printed_rho),
     )
     statement = _statement("Theorem 5.5", facts)
-    statement = replace(statement, deviations=(WHOLE, FLAT), noise_deviations=(exact,))
+    statement = replace(statement, deviations=(WHOLE, FLAT), tight_deviations=(exact, HELD))
     return convex_theorem(facts, statement, count, partial(step.by_root, facts))
 
 
@@ -182,6 +187,7 @@ def strongly_convex(facts: Facts) -> Theorem:
         (WHOLE,),
         (
             CLAMPED,
+            HELD,
             "every step spends all of rho, since it reads a block of its own, and the threshold "
             "is that of all of rho (E15)",
             "the number of steps breaks the circle of error and steps (E16)",
@@ -204,9 +210,10 @@ def _settled_blocks(facts: Facts) -> tuple[float, float, int]:
 
 def _printed_blocks(facts: Facts) -> tuple[float, float, int]:
     """Return the same as printed: rho is shared out, and blocks fail with a chance of their own."""
-    n_steps, _ = printed_blocks(facts, facts.into(bounds.mean_bound))
+    units = facts.as_printed()
+    n_steps, _ = printed_blocks(facts, units.into(bounds.mean_bound))
     share = facts.rho / n_steps  # of a block
-    threshold = facts.into(parameters.strongly_convex_threshold, rho=share, n_steps=n_steps)
+    threshold = units.into(parameters.strongly_convex_threshold, rho=share, n_steps=n_steps)
     chance = facts.into(printed.printed_strongly_convex_chance, n_steps=n_steps)
     return threshold, facts.into(group_count, failure_probability=chance), n_steps
 
@@ -215,7 +222,8 @@ def _convex_clamped(
     facts: Facts, groups: float, statement: Statement, *, uniform: bool = False
 ) -> Theorem:
     """Theorems 5.2 and B.8 differ in the number of groups alone."""
-    step = _clamped(facts, facts.into(parameters.convex_threshold), groups, facts.n_rows)
+    threshold = facts.as_printed().into(parameters.convex_threshold)
+    step = _clamped(facts, threshold, groups, facts.n_rows)
     n_groups = int(step.oracle.parameters["n_groups"])
     if uniform and n_groups >= groups:
         # Chebyshev's inequality for a group that fails with chance 1/10.
@@ -231,18 +239,24 @@ def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> Step:
     """Return a step on so many records, but for its size.
 
     The printed noise is that of a sensitivity of 12 thresholds times groups over rows in every
-    coordinate. Groups are counted before they are rounded up, but never more than there are.
+    coordinate, for the printed number of groups, which is not whole.
     """
-    threshold = max(threshold, facts.gradient_bound)
+    threshold = _held(facts, threshold)
+    beyond = max(0.0, facts.gradient_bound - threshold)  # a mean there is off by as much more
     n_groups = whole_groups(count, n_rows=n_rows)
     move = median_sensitivity(value_range=6.0, n_rows=n_rows, n_groups=n_groups)
-    known = {"threshold": threshold, "mean_bound": facts.gradient_bound}
+    known = {"threshold": threshold, "mean_bound": facts.gradient_bound - beyond}
     return Step(
         make_oracle("clamped", threshold=threshold, n_groups=n_groups),
-        bias=facts.into(bounds.clamping_bias, **known),
+        bias=facts.into(bounds.clamping_bias, **known) + beyond,
         sampling=facts.sampling(n_rows),
-        printed_mu=facts.mu * move * n_rows / (12.0 * min(count, n_groups)),
+        printed_mu=facts.mu * move * n_rows / (12.0 * count),
     )
+
+
+def _held(facts: Facts, threshold: float) -> float:
+    """Return a threshold of at least the bound on the mean, or as it is printed."""
+    return threshold if facts.prints else max(threshold, facts.gradient_bound)
 
 
 def _statement(theorem: str, facts: Facts, *deviations: str) -> Statement:
@@ -257,5 +271,5 @@ def _statement(theorem: str, facts: Facts, *deviations: str) -> Statement:
             FLAT,
             *deviations,
         ),
-        (CLAMPED,),
+        (CLAMPED, HELD),
     )

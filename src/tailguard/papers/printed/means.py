@@ -19,6 +19,9 @@ from tailguard.papers.printed.terms import CALIBRATIONS
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
 
+UNIT = {"moment_bound": 1.0}
+"""For thresholds of papers that measure in units in which the moment is 1, and print none."""
+
 
 @dataclass(frozen=True)
 class Printed(MeanMethod):

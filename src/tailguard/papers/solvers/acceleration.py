@@ -24,19 +24,21 @@ def accelerate(
     *,
     start: FloatArray,
     constraint: ConstraintSet,
+    lag: int = 1,
 ) -> FloatArray:
     """Return the averaged points of the descent, one a row; the last one is the answer.
 
-    With ``a = 2 / (t + 1)`` and ``e = 4 eta / (t (t + 1))``, the gradient ``g`` is taken at
+    With ``a = 2 / (t + lag)`` and ``e = 4 eta / (t (t + 1))``, the gradient ``g`` is taken at
     ``(1 - a) v + a w``, ``w`` moves to the projection of ``w - (a / e) g`` and the average ``v``
-    to ``a w + (1 - a) v``.
+    to ``a w + (1 - a) v``. The lag of Algorithm 6, whose momentum starts at 1, is 1; Algorithm 7
+    prints 2.
     """
     point = average = constraint.project(start)
     averages = np.empty((n_steps, start.size))
     for step in range(n_steps):
-        share = 2.0 / (step + 2.0)
+        share = 2.0 / (step + 1.0 + lag)
         between = (1.0 - share) * average + share * point
-        reach = (step + 1.0) / (2.0 * step_parameter)
+        reach = (step + 1.0) / (2.0 * step_parameter) * ((step + 2.0) / (step + 1.0 + lag))
         point = constraint.project(point - reach * gradient(step, between))
         average = share * point + (1.0 - share) * average
         averages[step] = average

@@ -15,7 +15,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 
 
 def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
-    """Return the mu that each of so many batches of ``n_rows`` may spend, and whether as a shuffle.
+    """Return the mu that each of so many batches of all ``n_rows`` may spend, and if as a shuffle.
 
     The better of two proofs: disjoint batches, or a shuffle of batches.
     """
@@ -27,7 +27,11 @@ def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[flo
 
 
 def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
-    """Return the same for the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``."""
+    """Return the same for the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``.
+
+    One record moves the mean of a batch of ``b`` records by ``2 C / b``.
+    """
     asked = printed_in(promise)
     spread = math.sqrt(-n_batches * math.log(asked.delta))
-    return 2.0 * n_batches * asked.epsilon / spread, n_batches > 1
+    batch = n_rows // n_batches
+    return 2.0 * n_rows * asked.epsilon / (batch * spread), n_batches > 1

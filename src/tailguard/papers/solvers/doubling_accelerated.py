@@ -17,7 +17,7 @@ from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Stage
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.papers.solvers.phases import doubling_sizes
+from tailguard.papers.solvers.phases import SMALLEST_ROUND, doubling_rounds
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.l1_ball import L1Ball
 from tailguard.solvers.descent import solved_at, start_of
@@ -51,7 +51,7 @@ class DoublingAccelerated(PermutedAccelerated):
     Reference
     ---------
     Xu et al. 2025, Algorithm 7 and Theorem 7, with the momentum of Algorithm 6: the one that is
-    printed does not start at 1.
+    printed does not start at 1. ``calibration="printed"`` takes it, and the printed sizes.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class DoublingAccelerated(PermutedAccelerated):
     """
 
     growth_bound: float = 2.0
-    smallest_phase: int = 32
+    smallest_phase: int = SMALLEST_ROUND
     phase_steps: tuple[int, ...] | None = None
     phase_clip_norms: tuple[float, ...] | None = None
 
@@ -114,7 +114,13 @@ class DoublingAccelerated(PermutedAccelerated):
 
     def pass_sizes(self, problem: Problem) -> tuple[int, ...]:
         """Return how many records each phase reads."""
-        return doubling_sizes(problem.n_rows, self.growth_bound, self.smallest_phase)
+        known = problem.n_rows, self.growth_bound, self.smallest_phase
+        return doubling_rounds(*known, printed=self.calibration == "printed")
+
+    @property
+    def lag(self) -> int:
+        """Return that of Algorithm 6, or the printed one, with which the momentum starts at 2/3."""
+        return 2 if self.calibration == "printed" else 1
 
     def _step_count(self, problem: Problem, index: int, mu: float) -> int:
         if self.phase_steps is None:

@@ -11,19 +11,14 @@ phases cost no more than one: McSherry 2009, Theorem 4.
 """
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import (
-    InputError,
-    check_open_unit,
-    check_positive,
-    require,
-    shown,
-)
+from tailguard.checks import require
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution
@@ -32,14 +27,15 @@ from tailguard.losses.base import Loss
 from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
 from tailguard.papers.solvers.gradient_facts import GradientFacts
 from tailguard.papers.solvers.phases import (
+    SMALLEST_ROUND,
     Phase,
     Round,
     halving_sizes,
     printed_halving_sizes,
     strengths,
 )
-from tailguard.papers.solvers.printed_schedule import PrintedSchedule, printed_terms
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.papers.solvers.printed_schedule import PrintedSchedule
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet
@@ -47,7 +43,9 @@ from tailguard.sets.intersection_with_ball import IntersectionWithBall
 from tailguard.solvers.descent import check_constraint, set_of, solved_at, start_of
 from tailguard.solvers.options import check_ranges
 
-SCHEDULES = ("practical", "printed")
+SCHEDULES = ("practical", "printed", "steps")
+MANY_READS = 10**10  # records read for gradients: some minutes
+FLOAT_ROOM = 1.01  # what printed noise may cost over its printed sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +69,15 @@ class Localised:
     start
         A public start, one number for every coordinate.
     schedule
-        ``"practical"``, or ``"printed"``: phases down to one record, and clip norms, eta and
+        ``"practical"``; or ``"printed"``: phases down to one record, and clip norms, eta and
         penalties as printed, with ``exponent`` for the paper's p; ``clip_norm`` and
-        ``step_parameter`` come before them.
+        ``step_parameter`` come before them. Both take certified minimisers. ``"steps"`` is the
+        printed one with the end of ``T_i = 1 / (lambda_i eta_i)`` steps of Algorithm 2 in their
+        place, of size eta_i and in a ball of radius D_i: most of the way to a minimiser, in a
+        quarter of ``n ** 2`` steps and more.
     lipschitz_bound
-        Of a loss, for the printed eta; None takes the largest that the paper's theorem admits.
-    terms
-        Epsilon and delta in the printed clip norms and eta; None takes those of the guarantee.
+        Of a loss, for the printed eta and D_i; None takes the largest that the paper's theorem
+        admits.
     smallest_phase
         No phase of the practical schedule but the first has fewer records.
     step_parameter
@@ -98,9 +98,10 @@ class Localised:
     Reference
     ---------
     Xu et al. 2025, Algorithm 3 and Theorem 1. Deviations: answers are projected onto the set, which
-    later phases need; the ball around each start is left out, since a penalised minimiser never
-    reaches it; phases of a few records are left out by default; minimisers are certified and not
-    the end of a fixed number of steps.
+    later phases need; by default the ball around each start is left out, since a penalised
+    minimiser never reaches it, phases of a few records are left out as well, and minimisers are
+    certified and not the end of a fixed number of steps. Such steps are projected onto the set and
+    then drawn into the balls, which leads to a point of all of them, if not to the nearest.
 
     Examples
     --------
@@ -123,8 +124,7 @@ class Localised:
     schedule: str = "practical"
     exponent: float = 1.0
     lipschitz_bound: float | None = None
-    terms: tuple[float, float] | None = None
-    smallest_phase: int = 32
+    smallest_phase: int = SMALLEST_ROUND
     step_parameter: float | None = None
     calibration: str = "tight"
 
@@ -136,30 +136,13 @@ class Localised:
     def __post_init__(self) -> None:
         """Check the public numbers."""
         check_ranges(self, schedule=SCHEDULES, calibration=CALIBRATIONS)
-        if self.terms is not None:
-            if not isinstance(self.terms, tuple | list) or len(self.terms) != 2:
-                raise InputError(
-                    f"terms must be a pair of epsilon and delta, or None; got {shown(self.terms)}."
-                )
-            check_positive("terms", self.terms[0])
-            check_open_unit("terms", self.terms[1])
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Cut the records into phases and set the noise; numbers only."""
         self._check(problem)
-        mu = usable_mu(guarantee, len(self.phase_sizes(problem)) * problem.size)
-        if self.calibration == "printed":
-            mu = min(mu, printed_phase_mu(guarantee))
-        phases = self.phases(problem, mu, guarantee)
-        everywhere, start = set_of(problem), start_of(problem, self.start)
-        queries = [
-            self._query(problem, phase, _within(everywhere, start, phase.radius))
-            for phase in phases
-        ]
-        noise = [
-            query.calibrate(phase.n_rows, problem.n_features, mu).noise_std
-            for query, phase in zip(queries, phases, strict=True)
-        ]
+        phases, shares = self._shared_out(problem, guarantee)
+        first = self._query(problem, phases[0], self._start(problem), self._start(problem))
+        noise = first.calibrate(phases[0].n_rows, problem.n_features, shares[0]).noise_std
         return Plan(
             solver=self.name,
             problem=problem,
@@ -168,7 +151,7 @@ class Localised:
                 Stage(
                     "phases",
                     "minimisers of the clipped loss",
-                    mu,
+                    max(shares),
                     1,
                     problem.size,
                     block_map="phases",
@@ -178,10 +161,10 @@ class Localised:
             settings={
                 "rounds": len(self.rounds(problem)),
                 "phase_sizes": ", ".join(map(str, self._sizes(self.rounds(problem)[0].n_rows))),
-                "row_limit": queries[0].row_limit,
+                "row_limit": first.row_limit,
                 "clip_norm": phases[0].clip_norm,
                 "first_strength": phases[0].strength,
-                "first_noise_std": noise[0],
+                "first_noise_std": noise,
                 "schedule": self.schedule,
                 "calibration": self.calibration,
             },
@@ -191,27 +174,52 @@ class Localised:
                 "few rows exceed the row limit",
                 "the start is within the diameter of the optimum",
             ),
+            warnings=self._warnings(phases),
+            printed=self.calibration == "printed",
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Go from minimiser to minimiser, each released with noise and put back into the set."""
         problem, stage = plan.problem, plan.stages[0]
-        everywhere = set_of(problem)
-        phases = self.phases(problem, stage.mu, plan.guarantee)
+        phases, shares = self._shared_out(problem, plan.guarantee)
         blocks = gate.partition("phases", sizes=tuple(phase.n_rows for phase in phases))
-        point = start_of(problem, self.start)
+        point = middle = self._start(problem)
         points = np.empty((len(phases), problem.size))
-        nearby = everywhere
         for index, phase in enumerate(phases):
-            if phase.opens_round:
-                nearby = _within(everywhere, point, phase.radius)
-            query = self._query(problem, phase, nearby)
+            middle = point if phase.opens_round else middle
+            query = self._query(problem, phase, middle, point)
             center = point * (phase.strength / query.strength)
-            block = blocks[index]
-            moved = gate.ask(query, center, stage, block=block)
+            share = replace(stage, mu=shares[index])
+            moved = gate.ask(query, center, share, block=blocks[index])
+            nearby = _within(set_of(problem), middle, phase.radius)
             point = nearby.project(query.center(center, phase.n_rows) + moved)
             points[index] = point
         return solved_at(plan, point, points)
+
+    def _shared_out(
+        self, problem: Problem, guarantee: Guarantee
+    ) -> tuple[tuple[Phase, ...], list[float]]:
+        """Return the phases, and the mu that each of them spends.
+
+        That is all of the budget or, with the printed noise, what one record really moves an answer
+        by over that noise: which is made larger where it would not hide the errors of floats.
+        """
+        mu = usable_mu(guarantee, len(self.phase_sizes(problem)) * problem.size)
+        phases = self.phases(problem, mu, guarantee)
+        start = self._start(problem)
+        queries = [self._query(problem, phase, start, start) for phase in phases]  # refused here
+        if self.calibration == "tight":
+            return phases, [mu] * len(phases)
+        ratio, shares = printed_noise_ratio(printed_in(guarantee)), []
+        for phase, query in zip(phases, queries, strict=True):
+            move = query.sensitivity(phase.n_rows, problem.n_features).computed
+            shares.append(min(move / phase.move, FLOAT_ROOM) / ratio)
+        return phases, shares
+
+    @property
+    def prints(self) -> bool:
+        """Whether rounds and phases are the printed ones."""
+        return self.schedule != "practical"
 
     def rounds(self, problem: Problem) -> tuple[Round, ...]:
         """One round with all the records, anywhere in the set."""
@@ -223,45 +231,47 @@ class Localised:
 
     def phases(self, problem: Problem, mu: float, guarantee: Guarantee) -> tuple[Phase, ...]:
         """Return what each phase does, when it spends ``mu`` of what the guarantee allows."""
-        printed = self.schedule == "printed"
-        first_power, power = (2.0 * self.exponent, self.exponent) if printed else (1.0, 1.0)
+        powers = (2.0 * self.exponent, self.exponent) if self.prints else (1.0, 1.0)
         phases: list[Phase] = []
         for part in self.rounds(problem):
             sizes = self._sizes(part.n_rows)
-            if printed:
-                clips, eta = self._printed(problem, part, sizes, guarantee)
+            if self.prints:
+                clips, eta, steepest = self._printed(problem, part, sizes, guarantee)
             else:
-                clips, eta = self._balanced(problem, part, sizes, mu)
-            pulls = strengths(sizes, eta, first_power=first_power, power=power)
-            for index, (size, pull, clip) in enumerate(zip(sizes, pulls, clips, strict=True)):
-                phases.append(Phase(size, pull, clip, part.radius, index == 0))
+                clips, eta, steepest = self._balanced(problem, part, sizes, mu)
+            pulls = strengths(sizes, eta, first_power=powers[0], power=powers[1])
+            for i, (size, pull, clip) in enumerate(zip(sizes, pulls, clips, strict=True), start=1):
+                n_steps = math.ceil(size ** powers[min(i, 2) - 1])
+                steps = eta / 4.0**i, n_steps, 2.0 * steepest / pull
+                phases.append(Phase(size, pull, clip, part.radius, i == 1, *steps))
         return tuple(phases)
 
     def _balanced(
         self, problem: Problem, part: Round, sizes: tuple[int, ...], mu: float
-    ) -> tuple[tuple[float, ...], float]:
-        """Return one clip norm for all phases of a round, and the eta of least predicted risk."""
+    ) -> tuple[tuple[float, ...], float, float]:
+        """Return one clip norm for all phases, the eta of least predicted risk, and no bound."""
         facts = self._facts(problem)
         clip_norm = self.clip_norm or facts.clip_norm(part.n_rows, mu)
         diameter = min(2.0 * part.radius, self._diameter(problem))
         eta = self.step_parameter or facts.step_parameter(part.n_rows, mu, diameter, clip_norm)
-        return (clip_norm,) * len(sizes), eta
+        return (clip_norm,) * len(sizes), eta, math.inf
 
     def _printed(
         self, problem: Problem, part: Round, sizes: tuple[int, ...], guarantee: Guarantee
-    ) -> tuple[tuple[float, ...], float]:
-        """Return the clip norm of every phase of a round, and its eta, as printed."""
-        terms, more = self.terms or printed_terms(guarantee), (self.exponent, self.lipschitz_bound)
-        schedule = PrintedSchedule(problem.n_rows, self._facts(problem), *terms, *more)
+    ) -> tuple[tuple[float, ...], float, float]:
+        """Return a round's clip norms, its eta, and the bound on gradients, as printed."""
+        more = self.exponent, self.lipschitz_bound
+        schedule = PrintedSchedule(problem.n_rows, self._facts(problem), *_terms(guarantee), *more)
         clips = tuple(self.clip_norm or schedule.clip_norm(size) for size in sizes)
-        return clips, self.step_parameter or self._printed_eta(problem, schedule, part)
+        eta = self.step_parameter or self._printed_eta(problem, schedule, part)
+        return clips, eta, schedule.steepest
 
     def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
         """Return the eta of Algorithm 3, by the diameter over the root of n."""
         return schedule.step_parameter(part.n_rows, self._diameter(problem))
 
     def _sizes(self, n_rows: int) -> tuple[int, ...]:
-        if self.schedule == "printed":
+        if self.prints:
             return printed_halving_sizes(n_rows)
         return halving_sizes(n_rows, self.smallest_phase)
 
@@ -273,7 +283,23 @@ class Localised:
     def _diameter(self, problem: Problem) -> float:
         return self.diameter or set_of(problem).diameter()
 
-    def _query(self, problem: Problem, phase: Phase, nearby: ConstraintSet) -> ClippedMinimiser:
+    def _start(self, problem: Problem) -> FloatArray:
+        return start_of(problem, self.start)
+
+    def _query(
+        self, problem: Problem, phase: Phase, middle: FloatArray, point: FloatArray
+    ) -> ClippedMinimiser:
+        """Return the query of a phase that starts at a point, in a round around its middle."""
+        everywhere, more = set_of(problem), dict[str, Any]()
+        nearby = _within(everywhere, middle, phase.radius)
+        if self.schedule == "steps":
+            reach, nearby = everywhere.diameter(), everywhere
+            balls = ((middle, phase.radius), (point, phase.travel))
+            more = {
+                "step_size": phase.step_size,
+                "n_steps": phase.n_steps,
+                "balls": tuple((tuple(map(float, c)), r) for c, r in balls if r < reach),
+            }
         return ClippedMinimiser(
             cast(Loss, problem.loss),  # the query refuses every other loss
             Units.raw(problem.n_features, intercept=problem.intercept),
@@ -281,6 +307,17 @@ class Localised:
             clip_norm=phase.clip_norm,
             row_limit=self._facts(problem).row_limit,
             constraint=nearby,
+            **more,
+        )
+
+    def _warnings(self, phases: Sequence[Phase]) -> tuple[str, ...]:
+        """Warn of hours of steps."""
+        reads = sum(phase.n_rows * phase.n_steps for phase in phases)
+        if self.schedule != "steps" or reads < MANY_READS:
+            return ()
+        return (
+            f"Algorithm 2 takes {phases[0].n_steps:,} steps over {phases[0].n_rows:,} records in "
+            "its first phase, which can take hours; schedule='printed' takes certified minimisers.",
         )
 
     def _check(self, problem: Problem) -> None:
@@ -298,10 +335,16 @@ def _within(base: ConstraintSet, center: FloatArray, radius: float) -> Constrain
     return base if radius >= base.diameter() else IntersectionWithBall(base, center, radius)
 
 
-def printed_phase_mu(guarantee: Guarantee) -> float:
-    """Return what a phase spends with the noise ``4 sensitivity sqrt(log(1/delta)) / epsilon``.
+def printed_noise_ratio(promise: ApproxDP) -> float:
+    """Return the printed noise over the printed sensitivity, ``4 sqrt(log(1/delta)) / epsilon``.
 
-    That is less than it may for epsilon up to 20.7 log(1/delta), and plans are refused far below.
+    That is more than a phase needs for epsilon up to 20.7 log(1/delta).
     """
-    asked = printed_in(guarantee)
-    return asked.epsilon / (4.0 * math.sqrt(-math.log(asked.delta)))
+    return 4.0 * math.sqrt(-math.log(promise.delta)) / promise.epsilon
+
+
+def _terms(guarantee: Guarantee) -> tuple[float, float]:
+    """Return epsilon and delta of a promise: ``2 sqrt(rho)`` and ``1 / e`` where it has none."""
+    if isinstance(guarantee, ApproxDP):
+        return guarantee.epsilon, guarantee.delta
+    return math.sqrt(2.0) * guarantee.gaussian_mu(), math.exp(-1.0)

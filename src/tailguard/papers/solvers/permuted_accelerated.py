@@ -11,7 +11,7 @@ Xu et al. 2025, Algorithm 6 and Theorem 6. Why batches may be shuffled:
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
@@ -119,7 +119,9 @@ class PermutedAccelerated:
         sizes = self.pass_sizes(problem)
         mu = guarantee.gaussian_mu()
         counts = [self._step_count(problem, index, mu) for index in range(len(sizes))]
-        promise = usable_guarantee(guarantee, sum(counts) * problem.size)
+        promise = guarantee
+        if self.calibration == "tight":
+            promise = usable_guarantee(guarantee, sum(counts) * problem.size)
         stages = tuple(
             self._stage(problem, promise, index, n_steps) for index, n_steps in enumerate(counts)
         )
@@ -162,6 +164,11 @@ class PermutedAccelerated:
         """Return how many records each pass reads: here there is one, over all of them."""
         return (problem.n_rows,)
 
+    @property
+    def lag(self) -> int:
+        """Return the lag of the momentum, as :func:`accelerate` has it."""
+        return 1
+
     def pass_clip_norms(self, problem: Problem, stages: tuple[Stage, ...]) -> tuple[float, ...]:
         """Return to which norm each pass clips."""
         return tuple(self._clip_norm(problem, index, each) for index, each in enumerate(stages))
@@ -189,12 +196,13 @@ class PermutedAccelerated:
         def gradient(step: int, weights: FloatArray) -> FloatArray:
             return gate.ask(query, weights, stage, block=batches[step])
 
-        return accelerate(gradient, len(batches), eta, start=start, constraint=set_of(problem))
+        told: Any = {"start": start, "constraint": set_of(problem)}
+        return accelerate(gradient, len(batches), eta, **told, lag=self.lag)
 
     def _stage(self, problem: Problem, promise: Guarantee, index: int, n_steps: int) -> Stage:
         """One batch after the other, each read once."""
         share_of = printed_batch_noise if self.calibration == "printed" else batch_noise
-        n_rows = self.pass_sizes(problem)[index] // n_steps
+        n_rows = self.pass_sizes(problem)[index]
         mu, shuffled = share_of(promise, n_batches=n_steps, n_rows=n_rows)
         return Stage(
             "batches",

@@ -15,7 +15,7 @@ from typing import ClassVar
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.localised import Localised
-from tailguard.papers.solvers.phases import Round, doubling_sizes, equal_sizes
+from tailguard.papers.solvers.phases import Round, doubling_rounds, equal_sizes
 from tailguard.papers.solvers.printed_schedule import PrintedSchedule
 from tailguard.sets.l1_ball import L1Ball
 
@@ -70,7 +70,7 @@ class ShrinkingLocalised(Localised):
         radius = self.radius or self._diameter(problem)
         return tuple(
             Round(n_rows, radius / 2**index)
-            for index, n_rows in enumerate(equal_sizes(problem.n_rows))
+            for index, n_rows in enumerate(equal_sizes(problem.n_rows, printed=self.prints))
         )
 
 
@@ -97,7 +97,7 @@ class DoublingLocalised(Localised):
     Edge cases
     ----------
     There is at least one round, and none has fewer records than ``smallest_phase`` unless it is
-    the only one. All records are used.
+    the only one. All records are used, except by the printed schedule.
 
     Reference
     ---------
@@ -128,7 +128,8 @@ class DoublingLocalised(Localised):
     def rounds(self, problem: Problem) -> tuple[Round, ...]:
         """Return rounds that double."""
         radius = self.radius or self._diameter(problem)
-        sizes = doubling_sizes(problem.n_rows, self.growth_bound, self.smallest_phase)
+        known = problem.n_rows, self.growth_bound, self.smallest_phase
+        sizes = doubling_rounds(*known, printed=self.prints)
         return tuple(
             Round(n_rows, radius / 2**index if self.shrinks else radius)
             for index, n_rows in enumerate(sizes)

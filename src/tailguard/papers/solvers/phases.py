@@ -8,6 +8,10 @@ Xu et al. 2025, Algorithms 3, 4 and 5.
 import math
 from dataclasses import dataclass
 
+from tailguard.checks import InputError, check_finite, check_integer, shown
+
+SMALLEST_ROUND = 32  # records, of rounds and phases: a round figure
+
 
 @dataclass(frozen=True)
 class Round:
@@ -33,6 +37,8 @@ class Phase:
         How far from the start of the round it may go.
     opens_round
         Whether the round starts here.
+    step_size, n_steps, travel
+        Of the printed descent: eta_i, T_i and D_i. It takes 1 / (lambda_i eta_i) steps.
     """
 
     n_rows: int
@@ -40,6 +46,14 @@ class Phase:
     clip_norm: float
     radius: float
     opens_round: bool
+    step_size: float
+    n_steps: int
+    travel: float
+
+    @property
+    def move(self) -> float:
+        """The printed sensitivity, ``2 C / (n lambda)``."""
+        return 2.0 * self.clip_norm / (self.n_rows * self.strength)
 
 
 def halving_sizes(n_rows: int, smallest: int) -> tuple[int, ...]:
@@ -53,12 +67,16 @@ def printed_halving_sizes(n_rows: int) -> tuple[int, ...]:
     return tuple(n_rows // 2**i for i in range(1, n_rows.bit_length())) or (n_rows,)
 
 
-def equal_sizes(n_rows: int) -> tuple[int, ...]:
-    """Cut into floor(log2(2 n / log2(n)) / 2) - 1 equal rounds, at least 1; the last has most."""
+def equal_sizes(n_rows: int, *, printed: bool = False) -> tuple[int, ...]:
+    """Cut into floor(log2(2 n / log2(n)) / 2) - 1 equal rounds, at least 1.
+
+    The last has what is left over, which the printed rounds of Algorithm 4 leave out.
+    """
     count = 1
     if n_rows > 1:
         count = max(1, math.floor(math.log2(2.0 * n_rows / math.log2(n_rows)) / 2.0) - 1)
-    return (*[n_rows // count] * (count - 1), n_rows - (count - 1) * (n_rows // count))
+    size = n_rows // count
+    return (*[size] * (count - 1), size if printed else n_rows - (count - 1) * size)
 
 
 def doubling_sizes(n_rows: int, growth_bound: float, smallest: int) -> tuple[int, ...]:
@@ -71,6 +89,39 @@ def doubling_sizes(n_rows: int, growth_bound: float, smallest: int) -> tuple[int
     count = max(1, min(printed, math.floor(math.log2(n_rows / smallest + 1.0))))
     sizes = [2**i * n_rows // (2**count - 1) for i in range(count)]
     return (*sizes[:-1], n_rows - sum(sizes[:-1]))
+
+
+def printed_doubling_sizes(n_rows: int, growth_bound: float) -> tuple[int, ...]:
+    """Cut as Algorithm 5 prints it: ``floor(2^(i-1) n / log2(n)^k)`` for ``k = log2 / log`` of it.
+
+    Records are left over, and for small bounds the first rounds are empty; for large ones there
+    is none.
+    """
+    base, logs = 1.0 / math.log2(growth_bound), max(1.0, math.log2(n_rows))
+    share = n_rows / logs**base
+    return tuple(math.floor(2**i * share) for i in range(math.floor(base * math.log2(logs))))
+
+
+def check_doubling(n_rows: int, growth_bound: float) -> None:
+    """Refuse what Algorithm 5 cannot cut into phases."""
+    check_integer("n_rows", n_rows, minimum=2)
+    if check_finite("growth_bound", growth_bound) <= 1.0:
+        raise InputError(f"growth_bound must be a number above 1; got {shown(growth_bound)}.")
+
+
+def doubling_rounds(
+    n_rows: int, growth_bound: float, smallest: int, *, printed: bool
+) -> tuple[int, ...]:
+    """Return the sizes of doubling rounds, or refuse printed ones that no record is in."""
+    if not printed:
+        return doubling_sizes(n_rows, growth_bound, smallest)
+    sizes = printed_doubling_sizes(n_rows, growth_bound)
+    if not sizes or min(sizes) < 1:
+        raise InputError(
+            f"growth_bound must leave records in every round for the printed sizes of {n_rows} "
+            f"records; got {growth_bound:g}, which has rounds of {shown(sizes)}."
+        )
+    return sizes
 
 
 def strengths(

@@ -1,9 +1,11 @@
 """Clip norms and steps of the localised methods as printed, phase by phase.
 
-With ``a = epsilon n / sqrt(d log(1/delta) log n)`` of the records of a phase or of a round,
-gradients are clipped to ``r a^(1/q)``, and eta of a round is ``D / n^s`` times the least of
-``1 / L``, ``a^(1-1/q) / (r n^((p+1)/2))`` and ``1 / (n^((p-1)/2) L^2 sqrt(log(n) log(1/b)))``, for
-the Lipschitz constant ``L`` of the loss. The power s and the chance b are those of the algorithm.
+With ``a = epsilon n / sqrt(d log(1/delta) log n)`` of the records of a phase or of a round, and n
+of all of them in the logarithm, gradients are clipped to ``r a^(1/q)``, and eta of a round is
+``D / n^s`` times the least of ``1 / L``, ``a^(1-1/q) / (r n^((p+1)/2))`` and
+``1 / (n^((p-1)/2) L^2 sqrt(log(n) log(1/b)))``, for the Lipschitz constant ``L`` of the loss. The
+power s and the chance b are those of the algorithm; Algorithms 4 and 5 print an eta whose a has no
+``log(1/delta)`` in it.
 
 Reference
 ---------
@@ -14,14 +16,6 @@ import math
 from dataclasses import dataclass
 
 from tailguard.papers.solvers.gradient_facts import GradientFacts
-from tailguard.privacy.guarantees import ApproxDP, Guarantee
-
-
-def printed_terms(guarantee: Guarantee) -> tuple[float, float]:
-    """Return epsilon and delta of a promise: ``2 sqrt(rho)`` and ``1 / e`` where it has none."""
-    if isinstance(guarantee, ApproxDP):
-        return guarantee.epsilon, guarantee.delta
-    return math.sqrt(2.0) * guarantee.gaussian_mu(), math.exp(-1.0)
 
 
 @dataclass(frozen=True)
@@ -60,10 +54,12 @@ class PrintedSchedule:
         """Return the clip norm of a phase of so many records."""
         return self.facts.scale * math.pow(self.reach(n_rows), 1.0 / self.facts.order)
 
-    def steepest(self, n_rows: int) -> float:
-        """Return the Lipschitz constant."""
+    @property
+    def steepest(self) -> float:
+        """The Lipschitz constant."""
         if self.lipschitz_bound is not None:
             return self.lipschitz_bound
+        n_rows = self.n_rows
         rate = 1.0 / math.sqrt(n_rows) + math.pow(self.reach(n_rows), 1.0 / self.facts.order - 1.0)
         return self.facts.scale * math.pow(n_rows, self.exponent / 2.0) * rate
 
@@ -75,10 +71,13 @@ class PrintedSchedule:
         power: float = 0.5,
         chance: float | None = None,
     ) -> float:
-        """Return eta of a round of so many records; ``chance`` is delta in Algorithm 3."""
-        steepest, p = self.steepest(n_rows), self.exponent
+        """Return eta of a round of so many records; no ``chance`` is delta, as in Algorithm 3."""
+        steepest, p = self.steepest, self.exponent
         nats = max(1.0, math.log(n_rows)) * -math.log(chance or self.delta)
-        private = math.pow(self.reach(n_rows), 1.0 - 1.0 / self.facts.order)
+        reach = self.reach(n_rows)
+        if chance is not None:
+            reach *= math.sqrt(-math.log(self.delta))
+        private = math.pow(reach, 1.0 - 1.0 / self.facts.order)
         least = min(
             1.0 / steepest,
             private / (self.facts.scale * math.pow(n_rows, (p + 1.0) / 2.0)),

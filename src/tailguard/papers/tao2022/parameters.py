@@ -12,9 +12,8 @@ central, with both numbers known.
 import math
 
 from tailguard.means.formulas import checked, checked_up_to_2, moment_scale
-from tailguard.papers.common.groups import group_count, median_sensitivity
+from tailguard.papers.common.groups import group_count
 from tailguard.papers.common.steps import composed_shares
-from tailguard.privacy.accounting.gaussian import mu_of
 
 
 @checked
@@ -55,40 +54,6 @@ def scalar_threshold(
     return moment_scale(moment_bound * n_rows * epsilon / nats, moment_order)
 
 
-@checked_up_to_2
-def noise_aware_scalar_threshold(
-    *, n_rows: int, moment_order: float, moment_bound: float, mu: float
-) -> float:
-    """Threshold where bias and noise balance, ``(u v n mu / 2)^(1/(1+v))``, if noise dominates.
-
-    It minimises ``u / B^v + 2 B / (n mu)``.
-
-    *Reference.* Tao and others 2022, Lemma 10 (the bias), with exact noise in the balance.
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**4, "moment_order": 2.0, "moment_bound": 1.0}
-    >>> round(noise_aware_scalar_threshold(mu=0.268, **args), 4)
-    36.606
-    """
-    return moment_scale(moment_bound * (moment_order - 1.0) * n_rows * mu / 2.0, moment_order)
-
-
-@checked
-def scalar_noise_std(*, n_rows: int, threshold: float, epsilon: float, delta: float) -> float:
-    """Noise of the scalar mean at its exact cost: ``2 threshold / (n mu(epsilon, delta))``.
-
-    *Reference.* Tao and others 2022, Algorithm 1; Balle and Wang 2018 for the calibration.
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**4, "threshold": 35.60504114}
-    >>> round(scalar_noise_std(epsilon=1.0, delta=1e-5, **args), 8)
-    0.02656586
-    """
-    return 2.0 * threshold / (n_rows * mu_of(epsilon, delta))
-
-
 @checked
 def printed_scalar_noise_std(
     *, n_rows: int, threshold: float, epsilon: float, delta: float
@@ -105,36 +70,6 @@ def printed_scalar_noise_std(
     """
     ratio = classic_noise_over_sensitivity(epsilon=epsilon, delta=delta)
     return 2.0 * threshold * ratio / n_rows
-
-
-@checked
-def noise_std(
-    *,
-    n_rows: int,
-    n_features: int,
-    n_groups: int,
-    threshold: float,
-    epsilon: float,
-    delta: float,
-) -> float:
-    """Noise on each coordinate of the truncated median of means, at its exact cost.
-
-    ``threshold sqrt(d) / (g mu)`` for smallest group ``g`` and evenly many groups, twice that for
-    an odd number.
-
-    *Correction.* The paper sums over all records where it means those of the group; that slip is
-    in the pseudo-code only.
-
-    *Reference.* Tao and others 2022, Algorithm 3.
-
-    Examples
-    --------
-    >>> args = {"n_rows": 10**5, "n_features": 10, "threshold": 10.0}
-    >>> round(noise_std(n_groups=22, epsilon=1.0, delta=1e-5, **args), 8)
-    0.02595664
-    """
-    move = median_sensitivity(value_range=2.0 * threshold, n_rows=n_rows, n_groups=n_groups)
-    return move * math.sqrt(n_features) / mu_of(epsilon, delta)
 
 
 @checked
@@ -167,25 +102,11 @@ def printed_noise_std(
 
 
 @checked
-def step_noise_over_sensitivity(*, n_steps: int, epsilon: float, delta: float) -> float:
-    """Noise of each of ``n_steps`` adaptive steps, exactly composed: ``sqrt(n_steps) / mu``.
-
-    *Reference.* Dong, Roth and Su 2022, Corollary 3.3.
-
-    Examples
-    --------
-    >>> round(step_noise_over_sensitivity(n_steps=100, epsilon=1.0, delta=1e-5), 4)
-    37.3063
-    """
-    return math.sqrt(n_steps) / mu_of(epsilon, delta)
-
-
-@checked
 def printed_step_noise_over_sensitivity(*, n_steps: int, epsilon: float, delta: float) -> float:
     """Noise of each step as Algorithm 2 prints it: advanced composition of classic Gaussians.
 
     Each step gets ``epsilon / (2 sqrt(2 T log(2/delta)))`` and ``delta / (2 T)``. Valid, and 13 to
-    19 times too large beside :func:`step_noise_over_sensitivity`.
+    19 times too large beside ``sqrt(T) / mu``, which is exact.
 
     *Reference.* Tao and others 2022, Lemma 1 and Algorithm 2, line 3.
 
@@ -309,24 +230,3 @@ def sparse_threshold(
     union = math.log(n_features * n_steps / failure_probability)
     nats = n_steps * union * math.sqrt(-n_kept * math.log(delta))
     return moment_scale(smoothness * moment_bound * n_rows * epsilon / nats, moment_order)
-
-
-@checked_up_to_2
-def noise_aware_sparse_threshold(
-    *, n_block_rows: int, moment_order: float, moment_bound: float, noise_over_sensitivity: float
-) -> float:
-    """Threshold where bias and selection noise balance, ``(u v m / (2 ratio))^(1/(1+v))``.
-
-    ``ratio`` is the scale of the peeling noise over the sensitivity of the gradient mean of one
-    block of ``m`` records.
-
-    *Reference.* Tao and others 2022, Algorithm 5, with exact noise in the balance.
-
-    Examples
-    --------
-    >>> args = {"moment_order": 2.0, "moment_bound": 1.0, "noise_over_sensitivity": 12.8}
-    >>> round(noise_aware_sparse_threshold(n_block_rows=10**4, **args), 5)
-    19.76424
-    """
-    reach = (moment_order - 1.0) * n_block_rows / (2.0 * noise_over_sensitivity)
-    return moment_scale(moment_bound * reach, moment_order)

@@ -7,7 +7,7 @@ of order at most 2 and above 1 (of a higher one its consequence for order 2 is u
 losses; a gradient that vanishes at the minimiser and is at most ``gradient_bound`` on the set.
 
 Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of the theorem's,
-``calibration`` (``"tight"``, or ``"printed"`` for the noise of the paper).
+``calibration`` (``"tight"``, or ``"printed"``: noise, thresholds, groups and steps of the paper).
 """
 
 import math
@@ -52,6 +52,8 @@ POINTWISE = (
     "groups for one point, where the proof needs 4 log(2 d) + 8 d log(D n^(v/(1+v))) of them for "
     "all points at once: groups='uniform' (E55)"
 )
+WHOLE = "the number of steps is whole, and that of groups whole and even (E14, E36)"
+MOST = "at most 1000 steps (E36)"
 CONCENTRATED = "the lower bound is proved for zCDP and pure DP, not for (epsilon, delta) (E23)"
 
 
@@ -82,11 +84,11 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
         facts.into(lower.convex_lower_bound) * facts.diameter / 2.0,
         ACCURACY,
         (
-            "the number of steps is whole and at most 1000 (E36)",
+            WHOLE,
             *(() if uniform else (POINTWISE,)),
             CONCENTRATED,
         ),
-        (TIGHT, "the threshold carries the moment, without which its units are wrong (E37)"),
+        (TIGHT, MOST, "the threshold carries the moment, without which its units are wrong (E37)"),
     )
     wanted = facts.into(group_count)
     if uniform:
@@ -148,7 +150,7 @@ def strongly_convex(facts: Facts) -> Theorem:
         f"{PAPER}, Theorem 7",
         facts.into(lower.strongly_convex_lower_bound),
         ACCURACY,
-        ("every step reads a block of its own, as its budget asks (E25)", CONCENTRATED),
+        (WHOLE, "every step reads a block of its own, as its budget asks (E25)", CONCENTRATED),
         (
             TIGHT,
             "the threshold is that of Corollary 1 on a block, from which the rate follows (E26)",
@@ -202,10 +204,11 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
         (
             "log(n) times the condition number of steps, where the proof has 24 times as many "
             "(E29)",
-            "the number of steps is whole, and leaves 50 records a step (E36)",
+            "the number of steps is whole (E36)",
             CONCENTRATED,
         ),
         (
+            "50 records a step are left, and there are at most 1000 steps (E36)",
             "the largest entries are chosen with the least noise of an exact accounting, 3 to 6 "
             "times less than printed (E28)",
         ),
@@ -280,9 +283,9 @@ def _truncated_error(facts: Facts, threshold: float, n_rows: int) -> tuple[float
 def _printed_mu(facts: Facts, step: Step, n_rows: int, wanted: float, ratio: float) -> float:
     """Return what a step on so many records costs with the printed noise, ``ratio`` sensitivities.
 
-    The printed sensitivity has groups over rows; they are counted before they are rounded up, but
-    never more than there are.
+    The printed sensitivity has groups over rows, for the printed number of groups, which is not
+    whole.
     """
     n_groups = int(step.oracle.parameters["n_groups"])
     move = median_sensitivity(value_range=2.0, n_rows=n_rows, n_groups=n_groups)
-    return move * n_rows / (2.0 * min(wanted, n_groups) * ratio)
+    return move * n_rows / (2.0 * wanted * ratio)

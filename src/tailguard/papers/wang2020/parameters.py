@@ -10,7 +10,7 @@ Giulini after smoothing by noise of variance ``1 / smoothing``.
 
 import math
 
-from tailguard.means.formulas import check_facts, checked
+from tailguard.means.formulas import checked
 from tailguard.means.soft import noise_aware_scale as noise_aware_scale
 from tailguard.means.soft import printed_smoothing as printed_smoothing
 from tailguard.means.soft import psi_limit as psi_limit
@@ -116,25 +116,3 @@ def convex_steps(*, n_rows: int, n_features: int, diameter: float, rho: float) -
     4.3089
     """
     return float((diameter * math.sqrt(n_rows * rho) / n_features) ** (2.0 / 3.0))
-
-
-@checked
-def epochs_mu(
-    *, n_rows: int, n_batch_rows: int, n_steps: int, noise_over_sensitivity: float
-) -> float:
-    """Cost of minibatch steps over disjoint batches: one release for each epoch begun.
-
-    The paper does not state the privacy of its minibatches. Every record is in at most one batch
-    of an epoch, so that a run of E epochs costs ``sqrt(E) / noise_over_sensitivity``.
-
-    *Reference.* Wang and others 2020, Section 6 (stochastic Algorithm 4).
-
-    Examples
-    --------
-    >>> batches = {"n_rows": 10**5, "n_batch_rows": 1000, "n_steps": 200}
-    >>> round(epochs_mu(**batches, noise_over_sensitivity=2.0), 6)
-    0.707107
-    """
-    check_facts(n_batches=n_rows // n_batch_rows)
-    n_epochs = math.ceil(n_steps / (n_rows // n_batch_rows))
-    return math.sqrt(n_epochs) / noise_over_sensitivity

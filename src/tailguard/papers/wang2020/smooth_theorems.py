@@ -29,7 +29,7 @@ from tailguard.papers.wang2020 import parameters
 from tailguard.papers.wang2020.theorems import PAPER, SECOND, least_of
 from tailguard.privacy.accounting.zcdp import rho_of_simple
 from tailguard.privacy.calibration import SmoothCalibration
-from tailguard.privacy.events import Approximate, ZeroConcentrated
+from tailguard.privacy.events import Approximate, Unbounded, ZeroConcentrated
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee
 from tailguard.queries.sample_aggregate import least_scale
 from tailguard.queries.units import Units
@@ -167,6 +167,7 @@ def sample_aggregate(
         partial(released_excess, error=math.sqrt(squared)),
         noise_std=math.nan,
         n_passes=1,
+        cost=Unbounded(),
     )
 
 

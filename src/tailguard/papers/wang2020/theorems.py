@@ -8,7 +8,7 @@ set (Theorem 5: sub-exponential coordinates whose means lie in a known range); a
 gradient vanishes at the minimiser; a bounded set.
 
 Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of the theorem's,
-``calibration`` (``"tight"``, or ``"printed"`` for the noise of the paper); of those here also
+``calibration`` (``"tight"``, or ``"printed"`` for noise and steps of the paper); of those here also
 ``failure_probability`` (0.01), and ``scale="balanced"`` for the truncation scale that counts the
 noise, which the printed one ignores.
 """
@@ -148,6 +148,7 @@ def stochastic(
         step_size=step_size,
         oracle=step.oracle,
         schedule="shuffled",
+        iterate="average",
         n_batches=n_batches,
         decay="root",
     )
@@ -159,7 +160,7 @@ def stochastic(
             "no rate is stated for batches; the bound is that of averaged descent",
             "batches share the records that are left over; their scale is that of their real size",
         ),
-        noise_deviations=(),
+        tight_deviations=(),
         for_privacy=(needed_of_batches(stage),),
     )
     fresh = math.hypot(noise, facts.sampling(batch_rows))

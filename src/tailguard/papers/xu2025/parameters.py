@@ -12,12 +12,19 @@ import math
 from collections.abc import Callable
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_finite, check_integer, shown
+from tailguard.checks import check_integer
 from tailguard.means.formulas import check_facts, checked, moment_scale, tail_power
 from tailguard.means.formulas import gradient_clip_norm as gradient_clip_norm
 from tailguard.papers.solvers.acceleration import step_parameter
 from tailguard.papers.solvers.gradient_facts import GradientFacts
-from tailguard.papers.solvers.phases import doubling_sizes, equal_sizes, halving_sizes
+from tailguard.papers.solvers.phases import (
+    SMALLEST_ROUND,
+    check_doubling,
+    doubling_sizes,
+    equal_sizes,
+    halving_sizes,
+    printed_doubling_sizes,
+)
 
 
 def expected_scale(norms: FloatArray, *, n_rows: int, moment_order: float) -> float:
@@ -102,7 +109,7 @@ def printed_localized_noise_std(*, sensitivity: float, epsilon: float, delta: fl
 
 
 @checked
-def localized_phases(*, n_rows: int, n_minimum: int = 32) -> tuple[int, ...]:
+def localized_phases(*, n_rows: int, n_minimum: int = SMALLEST_ROUND) -> tuple[int, ...]:
     """Rows of each phase: halves, quarters and so on, down to ``n_minimum``; the rest to the first.
 
     *Correction.* The paper goes down to phases of one record, whose step sizes break its own
@@ -180,14 +187,13 @@ def printed_phase_sizes(*, n_rows: int, growth_bound: float) -> tuple[int, ...]:
     >>> printed_phase_sizes(n_rows=10**4, growth_bound=2.0)
     (752, 1505, 3010)
     """
-    _check_doubling(n_rows, growth_bound)
-    base = 1.0 / math.log2(growth_bound)
-    n_phases = math.floor(base * math.log2(math.log2(n_rows)))
-    share = n_rows / math.log2(n_rows) ** base
-    return tuple(math.floor(2**phase * share) for phase in range(n_phases))
+    check_doubling(n_rows, growth_bound)
+    return printed_doubling_sizes(n_rows, growth_bound)
 
 
-def phase_sizes(*, n_rows: int, growth_bound: float, n_minimum: int = 32) -> tuple[int, ...]:
+def phase_sizes(
+    *, n_rows: int, growth_bound: float, n_minimum: int = SMALLEST_ROUND
+) -> tuple[int, ...]:
     """Rows of each phase: doubling, at least one phase, all rows used, none below ``n_minimum``.
 
     *Correction.* The paper's rule (:func:`printed_phase_sizes`) leaves rows out, has empty phases
@@ -201,7 +207,7 @@ def phase_sizes(*, n_rows: int, growth_bound: float, n_minimum: int = 32) -> tup
     (1428, 2857, 5715)
     """
     check_facts(n_minimum=n_minimum)
-    _check_doubling(n_rows, growth_bound)
+    check_doubling(n_rows, growth_bound)
     return doubling_sizes(n_rows, growth_bound, n_minimum)
 
 
@@ -275,10 +281,3 @@ def printed_accelerated_noise_std(
     0.0045
     """
     return clip_norm * math.sqrt(-n_steps * math.log(delta)) / (n_rows * epsilon)
-
-
-def _check_doubling(n_rows: int, growth_bound: float) -> None:
-    """Refuse what Algorithm 5 cannot cut into phases."""
-    check_integer("n_rows", n_rows, minimum=2)
-    if check_finite("growth_bound", growth_bound) <= 1.0:
-        raise InputError(f"growth_bound must be a number above 1; got {shown(growth_bound)}.")

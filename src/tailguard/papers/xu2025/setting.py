@@ -26,8 +26,10 @@ from tailguard.papers.common.prediction import accelerated_excess, localised_exc
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches, theorem_of
 from tailguard.papers.common.theorem import Theorem
-from tailguard.papers.solvers.localised import SCHEDULES, Localised, printed_phase_mu
+from tailguard.papers.printed.terms import printed_in
+from tailguard.papers.solvers.localised import SCHEDULES, Localised, printed_noise_ratio
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
+from tailguard.papers.solvers.phases import SMALLEST_ROUND, check_doubling, doubling_rounds
 from tailguard.papers.xu2025 import bounds, parameters
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
@@ -120,7 +122,12 @@ class Norms(Facts):
     @property
     def printed_mu(self) -> float | None:
         """What the printed noise of a phase costs; None where it is not asked for."""
-        return printed_phase_mu(self.guarantee) if self.prints else None
+        return 1.0 / printed_noise_ratio(printed_in(self.guarantee)) if self.prints else None
+
+    def round_sizes(self, growth_bound: float, *, printed: bool) -> tuple[int, ...]:
+        """Return the records of every round that doubles, all of them or the printed ones."""
+        check_doubling(self.n_rows, growth_bound)
+        return doubling_rounds(self.n_rows, growth_bound, SMALLEST_ROUND, printed=printed)
 
     def reach(self, risk: float, growth: float, growth_constant: float) -> float:
         """Return how far from the minimiser a risk may be, as the root of a mean square.
@@ -156,7 +163,7 @@ class Norms(Facts):
     def batches(self, n_rows: int) -> int:
         """Return how many batches so many records are cut into by the accelerated method."""
         count = self.into(parameters.accelerated_steps, n_rows=n_rows)
-        return self.steps(count, maximum=min(n_rows, 1000))
+        return min(n_rows, self.steps(count))
 
 
 @dataclass(frozen=True)
@@ -168,9 +175,9 @@ class DoubledNorms(Norms):
     row_limit
         On the norm of rows.
     schedule
-        ``"practical"``, ours; or ``"printed"``: phases down to one record, with clip
-        norms, eta and penalties as printed. None is the printed one with printed noise, and ours
-        else.
+        ``"practical"``, ours; ``"printed"``: rounds as printed, and phases down to one record, with
+        clip norms, eta and penalties as printed; or ``"steps"``, the same with the steps of
+        Algorithm 2. None is the last one with printed noise, and ours else.
     exponent, lipschitz_bound
         The paper's p and L of the printed schedule; None is the largest that the theorem admits.
     """
@@ -198,36 +205,40 @@ class DoubledNorms(Norms):
         """Half of that of the moment."""
         return self.moment.order / 2.0
 
+    @property
+    def schedule_taken(self) -> str:
+        """The schedule that is told, or that of the calibration."""
+        return check_choice("schedule", self.schedule or SCHEDULES[2 * self.prints], SCHEDULES)
+
     def localised_knobs(self, n_rows: int) -> dict[str, Any]:
-        """Return the parameters of localised solvers, of the printed schedule or of ours."""
-        schedule = self.schedule if self.schedule is not None else SCHEDULES[self.prints]
-        check_choice("schedule", schedule, SCHEDULES)
-        ours = self.knobs(n_rows) | {"row_limit": self.row_limit}
-        if schedule == "practical":
+        """Return the parameters of localised solvers, of a printed schedule or of ours."""
+        ours = {"schedule": self.schedule_taken, "calibration": self.calibration}
+        ours |= self.knobs(n_rows) | {"row_limit": self.row_limit}
+        if self.schedule_taken == "practical":
             return ours
         printed = {"exponent": self.exponent, "lipschitz_bound": self.lipschitz_bound}
-        ours |= {"clip_norm": self.clip_norm}  # the schedule has one for every phase
-        return ours | printed | {"schedule": schedule, "terms": self.terms}
+        return ours | printed | {"clip_norm": self.clip_norm}  # None: one for every phase
 
 
 def localised_theorem(
     facts: Norms, statement: Statement, solver: Localised, bound: float
 ) -> Theorem:
     """Put a theorem on the localised method together."""
-    spent = facts.spent(facts.printed_mu)
-    mu, pulls = spent.gaussian_mu(), []
-    for phase in solver.phases(facts.problem, mu, spent):
-        noise = 2.0 * phase.clip_norm / (phase.n_rows * phase.strength * mu)
+    mu, pulls, guarantee = facts.mu, [], facts.guarantee
+    phases = solver.phases(facts.problem, mu, guarantee)
+    for phase in phases:
+        noise = phase.move / (facts.printed_mu or mu)
         pulls.append((phase.strength, facts.root_size * noise, facts.sampling(phase.n_rows)))
+    plan = solver.plan(facts.problem, guarantee)
     return theorem_of(
         facts,
         statement,
         solver,
         bound,
         partial(localised_excess, distance=facts.diameter / 2.0, pulls=tuple(pulls)),
-        noise_std=float(solver.plan(facts.problem, spent).settings["first_noise_std"]),
-        n_passes=1,
-        spent=spent,
+        noise_std=float(plan.settings["first_noise_std"]),
+        n_passes=sum(phase.n_rows for phase in phases) / facts.n_rows,
+        cost=plan.event,
     )
 
 
@@ -270,7 +281,9 @@ def accelerated_theorem(
             distance=facts.diameter / 2.0,
             smoothness=smoothness,
             passes=tuple(passes),
+            lag=solver.lag,
         ),
         noise_std=noises[0],
-        n_passes=1,
+        n_passes=sum(sizes) / facts.n_rows,
+        cost=plan.event,
     )

@@ -10,8 +10,8 @@ losses, and for the theorems with ``growth`` a risk that grows like the power ``
 distance from its minimiser.
 
 Options of every theorem: ``clip_norm`` in the place of the theorem's, ``calibration``
-(``"tight"``, or ``"printed"`` for the noise of the paper); of Theorems 6 and 7
-also ``n_steps``.
+(``"tight"``, or ``"printed"``: noise, rounds, clip norms and steps of the paper); of Theorems 6 and
+7 also ``n_steps``.
 """
 
 from dataclasses import replace
@@ -54,13 +54,25 @@ LOWER = "the lower bound has sqrt(d) in the chance of its laws, as its proof doe
 LOCALISED = (
     "the sensitivity is proved for losses of one score; the paper's proof noises steps that have "
     "no noise (E43)",
-    "answers are put back into the set, and the ball around each start is left out (E45)",
-    "minimisers are certified, where the paper stops after so many steps (E46)",
+    "answers are put back into the set (E45)",
     LOWER,
+)
+CERTIFIED = (
+    "minimisers are certified, where the paper stops after so many steps (E46); they are never as "
+    "far off as the ball around each start, which is left out (E45)"
+)
+STEPS = (
+    "1 / (lambda_i eta_i) steps, whose hidden constant is 1; where several balls and the edge of "
+    "the set cut at once, a step ends in all of them but not at the nearest point (E46)"
 )
 NOT_SQUARED = (
     "the bound is that of steps for the whole diameter; the printed power of the rate puts the "
     "distance to the minimiser in its place (E65)"
+)
+SIZES = "the logarithms of printed sizes are to base 2, and their power is that of the proof (E48)"
+LAGGING = (
+    "the bound is that of a momentum that starts at 1, which the printed one does not: a third of "
+    "the start remains in the first average (E49)"
 )
 PRACTICAL = (
     "one clip norm a round, phases of 32 records at least, penalties 4^i / (eta n_i) with the eta "
@@ -83,7 +95,9 @@ def localised(facts: DoubledNorms) -> Theorem:
 
     ``schedule="printed"`` is the paper's: phases down to one record, with clip norms, eta and
     penalties as printed, for ``exponent`` p and ``lipschitz_bound`` (None: the largest that the
-    theorem admits). None is the printed one with printed noise, and ``"practical"`` else.
+    theorem admits), with certified minimisers. ``"steps"`` is the same with the steps of Algorithm
+    2 in their place, ``(n / 2) ** 2`` in the first phase and more. None is ``"steps"`` with printed
+    noise, and ``"practical"`` else.
 
     *Reference.* Xu and others 2025, Theorem 1 and Algorithm 3.
 
@@ -160,12 +174,13 @@ def unknown_growth(
     ('DoublingLocalised', 2.0)
     """
     shrinks = facts.prints if shrinks is None else check_boolean("shrinks", shrinks)
-    sizes = parameters.phase_sizes(n_rows=facts.n_rows, growth_bound=growth_bound)
+    printed = facts.schedule_taken != "practical"
+    sizes = facts.round_sizes(growth_bound, printed=printed)
     knobs = facts.localised_knobs(sizes[-1])
     solver = DoublingLocalised(
         growth_bound=growth_bound, radius=facts.diameter, shrinks=shrinks, **knobs
     )
-    kept = ["rounds use all records (E48)"]
+    kept = [SIZES if printed else "rounds use all records (E48)"]
     if not shrinks:
         kept.append("rounds keep their radius: nothing shows that halved balls hold it (E48)")
     lower = facts.least_growing(growth_bound)
@@ -183,8 +198,9 @@ def _localised(
     *deviations: str,
 ) -> Theorem:
     """Put a theorem on the localised method together, with what is ours and not the paper's."""
-    ours = PRACTICAL if solver.schedule == "practical" else ()
-    told = (*LOCALISED, *ours, *deviations)
+    ours = () if solver.prints else PRACTICAL
+    found = STEPS if solver.schedule == "steps" else CERTIFIED
+    told = (*LOCALISED, found, *ours, *deviations)
     released = (
         "noise at the exact cost of a release, 3.6 times less than printed at (1, 1e-5) (E44)"
     )
@@ -234,18 +250,15 @@ def accelerated_growth(
     >>> type(theorem.solver).__name__, theorem.n_passes
     ('DoublingAccelerated', 1.0)
     """
-    sizes = parameters.phase_sizes(n_rows=facts.n_rows, growth_bound=growth)
+    sizes = facts.round_sizes(growth, printed=facts.prints)
     solver = DoublingAccelerated(
         growth_bound=growth,
         phase_steps=tuple(map(facts.batches, sizes)),
         phase_clip_norms=tuple(map(facts.clip_norm_of, sizes)),
         **_accelerated_knobs(facts, sizes[-1]),
     )
-    deviations = (
-        *(ACCELERATED if facts.prints else (*ACCELERATED, CLIP)),
-        "the momentum of Algorithm 6; the printed one does not start at 1 (E49)",
-        NOT_SQUARED,
-    )
+    ours = (CLIP, "the momentum of Algorithm 6; the printed one does not start at 1 (E49)")
+    deviations = (*ACCELERATED, *((SIZES, LAGGING) if facts.prints else ours), NOT_SQUARED)
     lower = facts.least_growing(growth)
     statement = Statement(f"{PAPER}, Theorem 7", lower, GROWING, deviations, BATCHED)
 

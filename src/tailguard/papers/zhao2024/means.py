@@ -14,7 +14,7 @@ from tailguard.gate.stage import Share
 from tailguard.means.base import Level, MeanFacts, directional_level
 from tailguard.means.clipped import Clipped
 from tailguard.means.iterative import Iterative
-from tailguard.papers.printed.means import PrintedLevel, mean_of_paper
+from tailguard.papers.printed.means import UNIT, PrintedLevel, mean_of_paper
 from tailguard.papers.printed.terms import printed_in
 from tailguard.papers.zhao2024 import parameters
 from tailguard.privacy.events import Gaussian
@@ -22,13 +22,15 @@ from tailguard.privacy.events import Gaussian
 
 @dataclass(frozen=True)
 class PrintedClipped(PrintedLevel, Clipped):
-    """The l2-clipped mean with the budget that the paper's conversion leaves."""
+    """The l2-clipped mean with the clip norm and the budget that the paper's conversion leaves."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return what the noise of Theorem 2 spends: less than it promises."""
-        asked = printed_in(facts.guarantee)
-        rho = parameters.printed_rho(epsilon=asked.epsilon, delta=asked.delta)
-        return math.sqrt(2.0 * rho)
+        return math.sqrt(2.0 * _rho(facts))
+
+    def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
+        """Return the clip norm of equation (19), for the printed budget."""
+        return directional_level(facts, parameters.mean_clip_norm, rho=_rho(facts), **UNIT)
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,13 @@ class PrintedIterative(PrintedLevel, Iterative):
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the printed clip norm."""
         epsilon = printed_in(facts.guarantee).epsilon
-        return directional_level(facts, parameters.iterative_clip_norm, epsilon=epsilon)
+        return directional_level(facts, parameters.iterative_clip_norm, epsilon=epsilon, **UNIT)
+
+
+def _rho(facts: MeanFacts) -> float:
+    """Return the budget of equation (15)."""
+    asked = printed_in(facts.guarantee)
+    return parameters.printed_rho(epsilon=asked.epsilon, delta=asked.delta)
 
 
 def clipped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
@@ -57,7 +65,8 @@ def clipped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResu
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="clipped")``.
-        ``"printed"``: the noise of Theorem 2, which is too much.
+        ``"printed"``: the noise of Theorem 2, which is too much, and the clip norm of equation
+        (19), which has no moment in it (E38).
     told
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``clip_norm``, ``ledger``.
@@ -87,8 +96,8 @@ def iterative_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanRe
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="iterative")``.
-        ``"printed"``: the noise of equation (24). Its proof fails; by another it is mostly too
-        much.
+        ``"printed"``: the noise of equation (24), whose proof fails, and which is mostly too much
+        by another; and the clip norm of Theorem 7, which has no moment in it (E38).
     told
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``clip_norm``, ``n_groups``.

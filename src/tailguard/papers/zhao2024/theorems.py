@@ -7,7 +7,8 @@ exactly. The amplification of Theorem 7 is not counted on.
 order at least 2; convex losses, each of them smooth; a gradient that vanishes at the minimiser.
 
 Options of every theorem: ``n_steps`` in the place of the theorem's, ``calibration``
-(``"tight"``, or ``"printed"`` for the noise of the paper).
+(``"tight"``, or ``"printed"``: noise, clip norm and steps of the paper, which sets the moment, and
+smoothness times diameter, to 1).
 """
 
 import math
@@ -50,7 +51,8 @@ def convex(facts: Facts) -> Theorem:
     if facts.prints:  # clip norm and steps follow from the printed budget too
         epsilon, delta = facts.printed_terms
         rho = parameters.printed_rho(epsilon=epsilon, delta=delta)
-    oracle = make_oracle("clipped", clip_norm=facts.into(parameters.mean_clip_norm, rho=rho))
+    clip_norm = facts.as_printed().into(parameters.mean_clip_norm, rho=rho)
+    oracle = make_oracle("clipped", clip_norm=clip_norm)
     printed_mu = math.sqrt(2.0 * rho) if facts.prints else None
     statement = _statement(
         "Theorem 4", facts, "exact composition; the printed budget is half of it at (1, 1e-5)"
@@ -65,7 +67,7 @@ def iterative_convex(
     n_groups: int = 20,
     centre: str = "updates",
     level: float = 0.9,
-    start: str | None = None,
+    start: str = "median",
     shuffle: bool = False,
 ) -> Theorem:
     """Descent on the iterative mean of groups of clipped gradients, for convex losses.
@@ -73,8 +75,8 @@ def iterative_convex(
     ``n_groups`` is not the theorem's, which is larger than most data are; ``centre`` is
     ``"updates"``, the paper's, or ``"median"`` or ``"geometric-median"``, as private and quicker.
     Updates ask that a part ``level`` of the groups lies ahead, and go from ``start``, the paper's
-    c_1: ``"origin"``, or ``"median"``, from which hardly any step is taken. None is the origin with
-    printed noise, and the median, which is nearer, else. With ``shuffle`` the groups are drawn anew
+    c_1, which it leaves open: ``"median"``, from which hardly any step is taken, or ``"origin"``,
+    where they stay if the groups lie around it. With ``shuffle`` the groups are drawn anew
     and in secret for every step, and count as a shuffle where that needs less noise: what holds of
     Theorem 6. The bound does not count on it.
 
@@ -92,7 +94,7 @@ def iterative_convex(
     """
     epsilon, delta = facts.printed_terms if facts.prints else facts.terms
     check_group_count(n_groups, facts.n_rows)
-    clip_norm = facts.into(parameters.iterative_clip_norm, epsilon=epsilon)
+    clip_norm = facts.as_printed().into(parameters.iterative_clip_norm, epsilon=epsilon)
     statement = _statement(
         "Theorem 7",
         facts,
@@ -108,7 +110,7 @@ def iterative_convex(
         n_groups=n_groups,
         centre=centre,
         level=level,
-        start=("median", "origin")[facts.prints] if start is None else start,
+        start=start,
     )
 
     def printed_mu_of(n_steps: int) -> float:
@@ -149,11 +151,14 @@ def _statement(theorem: str, facts: Facts, noise: str, *deviations: str) -> Stat
         ),
         (
             *deviations,
-            "clip norm, steps and step size carry moment, diameter and smoothness (E38)",
-            "the number of steps is whole, at least 1 and at most 1000 (E36)",
+            "the number of steps is whole, and at least 1 (E36)",
             "the lower bound is that of laws within the moments, without a factor sqrt(d) (E51)",
         ),
-        (noise,),
+        (
+            noise,
+            "clip norm and number of steps carry moment, diameter and smoothness (E38), and there "
+            "are at most 1000 steps (E36)",
+        ),
     )
 
 
@@ -166,11 +171,12 @@ def _descent(
 ) -> Theorem:
     """Both theorems choose steps alike; ``rho`` is what their step count is worked out from.
 
-    The gradient is at most smoothness times diameter.
+    The gradient is at most smoothness times diameter, which the printed number of steps sets to 1.
     """
     facts = replace(facts, gradient_bound=facts.shape["smoothness"] * facts.diameter)
     clip_norm = float(oracle.parameters["clip_norm"])
-    count = facts.into(parameters.steps, clip_norm=clip_norm, rho=rho)
+    told = {"clip_norm": clip_norm, "rho": rho}
+    count = facts.into(parameters.steps, **told | ({"gradient_bound": 1.0} if facts.prints else {}))
     bias = facts.into(bounds.clipping_bias, clip_norm=clip_norm)
 
     def step_of(n_steps: int) -> Step:

@@ -10,7 +10,7 @@ import tailguard as tg
 from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.reproduce.catalogue import find_experiments
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "papers.md").read_text()
 ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| (.+) \| (`[^`]+`|-) \| (.+) \|$", re.MULTILINE)
 ROWS = {int(row[0]): row[1:] for row in ROW.findall(PAGE)}
