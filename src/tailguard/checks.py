@@ -8,19 +8,55 @@ import inspect
 import math
 import sys
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import wraps
 from importlib import import_module
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from tailguard.printable import printable
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 # Messages show at most LONGEST characters of a text and MOST_SHOWN parts of a tuple.
 LONGEST, MOST_SHOWN = 60, 5
 LONGEST_NAME = 200  # a name is for people to read and to type
+HABITS = """
+eps budget privacy_budget privacy_loss = epsilon
+rho mu zcdp pure = guarantee = state it as guarantee=tg.ZCDP(rho), tg.GDP(mu) or tg.PureDP(epsilon)
+c penalty l1_ratio = alpha = nothing is penalised, but sparse estimators keep n_nonzero columns
+alpha = level = nothing is penalised, but sparse estimators keep n_nonzero columns
+quantile quantiles q tau = level = a quantile is fitted by QuantileRegression(level=0.9)
+confidence conf_level coverage = level
+n_jobs n_threads num_threads workers = threads follow the environment variable NUMBA_NUM_THREADS
+seed random_seed rng generator = random_state
+max_iter n_iter tol lr learning_rate eta epochs batch_size = steps follow from the budget
+clip clipping_norm l2_norm_clip max_grad_norm = clip_norm = levels follow from released histograms
+noise_multiplier noise_std sigma = noise follows from the budget
+bounds bounds_x bounds_y data_norm lower upper sensitivity = no bounds on the data are needed
+normalize standardize scale = columns are scaled privately by every fit
+accountant budget_accountant odometer = ledger
+intercept add_constant has_const = fit_intercept
+categorical category categories levels = categorical = declare them: schema={'categorical': {...}}
+dummies cat_features = categorical = declare them: schema={'categorical': {'sex': ['f', 'm']}}
+labels target_names = classes
+impute imputer fillna na_values nan_policy = missing
+weights weight w = sample_weight
+family link loss distribution objective = loss = each loss has an estimator, as PoissonRegression
+k sparsity n_features_to_select = n_nonzero = threshold
+class_weight balanced = classes count as they are in the table
+n n_samples n_records rows = n_rows
+d p n_columns = n_features
+y_name response label endog outcome = target
+features feature_names exog usecols = columns
+data df table = X
+id key index = row_id = key
+return_std return_cov = interval = coef_std_ has standard errors, and predict takes interval='mean'
+"""
+"""Other packages' words = ours, the first that a call takes = or else a sentence."""
 BRACKETS: dict[type, str] = {tuple: "({})", list: "[{}]"}
 
 
@@ -45,6 +81,10 @@ class TailguardError(ValueError):
 
 class InputError(TailguardError):
     """A parameter, a shape or a dtype that is not allowed."""
+
+
+class ArgumentError(InputError, TypeError):
+    """An argument that a call does not take, or that it needs and was not given."""
 
 
 class BudgetError(TailguardError):
@@ -210,7 +250,7 @@ def check_choice(name: str, value: T, allowed: Collection[T]) -> T:
 def check_text(name: str, value: object) -> str:
     """Return a text that a file can hold, and that people can read and type."""
     held = isinstance(value, str) and value == value.encode(errors="ignore").decode()
-    if not isinstance(value, str) or not held or not 0 < len(value) <= LONGEST_NAME:
+    if not isinstance(value, str) or not held or not value.strip() or len(value) > LONGEST_NAME:
         raise _refusal(name, f"a text of 1 to {LONGEST_NAME} signs", value)
     return value
 
@@ -299,3 +339,50 @@ def write_file(path: object, text: str) -> None:
         raise InputError(f"{wanted}; got {shown(path)}.") from None
     except OSError as error:
         raise InputError(f"{wanted}; {str(path)!r} was not: {error.strerror}.") from None
+
+
+def misnamed(where: str, name: str, known: Collection[str]) -> ArgumentError:
+    """Return the refusal of an argument, which names the one that may have been meant."""
+    ours = next((told for words, *told in _habits() if name.lower() in words.split()), [])
+    near = [word for word in ours if word in known]
+    if not near and not any(" " in word for word in ours):
+        near = get_close_matches(name.lower(), known, n=1)
+    told = f"the parameter is called {near[0]}" if near else f"it takes {', '.join(known)}"
+    if not near and ours and " " in ours[-1]:
+        told = ours[-1]
+    return ArgumentError(f"{where} must not be given {name}: {told}.")
+
+
+def _habits() -> list[list[str]]:
+    return [line.split(" = ") for line in HABITS.strip().splitlines()]
+
+
+def check_arguments(where: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Refuse arguments that are not known."""
+    for name in given:
+        if name not in known:
+            raise misnamed(where, name, known)
+
+
+def named_arguments(call: Callable[P, T]) -> Callable[P, T]:
+    """Have a call that is given an unknown argument name the one that may have been meant.
+
+    One that takes any others refuses other packages' words alone.
+    """
+    every = [each for each in inspect.signature(call).parameters.values() if each.name != "self"]
+    known = [each.name for each in every if each.kind is not each.VAR_KEYWORD]
+    habits = {word for words, *ours in _habits() for word in words.split() if ours[0] in known}
+    takes_more = len(known) < len(every)
+    needed = {e.name for e in every if e.kind is e.KEYWORD_ONLY and e.default is e.empty}
+
+    where = call.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+
+    @wraps(call)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        unknown = [name for name in kwargs if name not in known]
+        check_arguments(where, [n for n in unknown if not takes_more or n in habits], known)
+        for name in needed - {*kwargs}:
+            raise ArgumentError(f"{name} must be given to {where}; it is not.")
+        return call(*args, **kwargs)
+
+    return checked

@@ -58,7 +58,9 @@ def found_when_asked(package: str, places: dict[str, str]) -> Callable[[str], An
             if place != package:
                 value = getattr(import_module(place), name)
             elif not is_room(name):
-                raise AttributeError(f"module {package!r} has no attribute {name!r}")
+                raise AttributeError(
+                    f"module {package!r} has no attribute {name!r}", name=name, obj=this
+                )
             else:
                 value = import_module(f"{package}.{name}")
             setattr(this, name, value)

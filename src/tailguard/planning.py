@@ -14,7 +14,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tailguard.checks import InputError, check_choice, check_integer, check_positive, require
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_integer,
+    check_positive,
+    named_arguments,
+    require,
+)
 from tailguard.estimators.registry import ESTIMATORS
 from tailguard.gate.advice import Advice, Candidate
 from tailguard.gate.plan import Problem
@@ -42,6 +49,7 @@ TASKS = ("mean", "convex", "strongly-convex", "sparse", *LOSSES)
 """What a plan can be made for: a mean, a kind of risk, or a loss of the estimators."""
 
 
+@named_arguments
 def plan(
     task: str,
     *,

@@ -178,7 +178,7 @@ def test_labels_without_classes_are_numbers(columns, tmp_path, call):
     file.write_text(f"age,ill\n{rows}\n")
     options = ["--target", "ill", "--features", "age", "--model", "logistic", "--out", out]
     answer = call("fit", file, *options, *PRIVACY)
-    assert "classes assumed 0 and 1; other labels count as missing" in answer.out
+    assert "classes assumed 0 and 1; other labels, such as -1, count as missing" in answer.out
     model = tg.LogisticRegression(epsilon=5.0, delta=1e-6, random_state=3)
     model.fit(columns["age"][:, None], columns["ill"] == "yes")
     written = json.loads(out.read_text())

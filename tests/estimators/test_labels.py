@@ -15,7 +15,7 @@ from tailguard.privacy.certificate import Certificate
 
 MODELS = [tg.LogisticRegression, tg.SparseLogisticRegression]
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "random_state": 0}
-ASSUMED = "classes assumed 0 and 1; other labels count as missing"
+ASSUMED = "classes assumed 0 and 1; other labels, such as -1, count as missing"
 every_model = pytest.mark.parametrize("model", MODELS)
 
 
@@ -138,7 +138,7 @@ LABELLED = {
     "multinomial": (
         tg.losses.Multinomial(3),
         {"constraint": tg.sets.L2Ball(2.0), "solver": "noisy-gradient-descent"},
-        "classes assumed 0 to 2; other labels count as missing",
+        "classes assumed 0 to 2; other labels, such as -1, count as missing",
     ),
 }
 each_loss = pytest.mark.parametrize("name", LABELLED)

@@ -8,9 +8,8 @@ import pytest
 from sklearn.base import clone
 
 import tailguard as tg
-from tailguard.checks import BudgetError, InputError, TailguardError
+from tailguard.checks import LONGEST_NAME, BudgetError, InputError, TailguardError
 from tailguard.gate import Gate
-from tailguard.ledger.ledger import LONGEST_NAME
 from tailguard.privacy.accounting.total_cost import calibrate
 from tailguard.privacy.books import Release
 from tailguard.privacy.events import (

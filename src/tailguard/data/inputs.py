@@ -183,6 +183,8 @@ def read_inputs(
     """
     check_choice("order", order, ORDERS)
     X = opened(X)
+    if isinstance(columns, str):
+        raise InputError(f"columns must be a list of names, such as [{columns!r}]; got a text.")
     added = offset_given(exposure, offset)
     said: dict[str, Any] = {"target": target, "features": columns, "row_id": row_id}
     if added is not None and isinstance(added.column, str):

@@ -40,7 +40,7 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
 def classes_assumed(n_classes: int) -> str:
     """Return what notes, summary and certificate say where nobody declared the classes."""
     labels = "0 and 1" if n_classes == 2 else f"0 to {n_classes - 1}"
-    return f"{CLASSES_ASSUMED}{labels}; other labels count as missing"
+    return f"{CLASSES_ASSUMED}{labels}; other labels, such as -1, count as missing"
 
 
 def check_plain_labels(y: Any) -> None:

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tailguard.checks import InputError, check_version, shown, write_file
+from tailguard.checks import InputError, check_arguments, check_version, shown, write_file
 from tailguard.data import declarations
 
 Label: TypeAlias = str | int | float | bool
@@ -76,6 +76,11 @@ class Schema:
     offset: str | None = None
     classes: Sequence[Label] | None = None
     row_id: str | None = None
+
+    def __new__(cls, **declared: Any) -> "Schema":
+        """Refuse declarations that there are not, and name those that may have been meant."""
+        check_arguments("Schema", declared, cls.__dataclass_fields__)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         checked = {

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, check_boolean, check_choice, shown
+from tailguard.checks import InputError, check_boolean, check_choice, named_arguments, shown
 from tailguard.data.design import design_matrix, takes_off
 from tailguard.data.inputs import Inputs, read_inputs, read_offset
 from tailguard.data.missing import constants_described, filled, missing_constants
@@ -20,7 +20,7 @@ from tailguard.data.sparse import dense_pieces, to_features
 from tailguard.estimators.coefficient_tables import CoefficientTables
 from tailguard.estimators.cost_warnings import fits_with
 from tailguard.estimators.scored import check_exposure, check_target
-from tailguard.estimators.shared_docs import with_shared
+from tailguard.estimators.shared_docs import NamedArguments, with_shared
 from tailguard.estimators.summary import note_line
 from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
@@ -42,7 +42,7 @@ EXTRAPOLATIONS = ("bounded", "linear")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateLinearModel(CoefficientTables, BaseEstimator):
+class PrivateLinearModel(NamedArguments, CoefficientTables, BaseEstimator):
     """Base of the estimators of a linear score.
 
     A subclass says which loss it minimises; being a dataclass, its fields are its parameters, as
@@ -173,6 +173,7 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
         """Say what is taken for granted of the records, from the parameters alone."""
         return ()
 
+    @named_arguments
     def fit(
         self,
         X: Any,
@@ -214,12 +215,18 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
         return self._fit(X, y, **told, order=order, exposure=exposure, offset=offset)
 
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
+        solver = self._solver()
+        if isinstance(y, str) or (isinstance(X, str) and "~" in X):
+            raise InputError(
+                "y must be a column of numbers or labels: formulas and names are not read there. A "
+                "column of X is named as in fit(X, target='cost'), features as columns."
+            )
         rule = RecordRule(self.check_records, self.on_unusable)
         asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
         guarantee = planned_guarantee(self.solver, asked, self.ledger)
         task = self._task(X, y, **told)
-        solver, plan, check = task.planned(
-            lambda rest: plan_for(self._solver(), task.problem, rest), guarantee, rule
+        chosen, plan, check = task.planned(
+            lambda rest: plan_for(solver, task.problem, rest), guarantee, rule
         )
         gate = task.gate(
             Gate,
@@ -235,7 +242,7 @@ class PrivateLinearModel(CoefficientTables, BaseEstimator):
             self._fits = fits_with(earlier, event, guarantee)
         assumed = (*self._assumptions(), *task.table.assumed)
         with progress_bar(check_boolean("verbose", self.verbose)):
-            self._keep(run(solver, plan, gate, assumptions=assumed, check=check))
+            self._keep(run(chosen, plan, gate, assumptions=assumed, check=check))
         return self
 
     def _task(

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, write_file
+from tailguard.checks import InputError, named_arguments, write_file
 from tailguard.estimators.model_file import model_text
 from tailguard.estimators.reports import model_report, saved
 from tailguard.estimators.summary import coefficient_rows, summary_html, summary_table
@@ -27,6 +27,7 @@ class CoefficientTables:
     1.0
     """
 
+    @named_arguments
     def conf_int(self, level: float = 0.95) -> FloatArray:
         """Return a confidence interval per coefficient, the intercept last: sampling and noise.
 

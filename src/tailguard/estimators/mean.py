@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, four_digits, shown
+from tailguard.checks import InputError, four_digits, named_arguments, shown
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
 from tailguard.estimators.reports import mean_report, saved
@@ -111,6 +111,7 @@ class MeanResult:
         return "\n".join([*lines, *(fill(note, WIDTH) for note in self.notes)])
 
 
+@named_arguments
 def mean(
     X: Any,
     *,

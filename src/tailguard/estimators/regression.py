@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_choice, shown
+from tailguard.checks import InputError, shown
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.cost_warnings import warn_of_score
 from tailguard.estimators.scored import scored_rows
@@ -108,7 +108,12 @@ class LinearRegression(PrivateRegression):
         return Squared()
 
     def _solver(self) -> str | Solver:
-        if check_choice("target", self.target, ("mean", "robust")) == "mean":
+        if self.target not in ("mean", "robust"):
+            raise InputError(
+                f"target must be 'mean' or 'robust'; got {shown(self.target)}. A column of X is "
+                "named as in fit(X, target='cost')."
+            )
+        if self.target == "mean":
             return self.solver
         if self.solver != "auto":
             raise InputError(

@@ -1,7 +1,11 @@
-"""The docstrings of estimators: each says its own, and takes the rest from their base's."""
+"""What estimators share of docstrings and arguments, beside what each has alone."""
 
+import inspect
 import re
 from inspect import cleandoc
+from typing import Any, Self
+
+from tailguard.checks import ArgumentError, check_arguments, named_arguments
 
 SHARED = """{shared_parameters}
 
@@ -25,3 +29,36 @@ def with_shared(doc: str, base: str) -> str:
     for name, text in sections.items():
         doc = doc.replace(f"{{shared_{name}}}", text)
     return doc
+
+
+CALLS = {"fit", "predict", "predict_proba", "decision_function", "score"}
+"""The methods that name an argument which may have been meant by another one."""
+
+
+class NamedArguments:
+    """Mixin of estimators that name the parameter which may have been meant by another one.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> tg.LinearRegression(eps=1.0)
+    Traceback (most recent call last):
+    tailguard.checks.ArgumentError: LinearRegression must not be given eps: the parameter is \
+called epsilon.
+    """
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse parameters that there are not."""
+        if args:
+            raise ArgumentError(
+                f"{cls.__name__} must be given its parameters by name, such as epsilon=1.0."
+            )
+        known = [*inspect.signature(cls.__init__).parameters][1:]  # the first is the object
+        check_arguments(cls.__name__, parameters, known)
+        return super().__new__(cls)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Have the subclass's calls name arguments."""
+        super().__init_subclass__(**options)
+        for name in CALLS & {*vars(cls)}:
+            setattr(cls, name, named_arguments(vars(cls)[name]))

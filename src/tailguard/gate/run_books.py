@@ -31,7 +31,7 @@ class RunBooks:
     ) -> None:
         if ledger is not None:
             needed = ("opened",) if checkpoint is None else ("opened", "resumed")
-            check_methods("ledger", ledger, needed, "a tg.Ledger, or an object like it")
+            check_methods("ledger", ledger, needed, "a tg.Ledger, such as tg.Ledger(path, name)")
         if ledger is not None and not source.private:
             raise BudgetError(
                 "random_state must be None when a ledger is given: a simulation is not private "

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tailguard.checks import LONGEST_NAME, BudgetError, InputError, check_integer, check_text, shown
+from tailguard.checks import (
+    BudgetError,
+    InputError,
+    check_integer,
+    check_text,
+    named_arguments,
+)
 from tailguard.ledger.cap import Cap
 from tailguard.ledger.charges import (
     cap_of,
@@ -96,6 +102,7 @@ class Ledger:
     1.28
     """
 
+    @named_arguments
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -111,10 +118,6 @@ class Ledger:
         if not (epsilon is None and delta is None and guarantee is None):
             cap = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
         self.name = self._only_name(cap) if name is None else check_text("name", name)
-        if not self.name.strip():
-            raise InputError(
-                f"name must be a text of 1 to {LONGEST_NAME} signs; got {shown(name)}."
-            )
         self._open(cap)
 
     @staticmethod
@@ -316,9 +319,7 @@ class Ledger:
         """Write a charge down if it fits; ``again`` allows the one that is there already."""
         numbers = check_integer("coordinates", coordinates, minimum=0)
         if numbers > MOST_COORDINATES:
-            raise InputError(
-                f"coordinates must be at most {MOST_COORDINATES}; got {shown(numbers)}."
-            )
+            raise InputError(f"coordinates must be at most {MOST_COORDINATES}; got {numbers}.")
         first = self._store.first(self.name)
         check_chain(self.name, first)
         charge = cap_of(first).charge(own_copy(event))  # unlocked: a cover may take seconds
@@ -352,7 +353,7 @@ class Ledger:
     def _taken(self, line: Line) -> BudgetError:
         return BudgetError(
             f"key must be new to ledger {self.name!r}; entry {line.position} was "
-            f"charged under {shown(line.key)}, and nothing more is charged or released."
+            f"charged under {line.key!r}, and nothing more is charged or released."
         )
 
     def _settled(

@@ -206,16 +206,27 @@ def resolve_guarantee(
     return ApproxDP(epsilon, delta)
 
 
+LARGE_EPSILON = 20.0  # beyond it odds may rise by more than 5e8: a promise in name alone
+
+
 def weak_promise(guarantee: Guarantee, n_rows: int) -> tuple[str, ...]:
     """Say where a promise is too weak to mean much, from public numbers.
 
     *Reference.* Dwork and Roth 2014, Section 2.3: with ``delta`` of ``1 / n`` a mechanism that
     publishes one record in full keeps the promise.
     """
-    delta = guarantee.delta or 0.0
+    warnings = []
+    epsilon, delta = getattr(guarantee, "epsilon", 0.0), guarantee.delta or 0.0
+    if epsilon > LARGE_EPSILON:
+        warnings.append(
+            f"epsilon should be about 1, and at most {LARGE_EPSILON:g}; got {epsilon:g}, at which "
+            "an attacker's odds of a right guess about one record may rise by a factor of "
+            f"{math.exp(min(epsilon, 700.0)):.2g}."
+        )
     if delta * n_rows < 1.0:
-        return ()
-    return (
+        return tuple(warnings)
+    warnings.append(
         f"delta should be far below 1 / n = {1.0 / n_rows:.3g}; got {delta:g}, at which publishing "
-        "a whole record would keep the promise.",
+        "a whole record would keep the promise."
     )
+    return tuple(warnings)

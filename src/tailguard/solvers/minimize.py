@@ -3,7 +3,7 @@
 from os import PathLike
 from typing import Any
 
-from tailguard.checks import InputError, check_boolean, check_methods
+from tailguard.checks import InputError, check_boolean, check_methods, named_arguments
 from tailguard.data.design import takes_off
 from tailguard.data.inputs import Inputs, offset_given, read_inputs
 from tailguard.data.labels import check_plain_labels, classes_assumed, n_labels
@@ -22,6 +22,7 @@ from tailguard.solvers.options import planned_guarantee
 from tailguard.solvers.registry import plan_for
 
 
+@named_arguments
 def minimize(
     loss: Loss | RecordLoss | Gradient,
     X: Any,
