@@ -37,6 +37,8 @@ from tailguard.privacy.guarantees import ApproxDP as ApproxDP
 from tailguard.privacy.guarantees import PureDP as PureDP
 from tailguard.report import plot as plot
 from tailguard.solvers.minimize import minimize as minimize
+from tailguard.summaries.describe import Description as Description
+from tailguard.summaries.describe import describe as describe
 from tailguard.summaries.quantile import CountResult as CountResult
 from tailguard.summaries.quantile import HistogramResult as HistogramResult
 from tailguard.summaries.quantile import QuantileResult as QuantileResult

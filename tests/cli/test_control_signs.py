@@ -55,6 +55,7 @@ def table(tmp_path, monkeypatch):
 SHOWS = [
     ["fit", "claims.csv", "--target", "cost", *PRIVACY, "--out", f"{NAMES[1]}.json"],
     ["mean", "claims.csv", *PRIVACY, "--explain"],
+    ["describe", "claims.csv", *PRIVACY, "--explain"],
     ["mean", "claims.csv", *PRIVACY, "--ledger", "budget.sqlite", "--ledger-key", NAMES[2]],
     ["schema", "claims.csv", "--out", f"{NAMES[1]}.json"],
     ["ledger", "create", "budget.sqlite", "--name", NAMES[3], "--rho", "1"],

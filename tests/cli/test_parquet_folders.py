@@ -11,6 +11,7 @@ PRIVACY = ["--epsilon", "1", "--delta", "1e-6", "--random-state", "3"]
 COMMANDS = {
     "fit": ["--target", "cost", "--categorical", "region=north,south", "--drop", "ill,claims"],
     "mean": ["--columns", "age,cost"],
+    "describe": ["--columns", "age,cost"],
 }
 
 

@@ -11,6 +11,7 @@ A fit needs a file, a target and a privacy budget; no bounds, no tuning.
   tailguard certificate model.json
   tailguard report model.json
   tailguard mean claims.csv --columns cost --epsilon 1 --delta 1e-6
+  tailguard describe claims.csv --epsilon 1 --delta 1e-6
   tailguard predict model.json new_claims.csv --out predictions.csv
 
 Every command explains itself: tailguard fit --help
@@ -32,6 +33,7 @@ from tailguard.cli.commands import (
     audit,
     certificate,
     demo,
+    describe,
     fit,
     ledger,
     mean,
@@ -71,6 +73,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "predict": predict.predict,
     "schema": schema.schema,
     "mean": mean.estimate_means,
+    "describe": describe.describe,
     "plan": plan.list_methods,
     "certificate": certificate.certificate,
     "report": report.report,

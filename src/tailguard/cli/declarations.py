@@ -82,14 +82,22 @@ def settled_for(schema: Schema, columns: Table) -> Schema:
 
 
 def tell_undeclared(
-    console: Console, schema: Schema, columns: Table, option: str = "--features"
+    console: Console,
+    schema: Schema,
+    columns: Table,
+    option: str = "--features",
+    *,
+    by_cell: bool = False,
 ) -> None:
     r"""Print which columns are read as numbers since nothing was declared of them, if any are."""
     if undeclared := schema.undeclared(columns.names):
-        print_wrapped(console, undeclared_sentence(undeclared, Path(columns.where), option))
+        path = Path(columns.where)
+        print_wrapped(console, undeclared_sentence(undeclared, path, option, by_cell=by_cell))
 
 
-def undeclared_sentence(names: tuple[str, ...], path: Path, option: str = "--features") -> str:
+def undeclared_sentence(
+    names: tuple[str, ...], path: Path, option: str = "--features", *, by_cell: bool = False
+) -> str:
     """Say that columns are read as numbers since nothing was declared of them, and how to declare.
 
     It is made of the header alone.
@@ -97,7 +105,7 @@ def undeclared_sentence(names: tuple[str, ...], path: Path, option: str = "--fea
     name, some = shlex.quote(names[-1]), shlex.quote(",".join(names[:SHOWN]))
     levels = shlex.quote(f"{names[-1]}=A,B")
     begin = f"tailguard schema {shlex.quote(str(path))} --out schema.json"
-    words = undeclared_words(names)
+    words = undeclared_words(names, by_cell=by_cell)
     return (
         f"{words[0].upper()}{words[1:]}; where that is wrong, declare levels "
         f"(--categorical {levels}), leave columns out (--drop {name}), choose them "

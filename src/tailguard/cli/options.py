@@ -226,6 +226,26 @@ MethodOption: TypeAlias = Annotated[
 ExplainOption: TypeAlias = Annotated[
     bool, typed(None, "Say what the budget was spent on, and why so.", None, "--explain")
 ]
+LevelsOption: TypeAlias = Annotated[
+    str | None, typed("Q,Q", "Levels of the quantiles, such as 0.5,0.99.", METHOD, "--quantiles")
+]
+ByOption: TypeAlias = Annotated[
+    str | None, typed("A,B", "Categorical columns: each group of their levels by itself.", METHOD)
+]
+CorrelationsOption: TypeAlias = Annotated[
+    bool, typed(None, "Whether to correlate columns.", METHOD, "--correlations/--no-correlations")
+]
+SpendOption: TypeAlias = Annotated[
+    list[str] | None,
+    typed(
+        "NAME=FACTOR",
+        "More or less of the budget for a statistic, such as quantiles=2; may be repeated.",
+        METHOD,
+    ),
+]
+DescribeOutOption: TypeAlias = Annotated[
+    Path | None, typed("PATH", "Where to write tables and certificate (JSON).")
+]
 MeanOutOption: TypeAlias = Annotated[
     Path | None, typed("PATH", "Where to write means and certificate (JSON).")
 ]

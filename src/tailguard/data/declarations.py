@@ -28,19 +28,19 @@ def listing(columns: Sequence[str]) -> str:
     return f"{shown} and {left} more" if left > 0 else shown or "none"
 
 
-def undeclared_words(columns: Sequence[str]) -> str:
+def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
     """Say that columns are read as numbers since nothing was declared of them."""
-    return (
-        f"{UNDECLARED}{listing(columns)}, so they are read as numbers, and a row with any other "
-        "cell there is void"
+    void = (
+        "any other cell there is missing" if by_cell else "a row with any other cell there is void"
     )
+    return f"{UNDECLARED}{listing(columns)}, so they are read as numbers, and {void}"
 
 
-def undeclared_note(columns: Sequence[str]) -> str:
+def undeclared_note(columns: Sequence[str], *, by_cell: bool = False) -> str:
     """Say so where columns are declared in Python, and how."""
     last = columns[-1]
     return (
-        f"{undeclared_words(columns)}; where that is wrong, declare levels "
+        f"{undeclared_words(columns, by_cell=by_cell)}; where that is wrong, declare levels "
         f"(schema={{'categorical': {{{last!r}: [...]}}}}) or leave columns out "
         f"(schema={{'drop': [{last!r}]}})"
     )

@@ -3,13 +3,15 @@
 A cell that cannot be read counts as the centre of its column, which adds zero; the other cells of
 its record count as they are.
 
-*Moments.* A cell adds ``q(u) = (u, u^2)`` with ``u = clip((x - centre) / radius, -1, 1)``, or zero,
-which is ``q(0)``. With ``t = |u - v|`` and ``s = |u + v|``, where ``t + s <= 2``,
-``|q(u) - q(v)|^2 = t^2 (1 + s^2) <= t^2 (1 + (2 - t)^2) <= 4``: the bound rises on [0, 2], since
-its derivative ``t (4 t^2 - 12 t + 10)`` has no other root. So the square costs nothing beside the
-value. A replaced record that leaves one group and enters another takes one such vector away and
-adds one elsewhere, of norm ``sqrt(2)`` at most each: 2 again, for every column.
-In l1 norm ``t + t s <= 3 t - t^2 <= 9/4``, and over groups twice ``|u| + u^2 <= 2``.
+*Moments.* A cell adds ``q(u) = (u, b u^2)`` with ``u = clip((x - centre) / radius, -1, 1)``, or
+zero, which is ``q(0)``. With ``t = |u - v|`` and ``s = |u + v|``, where ``t + s <= 2``,
+``|q(u) - q(v)|^2 = t^2 (1 + b^2 s^2) <= t^2 (1 + b^2 (2 - t)^2)``. That is at most 4 where
+``b^2 <= (2 + t) / (t^2 (2 - t))``, which is least at ``t = sqrt(5) - 1``: ``b = 1.66`` is below its
+root there, 1.665. So the square costs nothing beside the value. With groups ``b = 1``: a replaced
+record that leaves one and enters another takes one such vector away and adds one elsewhere, of norm
+``sqrt(2)`` at most each, and within a group the first bound holds: 2 again, for every column. In l1
+norm ``t + b t s <= t (1 + b (2 - t)) <= (1 + 2 b)^2 / (4 b)``, which is below 2.812; over groups
+``|u| + u^2 <= 2`` twice.
 
 *Products.* The row ``z`` of standardised cells, cut to norm 1, adds ``z z'``. Packed, with
 ``sqrt(2)`` off the diagonal, ``|z z' - w w'|^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2``, in groups too.
@@ -46,8 +48,11 @@ from tailguard.queries.units import Units
 ColumnUnits = tuple[FloatArray, FloatArray]
 """Centres and radii: a row per group, a column per column."""
 
-# Of one cell: the square of ``(1 - (-1), 1 - 1)``; the largest of ``3 t - t^2``; with groups.
-MOVE, MOVE_L1, MOVE_L1_OF_GROUPS = 2.0, 2.25, 4.0
+SQUARE_WEIGHT = 1.66
+"""What squares count beside values, without groups."""
+# Of one cell: the way of the value from end to end; in l1 norm ``(1 + 2 b)^2 / (4 b)``, 2.81103 for
+# the weight above (computed); with groups.
+MOVE, MOVE_L1, MOVE_L1_OF_GROUPS = 2.0, 2.812, 4.0
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,11 @@ class BoundedMoments(GaussianQuery):
         return {"label": "two", "query": cls((0, 1)), "state": state, **ends}
 
     @property
+    def weight(self) -> float:
+        """What squares count beside values."""
+        return 1.0 if self.by else SQUARE_WEIGHT
+
+    @property
     def size(self) -> int:
         """Number of sums."""
         return 2 * n_codes(self.by) * len(self.columns)
@@ -99,13 +109,14 @@ class BoundedMoments(GaussianQuery):
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all sums together."""
         k = len(self.columns)
-        return _sensitivity("l2", MOVE * math.sqrt(k), math.sqrt(2 * k), self.size, n_rows)
+        longest = math.hypot(1.0, self.weight) * math.sqrt(k)
+        return _sensitivity("l2", MOVE * math.sqrt(k), longest, self.size, n_rows)
 
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
         k, move = len(self.columns), MOVE_L1_OF_GROUPS if self.by else MOVE_L1
         return laplace_calibration(
-            _sensitivity("l1", move * k, 2.0 * k, self.size, n_rows), epsilon
+            _sensitivity("l1", move * k, 3.0 * k, self.size, n_rows), epsilon
         )
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
@@ -118,7 +129,7 @@ class BoundedMoments(GaussianQuery):
         for chunk in chunks_of(block):
             group = codes_of(chunk.features, self.by)
             cut = _standardised(chunk, self.columns, state[0][group], state[1][group])
-            parts = np.stack([cut, cut * cut], axis=2)
+            parts = np.stack([cut, self.weight * (cut * cut)], axis=2)
             parts = np.rint(parts / grid) if block.alone else parts
             first = (group[:, None] * k + np.arange(k))[:, :, None] * 2
             places = (first + np.arange(2)).ravel()
@@ -130,7 +141,7 @@ class BoundedMoments(GaussianQuery):
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the two sums of each group and column."""
-        return np.reshape(noised, (n_codes(self.by), len(self.columns), 2))
+        return np.reshape(noised, (n_codes(self.by), len(self.columns), 2)) / (1.0, self.weight)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

@@ -14,6 +14,7 @@ and Roth 2014, Proposition 2.1: all of it is post-processing.
 """
 
 import math
+from typing import Literal
 
 import numpy as np
 from scipy.ndimage import binary_dilation
@@ -27,10 +28,14 @@ _SIZES = 2.0 ** np.arange(-LARGEST_OCTAVE, LARGEST_OCTAVE + 1.0)
 OCTAVES = np.concatenate([-_SIZES[::-1], _SIZES])
 """Edges of the first histogram: octaves of both signs; what lies between the least ones is zero."""
 
+ONE = int(np.searchsorted(OCTAVES, 1.0))
+"""The bin that ends at one."""
 LEAST_SIZE = 2.0**-LARGEST_OCTAVE
 """Numbers up to this size count as zero, and no bin is finer there."""
 
 HIDDEN_SHARE = 0.02  # of the records that a bin may hold which does not stand out; by trial
+SEEN_BESIDE_ZERO = 4.5
+"""Noise deviations of a window of octaves beside zeros; noise alone has one in 100 columns."""
 NEAR_BINS = 2  # octaves beside those that stand out are kept apart: tails lie there
 NO_GAPS = 2.0  # standard deviations of noise that a count of all records must lack to show gaps
 EXACT = 0.5  # records: the deviation of a count that is known
@@ -46,18 +51,32 @@ class DistributionEstimate:
     ----------
     significance
         By how many noise deviations the column stands out of the first histogram.
+    like_indicator
+        Whether nothing but zeros and ones stands out.
     edges, mass, covariance
         Where bins end, and how many records each holds.
     """
 
-    def __init__(self, counts: FloatArray, noise_std: float, n_rows: int) -> None:
-        """Read the histogram of octaves; ``n_rows`` is the most that the column can hold."""
+    def __init__(
+        self,
+        counts: FloatArray,
+        noise_std: float,
+        n_rows: int,
+        known: BoolArray | Literal[False] = False,
+    ) -> None:
+        """Read the histogram of octaves; ``n_rows`` is the most that the column can hold.
+
+        ``known`` are octaves that hold cells of other groups of the column.
+        """
         self.n_rows = n_rows
-        kept, self.significance = bulk_of(counts, noise_std)
+        kept, self.significance = octaves_of(counts, noise_std)
+        kept |= known
         kept[[0, -1]] = False  # open ends: they are looked at by later edges
-        if not kept.any():
-            kept[1] = True
-        near = binary_dilation(kept, iterations=NEAR_BINS)
+        looked_at, binary = kept.copy(), [kept.size // 2, ONE]
+        self.like_indicator = not np.delete(kept, binary).any()
+        if self.like_indicator:
+            looked_at[binary] = True  # what hides beside zeros may be ones, and the other way round
+        near = binary_dilation(looked_at, iterations=NEAR_BINS)
         near[[0, -1]] = False
         first, last = int(near.argmax()), int(near.size - near[::-1].argmax())
         # Bins far from all that stand out are taken together, one between two groups of others.
@@ -189,6 +208,21 @@ class DistributionEstimate:
         low = float(self.edges[below[-1]]) if below.size else -math.inf
         high = float(self.edges[above[0]]) if above.size else math.inf
         return _without_dust(low), _without_dust(high)
+
+
+def octaves_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
+    """Say which octaves hold cells, and by how many noise deviations the column stands out.
+
+    Zeros are one bin and may hide all other cells, which are looked for once more without it.
+    """
+    kept, significance = bulk_of(counts, noise_std)
+    zero = counts.size // 2
+    others = counts.copy()
+    others[zero] = 0.0
+    beside, stands_out = bulk_of(others, noise_std)
+    if stands_out > SEEN_BESIDE_ZERO:
+        kept |= beside
+    return kept, significance
 
 
 def _without_dust(edge: float) -> float:

@@ -8,6 +8,7 @@ Roth 2014, Proposition 2.1: all of it is post-processing.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,11 @@ from tailguard.summaries.distribution import DistributionEstimate
 
 # A range is at least so wide, over its ends: a column of one value has a range, too.
 LEAST_WIDTH = 1e-9
+SEEN_TAIL = 1.5  # noise deviations by which the share of a tail must exceed zero to count
+# A variance below so many deviations of its noise is that of the distribution function instead.
+SEEN_VARIANCE = 3.0
+PARTS = 3  # of a bin, between which a range may end
+RANGE, LEAST_STD = (0.01, 0.99), 0.05  # quantiles of a rough spread; the least, over half a range
 SMALLEST_WIDTH = 1e-200  # so that its inverse and squares of units are numbers
 
 
@@ -46,36 +52,75 @@ class ColumnMoments:
 
 
 def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float, float]:
-    """Return the edges at which what a cut loses of the mean and the noise balance.
+    """Return the places at which what a cut loses of mean and spread balances the noise on them.
 
-    A cut at ``b`` loses the integral of the share above ``b``; shares count as far as they exceed
-    the deviation of their noise. Noise on the mean is ``noise_std`` times half the width.
+    A cut at ``b`` loses the integral of the share above ``b`` of the mean, and twice that of the
+    share times the distance from the median of the variance; shares count as far as they surely
+    exceed noise. Noise on the mean is ``noise_std`` times half the width, and on the variance times
+    its square. Of an indicator the range is that of zero and one: noise may hide one of them.
     """
-    shares, edges = estimate.shares(), estimate.edges
-    widths, total = np.diff(edges), estimate.total
-    below = np.maximum(shares - estimate.noise_of_shares(0.0), 0.0)
-    above = np.maximum(1.0 - shares - estimate.noise_of_shares(1.0), 0.0)
-    lost_below = np.append(0.0, np.cumsum((below[1:] + below[:-1]) / 2.0 * widths))
-    lost_above = np.append(np.cumsum(((above[1:] + above[:-1]) / 2.0 * widths)[::-1])[::-1], 0.0)
-    half = (edges - edges[:, None]) / 2.0
-    error = np.hypot(np.hypot(lost_below[:, None], lost_above), half * noise_std / total)
-    error[half <= 0.0] = math.inf
-    first, last = np.unravel_index(int(error.argmin()), error.shape)
-    low, high = float(edges[first]), float(edges[last])
+    if estimate.like_indicator:
+        return 0.0, 1.0
+    total, n_edges = estimate.total, estimate.edges.size
+    places = np.linspace(0.0, n_edges - 1.0, PARTS * (n_edges - 1) + 1)
+
+    def at_places(values: FloatArray) -> FloatArray:
+        return np.interp(places, np.arange(n_edges), values)
+
+    edges, shares = at_places(estimate.edges), estimate.shares()
+    below = at_places(np.maximum(shares - SEEN_TAIL * estimate.noise_of_shares(0.0), 0.0))
+    above = at_places(np.maximum(1.0 - shares - SEEN_TAIL * estimate.noise_of_shares(1.0), 0.0))
+    first, middle, last = estimate.at(np.array([RANGE[0], 0.5, RANGE[1]]))
+    away, half = np.abs(edges - middle), (edges - edges[:, None]) / 2.0
+    mean = np.hypot(_up_to(edges, below)[:, None], _beyond(edges, above))
+    variance = 2.0 * (_up_to(edges, below * away)[:, None] + _beyond(edges, above * away))
+    noise = noise_std / total
+    std = np.maximum(spread_within(estimate, first, last), LEAST_STD * half)
+    with np.errstate(all="ignore"):
+        error = np.hypot(
+            np.hypot(mean, half * noise), np.hypot(variance, half**2 * noise) / (2.0 * std)
+        )
+    error[~(half > 0.0)] = math.inf
+    low, high = (float(edges[place]) for place in np.unravel_index(error.argmin(), error.shape))
     least = max(LEAST_WIDTH * max(abs(low), abs(high)), SMALLEST_WIDTH)
     return low, max(high, low + least)
 
 
+def _up_to(edges: FloatArray, height: FloatArray) -> FloatArray:
+    """Integrate up to each edge."""
+    return np.append(0.0, np.cumsum((height[1:] + height[:-1]) / 2.0 * np.diff(edges)))
+
+
+def _beyond(edges: FloatArray, height: FloatArray) -> FloatArray:
+    """Integrate from each edge on."""
+    return _up_to(-edges[::-1], height[::-1])[::-1]
+
+
+def spread_within(estimate: DistributionEstimate, low: float, high: float) -> float:
+    """Return the standard deviation of a distribution function that is straight within bins."""
+    edges, mass = np.clip(estimate.edges, low, high), np.diff(estimate.shares())
+    middles, widths = (edges[1:] + edges[:-1]) / 2.0, np.diff(edges)
+    middles = middles - mass @ middles
+    return math.sqrt(float(mass @ (middles**2 + widths**2 / 12.0)))
+
+
 def moments_of(
-    sums: FloatArray, low: FloatArray, high: FloatArray, totals: FloatArray, noise_std: float
+    estimates: Sequence[DistributionEstimate],
+    sums: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    noise_std: float,
 ) -> ColumnMoments:
     """Return moments from the sums of cells and of squares, in units of half the range."""
-    radius = (high - low) / 2.0
+    radius, shape = (high - low) / 2.0, low.shape
+    totals = np.reshape([each.total for each in estimates], shape)
     first, second = sums[..., 0] / totals, sums[..., 1] / totals
     first, second = np.clip(first, -1.0, 1.0), np.clip(second, 0.0, 1.0)
     noise = noise_std / totals
     variance = np.maximum(second - first**2, 0.0)
-    std = np.sqrt(variance)
+    told = [spread_within(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
+    coarse = np.reshape(told, shape) / radius
+    std = np.where(variance > SEEN_VARIANCE * noise, np.sqrt(variance), coarse)
     return ColumnMoments(
         mean=(low + high) / 2.0 + radius * first,
         std=radius * std,

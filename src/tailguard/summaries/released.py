@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from tailguard.checks import InputError, check_choice, shown
-from tailguard.data.declarations import listing
+from tailguard.data.declarations import listing, undeclared_note
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
 from tailguard.gate import Gate
@@ -159,7 +159,9 @@ def released(
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    solved = run(solver, plan, gate, assumptions=inputs.assumed, check=check)
+    undeclared = inputs.undeclared
+    assumed = (undeclared_note(undeclared, by_cell=True),) if undeclared else ()
+    solved = run(solver, plan, gate, assumptions=assumed, check=check)
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
     if solution.unseen.any() and not solver.by:

@@ -25,7 +25,12 @@ from tailguard.means.private_units import ROUNDING
 from tailguard.privacy.events import Laplace
 from tailguard.queries.level_tables import Indicators, n_codes
 from tailguard.queries.value_histograms import ValueHistograms
-from tailguard.summaries.distribution import LEAST_SIZE, OCTAVES, DistributionEstimate
+from tailguard.summaries.distribution import (
+    LEAST_SIZE,
+    OCTAVES,
+    DistributionEstimate,
+    octaves_of,
+)
 
 # Wanted noise of a bin of octaves and of the search, as a part of the records, and the least and
 # most part of the budget that it may cost. By trial on simulated columns.
@@ -208,8 +213,13 @@ def _first_look(search: QuantileSearch, stage: Stage, gate: Gate) -> FoundQuanti
     query = search.query(OCTAVES.size)
     counts = gate.ask(query, edges, stage)
     noise_std = noise_std_of(query, gate.n_rows, gate.n_features, stage.asked)
+    bins, n_columns = OCTAVES.size + 1, len(search.columns)
+    pooled = counts[:, :bins].reshape(-1, n_columns, bins).sum(axis=0)
+    noise_of_pooled = noise_std * math.sqrt(len(counts) / n_columns)
+    known = [octaves_of(row, noise_of_pooled)[0] for row in pooled]
     estimates = [
-        DistributionEstimate(row[: OCTAVES.size + 1], noise_std, gate.n_rows) for row in counts
+        DistributionEstimate(row[:bins], noise_std, gate.n_rows, known[place % n_columns])
+        for place, row in enumerate(counts)
     ]
     if not search.by:
         for estimate, row in zip(estimates, counts, strict=True):

@@ -39,12 +39,15 @@ LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
 SPANNING, RANGE = (0.02, 0.05, 0.5, 0.95, 0.98), (0.01, 0.99)
 """Those looked for where a histogram needs a range, and between which its ends lie."""
 
+FALSE_COLUMN = 0.05
+"""How often noise is taken for a column in a table where noise hides all: its numbers are noise."""
 SURELY_INSIDE = 3.0
 """Deviations of noise by which the ends of that range are farther in."""
 
 # Errors at mu 1 over the number of records, in standard deviations of a normal column, per root of
 # the columns: of quantiles 1.5 records over a density of .3; of moments with a range of 4 of them.
-QUANTILE_ERROR, MOMENT_ERROR = 5.0, 8.0
+# Where they only serve to find a range they count less.
+QUANTILE_ERROR, LOCATING_ERROR, MOMENT_ERROR = 5.0, 1.0, 8.0
 # Rows of products are cut to so many times the root of the columns, in standard deviations.
 PRODUCT_RADIUS = 1.5
 SMALLEST_RADIUS = 1e-250  # an inverse of it is a number
@@ -109,9 +112,9 @@ class Statistics:
     @property
     def _errors(self) -> dict[str, float]:
         """The predicted error of each statistic that is asked for, at mu 1."""
-        k = len(self.columns)
+        k, quantile_error = len(self.columns), QUANTILE_ERROR if self.levels else LOCATING_ERROR
         found = {
-            "quantiles": QUANTILE_ERROR * math.sqrt(k) if self.search else 0.0,
+            "quantiles": quantile_error * math.sqrt(k) if self.search else 0.0,
             "moments": MOMENT_ERROR * math.sqrt(k) if self.moments else 0.0,
             "correlations": PRODUCT_RADIUS**2 * k if self.products else 0.0,
             "levels": math.sqrt(2.0 * len(self.tables)),
@@ -212,11 +215,11 @@ class Statistics:
             ranges = np.array([best_range(each, noise_std) for each in estimates])
             low, high = np.moveaxis(ranges.reshape(*shape, 2), 2, 0)
             sums, _ = ask("moments", ((low + high) / 2.0, (high - low) / 2.0))
-            totals = np.reshape([each.total for each in estimates], shape)
-            solution = replace(solution, moments=moments_of(sums, low, high, totals, noise_std))
+            found_moments = moments_of(estimates, sums, low, high, noise_std)
+            solution = replace(solution, moments=found_moments)
         if self.products:
+            assert solution.moments is not None
             moments = solution.moments
-            assert moments is not None
             radius = PRODUCT_RADIUS * math.sqrt(len(self.columns))
             spread = np.maximum(moments.std, SMALLEST_RADIUS + 1e-12 * np.abs(moments.mean))
             products, noise_std = ask("correlations", (moments.mean, radius * spread))
@@ -285,5 +288,5 @@ class SummarySolution(Solution):
     def unseen(self) -> BoolArray:
         """Which distributions do not stand out of the noise."""
         estimates = () if self.quantiles is None else self.quantiles.estimates
-        least = detection_threshold(max(len(estimates), 1))
+        least = detection_threshold(max(len(estimates), 1), FALSE_COLUMN)
         return np.array([each.significance < least for each in estimates], dtype=np.bool_)

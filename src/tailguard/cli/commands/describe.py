@@ -1,0 +1,142 @@
+r"""Describe every column of a file privately, on one budget.
+
+Cells that can be read, mean with interval, standard deviation, quantiles,
+shares of declared levels, and correlations. Nothing need be known of the
+columns.
+
+[bold]Examples[/bold]
+
+\b
+  tailguard describe claims.csv --epsilon 1 --delta 1e-6
+  tailguard describe claims.parquet --columns cost,region \
+      --categorical region=north,south --by region \
+      --epsilon 1 --delta 1e-6 --explain --out description.json
+  tailguard describe claims.csv --quantiles 0.5,0.99 --spend quantiles=2 \
+      --epsilon 1 --delta 1e-6
+  tailguard describe claims.csv --epsilon 1 --pure
+
+An empty or unreadable cell leaves the other cells of its row alone; with
+--missing age=40 such a cell of age counts as 40 instead. Levels that are not
+declared are counted as 'other', and empty cells as 'missing'. Every further
+description of the same rows spends again.
+"""
+
+import json
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+
+import tailguard as tg
+from tailguard.checks import InputError
+from tailguard.cli import options
+from tailguard.cli.arguments import (
+    checkpoint_of,
+    destination,
+    ledger_of,
+    names_of,
+    options_of,
+    promise_of,
+    write_text,
+)
+from tailguard.cli.declarations import declared_schema, tell_undeclared
+from tailguard.cli.printing import print_plain
+from tailguard.data.readers.opening import opened_table
+from tailguard.progress import progress_bar
+
+
+def describe(
+    file: options.TableOption,
+    *,
+    epsilon: options.EpsilonOption,
+    delta: options.OptionalDeltaOption = None,
+    pure: options.PureOption = False,
+    columns: options.ColumnsOption = None,
+    categorical: options.CategoricalOption = None,
+    drop: options.DropOption = None,
+    missing: options.MissingOption = None,
+    schema: options.SchemaPathOption = None,
+    row_id: options.RowIdOption = None,
+    order: options.OrderOption = "file",
+    quantiles: options.LevelsOption = None,
+    by: options.ByOption = None,
+    correlations: options.CorrelationsOption = True,
+    spend: options.SpendOption = None,
+    engine: options.EngineOption = "local",
+    explain: options.ExplainOption = False,
+    out: options.DescribeOutOption = None,
+    ledger: options.LedgerOption = None,
+    ledger_name: options.LedgerNameOption = None,
+    ledger_key: options.LedgerKeyOption = None,
+    checkpoint: options.CheckpointOption = None,
+    resume: options.ResumeOption = False,
+    check_records: options.CheckRecordsOption = True,
+    on_unusable: options.OnUnusableOption = "stop",
+    random_state: options.RandomStateOption = None,
+) -> None:
+    r"""Print a private description, and write it with its certificate if asked to.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("claims.csv").write_text("cost" + 500 * "\n2.5\n1.5")
+    >>> file = Path("claims.csv")
+    >>> describe(file, columns="cost", epsilon=1.0, delta=1e-6)  # doctest: +ELLIPSIS
+    private description, n = 1000, mode: private
+    ...
+    """
+    guarantee = promise_of(epsilon, delta, pure=pure)
+    table = opened_table(file, engine)
+    declared = declared_schema(
+        schema, columns=columns, categorical=categorical, drop=drop, missing=missing, row_id=row_id
+    )
+    settled = declared.settled(table.names, table.where)
+    table.check_types(settled.numeric)
+    asked: dict[str, Any] = {"check_records": check_records, "on_unusable": on_unusable}
+    asked |= {"spend": options_of(spend or []), "correlations": correlations}
+    asked |= {} if quantiles is None else {"q": _levels(quantiles)}
+    asked |= {} if by is None else {"by": names_of("--by", by)}
+    out = None if out is None else destination(out, file, schema, ledger, checkpoint)
+    tell_undeclared(Console(), declared, table, "--columns", by_cell=True)
+    with progress_bar():
+        result = tg.describe(
+            table,
+            schema=settled,
+            guarantee=guarantee,
+            ledger=ledger_of(ledger, ledger_name, ledger_key),
+            checkpoint=checkpoint_of(checkpoint, resume=resume),
+            order=order,
+            random_state=random_state,
+            **asked,
+        )
+    if out is not None:
+        write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")
+    print_plain(Console(), "\n".join([repr(result), *([result.explain()] if explain else [])]))
+
+
+def _levels(text: str) -> list[float]:
+    """Read levels that are separated by commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"--quantiles must be numbers from 0 to 1, such as 0.5,0.99; got {text!r}."
+        ) from None
+
+
+def _result_as_json(result: tg.Description) -> dict[str, Any]:
+    """Return the tables as plain data; JSON knows no NaN."""
+    return {
+        "tables": [
+            {
+                "title": table.title or "columns",
+                "header": list(table.header),
+                "rows": [
+                    [None if isinstance(x, float) and not isfinite(x) else x for x in row]
+                    for row in table.rows
+                ],
+            }
+            for table in result.tables()
+        ],
+        "certificate": result.certificate.to_dict(),
+    }

@@ -1,0 +1,279 @@
+"""One call for the numbers that everybody needs before a model.
+
+Reference
+---------
+Dong, Roth and Su 2022, Corollary 3.3 (one budget over all statistics); Dwork and Roth 2014,
+Proposition 2.1 (post-processing).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from statistics import NormalDist
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailguard.array_types import BoolArray, FloatArray
+from tailguard.checks import InputError, check_boolean, check_positive, shown
+from tailguard.privacy.guarantees import PureDP
+from tailguard.summaries.quantile import LEVEL, checked_levels, quantiles_of
+from tailguard.summaries.released import RunOptions, SummaryTable, released
+from tailguard.summaries.results import Cell, ResultTable, SummaryResult
+from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+MOST_GROUPING, MOST_GROUPS = 3, 1000  # columns that make groups, and groups: more show noise alone
+Z = NormalDist().inv_cdf((1.0 + LEVEL) / 2.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Description(SummaryResult):
+    """What ``tg.describe`` found.
+
+    Attributes
+    ----------
+    names, groups
+        The columns of numbers, and the groups; without groups one of no name.
+    usable, missing
+        Cells of each group and column that can be read, and those that cannot; the latter are not
+        known by group.
+    mean, mean_low, mean_high, std
+        Means with their intervals, and standard deviations, of cells cut to a private range. The
+        interval covers sampling and noise, and not what is cut.
+    levels, quantiles, quantiles_low, quantiles_high
+        Quantiles with their intervals: the last axis has a place per level.
+    shares
+        Column -> level -> its share of the records, for declared columns.
+    correlation
+        The correlation matrix of the columns of numbers, if it was asked for.
+    suppressed
+        Which groups and columns noise hides: their numbers are NaN.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
+    >>> found = tg.describe(claims.target, epsilon=1.0, delta=1e-6, random_state=0)
+    >>> found.quantiles.shape
+    (1, 1, 5)
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    usable: FloatArray
+    missing: FloatArray
+    mean: FloatArray
+    mean_low: FloatArray
+    mean_high: FloatArray
+    std: FloatArray
+    levels: tuple[float, ...]
+    quantiles: FloatArray
+    quantiles_low: FloatArray
+    quantiles_high: FloatArray
+    shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    share_noise: float = math.nan
+    correlation: FloatArray | None = None
+    suppressed: BoolArray
+
+    def tables(self) -> list[ResultTable]:
+        """Return one table of columns, one of levels and one of correlations, where there are."""
+        found = [self._numbers()] if self.names else []
+        if self.shares:
+            rows: list[tuple[Cell, ...]] = [
+                (name, level, share, self.share_noise)
+                for name, shares in self.shares.items()
+                for level, share in shares.items()
+            ]
+            header = ("column", "level", "share", "privacy noise")
+            found.append(ResultTable("shares of levels", header, rows))
+        if self.correlation is not None:
+            matrix = zip(self.names, self.correlation, strict=True)
+            rows = [(name, *(round(float(x), 3) for x in row)) for name, row in matrix]
+            found.append(ResultTable("correlations", ("", *self.names), rows))
+        return found
+
+    def _numbers(self) -> ResultTable:
+        grouped = self.groups != ("",)
+        parts = (self.usable, self.missing, self.mean, self.mean_low, self.mean_high, self.std)
+        rows: list[tuple[Cell, ...]] = []
+        for g, group in enumerate(self.groups):
+            for j, name in enumerate(self.names):
+                counts = (_whole(part[g, j]) for part in parts[:2])
+                values = (float(part[g, j]) for part in parts[2:])
+                quantiles = map(float, self.quantiles[g, j])
+                rows.append((*([group] if grouped else []), name, *counts, *values, *quantiles))
+        shown_levels = (f"{100.0 * level:g}%" for level in self.levels)
+        head = ("column", "usable", "missing", "mean", "95% from", "to", "std", *shown_levels)
+        return ResultTable("", (*(["group"] if grouped else []), *head), rows)
+
+
+def _whole(count: float) -> Cell:
+    return count if math.isnan(count) else round(count)
+
+
+def describe(
+    X: Any,
+    *,
+    q: ArrayLike = QUANTILES,
+    by: str | Sequence[str] | None = None,
+    correlations: bool = True,
+    spend: Mapping[str, float] | None = None,
+    **options: Unpack[RunOptions],
+) -> Description:
+    """Describe every column of a table, privately, on one budget and without bounds.
+
+    Cells that can be read, mean with interval, standard deviation, quantiles, shares of declared
+    levels, and correlations.
+
+    Parameters
+    ----------
+    X
+        A table or a matrix: whatever ``tg.mean`` takes.
+    q
+        Levels of the quantiles.
+    by
+        Up to three declared columns: each group of their levels has numbers of its own. Groups have
+        no correlations.
+    correlations
+        Whether columns of numbers are correlated; not in pure differential privacy.
+    spend
+        Factors of the parts of the budget, such as ``{"quantiles": 2}``; the parts are those of
+        ``quantiles``, ``moments``, ``correlations`` and ``levels``, and ``explain()`` shows them.
+    options
+        As for ``tg.quantile``.
+
+    Returns
+    -------
+    Description
+        It prints as tables and renders in a notebook; ``to_frame()`` is the first table.
+
+    Guarantee
+    ---------
+    Everything together is private at the certificate's guarantee for replace-one neighbours with
+    public ``n``, for every input. A replaced record may leave one group and enter another.
+
+    Edge cases
+    ----------
+    A cell that is no number leaves the other cells of its record alone. Correlations take gaps of
+    two columns for independent. Columns and groups that noise hides have NaN.
+
+    Reference
+    ---------
+    Dwork, McSherry, Nissim and Smith 2006, Section 3; Hay, Rastogi, Miklau and Suciu 2010.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
+    >>> found = tg.describe(claims.features, epsilon=1.0, delta=1e-6)
+    >>> found.certificate.mode
+    'private'
+    """
+    levels = checked_levels("q", q)
+    check_boolean("correlations", correlations)
+    factors = _checked_spend(spend)
+    pure = isinstance(options.get("guarantee"), PureDP)
+
+    def make(table: SummaryTable) -> Statistics:
+        columns = tuple(table.numbers.values())
+        grouping = () if by is None else table.indicators("by", by)[1]
+        tables = tuple((places,) for places in table.declared.values())
+        if by is not None:
+            _check_groups(grouping)
+            table.needs_numbers()
+        return Statistics(
+            columns,
+            by=grouping,
+            levels=levels if columns else (),
+            moments=bool(columns),
+            products=correlations and not pure and by is None and len(columns) > 1,
+            tables=tables,
+            spend=factors,
+        )
+
+    solved, solution, table = released(X, make, **options)
+    groups = ("",) if by is None else group_names(table, table.indicators("by", by)[0])
+    return _description(solved.certificate.n_rows, solution, table, groups, levels, solved)
+
+
+def _description(
+    n_rows: int,
+    solution: SummarySolution,
+    table: SummaryTable,
+    groups: tuple[str, ...],
+    levels: tuple[float, ...],
+    solved: Any,
+) -> Description:
+    """Put what was found in the shape of groups and columns."""
+    shape = len(groups), len(table.numbers)
+    hidden = solution.unseen.reshape(shape)
+    usable, quantiles = np.full(shape, math.nan), np.full((3, *shape, len(levels)), math.nan)
+    mean, error, std = np.full((3, *shape), math.nan)
+    if solution.quantiles is not None:
+        usable = np.reshape([each.total for each in solution.quantiles.estimates], shape)
+        found = quantiles_of(solution, levels)
+        quantiles = np.reshape(found, (3, *shape, len(levels)))
+    if solution.moments is not None:
+        moments = solution.moments
+        mean, error, std = (
+            np.where(hidden, math.nan, part)
+            for part in (moments.mean, moments.error_std, moments.std)
+        )
+    counts = zip(table.levels.items(), solution.counts, strict=True)
+    shares = {
+        name: dict(zip(named, (part / n_rows).tolist(), strict=True))
+        for (name, named), part in counts
+    }
+    correlation = solution.correlation
+    if correlation is not None:
+        unseen = hidden[0]
+        correlation = np.where(unseen | unseen[:, None], math.nan, correlation)
+    return Description(
+        solved=solved,
+        title="private description",
+        names=tuple(table.numbers),
+        groups=groups,
+        usable=usable,
+        missing=n_rows - usable if groups == ("",) else np.full(shape, math.nan),
+        mean=mean,
+        mean_low=mean - Z * error,
+        mean_high=mean + Z * error,
+        std=std,
+        levels=levels,
+        quantiles=quantiles[0],
+        quantiles_low=quantiles[1],
+        quantiles_high=quantiles[2],
+        shares=shares,
+        share_noise=solution.noise_std / n_rows,
+        correlation=correlation,
+        suppressed=hidden,
+    )
+
+
+def group_names(table: SummaryTable, by: tuple[str, ...]) -> tuple[str, ...]:
+    """Name all groups, in the order in which they are released."""
+    levels = ([f"{name}={level}" for level in table.levels[name]] for name in by)
+    return tuple(", ".join(parts) for parts in product(*levels))
+
+
+def _check_groups(by: tuple[tuple[int, ...], ...]) -> None:
+    """Refuse more groups than a budget can tell apart."""
+    groups = math.prod(len(places) + 2 for places in by)
+    if len(by) > MOST_GROUPING or groups > MOST_GROUPS:
+        raise InputError(
+            f"by must name at most {MOST_GROUPING} columns that make at most {MOST_GROUPS} groups; "
+            f"got {len(by)} columns and {groups} groups."
+        )
+
+
+def _checked_spend(spend: Any) -> dict[str, float]:
+    """Return factors of parts of a budget, or refuse them; names are checked with the plan."""
+    if spend is None:
+        return {}
+    if not isinstance(spend, Mapping):
+        known = ", ".join(("quantiles", *PURPOSES))
+        raise InputError(f"spend must map statistics to factors, of {known}; got {shown(spend)}.")
+    return {name: check_positive("spend", factor) for name, factor in spend.items()}

@@ -1,0 +1,54 @@
+"""``tailguard describe``: the tables on the screen, the same numbers in the file."""
+
+import json
+
+import pytest
+
+import tailguard as tg
+
+PRIVACY = ("--epsilon", "5", "--delta", "1e-6")
+
+
+def test_it_prints_tables_and_writes_them_with_their_certificate(call, csv_file, tmp_path):
+    out = tmp_path / "description.json"
+    answer = call(
+        "describe", csv_file, "--columns", "cost,age", *PRIVACY, "--explain", "--out", out
+    )
+    assert (answer.code, answer.err) == (0, "")
+    assert "private description" in answer.out
+    assert "mode: private" in answer.out
+    assert "budget by statistic" in answer.out
+    written = json.loads(out.read_text())
+    columns, correlations = written["tables"]
+    assert [row[0] for row in columns["rows"]] == ["cost", "age"]
+    assert correlations["title"] == "correlations"
+    assert tg.Certificate.from_dict(written["certificate"]).total.epsilon <= 5.0
+
+
+def test_groups_quantiles_and_shares_of_the_budget(call, csv_file):
+    answer = call(
+        *("describe", csv_file, "--columns", "cost,region", "--categorical", "region=north,south"),
+        *(*PRIVACY, "--by", "region", "--quantiles", "0.5,0.9", "--spend", "quantiles=2"),
+        *("--no-correlations", "--random-state", "0"),
+    )
+    assert answer.code == 0
+    assert "region=north" in answer.out
+    assert "90%" in answer.out
+    assert "NOT PRIVATE" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--quantiles", "half"), "--quantiles must be numbers from 0 to 1"),
+        (("--quantiles", "2"), "q must be"),
+        (("--by", "cost"), "by must name columns of declared levels"),
+        (("--by", "cost,cost"), "--by must be different names"),
+        (("--spend", "tails=2"), "spend must name statistics that are asked for"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_exit_code_2(call, csv_file, options, words):
+    answer = call("describe", csv_file, "--columns", "cost", *PRIVACY, *options)
+    assert answer.code == 2
+    assert words in answer.err
+    assert "Traceback" not in answer.err

@@ -1,0 +1,141 @@
+"""``tg.describe``: one budget for all statistics of all columns, and of groups."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tailguard as tg
+from tailguard.summaries.moments import correlations_of
+
+N_ROWS = 20_000
+PROMISE = {"epsilon": 1.0, "delta": 1e-6}
+SCHEMA = {"categorical": {"region": ["north", "south"]}}
+
+
+def table(seed=0):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(N_ROWS, 2))
+    region = rng.choice(["north", "south", "moon"], N_ROWS, p=[0.5, 0.3, 0.2])
+    return pd.DataFrame(
+        {
+            "first": 100.0 + z[:, 0],
+            "second": 10.0 * (0.8 * z[:, 0] + 0.6 * z[:, 1]),
+            "visits": rng.poisson(1.0, N_ROWS) + 5.0 * (region == "south"),
+            "region": region,
+        }
+    )
+
+
+NUMBERS = ["first", "second", "visits"]
+
+
+@pytest.fixture(scope="module")
+def described():
+    return tg.describe(table(), schema=SCHEMA, random_state=1, **PROMISE)
+
+
+def test_every_statistic_is_near_that_of_the_table(described):
+    data = table()
+    exact = data[NUMBERS]
+    np.testing.assert_allclose(described.usable[0], N_ROWS, atol=1.0)
+    np.testing.assert_allclose(described.missing[0], 0.0, atol=1.0)
+    spread = exact.std().to_numpy()
+    assert (np.abs(described.mean[0] - exact.mean()) < 0.05 * spread).all()
+    assert ((described.mean_low[0] < exact.mean()) & (exact.mean() < described.mean_high[0])).all()
+    np.testing.assert_allclose(described.std[0], spread, rtol=0.05)
+    quartiles = exact.quantile([0.25, 0.5, 0.75]).to_numpy().T
+    assert (np.abs(described.quantiles[0, :, 1:4] - quartiles) < 0.1 * spread[:, None]).all()
+    np.testing.assert_allclose(described.correlation, exact.corr(), atol=0.1)
+    for level, share in {"north": 0.5, "south": 0.3, "other": 0.2, "missing": 0.0}.items():
+        assert abs(described.shares["region"][level] - share) < 0.02
+    assert sum(described.shares["region"].values()) == pytest.approx(1.0)
+
+
+def test_it_prints_as_tables_and_renders(described):
+    text = repr(described)
+    for word in (*NUMBERS, "usable", "95%", "shares of levels", "correlations", "missing"):
+        assert word in text
+    assert described.to_frame()["column"].tolist() == NUMBERS
+    assert "<table>" in described._repr_html_()
+    assert "budget by statistic" in described.explain()
+    assert described.certificate.mode == "simulation: NOT PRIVATE"
+
+
+def test_correlations_are_a_correlation_matrix_whatever_the_noise():
+    for seed in range(20):
+        noise = np.random.default_rng(seed).normal(0.0, 300.0, (6, 6))
+        found = correlations_of(noise + noise.T + 100.0 * np.eye(6), np.full(6, 1e3), 1000)
+        assert np.linalg.eigvalsh(found).min() > -1e-9
+        np.testing.assert_array_equal(np.diag(found), 1.0)
+        assert np.abs(found).max() <= 1.0
+
+
+def test_groups_have_numbers_of_their_own_and_a_missing_level_is_one():
+    data = table()
+    data.loc[data.index[:4000], "region"] = None
+    found = tg.describe(data, by="region", schema=SCHEMA, random_state=2, **PROMISE)
+    assert found.groups == ("region=north", "region=south", "region=other", "region=missing")
+    names = {"north": "region=north", "south": "region=south", "moon": "region=other"}
+    groups = data["region"].map(names).fillna("region=missing")
+    exact = data[NUMBERS].groupby(groups)
+    for g, name in enumerate(found.groups):
+        assert abs(found.usable[g, 1] - exact.size()[name]) < 700.0
+        assert np.abs(found.mean[g] - exact.mean().loc[name]).max() < 1.0
+        assert abs(found.quantiles[g, 0, 2] - 100.0) < 0.3
+    assert found.mean[1, 2] - found.mean[0, 2] > 4.0
+    assert found.correlation is None
+    assert len(found.to_frame()) == 12
+
+
+def test_groups_that_noise_hides_are_suppressed():
+    data = table()
+    data["region"] = np.where(np.arange(N_ROWS) < 5, "south", "north")
+    found = tg.describe(data, by="region", schema=SCHEMA, random_state=3, **PROMISE)
+    assert found.suppressed[1].all()
+    assert np.isnan(found.mean[1]).all()
+    assert np.isnan(found.quantiles[1]).all()
+    assert not found.suppressed[0].any()
+
+
+def test_spend_moves_the_budget_between_statistics():
+    options = {"schema": SCHEMA, "random_state": 4, **PROMISE}
+    plain, more = (
+        tg.describe(table(), spend=spend, **options) for spend in (None, {"quantiles": 4.0})
+    )
+    mu = [each.solved.plan.stage("quantiles").mu for each in (plain, more)]
+    assert mu[1] > 1.3 * mu[0]
+    assert plain.solved.plan.guarantee == more.solved.plan.guarantee
+
+
+def test_pure_privacy_leaves_correlations_out():
+    found = tg.describe(table(), schema=SCHEMA, random_state=5, guarantee=tg.PureDP(2.0))
+    assert found.correlation is None
+    assert {release.mechanism for release in found.certificate.releases} == {"laplace"}
+    assert abs(found.mean[0, 0] - 100.0) < 0.2
+
+
+def test_levels_alone_and_numbers_alone():
+    levels = tg.describe(table()[["region"]], schema=SCHEMA, random_state=6, **PROMISE)
+    assert levels.names == ()
+    assert abs(levels.shares["region"]["north"] - 0.5) < 0.02
+    one = tg.describe(table()["first"], random_state=6, **PROMISE)
+    assert one.correlation is None
+    assert one.shares == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"by": "sex"}, "by must be"),
+        ({"by": ["region", "region"]}, "by must name columns that differ"),
+        ({"by": "first"}, "by must be"),
+        ({"spend": {"words": 2.0}}, "spend must name statistics that are asked for"),
+        ({"spend": {"quantiles": -1.0}}, "spend must be"),
+        ({"spend": 2.0}, "spend must map"),
+        ({"q": [0.5, 1.5]}, "q must be"),
+        ({"correlations": 1}, "correlations must be"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(options, words):
+    with pytest.raises(tg.InputError, match=words):
+        tg.describe(table(), schema=SCHEMA, **PROMISE, **options)
