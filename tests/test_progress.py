@@ -165,3 +165,19 @@ def test_a_run_is_logged_under_one_name(caplog):
     assert begun == f"a run begins, with at most {planned} answers"
     stages = [r.stage for r in model.certificate_.releases for _ in range(r.times)]
     assert answers == [f"released {name}, for which 3000 records were read" for name in stages]
+
+
+def test_the_log_does_not_tell_how_many_tries_a_search_made(caplog):
+    """Their number is secret, and so is which settings were tried."""
+    logs = set()
+    for seed in range(8):
+        search = tg.PrivateSearch(
+            tg.LinearRegression(), {"target": ["mean", "robust"]}, n_tries=3.0,
+            epsilon=2.0, delta=1e-6, random_state=seed,
+        )  # fmt: skip
+        with caplog.at_level("DEBUG", logger="tailguard"):
+            search.fit(X, X[:, 0])
+        logs.add(tuple(record.getMessage() for record in caplog.records))
+        caplog.clear()
+    (messages,) = logs
+    assert 0 < len(messages) < 10

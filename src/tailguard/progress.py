@@ -31,7 +31,24 @@ class Listener(Protocol):
         ...
 
 
-LISTENER: ContextVar[Listener | None] = ContextVar("LISTENER", default=None)
+class RunLog:
+    """Writes to the log; nobody hears of the tries of a search, whose number is secret."""
+
+    def planned(self, n_answers: int) -> None:
+        """Log what a run will do."""
+        LOGGER.info("a run begins, with at most %d answers", n_answers)
+
+    def answered(self, stage: str, n_rows: int) -> None:
+        """Log a released answer."""
+        LOGGER.debug("released %s, for which %d records were read", stage, n_rows)
+
+    def read(self, n_rows: int, n_all: int) -> None:
+        """Log nothing of a pass that is under way."""
+
+
+LOG = RunLog()
+"""Who is told unless somebody else is."""
+LISTENER: ContextVar[Listener | None] = ContextVar("LISTENER", default=LOG)
 """Who is told of runs that begin here."""
 
 
@@ -46,15 +63,13 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 
 def tell_planned(n_answers: int) -> None:
-    """Tell the listener, if there is one, and the log what a run will do."""
-    LOGGER.info("a run begins, with at most %d answers", n_answers)
+    """Tell the listener, if there is one, what a run will do."""
     if (listener := LISTENER.get()) is not None:
         listener.planned(n_answers)
 
 
 def tell_answered(stage: str, n_rows: int) -> None:
-    """Tell the listener, if there is one, and the log of a released answer."""
-    LOGGER.debug("released %s, for which %d records were read", stage, n_rows)
+    """Tell the listener, if there is one, of a released answer."""
     if (listener := LISTENER.get()) is not None:
         listener.answered(stage, n_rows)
 
@@ -65,7 +80,7 @@ def tell_read(n_rows: int, n_all: int) -> None:
         listener.read(n_rows, n_all)
 
 
-class ProgressBar:
+class ProgressBar(RunLog):
     """Shows passes over the records, records a second and the time that is left."""
 
     def __init__(self, progress: Any) -> None:
@@ -75,10 +90,12 @@ class ProgressBar:
 
     def planned(self, n_answers: int) -> None:
         """Begin."""
+        super().planned(n_answers)
         self._progress.update(self._task, total=n_answers)
 
     def answered(self, stage: str, n_rows: int) -> None:
         """Move on by one pass."""
+        super().answered(stage, n_rows)
         self._n_rows += n_rows
         self._n_answers += 1
         self._progress.update(self._task, description=stage)
