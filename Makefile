@@ -12,6 +12,7 @@ COUNT ?= 300
 ARGS ?=
 PEERS_VENV ?= .venv-peers
 SPARK_VENV ?= .venv-spark
+SITE_VENV ?= .venv-site
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
@@ -20,7 +21,7 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark lint docs bench bench-means bench-accuracy bench-accuracy-peers reproduce \
+.PHONY: help demo test test-spark lint docs site bench bench-means bench-accuracy bench-accuracy-peers reproduce \
 	audit coverage fuzz mutants install-size peers peer-facts release-check clean
 
 help:  ## Show this list
@@ -46,6 +47,12 @@ lint: $(INSTALLED_DEV)  ## Check style, formatting and types
 
 docs: $(INSTALLED_DEV)  ## Run every Python block of the pages and follow their links
 	@$(BIN)/python -m pytest tests/docs
+
+# Sphinx and its theme in an environment apart. Warnings are errors.
+site: export OPENBLAS_NUM_THREADS = 1
+site: $(SITE_VENV)/.installed  ## Build the site, with the gallery's examples, into docs/_build/html
+	@$(SITE_VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "Built docs/_build/html/index.html."
 
 bench: $(INSTALLED_DEV)  ## Run the benchmarks one after another; QUICK=1 for a glance
 	@set -e; for script in $(filter-out %/bench_means.py,$(wildcard benchmarks/bench_*.py)); do \
@@ -129,7 +136,7 @@ release-check:  ## Build twice and compare, install the core alone, run the demo
 	@$(PYTHON) release/release_check.py $(if $(TAG),--tag $(TAG)) $(if $(ADDRESS),--address $(ADDRESS))
 
 clean:  ## Remove the environment and everything that was built
-	rm -rf $(VENV) $(SPARK_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SPARK_VENV) $(SITE_VENV) docs/_build docs/gallery docs/reference build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(SPARK_VENV)/.installed: pyproject.toml
@@ -139,6 +146,12 @@ $(SPARK_VENV)/.installed: pyproject.toml
 	@$(PYTHON) -m venv $(SPARK_VENV)
 	@$(SPARK_VENV)/bin/python -m pip -qq --disable-pip-version-check install --editable \
 		'.[spark]' 'hypothesis>=6.100' 'pandas>=2.2' 'pytest>=8.2'
+	@touch $@
+
+$(SITE_VENV)/.installed: pyproject.toml
+	@echo "Setting up $(SITE_VENV); only the first time takes long."
+	@$(PYTHON) -m venv $(SITE_VENV)
+	@$(SITE_VENV)/bin/python -m pip -qq --disable-pip-version-check install --editable '.[site]'
 	@touch $@
 
 $(INSTALLED): pyproject.toml

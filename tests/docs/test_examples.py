@@ -1,0 +1,33 @@
+"""The gallery's examples: a title, one question each, no record of a machine, and names that exist."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import tailguard as tg
+from tailguard.wing import wing
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+# An example of the wing is not asked where the wing is not installed.
+SHOWN = [path for path in EXAMPLES if wing("rates") or "tg.papers" not in path.read_text()]
+
+
+def test_there_are_ten_examples_each_with_a_question():
+    assert len(EXAMPLES) >= 10
+    for path in EXAMPLES:
+        title, line, *_ = ast.get_docstring(ast.parse(path.read_text())).splitlines()
+        assert title.endswith("?"), path.name
+        assert set(line) == {"="}
+        assert len(line) == len(title)
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
+def test_public_names_of_an_example_exist(path):
+    names = re.findall(r"\btg\.(\w+(?:\.\w+)*)", path.read_text())
+    assert names
+    for name in names:
+        value = tg
+        for part in name.split("."):
+            value = getattr(value, part)
