@@ -1,4 +1,4 @@
-"""The gallery's examples: a title, one question each, no record of a machine, and names that exist."""
+"""The gallery's examples: a title that is a question, and public names that exist."""
 
 import ast
 import re
