@@ -61,9 +61,6 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 
-# What scikit-learn adds to every estimator, and describes itself.
-INHERITED = "set_fit_request, set_score_request, set_predict_request, get_metadata_routing"
-
 
 def reference_page(name: str) -> str:
     """Return the page of a public name."""
@@ -71,8 +68,8 @@ def reference_page(name: str) -> str:
     title = f"tg.{name}"
     head = f"{title}\n{'=' * len(title)}\n\n"
     if inspect.isclass(value):
-        members = "   :members:\n   :inherited-members:\n   :undoc-members:\n"
-        return f"{head}.. autoclass:: {path}\n{members}   :exclude-members: {INHERITED}\n"
+        options = "".join(f"   :{each}members:\n" for each in ("", "inherited-", "undoc-"))
+        return f"{head}.. autoclass:: {path}\n{options}"
     if inspect.ismodule(value):
         members = {each: getattr(value, each) for each in getattr(value, "__all__", ())}
         parts = [
@@ -130,7 +127,13 @@ def outside_links(_app, _name, source) -> None:
     source[0] = re.sub(outside, repaired, source[0])
 
 
+def is_routing(_app, _what, name, _value, _skip, _options) -> bool | None:
+    """Leave out what scikit-learn adds to route metadata, and describes itself."""
+    return True if name.endswith(("_request", "_metadata_routing")) else None
+
+
 def setup(app) -> None:
     """Write the reference before pages are read."""
     write_reference()
     app.connect("source-read", outside_links)
+    app.connect("autodoc-skip-member", is_routing)

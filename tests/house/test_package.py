@@ -224,7 +224,7 @@ def test_the_page_on_installing_has_the_measured_sizes():
     assert f"\n{install_size.sum_of(rows, 'bytecode_mb'):.0f} MB are bytecode" in page
     less = [figures[f"{when}_mb"] for when in ("without_bytecode", "after_the_demo")]
     assert "That is {:.0f} MB, and {:.0f} MB after the demo".format(*less) in page
-    assert {*figures["extras_mb"]} == PROJECT["optional-dependencies"].keys() - {"dev"}
+    assert {*figures["extras_mb"]} == PROJECT["optional-dependencies"].keys() - {"dev", "site"}
     for name, more in figures["extras_mb"].items():
         assert re.search(rf"^\| `tailguard\[{name}\]` .* \| {more:.0f} \|$", page, re.MULTILINE)
 
