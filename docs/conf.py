@@ -24,7 +24,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb"]
-nitpicky = False
+suppress_warnings = ["ref.python"]  # several results have attributes of one name
 html_theme = "pydata_sphinx_theme"
 html_title = "tailguard"
 html_show_sourcelink = False
