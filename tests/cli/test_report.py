@@ -60,6 +60,7 @@ def test_a_model_of_a_file_says_its_target(files, call):
     assert call("report", "model.json").code == 0
     data = json.loads(page_text((files / "model.html").read_text()))
     assert data["facts"] == {"target": "cost"}
+    assert data["subject"] == "LinearRegression of cost"
     stored = json.loads((files / "model.json").read_text())
     values = [each["value"] for each in data["estimates"]]
     assert [each["name"] for each in data["estimates"]][:-1] == stored["feature_names"]

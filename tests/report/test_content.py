@@ -45,6 +45,10 @@ def test_a_report_is_written_and_read_back():
         {"stated": {"other": "x"}},
         {"stated": {"dataset": 3}},
         {"more": 1},
+        {"level": "high"},
+        {"facts": 3},
+        {"estimates": [{"name": "age", "value": "1", "noise_std": 1.0, "low": 0, "high": 1}]},
+        {"estimates": [{"name": "age", "value": 1.0, "noise_std": "x", "low": 0, "high": 1}]},
         {"certificate": {}},
     ],
 )

@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 import tailguard as tg
 from support.certificates import certify, gaussian, laplace
+from support.forging import certificate_of
 from support.pages import Page
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated, ZeroConcentrated
@@ -155,6 +156,14 @@ def test_no_other_number_is_said(model, text):
     assert said <= known
     captions = {n for caption in page.tables for n in NUMBER.findall(caption)}
     assert captions <= {"100"}  # success without noise
+
+
+def test_the_ledger_that_was_charged_is_named():
+    page = Page(Report(subject="stopped", certificate=certificate_of("early stop")).to_html())
+    [entry] = certificate_of("early stop").ledger_entries
+    assert f"Charged was {entry.describe()}." in page.words
+    page = Page(Report(subject="fit", certificate=certificate_of("fit")).to_html())
+    assert any(words.startswith("No ledger was charged:") for words in page.words)
 
 
 def test_a_mean_has_no_interval_and_says_its_noise():

@@ -29,14 +29,16 @@ def model_report(model: Any, stated: Stated, notes: tuple[str, ...] = ()) -> Rep
     (['x0', 'x1', '(intercept)'], 'simulated')
     """
     centred = (CORRECTED,) if model.interval_center_ is not None else ()
+    facts = _declared_columns(model)
+    of_target = f" of {facts['target']}" if "target" in facts else ""
     return Report(
-        subject=type(model).__name__,
+        subject=f"{type(model).__name__}{of_target}",
         certificate=model.certificate_,
         quantity="coefficient",
         estimates=_coefficients(model),
         level=LEVEL,
         notes=(*map(note_line, model.notes_), *centred, *notes),
-        facts=_declared_columns(model),
+        facts=facts,
         stated=stated,
     )
 

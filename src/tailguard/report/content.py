@@ -153,12 +153,14 @@ class Report:
             tables = [_table_read(each) for each in content.pop("tables")]
             content["notes"] = tuple(content["notes"])
             content["stated"] = Stated(**content["stated"])
-            return cls(
+            found = cls(
                 certificate=certificate,
                 estimates=tuple(estimates),
                 tables=tuple(tables),
                 **content,
             )
+            found.to_html()  # of numbers that are none there is no page
+            return found
         except InputError:
             raise
         except (AttributeError, LookupError, TypeError, ValueError):

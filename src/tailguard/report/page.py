@@ -67,7 +67,7 @@ def report_page(
         *_section("promise", _promise(certificate)),
         *_section("results", _results(data)),
         *_section("budget", _budget(facts, shares)),
-        *_section("ledger", _paragraph(f"Charged: {facts['ledger']}.")),
+        *_section("ledger", _paragraph(_ledger(certificate, facts))),
         *_section("check", _check(facts)),
         *_section("assumptions", _sentences(certificate["assumptions_for_accuracy"])),
         *_section("releases", _releases(certificate)),
@@ -274,6 +274,13 @@ def _share(share: float | None, largest: float) -> tuple[str, str]:
     if share is None:
         return "unknown", ""
     return f"{100.0 * share:.1f} %", bar(share / (largest or 1.0))
+
+
+def _ledger(certificate: Mapping[str, Any], facts: Mapping[str, str]) -> str:
+    """Say which lines of ledgers were charged."""
+    if not certificate["ledger_entries"]:
+        return "No ledger was charged: what other runs on these records cost is not counted."
+    return f"Charged was {facts['ledger']}."
 
 
 def _check(facts: Mapping[str, str]) -> Iterator[str]:

@@ -220,7 +220,11 @@ function show(page) {
     const head = line.appendChild(page.createElement("th"));
     head.scope = "row";
     head.textContent = what;
-    for (const text of [digits(stated), digits(found), verdict]) line.insertCell().textContent = text;
+    for (const text of [digits(stated), digits(found), verdict]) {
+      const cell = line.insertCell();
+      cell.textContent = text;
+      cell.className = text === verdict ? "" : "number";
+    }
   }
   page.getElementById("verdict").textContent = `Totals, worked out again by this page: ${verdictOf(rows)}.`;
   page.getElementById("check-table").hidden = false;
