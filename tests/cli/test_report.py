@@ -17,11 +17,13 @@ def files(csv_file, model_file, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.json").write_text(model_file.read_text())
     assert call("mean", csv_file, "--columns", "cost", *PRIVACY, "--out", "mean.json").code == 0
+    columns = ["--columns", "age,cost", "--out", "description.json"]
+    assert call("describe", csv_file, *columns, *PRIVACY).code == 0
     (tmp_path / "certificate.json").write_text(call("certificate", "model.json", "--json").out)
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["model", "mean", "certificate"])
+@pytest.mark.parametrize("name", ["model", "mean", "description", "certificate"])
 def test_each_file_has_a_page_which_verify_takes(files, call, name):
     answer = call("report", f"{name}.json", "--dataset", "Claims", "--date", "2026-11-26")
     assert (answer.code, answer.out, answer.err) == (0, f"{name}.html\n", "")
@@ -54,6 +56,18 @@ def test_a_mean_keeps_its_numbers_and_notes(files, call):
     assert estimate["value"] == stored["means"]["cost"]["mean"]
     assert estimate["noise_std"] == stored["means"]["cost"]["privacy_noise"]
     assert data["notes"] == stored["notes"] != []
+
+
+def test_a_description_keeps_its_tables(files, call):
+    assert call("report", "description.json").code == 0
+    data = json.loads(page_text((files / "description.html").read_text()))
+    stored = json.loads((files / "description.json").read_text())
+    assert data["notes"] == stored["notes"]
+    assert [each["title"] for each in data["tables"]] == ["columns", "correlations"]
+    for made, kept in zip(data["tables"], stored["tables"], strict=True):
+        assert made["headers"] == kept["header"]
+        assert [row[0] for row in made["rows"]] == [row[0] for row in kept["rows"]]
+        assert made["rows"][0][-1] == f"{kept['rows'][0][-1]:.6g}"
 
 
 def test_a_model_of_a_file_says_its_target(files, call):

@@ -7,6 +7,7 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
@@ -202,6 +203,24 @@ def test_certificates_alone_and_tables_of_words():
     page = Page(Report(subject="s", certificate=certificate, tables=(quantiles,)).to_html())
     assert table(page, "Quantiles") == [["column", "median"], ["age", "41"]]
     assert "of noisy counts" in page.words
+
+
+def test_a_description_has_its_tables():
+    rng = np.random.default_rng(2)
+    region = rng.choice(["north", "south"], 20_000)
+    table_ = pd.DataFrame({"age": rng.normal(40.0, 9.0, 20_000), "region": region})
+    schema = {"categorical": {"region": ["north", "south"]}}
+    found = tg.describe(table_, guarantee=tg.GDP(1.0), schema=schema)
+    page = Page(found.report(dataset="people").to_html())
+    head, row = table(page, "columns")
+    assert head[:3] == ["column", "usable", "missing"]
+    assert row[:2] == ["age", f"{round(found.usable[0, 0]):,}"]
+    stated = [found.mean, found.mean_low, found.mean_high, found.std]
+    assert row[3:7] == [f"{part[0, 0]:.6g}" for part in stated]
+    assert row[7:] == [f"{value:.6g}" for value in found.quantiles[0, 0]]
+    shares = {row[1]: row[2] for row in table(page, "shares of levels")[1:]}
+    assert shares == {level: f"{share:.6g}" for level, share in found.shares["region"].items()}
+    assert all(note in page.words for note in found.notes)
 
 
 EVIL = "</script><script src=https://example.org/x.js>alert(1)</script>&\"'\u2028\x1b[31m"

@@ -1,6 +1,7 @@
 """Pictures show the numbers of the result, on the axis that was given."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -76,6 +77,52 @@ def test_a_certificate_and_a_search_have_a_budget(ax):
     assert [bar.get_width() for bar in ax.patches] == pytest.approx([25.0])
 
 
+def bands(ax):
+    """Low and high of each band, by level."""
+    found = []
+    for band in ax.collections:
+        edges = {}
+        for x, y in band.get_paths()[0].vertices:
+            edges.setdefault(float(x), []).append(float(y))
+        found.append({x: (min(ys), max(ys)) for x, ys in edges.items()})
+    return found
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(1)
+    region = rng.choice(["north", "south"], 20_000)
+    return pd.DataFrame({"age": rng.normal(40.0, 9.0, 20_000), "region": region})
+
+
+SCHEMA = {"categorical": {"region": ["north", "south"]}}
+
+
+def test_quantiles_are_those_of_the_result(frame, ax):
+    found = tg.quantile(frame[["age"]], [0.25, 0.5, 0.75], guarantee=tg.GDP(1.0), random_state=0)
+    assert tg.plot.quantiles(found, ax) is ax
+    [line] = ax.lines
+    assert line.get_xdata().tolist() == [0.25, 0.5, 0.75]
+    assert line.get_ydata().tolist() == found.value[0].tolist()
+    [band] = bands(ax)
+    for level, low, high in zip(found.levels, found.low[0], found.high[0], strict=True):
+        assert band[level] == (low, high)
+
+
+def test_quantiles_of_groups_have_a_curve_each(frame, ax):
+    options = {"guarantee": tg.GDP(2.0), "schema": SCHEMA, "by": "region", "random_state": 0}
+    found = tg.describe(frame, **options)
+    tg.plot.quantiles(found, ax, columns=["age"])
+    seen = np.flatnonzero(~found.suppressed[:, 0])
+    assert len(seen) == 2  # nobody lives elsewhere
+    curves = [line.get_ydata().tolist() for line in ax.lines]
+    assert curves == found.quantiles[seen, 0].tolist()
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == [f"{found.groups[group]}: age" for group in seen]
+    with pytest.raises(InputError, match=r"^columns must be of \['age'\]; got \['fee'\]\.$"):
+        tg.plot.quantiles(found, ax, columns=["fee"])
+
+
 def test_a_plan_is_drawn_from_the_best_method_on(ax):
     advice = tg.plan("mean", n_rows=100_000, n_features=10, epsilon=1.0, delta=1e-6)
     assert tg.plot.plan(advice, ax) is ax
@@ -91,6 +138,10 @@ def test_a_plan_is_drawn_from_the_best_method_on(ax):
     [
         (tg.plot.coefficients, "result must be a fitted model, a search or a mean; got a dict."),
         (tg.plot.budget, "result must be a certificate, or have one; got a dict."),
+        (
+            tg.plot.quantiles,
+            "result must be what tg.quantile or tg.describe returned; got a dict.",
+        ),
         (tg.plot.plan, "advice must be what tg.plan returned; got a dict."),
     ],
 )

@@ -12,12 +12,13 @@ from tailguard.privacy.certificate.certificate import read_json
 from tailguard.report.content import KEY as REPORT
 from tailguard.report.content import Report, Stated
 from tailguard.report.page import page_text
+from tailguard.summaries.results import reported_table
 from tailguard.version import __version__
 
 NOTHING_STATED = Stated()
 WANTED = (
-    "FILE must be a model file, what 'tailguard mean --out' wrote, a certificate as JSON or a "
-    "report; got {path!r}"
+    "FILE must be a model file, what 'tailguard mean' or 'tailguard describe' wrote, a certificate "
+    "as JSON or a report; got {path!r}"
 )
 
 
@@ -46,9 +47,18 @@ certificate as JSON or a report; got 'other.json'.
     if REPORT in content:
         return Report.from_dict(content)
     certificate = Certificate.from_dict(content.get("certificate", content))
-    if "means" not in content:
-        return Report(subject="certificate", certificate=certificate, stated=stated)
     try:
+        if "tables" in content:
+            tables = (reported_table(**table) for table in content["tables"])
+            return Report(
+                subject="private description",
+                certificate=certificate,
+                tables=tuple(tables),
+                notes=tuple(map(str, content["notes"])),
+                stated=stated,
+            )
+        if "means" not in content:
+            return Report(subject="certificate", certificate=certificate, stated=stated)
         rows = [(name, *_numbers(found)) for name, found in content["means"].items()]
         notes = tuple(map(str, content["notes"]))
         return mean_report(str(content["method"]), rows, certificate, stated, notes)

@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, named_arguments, write_file
 from tailguard.estimators.model_file import model_text
-from tailguard.estimators.reports import model_report, saved
+from tailguard.estimators.reports import model_report
 from tailguard.estimators.summary import coefficient_rows, summary_html, summary_table
 from tailguard.estimators.wald import Contrasts, JointTest, intervals, joint_test, wald_test
-from tailguard.report.content import Report, Stated
+from tailguard.report.content import Report, Stated, saved
 
 
 class CoefficientTables:

@@ -12,7 +12,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, four_digits, named_arguments, shown
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
-from tailguard.estimators.reports import mean_report, saved
+from tailguard.estimators.reports import mean_report
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, run
@@ -27,7 +27,7 @@ from tailguard.printable import printable
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
-from tailguard.report.content import Report, Stated
+from tailguard.report.content import Report, Stated, saved
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -69,13 +68,6 @@ def mean_report(
         notes=notes,
         stated=stated,
     )
-
-
-def saved(report: Report, path: str | PathLike[str] | None) -> Report:
-    """Write a report to a path, if there is one, and return it."""
-    if path is not None:
-        report.save(path)
-    return report
 
 
 def _coefficients(model: Any) -> tuple[ReportedEstimate, ...]:

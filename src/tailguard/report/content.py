@@ -194,6 +194,22 @@ class Report:
         )
 
 
+def saved(report: Report, path: str | PathLike[str] | None) -> Report:
+    """Write a report to a path, if there is one, and return it.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Gaussian
+    >>> from tailguard.privacy.guarantees import GDP
+    >>> certificate = Certificate(GDP(1.0), n_rows=1000, planned=Gaussian(mu=1.0))
+    >>> saved(Report(subject="mean", certificate=certificate), path=None).subject
+    'mean'
+    """
+    if path is not None:
+        report.save(path)
+    return report
+
+
 def _written(estimate: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value

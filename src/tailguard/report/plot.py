@@ -3,8 +3,11 @@
 They draw what was released and what is public, and need the extra ``tailguard[report]``.
 """
 
+from collections.abc import Collection
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tailguard.checks import InputError, check_choice
 from tailguard.report.budget import stage_shares
@@ -89,6 +92,39 @@ def budget(result: Any, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
+def quantiles(
+    result: Any, ax: "Axes | None" = None, *, columns: Collection[str] | None = None
+) -> "Axes":
+    """Draw quantiles with their intervals: a curve for each column, or group and column.
+
+    ``result`` is what ``tg.quantile`` or ``tg.describe`` returned; ``columns`` names some of its
+    columns, since units differ. An interval without an end is drawn without.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
+    >>> found = tg.quantile(claims.target, [0.25, 0.5, 0.75], epsilon=1.0, delta=1e-6)
+    >>> ax = tg.plot.quantiles(found)
+    >>> len(ax.lines), ax.get_xlabel()
+    (1, 'share of records below')
+    """
+    curves = _curves(result)
+    names = {name for name, *_ in curves}
+    wanted = names if columns is None else {*columns}
+    if not wanted <= names:
+        raise InputError(f"columns must be of {sorted(names)}; got {sorted(wanted - names)}.")
+    ax = _axes(ax)
+    for name, label, *drawn in curves:
+        if name in wanted and np.isfinite(drawn[0]).any():  # noise hides what has none
+            value, low, high = (np.where(np.isfinite(each), each, np.nan) for each in drawn)
+            (line,) = ax.plot(result.levels, value, marker="o", label=label)
+            ax.fill_between(result.levels, low, high, alpha=0.25, color=line.get_color())
+    ax.set_xlabel("share of records below")
+    ax.legend()
+    return ax
+
+
 def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw what ``tg.plan`` predicts: the error of each method, the recommended one first.
 
@@ -119,6 +155,24 @@ def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
     ax.set_xlabel(fill(f"predicted error, {unit}", WIDTH))
     ax.set_title(f"{advice.task}, n = {advice.n_rows}, d = {advice.n_features}")
     return ax
+
+
+def _curves(result: Any) -> list[tuple[Any, ...]]:
+    """Return column, label, quantiles, and both ends of their intervals, of each curve."""
+    if hasattr(result, "quantiles"):
+        parts = result.quantiles, result.quantiles_low, result.quantiles_high
+        return [
+            (name, f"{group}: {name}" if group else name, *(part[g, j] for part in parts))
+            for g, group in enumerate(result.groups)
+            for j, name in enumerate(result.names)
+        ]
+    if not (hasattr(result, "levels") and hasattr(result, "value")):
+        raise InputError(
+            "result must be what tg.quantile or tg.describe returned; got a "
+            f"{type(result).__name__}."
+        )
+    parts = result.value, result.low, result.high
+    return [(name, name, *(part[j] for part in parts)) for j, name in enumerate(result.names)]
 
 
 def _axes(ax: "Axes | None") -> "Axes":

@@ -7,18 +7,23 @@ its uncertainty. What is shown is post-processing of released numbers.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from os import PathLike
 from textwrap import fill
 from typing import Any, NamedTuple
 
 from tailguard.gate.engine import Solved
 from tailguard.printable import printable
 from tailguard.privacy.certificate import Certificate
+from tailguard.report.content import Report, ReportTable, Stated, saved
 
 WIDTH = 100  # of what is printed, in signs
 DIGITS = 6  # of a number that is shown
+
+COLUMNS = "columns"
+"""The title of a table that has none of its own."""
 
 Cell = str | float | int
 
@@ -29,6 +34,20 @@ class ResultTable(NamedTuple):
     title: str
     header: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
+
+
+def reported_table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[Cell | None]]
+) -> ReportTable:
+    """Return a table for a report, from its parts or from what JSON has of them.
+
+    Examples
+    --------
+    >>> reported_table("", ("column", "mean"), [("age", 41.25), ("fee", None)]).rows
+    (('age', '41.25'), ('fee', '-'))
+    """
+    cells = (tuple("-" if cell is None else _shown(cell) for cell in row) for row in rows)
+    return ReportTable(title or COLUMNS, tuple(header), tuple(cells))
 
 
 def interval_cell(low: float, high: float) -> str:
@@ -83,6 +102,24 @@ class SummaryResult:
 
         table = self.tables()[0]
         return pd.DataFrame(table.rows, columns=list(table.header))
+
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        dataset: str | None = None,
+        date: str | None = None,
+        curator: str | None = None,
+    ) -> Report:
+        """Return the report of the summary, one page of HTML; as that of ``LinearRegression``."""
+        found = Report(
+            subject=self.title,
+            certificate=self.certificate,
+            tables=tuple(reported_table(*table) for table in self.tables()),
+            notes=self.notes,
+            stated=Stated(dataset=dataset, date=date, curator=curator),
+        )
+        return saved(found, path)
 
     def _heading(self) -> list[str]:
         certificate = self.certificate

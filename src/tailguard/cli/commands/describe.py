@@ -43,6 +43,7 @@ from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain
 from tailguard.data.readers.opening import opened_table
 from tailguard.progress import progress_bar
+from tailguard.summaries.results import COLUMNS
 
 
 def describe(
@@ -129,7 +130,7 @@ def _result_as_json(result: tg.Description) -> dict[str, Any]:
     return {
         "tables": [
             {
-                "title": table.title or "columns",
+                "title": table.title or COLUMNS,
                 "header": list(table.header),
                 "rows": [
                     [None if isinstance(x, float) and not isfinite(x) else x for x in row]
@@ -138,5 +139,6 @@ def _result_as_json(result: tg.Description) -> dict[str, Any]:
             }
             for table in result.tables()
         ],
+        "notes": list(result.notes),
         "certificate": result.certificate.to_dict(),
     }

@@ -1,12 +1,12 @@
 r"""Write a report: one page for whoever answers for privacy.
 
-FILE is a model file, what 'tailguard mean --out' wrote, or a certificate as
-JSON. The page says what is promised and to whom, what an attacker can learn,
-the results with their intervals, and where the budget went; it works out the
-totals again where it is opened, and asks for nothing from elsewhere. It holds
-nothing that is not public or released. --form registry writes a draft of a
-record for OpenDP's deployments registry, --form nist what NIST SP 800-226
-asks, as JSON.
+FILE is a model file, what 'tailguard mean' or 'tailguard describe' wrote, or
+a certificate as JSON. The page says what is promised and to whom, what an
+attacker can learn, the results with their intervals, and where the budget
+went; it works out the totals again where it is opened, and asks for nothing
+from elsewhere. It holds nothing that is not public or released. --form
+registry writes a draft of a record for OpenDP's deployments registry, --form
+nist what NIST SP 800-226 asks, as JSON.
 
 [bold]Examples[/bold]
 
@@ -50,7 +50,7 @@ def report(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="A model file, private means, or a certificate as JSON.",
+            help="A model file, means, a description, or a certificate as JSON.",
         ),
     ],
     out: Annotated[

@@ -1,11 +1,12 @@
 r"""Check a certificate, and say what it cannot prove.
 
-FILE is a model file, what 'tailguard mean --out' wrote, a certificate as
-JSON, or a page that 'tailguard report' wrote, whose words are compared with
-the data that it holds. All that follows from its parts is worked out anew: totals, epsilon
-at delta, whether the promise covers what was reserved and whether that covers
-the releases. A file that states anything else is refused. With --ledger its
-charge is looked up, too, and the releases that the ledger lists.
+FILE is a model file, what 'tailguard mean' or 'tailguard describe' wrote, a
+certificate as JSON, or a page that 'tailguard report' wrote, whose words are
+compared with the data that it holds. All that follows from its parts is
+worked out anew: totals, epsilon at delta, whether the promise covers what was
+reserved and whether that covers the releases. A file that states anything
+else is refused. With --ledger its charge is looked up, too, and the releases
+that the ledger lists.
 
 [bold]Examples[/bold]
 

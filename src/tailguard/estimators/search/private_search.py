@@ -17,7 +17,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, require, shown, warn_before_spending
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.cost_warnings import fits_with
-from tailguard.estimators.reports import model_report, saved
+from tailguard.estimators.reports import model_report
 from tailguard.estimators.search.plan import SearchPlan, SearchTask, find_score, plan_search
 from tailguard.gate.engine import GivenProblem, Solved
 from tailguard.gate.record_check import RecordRule
@@ -28,7 +28,7 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee, weak_promise
 from tailguard.privacy.tries import NumberOfTries
-from tailguard.report.content import Report, Stated
+from tailguard.report.content import Report, Stated, saved
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
