@@ -17,7 +17,7 @@ SEEDED = ["--random-state", "3"]
 OWN = {
     "huber": ["--threshold", "2"],
     "poisson": ["--exposure", "years"],
-    "gamma": ["--exposure", "years"],
+    "gamma": ["--exposure", "years", "--alpha", "0.1"],
     "tweedie": ["--exposure", "years", "--power", "1.2"],
     "quantile": ["--level", "0.9"],
     "sparse-linear": ["--keep", "1"],

@@ -109,6 +109,8 @@ CALLS = {
     "threshold above all floats' squares": "fit {csv} {linear} {huber} --threshold 1e300",
     "power of a mean above 2": "fit {csv} {linear} --features age --model tweedie --power 2.5",
     "power without lp or tweedie": "fit {csv} {linear} --power 1.5",
+    "alpha negative": "fit {csv} {linear} --alpha -1",
+    "alpha of a model without a ridge": "fit {csv} {linear} --model huber --alpha 1",
     "power not a number": "fit {csv} {linear} --model lp --power four",
     # writing
     "out in no directory": "fit {csv} --target cost {privacy} --out {folder}/no/model.json",

@@ -12,6 +12,7 @@ MODELS: dict[str, Any] = {name: estimator_called(name) for name in ESTIMATORS}
 """Name -> estimator."""
 
 PARAMETERS = {
+    "--alpha": ("alpha",),
     "--classes": ("classes",), "--keep": ("n_nonzero",), "--level": ("level",),
     "--power": ("p", "power"), "--threshold": ("threshold",),
 }  # fmt: skip

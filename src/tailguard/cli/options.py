@@ -185,6 +185,15 @@ PowerOption: TypeAlias = Annotated[
         MODEL,
     ),
 ]
+AlphaOption: TypeAlias = Annotated[
+    float | None,
+    typed(
+        "NUMBER",
+        "linear, logistic, poisson, gamma, tweedie: the ridge, which counts half the squared "
+        "coefficients beside the mean loss; none by default.",
+        MODEL,
+    ),
+]
 KeepOption: TypeAlias = Annotated[
     int | None,
     typed(

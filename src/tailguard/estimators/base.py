@@ -11,7 +11,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, check_boolean, check_choice, named_arguments, shown
+from tailguard.checks import (
+    InputError,
+    check_between,
+    check_boolean,
+    check_choice,
+    named_arguments,
+    shown,
+)
 from tailguard.data.design import design_matrix, takes_off
 from tailguard.data.inputs import Inputs, read_inputs, read_offset
 from tailguard.data.missing import constants_described, filled, missing_constants
@@ -37,6 +44,7 @@ from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.options import planned_guarantee
 from tailguard.solvers.registry import plan_for
 
+LARGEST_RIDGE = 1e100  # so that products with scales of columns stay within the floats
 EXTRAPOLATIONS = ("bounded", "linear")
 """What a prediction makes of a feature beyond the bounds of the fit."""
 
@@ -273,6 +281,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, BaseEstimator):
             constraint=self._constraint(),
             has_offset=table.offset is not None and not takes_off(loss),
             levels=() if table.schema is None else table.schema.level_columns,
+            ridge=check_between("alpha", getattr(self, "alpha", 0.0), 0.0, LARGEST_RIDGE),
         )
 
     def _keep(self, solved: Solved) -> None:

@@ -25,6 +25,12 @@ SMALLEST_MEAN = 1e-300  # the deviance needs a mean above zero
 class LogLinkRegression(PrivateRegression):
     """Base of the estimators whose score is the logarithm of the expected target.
 
+    Parameters
+    ----------
+    alpha
+        The ridge: half the squared length of ``coef_`` counts so many times beside the mean loss,
+        as in ``sklearn.linear_model.TweedieRegressor``. It is public and costs no budget.
+
     Attributes
     ----------
     total_error_
@@ -37,6 +43,8 @@ class LogLinkRegression(PrivateRegression):
     >>> tg.GammaRegression.takes_exposure, tg.LinearRegression.takes_exposure
     (True, False)
     """
+
+    alpha: float = 0.0
 
     takes_exposure: ClassVar[bool] = True
 
@@ -78,6 +86,9 @@ class PoissonRegression(LogLinkRegression):
 
     Parameters
     ----------
+    alpha
+        The ridge: half the squared length of ``coef_`` counts so many times beside the mean loss,
+        as in ``sklearn.linear_model.TweedieRegressor``. It is public and costs no budget.
     {shared_parameters}
 
     Attributes
@@ -120,6 +131,9 @@ class GammaRegression(LogLinkRegression):
 
     Parameters
     ----------
+    alpha
+        The ridge: half the squared length of ``coef_`` counts so many times beside the mean loss,
+        as in ``sklearn.linear_model.TweedieRegressor``. It is public and costs no budget.
     {shared_parameters}
 
     Attributes
@@ -160,6 +174,9 @@ class TweedieRegression(LogLinkRegression):
     power
         The power of the mean that the variance is in proportion to: 1 fits as
         ``PoissonRegression`` does, 2 as ``GammaRegression``, between them targets may be zero.
+    alpha
+        The ridge: half the squared length of ``coef_`` counts so many times beside the mean loss,
+        as in ``sklearn.linear_model.TweedieRegressor``. It is public and costs no budget.
     {shared_parameters}
 
     Attributes

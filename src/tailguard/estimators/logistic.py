@@ -1,7 +1,7 @@
 """Binary logistic regression with declared classes."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         The two labels, both text or both numbers, declared by the user: discovering them in the
         data would be a release. None takes a column of numbers or booleans as 0 and 1, says so, and
         refuses labels of any other type.
+    alpha
+        The ridge: half the squared length of ``coef_`` counts so many times beside the mean loss.
+        scikit-learn's ``C`` for ``n`` records is ``1 / (n * alpha)``. It costs no budget.
     {shared_parameters}
 
     Attributes
@@ -60,6 +63,17 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     """
 
     classes: tuple[Any, Any] | None = None
+    alpha: float = 0.0
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Say what stands for scikit-learn's ``C``."""
+        if "C" in given:
+            raise InputError(
+                "alpha must be given in place of C: it is 1 / (C * n_rows), as the ridge counts "
+                "beside the mean loss."
+            )
+        made: Self = super().__new__(cls)
+        return made
 
     def _loss(self) -> Loss:
         return Logistic()

@@ -79,6 +79,10 @@ class LinearRegression(PrivateRegression):
     target
         ``"mean"``, the conditional mean, to which the fit converges as ``n * epsilon`` grows; or
         ``"robust"``, which keeps the bias of clipping skewed residuals and has less variance.
+    alpha
+        The ridge: half the squared length of ``coef_`` counts so many times beside half the mean
+        squared residual, as in ``sklearn.linear_model.TweedieRegressor(power=0)``. It is public and
+        costs no budget.
     {shared_parameters}
 
     Attributes
@@ -103,6 +107,7 @@ class LinearRegression(PrivateRegression):
     """
 
     target: str = "mean"
+    alpha: float = 0.0
 
     def _loss(self) -> Loss:
         return Squared()

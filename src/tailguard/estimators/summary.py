@@ -181,8 +181,10 @@ def summary_notes(model: Any) -> list[str]:
     for row in shown_rows(model):
         if model.reasons_ and model.reasons_[row]:
             marked.setdefault(model.reasons_[row], []).append(names[row])
+    alpha = getattr(model, "alpha", 0.0)
     return [
-        CORRECTED if model.interval_center_ is not None else BULK,
+        (CORRECTED if model.interval_center_ is not None else BULK)
+        + (f", and the ridge of alpha={alpha:g}" if alpha > 0.0 else ""),
         *([STD_NOTE, NOISE_NOTE] if has_intervals(model) else []),
         *([NOISE_ALONE] if model.coef_std_ is None else []),
         *(

@@ -49,6 +49,9 @@ class Problem:
         A public scale of these columns about zero, where buying scales is too dear.
     levels
         Of each categorical column that a schema declares the columns of its levels' indicators.
+    ridge
+        Half the squared length of the coefficients in the user's units, without the intercept,
+        counts so many times beside the mean loss.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Problem:
     moment: Moment | None = None
     unit: float | None = None
     levels: tuple[tuple[int, ...], ...] = ()
+    ridge: float = 0.0
 
     @cached_property
     def scored(self) -> Loss | None:

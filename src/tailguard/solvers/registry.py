@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from tailguard.checks import (
+    InputError,
     beyond_floats,
     check_choice,
     check_methods,
     class_called,
+    shown,
 )
 from tailguard.gate.engine import Solver
 from tailguard.gate.plan import Plan, Problem
@@ -52,6 +54,11 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
 def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tuple[Solver, Plan]:
     """Choose a solver and let it plan, from public numbers alone."""
     solver = solver_for(choice, problem)
+    if problem.ridge > 0.0 and not getattr(solver, "adds_ridge", False):
+        raise InputError(
+            "alpha must be 0 with a solver of your own choice, unless that is 'whitened-newton'; "
+            f"got {shown(problem.ridge)}."
+        )
     try:
         with np.errstate(all="ignore"):
             return solver, solver.plan(problem, guarantee)

@@ -72,6 +72,7 @@ def fit(
     threshold: options.ThresholdOption = None,
     level: options.LevelOption = None,
     power: options.PowerOption = None,
+    alpha: options.AlphaOption = None,
     keep: options.KeepOption = None,
     intercept: options.InterceptOption = True,
     engine: options.EngineOption = "local",
@@ -108,7 +109,7 @@ def fit(
     said["row_id"] = row_id
     declared = declared_schema(schema, classes=classes, **said)
     own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure, "--keep": keep}
-    own |= {"--level": level, "--power": power, "--threshold": threshold}
+    own |= {"--alpha": alpha, "--level": level, "--power": power, "--threshold": threshold}
     settled = settled_for(declared, columns)
     columns.check_types([*settled.numeric, *_numbers_beside(settled)])
     parameters = {

@@ -85,6 +85,10 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     weights = np.array([fit.weights, half, constant])
     query = LossDifferences(loss, (geometry.view,) * len(weights), limit)
     differences = session.ask(query, weights, session.stage("choice of fit"))
+    # What the ridge costs is public, and added to what the records say.
+    whitened = np.array([now, (now + level) / 2.0, level])
+    costs = np.einsum("ij,jk,ik->i", whitened, geometry.penalty, whitened) / 2.0
+    differences = differences + costs[1:] - costs[0]
     if not differences.min() < 0.0:
         return fit
     if differences[0] <= differences[1]:

@@ -296,6 +296,11 @@ class Clipping:
     curvature: float = 1.0
     error: float = np.inf
 
+    @property
+    def whole_curvature(self) -> float:
+        """The curvature where nothing is clipped."""
+        return self.rows.curvature(np.inf) * self.slopes.curvature(np.inf)
+
     @classmethod
     def unknown(cls, slope_bound: float) -> "Clipping":
         """Before any histogram."""

@@ -306,7 +306,8 @@ def whole_covariance(session: FitSession, fit: Fit, variance: "GradientVariance"
     geometry, clipping, slopes = fit.geometry, fit.clipping, fit.clipping.slopes
     covariance = variance.matrix / (session.problem.n_rows * clipping.curvature**2)
     stretch = np.sqrt(geometry.whitening.variance_inflation)
-    covariance = covariance * np.outer(stretch, stretch) + fit.noise @ fit.noise.T
+    covariance = fit.damping @ (covariance * np.outer(stretch, stretch)) @ fit.damping.T
+    covariance = covariance + fit.noise @ fit.noise.T
     if fit.correction is not None:
         covariance = fit.correction.covariance(covariance)
     if slopes.of_bounded_residual_loss:

@@ -80,11 +80,14 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     best = int(np.argmin(basis.shape[1] * np.cumsum(variances) + biases))
     total, variance = answer[: best + 1].sum(axis=0), float(variances[: best + 1].sum())
     curvature = _released_curvature(session, fit, view, levels[best])
-    inverse, along = np.linalg.inv(curvature), np.diag(curvature)
+    pull, along = basis.T @ fit.pull, np.diag(curvature)
+    damping = np.linalg.inv(np.eye(len(along)) + pull @ basis)  # by the ridge
+    inverse = damping @ np.linalg.inv(curvature)
     expected = shares * (slopes.lost(first) - slopes.lost(levels[best])) / along
     # Noise is alike in all directions of gradients; through the inverse curvature it is not.
-    wrong, covariance = inverse @ total, variance * inverse @ inverse
-    sampling = np.diag(inverse @ inverse) * slopes.upper_variance(levels[best]) / n_rows
+    wrong = inverse @ total + damping @ pull @ fit.whitened
+    covariance = variance * inverse @ inverse.T
+    sampling = np.diag(inverse @ inverse.T) * slopes.upper_variance(levels[best]) / n_rows
     if not slopes.skewed:
         sampling[0] += (_lean(fit, levels[best]) / along[0]) ** 2
     own = np.linalg.norm(noise[: best + 1]) * inverse

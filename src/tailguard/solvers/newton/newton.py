@@ -54,6 +54,8 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     gradient = gradient / curvature
     shortening = fit.shortening.after(fit.whitened, gradient, noise_std)
     newton = -shortening.matrix @ gradient
+    if geometry.ridge > 0.0:
+        newton = _with_ridge(fit, shortening.matrix, gradient)
     if session.problem.link.curved:  # Newton's map is only local there
         if not geometry.curvature_released:
             newton = _scaled_along_fit(geometry.loss, fit, newton)
@@ -67,6 +69,12 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     if part > precision[-1] / precision.sum():
         return replace(fit, weights=fit.weights + part * displacement)
     return averaged(fit)
+
+
+def _with_ridge(fit: Fit, inverse: FloatArray, gradient: FloatArray) -> FloatArray:
+    """Return the Newton step of loss and ridge, from the inverse curvature and gradient of one."""
+    curvature = np.linalg.inv(inverse) + fit.pull
+    return np.asarray(-np.linalg.solve(curvature, gradient + fit.pull @ fit.whitened))
 
 
 def _bounded(newton: FloatArray, fit: Fit) -> FloatArray:
@@ -135,14 +143,16 @@ def averaged(fit: Fit) -> Fit:
     geometry, (mean, noise_std) = fit.geometry, _average(fit.geometry, kept)
     level = geometry.along_constant(mean)
     rest = mean - level
-    kept_share = _kept_share(rest, noise_std, curved=geometry.loss.link.curved)
+    damping = fit.damping
+    variance = max(0.0, float((damping**2).sum()) - 1.0) * noise_std**2
+    kept_share = _kept_share(rest, variance, curved=geometry.loss.link.curved)
     # Where nothing beside it is believed the constant from before the rounds is the better one,
     # unless the rounds were about nothing else, or it was read off residuals.
     if kept_share == 0.0 and geometry.width > 1 and not fit.constant_moved:
         level = geometry.along_constant(geometry.inverse @ fit.iterates[0].start)
     weights = usable(geometry.matrix @ (level + kept_share * rest))
     stretch = np.sqrt(geometry.whitening.variance_inflation)
-    return replace(fit, weights=weights, noise=np.diag(noise_std * stretch))
+    return replace(fit, weights=weights, noise=damping @ np.diag(noise_std * stretch))
 
 
 def _average(geometry: Geometry, kept: list[NewtonIterate]) -> tuple[FloatArray, float]:
@@ -158,9 +168,8 @@ def _average(geometry: Geometry, kept: list[NewtonIterate]) -> tuple[FloatArray,
     return mean, float(np.sqrt((share**2 * noise).sum() / geometry.width))
 
 
-def _kept_share(rest: FloatArray, noise_std: float, *, curved: bool) -> float:
+def _kept_share(rest: FloatArray, variance: float, *, curved: bool) -> float:
     """Return the share of a fit, beside its constant, that noise leaves to be believed."""
-    variance = max(0, rest.size - 1) * noise_std**2
     if curved:  # noise can look like signal: scores that spread far are not believed
         most = SCORE_STD**2 / (SCORE_STD**2 + variance)
     else:  # the target cannot spread less than its best prediction

@@ -85,6 +85,10 @@ def check_fitted(problem: Problem) -> None:
         f"Poisson, Gamma or Logistic; {name} is neither: {instead} and a constraint.",
     )
     require(
+        problem.ridge == 0.0 or loss.quasi_likelihood,
+        f"alpha must be 0 for the loss {name}: a ridge goes with squares and likelihoods.",
+    )
+    require(
         problem.constraint is None,
         "solver 'whitened-newton' must be given no constraint, since it works in units of its own; "
         f"{instead}.",

@@ -86,6 +86,7 @@ class WhitenedNewton:
     target: str = "mean"
     shares: Shares | None = None
 
+    adds_ridge: ClassVar[bool] = True
     example: ClassVar[SolverExample] = SolverExample(None, intercept=True, skips=True)
 
     def __post_init__(self) -> None:
@@ -123,7 +124,10 @@ class WhitenedNewton:
             problem=problem,
             guarantee=guarantee,
             stages=stages_for(problem, shares, mu),
-            settings={"target": self.target, **predicted(problem, mu), **shares.settings()},
+            settings={
+                **{"target": self.target, **predicted(problem, mu), **shares.settings()},
+                **({"ridge": problem.ridge} if problem.ridge > 0.0 else {}),
+            },
             assumptions=assumptions(problem, mu),
             remarks=(meaning(problem),),
             warnings=(warning(problem, guarantee, constant=False),) if hidden else (),

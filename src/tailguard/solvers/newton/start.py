@@ -58,6 +58,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
         far_size=found.far_size[:d],
         without_baseline=found.without_baseline[:d],
         bound=shares.bound,
+        ridge=problem.ridge,
         far_target=float(found.far_size[d]) / units.target_scale if problem.link.log else 0.0,
     )
     clipping = Clipping.unknown(geometry.loss.slope_bound())

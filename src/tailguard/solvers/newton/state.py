@@ -49,6 +49,8 @@ class Geometry:
         and for likelihoods.
     largest_curvature
         Bound at which a record's curvature is cut where curvature varies.
+    ridge
+        How many times half the squared coefficients count beside the mean loss.
     mean_target, far_target
         With a log link, in scales of the target: the mean target where the start released it, and
         what one in 200 targets exceeds, as far as seen.
@@ -67,6 +69,7 @@ class Geometry:
     largest_curvature: float = 1.0
     mean_target: float = 1.0
     far_target: float = 0.0
+    ridge: float = 0.0
     cap: float = math.inf
 
     @cached_property
@@ -96,6 +99,20 @@ class Geometry:
             return np.zeros((self.width, 1))
         direction = self.inverse[:, -1]
         return np.asarray(direction[:, None] / max(float(np.linalg.norm(direction)), 1e-300))
+
+    @cached_property
+    def penalty(self) -> FloatArray:
+        """The curvature of the ridge in whitened weights, in units of the loss.
+
+        Coefficients are ``J @ weights`` in the user's units, and their half squared length counts
+        ``ridge`` times beside a mean loss that is a power of the target's scale times as large.
+        """
+        units, loss = self.units, self.loss
+        slopes = units.jacobian(loss.link)[: units.center.size] @ self.matrix
+        degree = 2.0 if loss.link.residual else 0.0
+        if loss.variance_power is not None:
+            degree = 2.0 - loss.variance_power
+        return np.asarray(self.ridge * (slopes.T @ slopes) / units.target_scale**degree)
 
     @property
     def curvature_released(self) -> bool:
@@ -275,6 +292,20 @@ class Fit:
     def whitened(self) -> FloatArray:
         """The weights of the whitened coordinates."""
         return np.asarray(self.geometry.inverse @ self.weights)
+
+    @cached_property
+    def pull(self) -> FloatArray:
+        """The curvature of the ridge, in parts of that of the loss where nothing is clipped.
+
+        A gradient over ``clipping.curvature`` is a Newton step of the loss; this times the weights
+        is what the ridge adds to it, as large beside a clipped gradient as beside the whole.
+        """
+        return np.asarray(self.geometry.penalty / max(self.clipping.whole_curvature, 1e-300))
+
+    @property
+    def damping(self) -> FloatArray:
+        """What the ridge leaves of a Newton step of the loss, and of its noise."""
+        return np.asarray(np.linalg.inv(np.eye(self.geometry.width) + self.pull))
 
     def noted(self, note: str) -> "Fit":
         """Return the fit with one note more."""

@@ -123,10 +123,13 @@ class Curvature:
         The inverse root of the first release: the second is of rows through it.
     second
         The second release.
+    ridge
+        The curvature of the ridge, in whitened weights.
     """
 
     first: FloatArray
     second: Moments
+    ridge: FloatArray
 
     @property
     def floor(self) -> float:
@@ -141,7 +144,9 @@ class Curvature:
 
     @property
     def inverse(self) -> FloatArray:
-        """The inverse of the same."""
+        """The inverse of the same, with that of the ridge."""
+        if self.ridge.any():
+            return np.asarray(np.linalg.inv(self.matrix + self.ridge))
         return np.asarray(self.first @ self.second.raised(self.floor, -1.0) @ self.first)
 
     @property
@@ -197,7 +202,8 @@ def release_curvature(session: FitSession, fit: Fit) -> Curvature:
     again = view.through(view.whitening @ first)
     lengths = _release_lengths(session, again, state, "row lengths again")
     name = "curvature of rows again"
-    return Curvature(first, _release_moments(session, again, state, name, lengths, ROWS_NOISE))
+    second = _release_moments(session, again, state, name, lengths, ROWS_NOISE)
+    return Curvature(first, second, fit.geometry.penalty)
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,7 +105,8 @@ def run_rounds(session: FitSession, fit: Fit, curvature: Curvature, metric: Metr
         increment = session.ask(query, state, stage)
         stds = query.noise_std(n_rows, session.problem.n_features, stage.mu)
         noise = float(np.linalg.norm(stds))
-        gradient = known @ (gain @ increment.sum(axis=0))
+        gradient = gain @ increment.sum(axis=0) + root.T @ (curvature.ridge @ at)
+        gradient = known @ gradient
         shortening = shortening.after(inverse_root @ at, gradient, noise * worst)
         starts.append(at)
         increments.append(increment)
