@@ -101,6 +101,15 @@ class Problem:
         return f"n = {self.n_rows}, {self.size} coefficients (intercept included)"
 
 
+RIDGE = "ridge"
+"""The setting of a plan that adds the ridge of its problem."""
+
+
+def ridge_setting(problem: Problem) -> dict[str, float]:
+    """Return what a plan says of the ridge that it adds, if there is one."""
+    return {RIDGE: problem.ridge} if problem.ridge > 0.0 else {}
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything that a run will do, worked out before any record is read.

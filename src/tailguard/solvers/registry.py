@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from tailguard.checks import (
-    InputError,
     beyond_floats,
     check_choice,
     check_methods,
     class_called,
+    require,
     shown,
 )
 from tailguard.gate.engine import Solver
-from tailguard.gate.plan import Plan, Problem
+from tailguard.gate.plan import RIDGE, Plan, Problem
 from tailguard.privacy.guarantees import Guarantee
 
 SOLVERS = {
@@ -54,18 +54,19 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
 def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tuple[Solver, Plan]:
     """Choose a solver and let it plan, from public numbers alone."""
     solver = solver_for(choice, problem)
-    if problem.ridge > 0.0 and not getattr(solver, "adds_ridge", False):
-        raise InputError(
-            "alpha must be 0 with a solver of your own choice, unless that is 'whitened-newton'; "
-            f"got {shown(problem.ridge)}."
-        )
     try:
         with np.errstate(all="ignore"):
-            return solver, solver.plan(problem, guarantee)
+            plan = solver.plan(problem, guarantee)
     except ArithmeticError:  # what a plan is made from is public
         raise beyond_floats(
             {**_stated(solver), **_numbers(problem), **_stated(guarantee)}
         ) from None
+    require(
+        problem.ridge == 0.0 or RIDGE in plan.settings,
+        "alpha must be 0 with a solver of your own choice, unless that is 'whitened-newton'; got "
+        f"{shown(problem.ridge)}.",
+    )
+    return solver, plan
 
 
 def _numbers(problem: Problem) -> dict[str, float]:

@@ -157,8 +157,9 @@ def test_what_is_no_ridge_is_refused(alpha):
 
 
 def test_other_solvers_and_losses_refuse_it():
-    X, y = records("linear", n_rows=200)
-    model = tg.LinearRegression(alpha=1.0, solver="sample-and-aggregate", **BUDGET)
+    X, y = records("linear")
+    solver = tg.solvers.SampleAndAggregate(diameter=10.0)
+    model = tg.LinearRegression(alpha=1.0, solver=solver, **BUDGET)
     with pytest.raises(tg.InputError, match=r"alpha must be 0 with a solver .* got 1\.0\."):
         model.fit(X, y)
     for other in (tg.HuberRegression, tg.QuantileRegression, tg.LpRegression):

@@ -14,7 +14,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
-from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Plan, Problem, Solution
+from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Plan, Problem, Solution, ridge_setting
 from tailguard.gate.stage import Stage, usable_mu
 from tailguard.losses.base import Link, Loss
 from tailguard.losses.logistic import Logistic
@@ -66,7 +66,7 @@ def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
         problem=problem,
         guarantee=guarantee,
         stages=constant_stages(problem, mu),
-        settings={"target": target, CONSTANT_ONLY: 1},
+        settings={"target": target, CONSTANT_ONLY: 1, **ridge_setting(problem)},
         warnings=(warning(problem, guarantee, constant=True),),
     )
 

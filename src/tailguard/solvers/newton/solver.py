@@ -18,7 +18,7 @@ from typing import ClassVar
 from tailguard.checks import check_choice, check_methods, require, shown
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
-from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.plan import Plan, Problem, Solution, ridge_setting
 from tailguard.gate.stage import usable_mu
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
@@ -86,7 +86,6 @@ class WhitenedNewton:
     target: str = "mean"
     shares: Shares | None = None
 
-    adds_ridge: ClassVar[bool] = True
     example: ClassVar[SolverExample] = SolverExample(None, intercept=True, skips=True)
 
     def __post_init__(self) -> None:
@@ -126,7 +125,7 @@ class WhitenedNewton:
             stages=stages_for(problem, shares, mu),
             settings={
                 **{"target": self.target, **predicted(problem, mu), **shares.settings()},
-                **({"ridge": problem.ridge} if problem.ridge > 0.0 else {}),
+                **ridge_setting(problem),
             },
             assumptions=assumptions(problem, mu),
             remarks=(meaning(problem),),
