@@ -135,6 +135,7 @@ def main(words):
     seeds = int(words[words.index("--seeds") + 1]) if "--seeds" in words else N_SEEDS
     seeds, n_rows = (QUICK_SEEDS, QUICK_N_ROWS) if quick else (seeds, N_ROWS)
     warnings.simplefilter("ignore", tg.BudgetWarning)
+    warnings.filterwarnings("ignore", module="sklearn")  # columns that add up to another
     print(f"{'target':32} {'power':>5} {'epsilon':>7} {'excess':>9} {'worst':>9} {'given':>6} hold")
     for file in files:
         X, y = read(file)

@@ -1,7 +1,7 @@
 """Binary logistic regression with declared classes."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,16 +64,6 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
 
     classes: tuple[Any, Any] | None = None
     alpha: float = 0.0
-
-    def __new__(cls, *_: Any, **given: Any) -> Self:
-        """Say what stands for scikit-learn's ``C``."""
-        if "C" in given:
-            raise InputError(
-                "alpha must be given in place of C: it is 1 / (C * n_rows), as the ridge counts "
-                "beside the mean loss."
-            )
-        made: Self = super().__new__(cls)
-        return made
 
     def _loss(self) -> Loss:
         return Logistic()

@@ -40,6 +40,8 @@ class SparseLinearRegression(_Sparse, LinearRegression):
         How many columns are kept; the intercept is not counted.
     target
         ``"mean"`` alone: ``"robust"`` is for ``LinearRegression``.
+    alpha
+        0 alone: the ridge is for ``LinearRegression``.
     {shared_parameters}
 
     Attributes
@@ -84,6 +86,8 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
         How many columns are kept; the intercept is not counted.
     classes
         The two labels, declared by the user, as for ``LogisticRegression``.
+    alpha
+        0 alone: the ridge is for ``LogisticRegression``.
     {shared_parameters}
 
     Attributes

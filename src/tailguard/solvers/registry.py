@@ -63,7 +63,7 @@ def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tu
         ) from None
     require(
         problem.ridge == 0.0 or RIDGE in plan.settings,
-        "alpha must be 0 with a solver of your own choice, unless that is 'whitened-newton'; got "
+        "alpha must be 0 unless solver 'whitened-newton' fits the model, which adds the ridge; got "
         f"{shown(problem.ridge)}.",
     )
     return solver, plan

@@ -160,18 +160,13 @@ def test_other_solvers_and_losses_refuse_it():
     X, y = records("linear")
     solver = tg.solvers.SampleAndAggregate(diameter=10.0)
     model = tg.LinearRegression(alpha=1.0, solver=solver, **BUDGET)
-    with pytest.raises(tg.InputError, match=r"alpha must be 0 with a solver .* got 1\.0\."):
+    with pytest.raises(tg.InputError, match=r"alpha must be 0 unless solver .* got 1\.0\."):
         model.fit(X, y)
+    with pytest.raises(tg.InputError, match="alpha must be 0 unless solver"):
+        tg.SparseLinearRegression(n_nonzero=1, alpha=1.0, **BUDGET).fit(X, y)
     for other in (tg.HuberRegression, tg.QuantileRegression, tg.LpRegression):
         with pytest.raises(TypeError, match="alpha"):
             other(alpha=1.0)
     problem = Problem(tg.losses.Huber(), 10_000, 2, intercept=True, ridge=1.0)
     with pytest.raises(tg.InputError, match="alpha must be 0 for the loss Huber"):
         tg.solvers.WhitenedNewton().plan(problem, tg.GDP(1.0))
-
-
-def test_c_is_answered_by_its_conversion():
-    with pytest.raises(
-        tg.InputError, match=r"alpha must be given in place of C: it is 1 / \(C \* "
-    ):
-        tg.LogisticRegression(C=1.0, **BUDGET)
