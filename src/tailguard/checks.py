@@ -27,8 +27,10 @@ LONGEST_NAME = 200  # a name is for people to read and to type
 HABITS = """
 eps budget privacy_budget privacy_loss = epsilon
 rho mu zcdp pure = guarantee = state it as guarantee=tg.ZCDP(rho), tg.GDP(mu) or tg.PureDP(epsilon)
-c penalty l1_ratio = alpha = nothing is penalised, but sparse estimators keep n_nonzero columns
-alpha = level = nothing is penalised, but sparse estimators keep n_nonzero columns
+c = give alpha, a ridge beside the mean loss, which is 1 / (C * n_rows)
+penalty l1_ratio = give alpha for a ridge; sparse estimators keep n_nonzero columns
+alpha = level = a ridge goes with linear, logistic, Poisson, Gamma and Tweedie models
+ridge l2 lam lambda_ reg_lambda = alpha
 quantile quantiles q tau = level = a quantile is fitted by QuantileRegression(level=0.9)
 confidence conf_level coverage = level
 n_jobs n_threads num_threads workers = threads follow the environment variable NUMBA_NUM_THREADS

@@ -11,14 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import (
-    InputError,
-    check_between,
-    check_boolean,
-    check_choice,
-    named_arguments,
-    shown,
-)
+from tailguard.checks import InputError, check_boolean, check_choice, named_arguments, shown
 from tailguard.data.design import design_matrix, takes_off
 from tailguard.data.inputs import Inputs, read_inputs, read_offset
 from tailguard.data.missing import constants_described, filled, missing_constants
@@ -32,7 +25,7 @@ from tailguard.estimators.summary import note_line
 from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
-from tailguard.gate.plan import Plan, Problem
+from tailguard.gate.plan import Plan, Problem, check_ridge
 from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
 from tailguard.privacy.books import AnyLedger
@@ -44,7 +37,6 @@ from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.options import planned_guarantee
 from tailguard.solvers.registry import plan_for
 
-LARGEST_RIDGE = 1e100  # so that products with scales of columns stay within the floats
 EXTRAPOLATIONS = ("bounded", "linear")
 """What a prediction makes of a feature beyond the bounds of the fit."""
 
@@ -281,7 +273,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, BaseEstimator):
             constraint=self._constraint(),
             has_offset=table.offset is not None and not takes_off(loss),
             levels=() if table.schema is None else table.schema.level_columns,
-            ridge=check_between("alpha", getattr(self, "alpha", 0.0), 0.0, LARGEST_RIDGE),
+            ridge=check_ridge(getattr(self, "alpha", 0.0)),
         )
 
     def _keep(self, solved: Solved) -> None:

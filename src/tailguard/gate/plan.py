@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import cast
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_choice, four_digits
+from tailguard.checks import check_between, check_choice, four_digits
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Link, Loss, RecordLoss
 from tailguard.moments import Moment
@@ -103,6 +103,12 @@ class Problem:
 
 RIDGE = "ridge"
 """The setting of a plan that adds the ridge of its problem."""
+LARGEST_RIDGE = 1e100  # so that products with scales of columns stay within the floats
+
+
+def check_ridge(alpha: object) -> float:
+    """Return how many times half the squared coefficients count beside the mean loss."""
+    return check_between("alpha", alpha, 0.0, LARGEST_RIDGE)
 
 
 def ridge_setting(problem: Problem) -> dict[str, float]:
