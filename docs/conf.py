@@ -132,8 +132,19 @@ def is_routing(_app, _what, name, _value, _skip, _options) -> bool | None:
     return True if name.endswith(("_request", "_metadata_routing")) else None
 
 
+def signature_of(_app, what, _name, value, _options, _given, _answer) -> tuple[str, None] | None:
+    """Show how a class is made; some check what they are given before that."""
+    if what != "class" or value.__init__ is object.__init__:
+        return None
+    plain = [
+        each.replace(annotation=each.empty) for each in inspect.signature(value).parameters.values()
+    ]
+    return str(inspect.Signature(plain)), None
+
+
 def setup(app) -> None:
     """Write the reference before pages are read."""
     write_reference()
     app.connect("source-read", outside_links)
+    app.connect("autodoc-process-signature", signature_of)
     app.connect("autodoc-skip-member", is_routing)
