@@ -37,6 +37,15 @@ from tailguard.privacy.guarantees import ApproxDP as ApproxDP
 from tailguard.privacy.guarantees import PureDP as PureDP
 from tailguard.report import plot as plot
 from tailguard.solvers.minimize import minimize as minimize
+from tailguard.summaries.covariance import MatrixResult as MatrixResult
+from tailguard.summaries.covariance import VarianceResult as VarianceResult
+from tailguard.summaries.covariance import correlation as correlation
+from tailguard.summaries.covariance import covariance as covariance
+from tailguard.summaries.covariance import variance as variance
+from tailguard.summaries.crosstab import ActualExpectedResult as ActualExpectedResult
+from tailguard.summaries.crosstab import CrosstabResult as CrosstabResult
+from tailguard.summaries.crosstab import actual_expected as actual_expected
+from tailguard.summaries.crosstab import crosstab as crosstab
 from tailguard.summaries.describe import Description as Description
 from tailguard.summaries.describe import describe as describe
 from tailguard.summaries.quantile import CountResult as CountResult

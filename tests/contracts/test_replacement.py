@@ -169,6 +169,11 @@ def mean_with(method, places):
     return [result.value.tobytes(), result.explain(), result.certificate.to_json()]
 
 
+def described_with(name, places):
+    found = tg.describe(spoiled("mean", places)[0], **BUDGET)
+    return [repr(found), found.explain(), found.certificate.to_json()]
+
+
 def solved_with(solver, places):
     X, y, _ = spoiled("minimize", places)
     ball = example_of(solver).constraint
@@ -202,6 +207,7 @@ def test_what_has_no_type_is_no_matrix_whatever_it_holds(call):
 
 RUNS = [(fit_with, name) for name in ESTIMATORS]
 RUNS += [(mean_with, method) for method in ("auto", *MEANS)]
+RUNS += [(described_with, "describe")]
 RUNS += [(solved_with, solver) for solver in SOLVERS]
 every_run = pytest.mark.parametrize(
     ("run", "name"), RUNS, ids=lambda part: getattr(part, "__name__", part)
@@ -210,7 +216,7 @@ every_run = pytest.mark.parametrize(
 
 def parts_of(run, name):
     """What a run reads, and a cell can be in."""
-    parts = ["features"] if run is mean_with else ["features", "target"]
+    parts = ["features"] if run in (mean_with, described_with) else ["features", "target"]
     return [*parts, "exposure"] if takes_exposure(name) else parts
 
 

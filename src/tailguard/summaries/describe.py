@@ -182,7 +182,7 @@ def describe(
         grouping = () if by is None else table.indicators("by", by)[1]
         tables = tuple((places,) for places in table.declared.values())
         if by is not None:
-            _check_groups(grouping)
+            check_groups(grouping)
             table.needs_numbers()
         return Statistics(
             columns,
@@ -259,7 +259,7 @@ def group_names(table: SummaryTable, by: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(", ".join(parts) for parts in product(*levels))
 
 
-def _check_groups(by: tuple[tuple[int, ...], ...]) -> None:
+def check_groups(by: tuple[tuple[int, ...], ...]) -> None:
     """Refuse more groups than a budget can tell apart."""
     groups = math.prod(len(places) + 2 for places in by)
     if len(by) > MOST_GROUPING or groups > MOST_GROUPS:

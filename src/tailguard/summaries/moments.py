@@ -21,6 +21,7 @@ LEAST_WIDTH = 1e-9
 SEEN_TAIL = 1.5  # noise deviations by which the share of a tail must exceed zero to count
 # A variance below so many deviations of its noise is that of the distribution function instead.
 SEEN_VARIANCE = 3.0
+OUTER = 0.05, 0.25  # quantiles beyond which tails are taken to fall as between them
 PARTS = 3  # of a bin, between which a range may end
 RANGE, LEAST_STD = (0.01, 0.99), 0.05  # quantiles of a rough spread; the least, over half a range
 SMALLEST_WIDTH = 1e-200  # so that its inverse and squares of units are numbers
@@ -38,15 +39,15 @@ class ColumnMoments:
         Deviation of the privacy noise of the mean.
     error_std
         Deviation of the mean through sampling and noise.
-    std_noise
-        Deviation of the privacy noise of the standard deviation, about.
+    variance_noise
+        Deviation of the privacy noise of the variance.
     """
 
     mean: FloatArray
     std: FloatArray
     noise_std: FloatArray
     error_std: FloatArray
-    std_noise: FloatArray
+    variance_noise: FloatArray
     low: FloatArray
     high: FloatArray
 
@@ -55,9 +56,9 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
     """Return the places at which what a cut loses of mean and spread balances the noise on them.
 
     A cut at ``b`` loses the integral of the share above ``b`` of the mean, and twice that of the
-    share times the distance from the median of the variance; shares count as far as they surely
-    exceed noise. Noise on the mean is ``noise_std`` times half the width, and on the variance times
-    its square. Of an indicator the range is that of zero and one: noise may hide one of them.
+    share times the distance from the median of the variance. Noise on the mean is ``noise_std``
+    times half the width, and on the variance times its square. Of an indicator the range is that of
+    zero and one: noise may hide one of them.
     """
     if estimate.like_indicator:
         return 0.0, 1.0
@@ -67,9 +68,8 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
     def at_places(values: FloatArray) -> FloatArray:
         return np.interp(places, np.arange(n_edges), values)
 
-    edges, shares = at_places(estimate.edges), estimate.shares()
-    below = at_places(np.maximum(shares - SEEN_TAIL * estimate.noise_of_shares(0.0), 0.0))
-    above = at_places(np.maximum(1.0 - shares - SEEN_TAIL * estimate.noise_of_shares(1.0), 0.0))
+    edges = at_places(estimate.edges)
+    below, above = (at_places(tail) for tail in _tails(estimate))
     first, middle, last = estimate.at(np.array([RANGE[0], 0.5, RANGE[1]]))
     away, half = np.abs(edges - middle), (edges - edges[:, None]) / 2.0
     mean = np.hypot(_up_to(edges, below)[:, None], _beyond(edges, above))
@@ -84,6 +84,27 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
     low, high = (float(edges[place]) for place in np.unravel_index(error.argmin(), error.shape))
     least = max(LEAST_WIDTH * max(abs(low), abs(high)), SMALLEST_WIDTH)
     return low, max(high, low + least)
+
+
+def _tails(estimate: DistributionEstimate) -> tuple[FloatArray, FloatArray]:
+    """Return the shares below and above each edge, as far as a cut there would lose them.
+
+    What surely exceeds noise counts; beyond the outer quantiles, what noise may hide counts as far
+    as tails that fall exponentially from there would hold it.
+    """
+    shares, edges = estimate.shares(), estimate.edges
+    outer, inner = OUTER
+    first, second, third, last = estimate.at(np.array([outer, inner, 1.0 - inner, 1.0 - outer]))
+    tails = []
+    for tail, level, beyond, width in (
+        (shares, 0.0, first - edges, second - first),
+        (1.0 - shares, 1.0, edges - last, last - third),
+    ):
+        noise = SEEN_TAIL * estimate.noise_of_shares(level)
+        fall = max(float(width) / math.log(inner / outer), 1e-300)
+        thin = outer * np.exp(-np.maximum(beyond, 0.0) / fall)
+        tails.append(np.maximum(tail - noise, np.minimum(thin, np.maximum(tail, 0.0) + noise)))
+    return tails[0], tails[1]
 
 
 def _up_to(edges: FloatArray, height: FloatArray) -> FloatArray:
@@ -110,35 +131,42 @@ def moments_of(
     low: FloatArray,
     high: FloatArray,
     noise_std: float,
+    weight: float,
 ) -> ColumnMoments:
-    """Return moments from the sums of cells and of squares, in units of half the range."""
+    """Return moments from the sums of cells and of squares, in units of half the range.
+
+    ``noise_std`` is that of the sums of cells, and ``weight`` times that of the sums of squares.
+    """
     radius, shape = (high - low) / 2.0, low.shape
     totals = np.reshape([each.total for each in estimates], shape)
     first, second = sums[..., 0] / totals, sums[..., 1] / totals
     first, second = np.clip(first, -1.0, 1.0), np.clip(second, 0.0, 1.0)
-    noise = noise_std / totals
+    # The number of cells is known up to its own noise, by which sums are divided.
+    unsure = np.reshape([each.total_std for each in estimates], shape) / totals
+    noise = np.hypot(noise_std / totals, first * unsure)
+    square_noise = np.hypot(noise_std / weight / totals, second * unsure)
     variance = np.maximum(second - first**2, 0.0)
     told = [spread_within(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     coarse = np.reshape(told, shape) / radius
-    std = np.where(variance > SEEN_VARIANCE * noise, np.sqrt(variance), coarse)
+    std = np.where(variance > SEEN_VARIANCE * square_noise, np.sqrt(variance), coarse)
     return ColumnMoments(
         mean=(low + high) / 2.0 + radius * first,
         std=radius * std,
         noise_std=radius * noise,
         error_std=radius * np.hypot(std / np.sqrt(totals), noise),
-        std_noise=radius
-        * noise
-        * np.hypot(1.0, 2.0 * first)
-        / (2.0 * np.maximum(std, np.sqrt(noise))),
+        variance_noise=radius**2 * np.hypot(square_noise, 2.0 * first * noise),
         low=low,
         high=high,
     )
 
 
-def correlations_of(products: FloatArray, totals: FloatArray, n_rows: int) -> FloatArray:
-    """Return a correlation matrix from sums of products; gaps of two columns count as independent.
+def correlations_of(
+    products: FloatArray, totals: FloatArray, n_rows: int, noise_std: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return a correlation matrix from sums of products, and the deviation of its noise.
 
-    It is positive semidefinite: negative eigenvalues are left out, and the diagonal made one.
+    Gaps of two columns count as independent. The matrix is positive semidefinite: negative
+    eigenvalues are left out, and the diagonal is made one. Noise is that before this.
     """
     pairs = np.outer(totals, totals) / n_rows
     np.fill_diagonal(pairs, totals)
@@ -150,5 +178,7 @@ def correlations_of(products: FloatArray, totals: FloatArray, n_rows: int) -> Fl
     found = (vectors * np.maximum(values, 0.0)) @ vectors.T
     scale = np.sqrt(np.diag(found))
     found = np.clip(found / np.outer(scale, scale), -1.0, 1.0)
+    noise = noise_std / math.sqrt(2.0) / (np.maximum(pairs, 1.0) * np.outer(spread, spread))
     np.fill_diagonal(found, 1.0)
-    return np.asarray(found)
+    np.fill_diagonal(noise, 0.0)
+    return found, noise

@@ -165,7 +165,9 @@ def released(
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
     if solution.unseen.any() and not solver.by:
-        hidden = [name for name, gone in zip(table.numbers, solution.unseen, strict=True) if gone]
+        names = {place: name for name, place in table.numbers.items()}
+        told = zip(solver.columns, solution.unseen, strict=True)
+        hidden = [names[place] for place, gone in told if gone]
         note = f"The budget was too small to see the size of {listing(hidden)}."
         solved = replace(solved, solution=replace(solution, notes=(note,)))
     return solved, solution, table

@@ -215,7 +215,9 @@ class Statistics:
             ranges = np.array([best_range(each, noise_std) for each in estimates])
             low, high = np.moveaxis(ranges.reshape(*shape, 2), 2, 0)
             sums, _ = ask("moments", ((low + high) / 2.0, (high - low) / 2.0))
-            found_moments = moments_of(estimates, sums, low, high, noise_std)
+            found_moments = moments_of(
+                estimates, sums, low, high, noise_std, BoundedMoments(self.columns, self.by).weight
+            )
             solution = replace(solution, moments=found_moments)
         if self.products:
             assert solution.moments is not None
@@ -223,8 +225,9 @@ class Statistics:
             radius = PRODUCT_RADIUS * math.sqrt(len(self.columns))
             spread = np.maximum(moments.std, SMALLEST_RADIUS + 1e-12 * np.abs(moments.mean))
             products, noise_std = ask("correlations", (moments.mean, radius * spread))
-            found = correlations_of(products, np.array([e.total for e in estimates]), n_rows)
-            solution = replace(solution, correlation=found, product_noise=noise_std)
+            totals = np.array([each.total for each in estimates])
+            correlation, noise = correlations_of(products, totals, n_rows, noise_std)
+            solution = replace(solution, correlation=correlation, correlation_noise=noise)
         if self.tables:
             counts, noise_std = ask("levels", None)
             solution = replace(solution, counts=self._by_table(counts, n_rows), noise_std=noise_std)
@@ -273,8 +276,8 @@ class SummarySolution(Solution):
         Distributions, moments and the correlation matrix, where they were asked for.
     counts, noise_std
         Of levels a table each; of a histogram counts and edges; or one count; and their noise.
-    product_noise
-        The noise of sums of products.
+    correlation_noise
+        Deviation of the privacy noise of each correlation.
     """
 
     quantiles: FoundQuantiles | None = None
@@ -282,7 +285,7 @@ class SummarySolution(Solution):
     correlation: FloatArray | None = None
     counts: tuple[FloatArray, ...] = ()
     noise_std: float = math.nan
-    product_noise: float = math.nan
+    correlation_noise: FloatArray | None = None
 
     @property
     def unseen(self) -> BoolArray:

@@ -1,0 +1,238 @@
+"""Private tables of declared levels, and totals of a model by groups of them.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3 (histograms and sums).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Unpack
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, check_choice
+from tailguard.summaries.describe import Z, check_groups, group_names
+from tailguard.summaries.released import RunOptions, SummaryTable, released
+from tailguard.summaries.results import Cell, ResultTable, SummaryResult
+from tailguard.summaries.statistics import Statistics
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class CrosstabResult(SummaryResult):
+    """Private counts of combinations of levels.
+
+    Attributes
+    ----------
+    names, levels
+        The columns, and the levels of each, ``other`` and ``missing`` at the end.
+    counts
+        An axis per column: not negative, and adding up to the number of records.
+    noise_std
+        Deviation of the privacy noise of a count, before these are made to add up.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import tailguard as tg
+    >>> table = pd.DataFrame({"region": ["north", "south"] * 500, "ill": ["no", "yes"] * 500})
+    >>> schema = {"categorical": {"region": ["north", "south"], "ill": ["no", "yes"]}}
+    >>> found = tg.crosstab(table, ["region", "ill"], schema=schema, epsilon=1.0, delta=1e-6)
+    >>> found.counts.shape
+    (4, 4)
+    """
+
+    names: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]
+    counts: FloatArray
+    noise_std: float
+
+    def tables(self) -> list[ResultTable]:
+        """Return one table: a row per combination."""
+        combined = zip(product(*self.levels), self.counts.ravel(), strict=True)
+        rows: list[tuple[Cell, ...]] = [
+            (*levels, float(count), self.noise_std) for levels, count in combined
+        ]
+        return [ResultTable("", (*self.names, "records", "privacy noise"), rows)]
+
+
+def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> CrosstabResult:
+    """Count the records by the levels of up to three declared columns, privately.
+
+    Parameters
+    ----------
+    X
+        A table with declared columns: ``schema={"categorical": {name: [levels]}}``.
+    by
+        The columns, one to three.
+    options
+        As for ``tg.quantile``.
+
+    Guarantee
+    ---------
+    The result is private at the certificate's guarantee for replace-one neighbours with public
+    ``n``, for every input.
+
+    Edge cases
+    ----------
+    What is not declared counts as ``other``, and an empty cell as ``missing``.
+
+    Reference
+    ---------
+    Dwork, McSherry, Nissim and Smith 2006, Section 3.2.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import tailguard as tg
+    >>> table = pd.DataFrame({"region": ["north", "south"] * 500})
+    >>> schema = {"categorical": {"region": ["north", "south"]}}
+    >>> tg.crosstab(table, "region", schema=schema, epsilon=1.0, delta=1e-6).counts.sum().round()
+    np.float64(1000.0)
+    """
+
+    def make(table: SummaryTable) -> Statistics:
+        indicators = table.indicators("by", by)[1]
+        check_groups(indicators)
+        return Statistics(tables=(indicators,))
+
+    solved, solution, table = released(X, make, **options)
+    names = table.indicators("by", by)[0]
+    return CrosstabResult(
+        solved=solved,
+        title="private table of levels",
+        names=names,
+        levels=tuple(table.levels[name] for name in names),
+        counts=solution.counts[0],
+        noise_std=solution.noise_std,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ActualExpectedResult(SummaryResult):
+    """Private totals of what was predicted, beside what happened, by groups.
+
+    Attributes
+    ----------
+    groups
+        The groups; without ``by`` one of no name.
+    actual, expected
+        Totals of each group, of cells cut to a private range.
+    ratio, low, high
+        Actual over expected, with an interval of 95 % that covers noise and the sampling of what
+        happened; NaN where noise hides the group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import tailguard as tg
+    >>> expected = np.random.default_rng(0).uniform(1.0, 3.0, 20_000)
+    >>> table = pd.DataFrame({"cost": 1.1 * expected, "predicted": expected})
+    >>> found = tg.actual_expected(
+    ...     table, "cost", "predicted", epsilon=1.0, delta=1e-6, random_state=0
+    ... )
+    >>> bool(found.low[0] < 1.1 < found.high[0])
+    True
+    """
+
+    groups: tuple[str, ...]
+    actual: FloatArray
+    expected: FloatArray
+    ratio: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def tables(self) -> list[ResultTable]:
+        """Return one table: a row per group."""
+        numbers = zip(self.actual, self.expected, self.ratio, self.low, self.high, strict=True)
+        rows: list[tuple[Cell, ...]] = [
+            (group or "all", *map(float, told))
+            for group, told in zip(self.groups, numbers, strict=True)
+        ]
+        header = ("group", "actual", "expected", "ratio", "95% from", "to")
+        return [ResultTable("", header, rows)]
+
+
+def actual_expected(
+    X: Any,
+    actual: str,
+    expected: str,
+    by: str | Sequence[str] | None = None,
+    **options: Unpack[RunOptions],
+) -> ActualExpectedResult:
+    """Compare the totals of two columns privately, such as claims and what a model predicted.
+
+    Parameters
+    ----------
+    X
+        A table with both columns.
+    actual, expected
+        The names of the columns. Predictions must be those of a model that is public or was
+        released, each from its own row: ``table.assign(predicted=model.predict(table))``.
+    by
+        Up to three declared columns, whose levels make groups.
+    options
+        As for ``tg.quantile``, but ``columns``.
+
+    Guarantee
+    ---------
+    The result is private at the certificate's guarantee for replace-one neighbours with public
+    ``n``, for every input, beside what the model itself cost.
+
+    Edge cases
+    ----------
+    Cells are cut to private ranges, so that totals of heavy columns fall short. A gap counts in
+    neither mean; the ratio is that of the means. Groups that noise hides have NaN.
+
+    Reference
+    ---------
+    Dwork, McSherry, Nissim and Smith 2006, Section 3.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import tailguard as tg
+    >>> table = pd.DataFrame({"cost": np.arange(5_000.0), "predicted": np.full(5_000, 2_500.0)})
+    >>> found = tg.actual_expected(table, "cost", "predicted", epsilon=1.0, delta=1e-6)
+    >>> found.groups
+    ('',)
+    """
+    if actual == expected:
+        raise InputError(f"expected must be another column than actual; got {expected!r} twice.")
+
+    def make(table: SummaryTable) -> Statistics:
+        for name, column in (("actual", actual), ("expected", expected)):
+            check_choice(name, column, table.numbers)
+        grouping = () if by is None else table.indicators("by", by)[1]
+        check_groups(grouping)
+        columns = table.numbers[actual], table.numbers[expected]
+        return Statistics(columns, by=grouping, moments=True)
+
+    solved, solution, table = released(X, make, **options)
+    moments, found = solution.moments, solution.quantiles
+    assert moments is not None
+    assert found is not None
+    hidden = np.atleast_1d(solution.unseen.reshape(moments.mean.shape).any(axis=1))
+    totals = np.reshape([each.total for each in found.estimates], moments.mean.shape)
+    sums = np.where(hidden[:, None], math.nan, moments.mean * totals)
+    with np.errstate(all="ignore"):
+        ratio = np.where(hidden, math.nan, moments.mean[:, 0] / moments.mean[:, 1])
+        relative = np.hypot(
+            moments.error_std[:, 0] / moments.mean[:, 1],
+            ratio * moments.noise_std[:, 1] / moments.mean[:, 1],
+        )
+    return ActualExpectedResult(
+        solved=solved,
+        title="private totals, actual and expected",
+        groups=("",) if by is None else group_names(table, table.indicators("by", by)[0]),
+        actual=sums[:, 0],
+        expected=sums[:, 1],
+        ratio=ratio,
+        low=ratio - Z * relative,
+        high=ratio + Z * relative,
+    )

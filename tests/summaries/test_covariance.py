@@ -1,0 +1,125 @@
+"""Variances, matrices, tables of levels, and totals beside predictions, by the public names."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tailguard as tg
+
+N_ROWS = 20_000
+PROMISE = {"epsilon": 1.0, "delta": 1e-6}
+SCHEMA = {"categorical": {"region": ["north", "south"], "ill": ["no", "yes"]}}
+NUMBERS = ["first", "second", "third"]
+
+
+def table(seed=0):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(N_ROWS, 3))
+    region = rng.choice(["north", "south", "moon"], N_ROWS)
+    return pd.DataFrame(
+        {
+            "first": z[:, 0] * 3.0 + 50.0,
+            "second": 10.0 * (0.8 * z[:, 0] + 0.6 * z[:, 1]),
+            "third": rng.exponential(5.0, N_ROWS),
+            "region": region,
+            "ill": rng.choice(["no", "yes"], N_ROWS, p=[0.9, 0.1]),
+        }
+    )
+
+
+def test_variances_are_near_and_their_noise_is_as_said():
+    data, errors = table(), []
+    for seed in range(25):
+        found = tg.variance(data, schema=SCHEMA, random_state=seed, **PROMISE)
+        errors.append((found.value - data[NUMBERS].var(ddof=0)) / found.noise_std)
+        np.testing.assert_allclose(found.std**2, found.value)
+    spread = np.array(errors).std(axis=0)
+    assert (spread > 0.6).all()
+    assert (spread < 1.6).all()
+    assert np.abs(np.median(errors, axis=0)[:2]).max() < 1.5
+    assert list(found.to_frame()["column"]) == NUMBERS
+
+
+def test_matrices_are_near_those_of_the_table():
+    data = table()
+    correlation = tg.correlation(data, schema=SCHEMA, random_state=1, **PROMISE)
+    covariance = tg.covariance(data, schema=SCHEMA, random_state=1, **PROMISE)
+    np.testing.assert_allclose(correlation.value, data[NUMBERS].corr(), atol=0.06)
+    np.testing.assert_allclose(covariance.value, data[NUMBERS].cov(), rtol=0.1, atol=1.5)
+    for found in (correlation, covariance):
+        assert np.linalg.eigvalsh(found.value).min() > -1e-9
+        assert (np.diag(found.noise_std) == 0.0).all()
+        assert "second" in repr(found)
+
+
+def test_the_noise_of_correlations_is_as_said():
+    data, drawn = table()[["first", "third"]], []
+    for seed in range(40):
+        found = tg.correlation(data, random_state=seed, guarantee=tg.GDP(0.05))
+        drawn.append(found.value[0, 1] / found.noise_std[0, 1])
+    assert 0.6 < np.std(drawn) < 1.5
+
+
+def test_a_table_of_two_columns_has_a_count_per_combination():
+    data = table()
+    data.loc[:999, "ill"] = None
+    found = tg.crosstab(data, ["region", "ill"], schema=SCHEMA, random_state=2, **PROMISE)
+    assert found.levels == (
+        ("north", "south", "other", "missing"),
+        ("no", "yes", "other", "missing"),
+    )
+    exact = pd.crosstab(
+        data["region"].replace("moon", "other"), data["ill"].fillna("missing")
+    ).reindex(index=found.levels[0], columns=found.levels[1], fill_value=0)
+    np.testing.assert_allclose(found.counts, exact, atol=6.0 * found.noise_std)
+    assert found.counts.sum() == pytest.approx(N_ROWS)
+    assert (found.counts >= 0.0).all()
+    assert len(found.to_frame()) == 16
+
+
+@pytest.mark.parametrize("by", [None, "ill", ["region", "ill"]])
+def test_actual_totals_stand_beside_expected_ones(by):
+    data = table()
+    data["actual"] = data["third"] * np.where(data["ill"] == "yes", 1.5, 1.0)
+    found = tg.actual_expected(
+        data, "actual", "third", by, schema=SCHEMA, random_state=3, guarantee=tg.GDP(1.0)
+    )
+    groups = {None: 1, "ill": 4}.get(by if by is None or isinstance(by, str) else "", 16)
+    assert len(found.groups) == groups
+    if by is None:
+        assert found.low[0] < data["actual"].sum() / data["third"].sum() < found.high[0]
+        np.testing.assert_allclose(found.actual, data["actual"].sum(), rtol=0.05)
+        np.testing.assert_allclose(found.expected, data["third"].sum(), rtol=0.05)
+    else:
+        for name, truth in (("ill=yes", 1.5), ("ill=no", 1.0)):
+            places = [place for place, group in enumerate(found.groups) if name in group]
+            seen = [place for place in places if np.isfinite(found.ratio[place])]
+            held = [found.low[place] <= truth <= found.high[place] for place in seen]
+            assert np.mean(held) >= 0.75
+            assert max(abs(found.ratio[place] - truth) for place in seen) < 0.5
+        assert np.isnan(found.ratio[-1])  # no record has a gap
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: tg.correlation(table()[["first"]], **PROMISE), "at least two columns"),
+        (
+            lambda: tg.covariance(table()[NUMBERS], guarantee=tg.PureDP(1.0)),
+            "guarantee must not be PureDP for products",
+        ),
+        (lambda: tg.crosstab(table(), "first", schema=SCHEMA, **PROMISE), "by must be"),
+        (lambda: tg.crosstab(table(), [], schema=SCHEMA, **PROMISE), "by must name columns"),
+        (
+            lambda: tg.actual_expected(table(), "first", "first", schema=SCHEMA, **PROMISE),
+            "expected must be another column",
+        ),
+        (
+            lambda: tg.actual_expected(table(), "first", "ill", schema=SCHEMA, **PROMISE),
+            "expected must be",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(call, words):
+    with pytest.raises(tg.InputError, match=words):
+        call()
