@@ -121,6 +121,12 @@ def test_what_has_no_certificate_is_refused_in_a_sentence(files, call, content, 
     assert answer.err.count("\n") == 1
 
 
+def test_a_path_of_control_signs_is_spelt_out(files, call):
+    name = "certificate\x1b[31m.json"
+    (files / name).write_text((files / "certificate.json").read_text())
+    assert call("report", name).out == "certificate\\x1b[31m.html\n"
+
+
 def test_no_page_is_made_of_a_page_or_over_its_file(files, call):
     assert call("report", "model.json").code == 0
     again = call("report", "model.html", "--out", "again.html")

@@ -82,6 +82,13 @@ def test_the_odds_are_those_of_the_promise_and_of_the_noise(model, text):
     ]
 
 
+@pytest.mark.parametrize(("name", "columns"), [("fit in mu", 2), ("mean in rho", 3), ("search", 2)])
+def test_the_odds_of_a_run_are_said_where_they_are_others(name, columns):
+    """Of a promise in mu they would be the same, and the best of many tries has no mu."""
+    page = Page(Report(subject=name, certificate=certificate_of(name)).to_html())
+    assert {len(row) for row in table(page, "Success of the best attack")} == {columns}
+
+
 def test_the_coefficients_are_those_of_the_model(model, text):
     page, frame = Page(text), model.coef_frame()
     head, *rows = table(page, "Each picture")

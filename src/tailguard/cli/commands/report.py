@@ -23,10 +23,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
+from tailguard.cli.printing import print_plain
 from tailguard.cli.reported_file import is_page, read_report
 from tailguard.report.content import Report, Stated
 
@@ -82,4 +84,4 @@ def report(
     out = destination(file.with_suffix(ending) if out is None else out, file)
     made = read_report(file, Stated(dataset=dataset, date=date, curator=curator))
     write_text(out, written(made))
-    typer.echo(str(out))
+    print_plain(Console(), str(out))
