@@ -4,6 +4,7 @@ import math
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tailguard as tg
@@ -37,7 +38,9 @@ def calls(number):
 def solved(found, page):
     """What a call found, run on the page's records where it is a theorem."""
     if isinstance(found, Theorem):
-        return found.minimize(page["loss"], page["rows"], page["column"], random_state=1)
+        solved = found.minimize(page["loss"], page["rows"], page["column"], random_state=1)
+        assert np.any(solved.coef)  # it moves
+        return solved
     return found
 
 
