@@ -56,7 +56,8 @@ class Row:
 
 SHAPE = {"strong_convexity": 1.0, "smoothness": 2.0}
 RAW5, ALONG3 = moment("raw", 2.0, 5.0**0.5), moment("directional", 3.0, 2.0)
-STEEP = {"exponent": 1.5, "lipschitz_bound": 50.0}
+STEEP = {"exponent": 1.5, "lipschitz_bound": 50.0}  # which decides eta
+FLAT = {"exponent": 1.5, "lipschitz_bound": 1.0}  # the noise decides it
 NORM = tg.Moment(2.0, 3.0, kind="norm")
 NORM4 = moment("norm", 4.0, 2.0)
 THEOREMS = (
@@ -201,7 +202,7 @@ def test_a_mean_is_that_of_the_text(row, printed, table):
 PHASED = (
     Row(26, "xu2025.localised", texts_wang_xu.xu_1, NORM4, {"row_limit": 3.0}),
     Row(27, "xu2025.tsybakov", texts_wang_xu.xu_2, NORM4, {"row_limit": 3.0}, beside=STEEP),
-    Row(28, "xu2025.unknown_growth", texts_wang_xu.xu_3, NORM4, {"row_limit": 3.0}, beside=STEEP),
+    Row(28, "xu2025.unknown_growth", texts_wang_xu.xu_3, NORM4, {"row_limit": 3.0}, beside=FLAT),
 )
 
 
@@ -219,7 +220,7 @@ def test_phases_are_those_of_the_text(row, printed):
     np.testing.assert_allclose(found, says, rtol=PRECISION)
     first = says[0]
     noise = first[3] if printed else 2 * first[1] / (first[0] * first[2]) / texts.MU * 1.002
-    assert theorem.noise_std == pytest.approx(noise, rel=1e-5)
+    assert theorem.noise_std == pytest.approx(noise, rel=LATTICE)
 
 
 @pytest.mark.parametrize("printed", [True, False], ids=["printed", "tight"])

@@ -12,7 +12,7 @@ from scipy.special import log_ndtr, ndtr
 
 import tailguard as tg
 
-EPSILON, DELTA, N, D, DIAMETER, RHO = 0.8, 1e-6, 50_000, 4, 2.0, 0.3
+EPSILON, DELTA, N, D, DIAMETER, RHO = 0.8, 1e-6, 50_001, 4, 2.0, 0.3
 APPROX, ZCDP = tg.ApproxDP(EPSILON, DELTA), tg.ZCDP(RHO)
 log, sqrt = math.log, math.sqrt
 
@@ -346,7 +346,7 @@ def zhao_7(printed, k=50, q=2.0, m=2.0, b=1.5):
 
     def said(t):
         share, rest = EPSILON / (2 * sqrt(2 * t * log(2 / DELTA))), DELTA / (2 * t)
-        return centre * sqrt(2 * clip**2 / (zhao_24(k, share, rest) * (N / k) ** 2))
+        return centre * sqrt(2 * clip**2 / (zhao_24(k, share, rest) * (N // k) ** 2))
 
     bias = cut(q) * D ** (q / 2) * m**q / clip ** (q - 1) / sqrt(D)
     says = settled(

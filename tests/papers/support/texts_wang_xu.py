@@ -169,7 +169,7 @@ def xu_3(printed, p=1.5):
     if not printed:
         sizes = xu_sizes(False)
         return xu_practical(sizes, sizes[-1], [DIAMETER] * len(sizes))
-    return xu_rounds(xu_sizes(True), (p - 1) / 2)
+    return xu_rounds(xu_sizes(True), (p - 1) / 2, steep=1.0)
 
 
 def xu_practical(sizes, told, radii, k=2.0, r=2.0):
