@@ -221,6 +221,9 @@ def test_phases_are_those_of_the_text(row, printed):
     first = says[0]
     noise = first[3] if printed else 2 * first[1] / (first[0] * first[2]) / texts.MU * 1.002
     assert theorem.noise_std == pytest.approx(noise, rel=LATTICE)
+    plan = theorem.plan(PROBLEM, APPROX)
+    assert plan.total_mu == pytest.approx(theorem.spent.gaussian_mu(), rel=ROOM)
+    assert not printed or plan.total_mu <= 1.01 / ratio  # and less where answers lie close anyway
 
 
 @pytest.mark.parametrize("printed", [True, False], ids=["printed", "tight"])

@@ -101,11 +101,12 @@ def theorem_of(
     n_passes: float,
     spent: Guarantee | None = None,
     cost: Event | None = None,
+    knows_noise: bool = False,
 ) -> Theorem:
     """Put a theorem together.
 
-    ``spent`` is what a run spends, where not the guarantee; ``cost`` says it of a solver that has
-    the printed noise itself.
+    ``spent`` is what a run spends, where not the guarantee; ``cost`` says it of printed noise that
+    is not Gaussian. A solver that ``knows_noise`` has the printed one from the guarantee.
     """
     if isinstance(spent, GDP) and facts.prints:
         cost = Gaussian(spent.mu)
@@ -117,6 +118,7 @@ def theorem_of(
         spent=spent or facts.guarantee,
         printed=facts.prints,
         cost=cost if facts.prints else None,
+        knows_noise=knows_noise,
         bound=float(bound),
         bound_covers=statement.covers,
         lower_bound=statement.lower_bound,

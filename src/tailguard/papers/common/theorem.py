@@ -67,7 +67,7 @@ class Theorem:
     guarantee
         What is promised.
     spent
-        What the solver may spend: the guarantee, or what the printed noise costs.
+        What the run spends: the guarantee, or what the printed noise costs.
     printed
         Whether the noise is as printed. Where it costs more than the guarantee, a run takes
         ``random_state`` and no ledger, and is not private.
@@ -92,6 +92,8 @@ class Theorem:
         Of the risk, as far as it is known.
     cost
         What printed noise truly costs; None where it is tight.
+    knows_noise
+        Whether the solver has the printed noise from the guarantee, and not from what is spent.
     constraint
         The set of weights of :meth:`minimize`.
 
@@ -123,6 +125,7 @@ class Theorem:
     _prediction: Callable[[float], float] = field(repr=False)
     printed: bool = False
     cost: Event | None = None
+    knows_noise: bool = False
     constraint: ConstraintSet | None = None
 
     minimize = minimize_by
@@ -150,7 +153,7 @@ class Theorem:
             raise InputError(
                 f"guarantee must be {self.guarantee!r}, that of the theorem; got {guarantee!r}."
             )
-        plan = self.solver.plan(problem, self.spent)
+        plan = self.solver.plan(problem, guarantee if self.knows_noise else self.spent)
         return replace(
             plan,
             guarantee=self.guarantee,

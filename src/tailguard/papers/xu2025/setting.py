@@ -31,6 +31,7 @@ from tailguard.papers.solvers.localised import SCHEDULES, Localised, printed_noi
 from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
 from tailguard.papers.solvers.phases import SMALLEST_ROUND, check_doubling, doubling_rounds
 from tailguard.papers.xu2025 import bounds, parameters
+from tailguard.privacy.guarantees import GDP
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 from tailguard.sets.l2_ball import L2Ball
@@ -238,7 +239,8 @@ def localised_theorem(
         partial(localised_excess, distance=facts.diameter / 2.0, pulls=tuple(pulls)),
         noise_std=float(plan.settings["first_noise_std"]),
         n_passes=sum(phase.n_rows for phase in phases) / facts.n_rows,
-        cost=plan.event,
+        spent=GDP(plan.total_mu) if facts.prints else None,
+        knows_noise=True,
     )
 
 
