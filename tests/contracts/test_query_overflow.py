@@ -11,7 +11,6 @@ import pytest
 from support.attack import MU
 from support.examples import query_examples
 from support.query_example import N_FEATURES
-from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import CHUNK_ROWS
 from tailguard.data.rows.threads import added
 from tailguard.noise.lattice import LARGEST_TOTAL
@@ -36,13 +35,7 @@ class Crowd:
 
     def __init__(self, example, record, n_chunks, *, alone):
         data = np.tile(record, (CHUNK_ROWS, 1))
-        features, target, *exposure = np.split(data, range(N_FEATURES, example.width), axis=1)
-        self.block = make_rows(
-            features.copy(),
-            target[:, 0].copy(),
-            exposure=exposure[0][:, 0].copy() if exposure else None,
-            loss=example.loss,
-        ).block()
+        self.block = example.read(data).block()
         self.block = replace(self.block, first=None) if alone else self.block
         self.has_target, self.has_offset = True, self.block.offset is not None
         self.n_rows = n_chunks * CHUNK_ROWS

@@ -45,7 +45,7 @@ class Pieces(UnorderedRows):
         start, total = 0, np.zeros(kernel.size, dtype=np.int64)
         while start < block.n_rows:
             stop = min(start + int(self._rng.choice(self._sizes)), block.n_rows)
-            parts = (block.features, block.target, block.offset)
+            parts = (block.features, block.target, block.offset, block.weight)
             moved = (
                 None if part is None else shifted(part[start:stop], self._rng) for part in parts
             )

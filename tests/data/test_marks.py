@@ -166,7 +166,7 @@ def test_columns_are_read_whole_or_in_pieces_to_the_same_marks(monkeypatch):
 
 def test_a_single_column_is_marked_whole():
     for column in (pd.Series(AGES), pl.Series(AGES), np.array(AGES)):
-        ((found, _, _),) = read_inputs(column, features_only=True).marks()
+        ((found, *_),) = read_inputs(column, features_only=True).marks()
         assert kinds(found) == [[kind] for kind in KINDS["age"]]
 
 

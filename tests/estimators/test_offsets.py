@@ -124,7 +124,7 @@ def test_an_offset_that_carries_a_target_beyond_the_floats_makes_it_void():
 
 def test_offsets_that_are_no_numbers_are_counted_by_column():
     cells = ["1.5", None, "far", "inf"]
-    marks = [m for *_, m in read_inputs(X[:4], COSTS[:4], offset=cells).marks()]
+    marks = [piece[2] for piece in read_inputs(X[:4], COSTS[:4], offset=cells).marks()]
     np.testing.assert_array_equal(np.concatenate(marks), [0.0, np.nan, np.inf, np.inf])
 
 

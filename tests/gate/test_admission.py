@@ -60,7 +60,7 @@ class LookingQuery(CountBelow):
 class UnreadableRows:
     """Rows that fail as soon as anybody reads them."""
 
-    n_rows, n_features, has_offset = 500, 3, False
+    n_rows, n_features, has_offset, has_weight = 500, 3, False, False
 
     def reduce(self, kernel, n_threads=None):
         raise AssertionError("a record was read")

@@ -38,7 +38,7 @@ class UnreadableRows:
     """Rows that fail as soon as anybody reads them."""
 
     n_rows, n_features, feature_names = 500, 2, None
-    has_target = has_offset = False
+    has_target = has_offset = has_weight = False
 
     def reduce(self, kernel, n_threads=None):
         raise AssertionError("a record was read")
@@ -358,3 +358,34 @@ def test_only_a_simulation_may_cost_more_than_its_guarantee(tmp_path, with_ledge
     assert gate.certificate().mode == "private"
     with pytest.raises(BudgetError, match="random_state must be None when a ledger is given"):
         Gate.over(np.zeros((9, 1)), guarantee=tg.GDP(0.5), ledger=MemoryBooks(), random_state=1)
+
+
+class GateOfHalves(Gate):
+    """A gate that protects pairs of rows as one record each."""
+
+    @property
+    def n_records(self):
+        return self._rows.n_rows // 2
+
+
+def test_sizes_go_by_the_number_of_records_and_not_by_that_of_rows():
+    sizes = []
+
+    class Asked(CountBelow):
+        def calibrate(self, n_rows, n_features, mu):
+            sizes.append(n_rows)
+            return super().calibrate(n_rows, n_features, mu)
+
+        def finish(self, noised, n_rows):
+            sizes.append(n_rows)
+            return super().finish(noised, n_rows)
+
+    halves = GateOfHalves(make_rows(X), guarantee=tg.GDP(1.0), source=SimulationSource(1))
+    halves._check_question = lambda query, state: None
+    halves.reserve(Gaussian(0.5))
+    halves.ask(Asked((0, 1)), AT_ZERO, once(0.3))
+    assert {*sizes} == {len(X) // 2}
+    halves.ask(Asked((0, 1)), AT_ZERO, once(0.3), total=7)
+    assert sizes[-1] == 7
+    assert halves.certificate().n_rows == len(X) // 2
+    assert sum(halves.partition("halves", 3).sizes) == len(X) // 2

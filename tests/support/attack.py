@@ -4,7 +4,6 @@ import numpy as np
 
 from support.adversary import datasets, neighbours, replaced
 from support.query_example import N_FEATURES
-from tailguard.data.rows.arrays import make_rows
 
 N_ROWS = 40
 MU = 0.7
@@ -19,13 +18,7 @@ def calibrated(example, n_rows, *, pure=False):
 
 def rows_of(example, data):
     """Records of an example, copied."""
-    features, target, *exposure = np.split(data, range(N_FEATURES, example.width), axis=1)
-    return make_rows(
-        features.copy(),
-        target[:, 0].copy(),
-        exposure=exposure[0][:, 0].copy() if exposure else None,
-        loss=example.loss,
-    )
+    return example.read(data)
 
 
 def lattice(example, data, *, pure=False, order=None, home=None):

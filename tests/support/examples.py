@@ -1,6 +1,7 @@
 """The examples of every registered query: its worst pair, and those of its own file in
 ``support/queries``, where it has one."""
 
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -14,9 +15,23 @@ FILES = {each.name.replace("_", "-") for each in iter_modules(support.queries.__
 
 def query_examples():
     for name in QUERIES:
-        yield worst_pair(name)
+        found = [worst_pair(name)]
         if name in FILES:
-            yield from import_module(f"support.queries.{name.replace('-', '_')}").examples()
+            found += import_module(f"support.queries.{name.replace('-', '_')}").examples()
+        yield from found
+        yield from by_weight(found)
+
+
+def by_weight(examples):
+    """One example of each way of counting, by records in pairs or not, with a weight a record."""
+    seen = set()
+    for example in examples:
+        pairs = example.query.random_order
+        counts = example.query.takes_weights and not example.query.reads_cells
+        if counts and not example.weighted and pairs not in seen:
+            seen.add(pairs)
+            pair = {"old": (*example.old, 1.0), "new": (*example.new, 1.0)}
+            yield replace(example, name=f"{example.name} by weight", weighted=True, **pair)
 
 
 BY_CELL = {

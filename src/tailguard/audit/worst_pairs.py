@@ -1,6 +1,6 @@
 """Of every registered query a state and a pair of neighbours that attains its charge.
 
-Records are features, a target, and an exposure where the query reads one.
+Records are features, a target, and an exposure and a weight where a query reads these.
 
 Reference
 ---------
@@ -16,7 +16,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import class_called, require
-from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.data.rows.base import Rows
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
@@ -38,6 +38,7 @@ from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.usable_records import CellKinds, UsableRecords
 from tailguard.queries.view import View
+from tailguard.queries.weight_totals import WeightTotals
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 N_FEATURES = 3  # more shows no more
@@ -65,14 +66,15 @@ class WorstPair:
     old: tuple[float, ...]
     new: tuple[float, ...]
     loss: Any = None
-    exposed: bool = False  # the last number of a record is its exposure
+    exposed: bool = False  # the number after the target is an exposure
+    weighted: bool = False  # the last number of a record is its weight, of at most 1
     n_groups: int = 1
     far: float = 0.0
 
     @property
     def width(self) -> int:
         """How many numbers a record has."""
-        return N_FEATURES + 1 + self.exposed
+        return N_FEATURES + 1 + self.exposed + self.weighted
 
     def background(self, n_rows: int) -> FloatArray:
         """Return zeros; with groups, all but the changed record's at ``far``, half either way.
@@ -81,8 +83,7 @@ class WorstPair:
         two middle means, wherever it lies.
         """
         data = np.zeros((n_rows, self.width))
-        if self.exposed:
-            data[:, -1] = 1.0
+        data[:, N_FEATURES + 1 :] = 1.0
         changed = ((CHANGED + 1) * self.n_groups - 1) // n_rows
         others = [group for group in range(self.n_groups) if group != changed]
         for place, group in enumerate(others):
@@ -94,10 +95,17 @@ class WorstPair:
         """Return the background with one record set."""
         data = self.background(n_rows)
         data[CHANGED] = record
+        return self.read(data)
+
+    def read(self, data: FloatArray) -> ArrayRows:
+        """Return records as rows, a copy."""
+        columns = iter(data[:, N_FEATURES:].T.copy())
         return make_rows(
             data[:, :N_FEATURES].copy(),
-            data[:, N_FEATURES].copy(),
-            exposure=data[:, -1].copy() if self.exposed else None,
+            next(columns),
+            exposure=next(columns) if self.exposed else None,
+            sample_weight=next(columns) if self.weighted else None,
+            weight_bound=1.0 if self.weighted else None,
             loss=self.loss,
         )
 
@@ -198,6 +206,11 @@ def _cell_kinds() -> WorstPair:
     return WorstPair("cell-kinds/numbers", CellKinds(N_FEATURES + 1), None, (0.0,) * 4, VOID)
 
 
+def _weight_totals() -> WorstPair:
+    pair = (0.0,) * (N_FEATURES + 2), (0.0,) * (N_FEATURES + 1) + (1.0,)
+    return WorstPair("weight-totals/one", WeightTotals(), None, *pair, weighted=True)
+
+
 PAIRS: dict[str, Callable[[], WorstPair]] = {
     "mean-clipped-gradient": _clipped_gradient,
     "mean-record-gradient": _record_gradient,
@@ -215,6 +228,7 @@ PAIRS: dict[str, Callable[[], WorstPair]] = {
     "peeled-step": _peeled,
     "usable-records": _usable_records,
     "cell-kinds": _cell_kinds,
+    "weight-totals": _weight_totals,
 }
 
 

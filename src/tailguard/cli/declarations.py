@@ -32,6 +32,8 @@ REMEDIES: Remedies = {
     ("exposure", True): "leave --exposure out",
     ("offset", False): "give finite numbers",
     ("offset", True): "leave --offset out",
+    ("weight", False): "give numbers of at least zero",
+    ("weight", True): "leave --weight out",
 }
 
 
@@ -46,6 +48,8 @@ def declared_schema(
     target: str | None = None,
     exposure: str | None = None,
     offset: str | None = None,
+    weight: str | None = None,
+    weight_bound: float | None = None,
     classes: str | None = None,
     row_id: str | None = None,
 ) -> Schema:
@@ -64,6 +68,8 @@ def declared_schema(
         target=target,
         exposure=exposure,
         offset=offset,
+        weight=weight,
+        weight_bound=weight_bound,
         classes=None if classes is None else labels_of(classes),
         row_id=row_id,
     )
@@ -75,7 +81,7 @@ def settled_for(schema: Schema, columns: Table) -> Schema:
         raise InputError(
             "--target must name the column to predict, since no schema does; got none."
         )
-    beside = (schema.target, schema.exposure, schema.offset, schema.row_id)
+    beside = (schema.target, schema.exposure, schema.offset, schema.weight, schema.row_id)
     others = [name for name in beside if name]
     check_columns(others, columns.names, columns.where)
     return schema.settled(columns.names, columns.where)
@@ -126,4 +132,6 @@ def _narrowed(schema: Schema, columns: tuple[str, ...]) -> Schema:
         target=None if schema.target in columns else schema.target,
         exposure=None if schema.exposure in columns else schema.exposure,
         offset=None if schema.offset in columns else schema.offset,
+        weight=None if schema.weight in columns else schema.weight,
+        weight_bound=None if schema.weight in columns else schema.weight_bound,
     )

@@ -148,6 +148,13 @@ ExposureOption: TypeAlias = Annotated[
 OffsetOption: TypeAlias = Annotated[
     str | None, typed("COLUMN", "What is added to the score of each row.", COLUMNS)
 ]
+WeightOption: TypeAlias = Annotated[
+    str | None, typed("COLUMN", "How much each row counts; needs --weight-bound.", COLUMNS)
+]
+WeightBoundOption: TypeAlias = Annotated[
+    float | None,
+    typed("NUMBER", "The largest weight that counts in full; larger ones are cut.", COLUMNS),
+]
 MissingOption: TypeAlias = Annotated[
     list[str] | None,
     typed(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, check_finite, shown
+from tailguard.checks import InputError, check_finite, check_positive, shown
 from tailguard.printable import printable
 
 # Error messages list at most this many names, since a table may have thousands.
@@ -132,7 +132,8 @@ def check_places(schema: Any) -> None:
         )
     places = {"features": schema.features or (), "drop": schema.drop}
     places |= {"target": (schema.target,), "exposure": (schema.exposure,)}
-    places |= {"offset": (schema.offset,), "row_id": (schema.row_id,)}
+    places |= {"offset": (schema.offset,), "weight": (schema.weight,)}
+    places |= {"row_id": (schema.row_id,)}
     seen: dict[str, str] = {}
     for place, columns in places.items():
         for column in columns:
@@ -151,6 +152,19 @@ def check_places(schema: Any) -> None:
             "features must give their coefficients different names, that of a level being "
             f"column=level; got {listing(given)}."
         )
+
+
+def check_weight_bound(name: str, weight: Any, bound: float | None) -> None:
+    """Refuse weights without a bound, a bound without weights, and what is no bound."""
+    if weight is None and bound is not None:
+        raise InputError(f"weight_bound must be None without {name}; got {shown(bound)}.")
+    if weight is not None and bound is None:
+        raise InputError(
+            f"weight_bound must be declared beside {name}: the largest weight that counts in full, "
+            "known without the rows; got None."
+        )
+    if bound is not None:
+        check_positive("weight_bound", bound)
 
 
 def _check_features(

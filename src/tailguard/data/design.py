@@ -27,11 +27,13 @@ from tailguard.data.matrices import one_column, stacked, to_matrix, to_vector
 from tailguard.data.schema import Schema
 from tailguard.data.table import as_table
 
-Role: TypeAlias = Literal["feature", "levels", "target", "exposure", "offset"]
-"""What a column is read as: numbers, declared levels, the target, or what is added to scores."""
+Role: TypeAlias = Literal["feature", "levels", "target", "exposure", "offset", "weight"]
+"""What a column is read as: numbers, declared levels, the target, what is added to scores, or how
+much a record counts."""
 
-Marks: TypeAlias = tuple[Features, FloatArray | None, FloatArray | None]
-"""Of the cells of features, of the target and of the offset, where there are such."""
+Marks: TypeAlias = tuple[Features, *tuple[FloatArray | None, ...]]
+"""Of the cells of features, of the target, of the offset and of the weight, where there are such.
+"""
 
 
 class TableColumn(NamedTuple):
@@ -177,6 +179,49 @@ def target_numbers(y: Any, loss: Any, classes: Sequence[Any] | None, n_rows: int
         return np.where(loss.valid_target(values), values, np.nan)
 
 
+class Weight(NamedTuple):
+    """How much each record counts: a column, and the largest weight that counts in full.
+
+    ``column`` is None for a table in batches, which has it by its name.
+    """
+
+    name: str
+    bound: float
+    column: Any = None
+
+
+def weight_parts(weight: Weight, n_rows: int) -> FloatArray:
+    """Return weights as parts of their bound, in [0, 1]; NaN where missing, negative or infinite.
+
+    Examples
+    --------
+    >>> weight_parts(Weight("sample_weight", 4.0, [1.0, 9.0, 0.0, -1.0, None]), 5)
+    array([0.25, 1.  , 0.  ,  nan,  nan])
+    """
+    numbers = to_vector(weight.column, "sample_weight", n_rows=n_rows)
+    with np.errstate(all="ignore"):
+        parts = np.minimum(numbers / weight.bound, 1.0)
+        return np.where((numbers >= 0.0) & np.isfinite(numbers), parts, np.nan)
+
+
+def voided(
+    target: FloatArray | None, weight: FloatArray | None
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return targets, NaN where a weight is, and weights in [0, 1] that are zero there."""
+    if weight is None:
+        return target, None
+    target = None if target is None else np.where(np.isnan(weight), np.nan, target)
+    return target, np.nan_to_num(weight, nan=0.0)
+
+
+def declared_weight(schema: Schema) -> Weight | None:
+    """Return the weights that a schema declares, without their column."""
+    if schema.weight is None:
+        return None
+    assert schema.weight_bound is not None  # a schema declares both or none
+    return Weight(schema.weight, schema.weight_bound)
+
+
 def declared_offset(schema: Schema) -> Offset | None:
     """Return what a schema says is added to scores, without its column."""
     if schema.exposure is not None:
@@ -228,6 +273,13 @@ def offset_marks(offset: Offset) -> FloatArray:
     """Return marks of offsets, which must be finite, or of exposures, which must be above zero."""
     where, column = one_column(offset.column, offset.role)
     usable = np.isfinite(offset_numbers(offset, len(column)))
+    return _refined(marks_of(column, where), usable)
+
+
+def weight_marks(weight: Weight) -> FloatArray:
+    """Return marks of weights, which must be finite and at least zero."""
+    where, column = one_column(weight.column, "sample_weight")
+    usable = np.isfinite(weight_parts(weight, len(column)))
     return _refined(marks_of(column, where), usable)
 
 

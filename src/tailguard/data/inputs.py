@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, check_choice
+from tailguard.checks import InputError, check_choice, check_positive
 from tailguard.data.columns import identifiers_of
-from tailguard.data.declarations import check_columns, undeclared_note
+from tailguard.data.declarations import check_columns, check_weight_bound, undeclared_note
 from tailguard.data.design import (
     Marks,
     Offset,
     TableColumn,
+    Weight,
     feature_marks,
     number_marks,
     offset_marks,
     offset_numbers,
     read_columns,
     target_marks,
+    weight_marks,
 )
 from tailguard.data.frames import column_names, frame_column, frame_columns, is_column, rows_of
 from tailguard.data.matrices import to_matrix_or_vector
@@ -44,8 +46,8 @@ class Inputs:
         A matrix of features, which may be sparse, or a table in batches.
     y
         A column or None; of a table in batches, None.
-    offset
-        What is added to scores, or None.
+    offset, weight
+        What is added to scores, and how much each row counts, or None.
     n_rows, n_features
         Public numbers.
     schema
@@ -82,6 +84,7 @@ class Inputs:
     n_features: int
     y: Any = None
     offset: Offset | None = None
+    weight: Weight | None = None
     schema: Schema | None = None
     missing: Mapping[int, float] | None = None
     targets: tuple[Any, ...] = ()
@@ -94,9 +97,20 @@ class Inputs:
     target_name: str = "y"
 
     @property
+    def n_records(self) -> int:
+        """The public number of records, by which a run is planned: each row is one of its own."""
+        return self.n_rows
+
+    @property
     def assumed(self) -> tuple[str, ...]:
-        """What is said where columns are read as numbers although no schema says so."""
-        return (undeclared_note(self.undeclared),) if self.undeclared else ()
+        """What is said of weights, and of columns that no schema declares to be numbers."""
+        notes = (undeclared_note(self.undeclared),) if self.undeclared else ()
+        if self.weight is None:
+            return notes
+        weighted = (
+            f"rows count by their weights, of which those above {self.weight.bound:g} are cut"
+        )
+        return (*notes, weighted)
 
     def columns(self, *, has_target: bool) -> tuple[TableColumn, ...]:
         """Return the columns that a record is made of, in the order in which cells are marked."""
@@ -107,21 +121,23 @@ class Inputs:
             levels, features = self.schema.levels, self.schema.features or ()
             found = [TableColumn("levels" if x in levels else "feature", x) for x in features]
         found += [TableColumn("target", self.target_name)] * has_target
-        return (*found, *(TableColumn(o.role, o.name) for o in (self.offset,) if o is not None))
+        if self.offset is not None:
+            found.append(TableColumn(self.offset.role, self.offset.name))
+        if self.weight is not None:
+            found.append(TableColumn("weight", self.weight.name))
+        return tuple(found)
 
     def marks(self, loss: Any = None, classes: Sequence[Any] | None = None) -> Iterator[Marks]:
         """Yield marks of all records in memory in order, some at a time."""
         target = None if self.y is None else target_marks(self.y, loss, classes)
         offset = None if self.offset is None else offset_marks(self.offset)
+        weight = None if self.weight is None else weight_marks(self.weight)
         first = 0
         for features in self._feature_marks():
             rows = slice(first, first + len(features))
             first = rows.stop
-            yield (
-                features,
-                None if target is None else target[rows],
-                None if offset is None else offset[rows],
-            )
+            beside = (None if part is None else part[rows] for part in (target, offset, weight))
+            yield (features, *beside)
 
     def _feature_marks(self) -> Iterator[Features]:
         length = max(1, NUMBERS_AT_ONCE // max(1, self.n_features))
@@ -167,14 +183,16 @@ def read_inputs(
     order: str = "file",
     exposure: Any = None,
     offset: Any = None,
+    sample_weight: Any = None,
+    weight_bound: float | None = None,
     features_only: bool = False,
 ) -> Inputs:
     """Read what a user brought; of a table in batches, nothing but its head.
 
-    ``target``, ``columns``, ``row_id``, and an ``exposure`` or ``offset`` of text name columns, as
-    the schema may do instead. ``order`` says whether that of the rows may change. ``missing``
-    declares constants where there is no schema. With ``features_only`` no target is read, whatever
-    the schema names, and X may be one vector.
+    ``target``, ``columns``, ``row_id``, and an ``exposure``, ``offset`` or ``sample_weight`` of
+    text name columns, as the schema may do instead. ``order`` says whether that of the rows may
+    change. ``missing`` declares constants where there is no schema. With ``features_only`` no
+    target is read, whatever the schema names, and X may be one vector.
 
     Examples
     --------
@@ -190,19 +208,29 @@ def read_inputs(
     if added is not None and isinstance(added.column, str):
         known = schema is not None and getattr(schema, added.role) == added.column
         said |= {} if known else {added.role: added.column}
+    weight = _weight_given(sample_weight, weight_bound)
+    if weight is not None and isinstance(weight.column, str):
+        known = schema is not None and schema.weight == weight.column
+        said |= {} if known else {"weight": weight.column, "weight_bound": weight.bound}
+    beside = {"y": y, "offset": added, "weight": weight}
     unnamed = all(name is None for name in said.values())
     if schema is None and unnamed and not isinstance(X, Table):
-        return _of_matrix(X, y, missing, added, order, may_be_vector=features_only)
+        return _of_matrix(X, missing, order, may_be_vector=features_only, **beside)
     declared = Schema(missing=missing or {}) if schema is None else schema
     declared = declared.with_declared(**said)
     if y is not None and target is not None:
         raise InputError("y must be None where target names its column; got both.")
+    if features_only and declared.weight is not None:
+        raise InputError(
+            "weight must not be declared in the schema of a mean or a summary, in which every row "
+            f"counts alike: leave it out, and drop the column; got {declared.weight!r}."
+        )
     table = as_table(X)
     settled = declared.settled(table.names, table.where)
     if features_only:
         settled = replace(settled, target=None)
     read = _of_batches if table.streamed else _of_table
-    found = read(table, settled, y=y, offset=added)
+    found = read(table, settled, **beside)
     undeclared = declared.undeclared(table.names) if schema is None else ()
     return replace(found, source=X, order=order, undeclared=undeclared)
 
@@ -217,6 +245,21 @@ def offset_given(exposure: Any, offset: Any) -> Offset | None:
     if exposure is not None:
         return Offset("exposure", "exposure", exposure)
     return None if offset is None else Offset("offset", "offset", offset)
+
+
+def with_declared(
+    given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None, *, exposed: bool
+) -> dict[str, Any]:
+    """Return what is given beside X, or where nothing is what a schema declares in its place.
+
+    An exposure is read only by models that are ``exposed``, which have a log link.
+    """
+    found = {**given, "weight_bound": weight_bound}
+    if schema is not None and found.get("exposure") is None and found.get("offset") is None:
+        found |= {"exposure": schema.exposure if exposed else None, "offset": schema.offset}
+    if schema is not None and found.get("sample_weight") is None:
+        found |= {"sample_weight": schema.weight, "weight_bound": schema.weight_bound}
+    return found
 
 
 def read_offset(X: Any, exposure: Any, offset: Any, n_rows: int) -> FloatArray | None:
@@ -236,9 +279,15 @@ def read_offset(X: Any, exposure: Any, offset: Any, n_rows: int) -> FloatArray |
     return None if added is None else offset_numbers(added, n_rows)
 
 
-def _of_matrix(
-    X: Any, y: Any, missing: Any, offset: Offset | None, order: str, *, may_be_vector: bool
-) -> Inputs:
+def _weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
+    """Return the weights of rows, whose bound must be declared."""
+    if sample_weight is None:
+        return None
+    check_weight_bound("sample_weight", True, bound)
+    return Weight("sample_weight", check_positive("weight_bound", bound), sample_weight)
+
+
+def _of_matrix(X: Any, missing: Any, order: str, *, may_be_vector: bool, **beside: Any) -> Inputs:
     is_vector = False
     features = X
     if may_be_vector and not hasattr(X, "tocsr"):
@@ -251,11 +300,10 @@ def _of_matrix(
         records=features,
         n_rows=n_rows,
         n_features=n_features,
-        y=y,
-        offset=offset,
+        **beside,
         missing=constants,
         names=names,
-        targets=() if y is None else (y,),
+        targets=() if beside["y"] is None else (beside["y"],),
         order=order,
         source=X,
         undeclared=tuple(n for place, n in enumerate(names or ()) if place not in constants),
@@ -263,14 +311,19 @@ def _of_matrix(
     )
 
 
-def _of_table(table: Table, schema: Schema, *, y: Any, offset: Offset | None) -> Inputs:
+def _of_table(
+    table: Table, schema: Schema, *, y: Any, offset: Offset | None, weight: Weight | None
+) -> Inputs:
     target = schema.target if y is None else None
     named = offset.column if offset is not None and isinstance(offset.column, str) else None
-    beside = [name for name in (target, named, schema.row_id) if name is not None]
+    weighed = weight.column if weight is not None and isinstance(weight.column, str) else None
+    beside = [name for name in (target, named, weighed, schema.row_id) if name is not None]
     features, columns = read_columns(table, schema, *beside)
     y = y if target is None else columns[target]
     if offset is not None and named is not None:
         offset = Offset(offset.role, named, columns[named])
+    if weight is not None and weighed is not None:
+        weight = Weight(weighed, weight.bound, columns[weighed])
     ids = None if schema.row_id is None else identifiers_of(columns[schema.row_id])
     return _by_schema(
         schema,
@@ -278,28 +331,35 @@ def _of_table(table: Table, schema: Schema, *, y: Any, offset: Offset | None) ->
         n_rows=len(features),
         y=y,
         offset=offset,
+        weight=weight,
         row_ids=ids,
         targets=() if y is None else (y,),
         target_name=target or "y",
     )
 
 
-def _of_batches(table: Table, schema: Schema, *, y: Any, offset: Offset | None) -> Inputs:
-    """Return a table in batches, whose target and offset are columns of its own."""
-    named = offset is None or isinstance(offset.column, str)
-    for name, given in (("y", y), ("offset" if offset is None else offset.role, not named or None)):
-        if given is not None:
+def _of_batches(
+    table: Table, schema: Schema, *, y: Any, offset: Offset | None, weight: Weight | None
+) -> Inputs:
+    """Return a table in batches, whose target, offset and weight are columns of its own."""
+    columns = {"y": y}
+    columns |= {} if offset is None else {offset.role: offset.column}
+    columns |= {} if weight is None else {"sample_weight": weight.column}
+    for name, column in columns.items():
+        if column is not None and (name == "y" or not isinstance(column, str)):
             raise InputError(
                 f"{name} must be a column of {table.where}, which is read in batches: give its "
                 f"name, as {'target' if name == 'y' else name}='...'."
             )
     offset = None if offset is None else Offset(offset.role, offset.column)
-    beside = (schema.target, offset and offset.name, schema.row_id)
+    weight = None if weight is None else Weight(weight.column, weight.bound)
+    beside = (schema.target, offset and offset.name, weight and weight.name, schema.row_id)
     check_columns([name for name in beside if name], table.names, table.where)
-    # Whoever reads no exposure, or no offset, must not have records void for it.
+    # Whoever reads no exposure, offset or weight must not have records void for it.
     unread: dict[str, Any] = {
         role: None for role in ("exposure", "offset") if not offset or offset.role != role
     }
+    unread |= {} if weight else {"weight": None, "weight_bound": None}
     target = schema.target
     return _by_schema(
         replace(schema, **unread),
@@ -310,6 +370,7 @@ def _of_batches(table: Table, schema: Schema, *, y: Any, offset: Offset | None) 
         else tuple(frame_column(empty, target) for empty in table.empties()),
         target_name=target or "y",
         offset=offset,
+        weight=weight,
     )
 
 

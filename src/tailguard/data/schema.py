@@ -42,6 +42,9 @@ class Schema:
     exposure, offset
         The column that says how long each record was observed, or the one that is added to scores:
         an exposure enters as its logarithm, so that at most one of them is declared.
+    weight, weight_bound
+        The column that says how much each row counts, and the largest weight that counts in full,
+        known without the table: a larger one is cut. They are declared together.
     classes
         The labels of the target, for models of labels.
     row_id
@@ -74,6 +77,8 @@ class Schema:
     target: str | None = None
     exposure: str | None = None
     offset: str | None = None
+    weight: str | None = None
+    weight_bound: float | None = None
     classes: Sequence[Label] | None = None
     row_id: str | None = None
 
@@ -91,12 +96,14 @@ class Schema:
             "target": declarations.name("target", self.target),
             "exposure": declarations.name("exposure", self.exposure),
             "offset": declarations.name("offset", self.offset),
+            "weight": declarations.name("weight", self.weight),
             "classes": declarations.labels(self.classes),
             "row_id": declarations.name("row_id", self.row_id),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         declarations.check_places(self)
+        declarations.check_weight_bound("weight", self.weight, self.weight_bound)
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -105,8 +112,8 @@ class Schema:
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """The columns that a record is made of: features, target and offset."""
-        beside = (self.target, self.exposure, self.offset)
+        """The columns that a record is made of: features, target, offset and weight."""
+        beside = (self.target, self.exposure, self.offset, self.weight)
         return (*(self.features or ()), *(name for name in beside if name is not None))
 
     @property
@@ -151,14 +158,14 @@ class Schema:
         columns = declarations.columns_of_a_table(columns)
         if self.features is not None:
             return ()
-        beside = (self.target, self.exposure, self.offset, self.row_id)
+        beside = (self.target, self.exposure, self.offset, self.weight, self.row_id)
         said = {*self.categorical, *self.drop, *self.missing, *beside}
         return tuple(name for name in columns if name not in said)
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
         """Return the schema with its features named, for a table that has these columns."""
         columns = declarations.columns_of_a_table(columns)
-        apart = {*self.drop, self.target, self.exposure, self.offset, self.row_id}
+        apart = {*self.drop, self.target, self.exposure, self.offset, self.weight, self.row_id}
         features = self.features
         if features is None:
             features = [name for name in columns if name not in apart]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, named_arguments, shown
 from tailguard.data.design import design_matrix, takes_off
-from tailguard.data.inputs import Inputs, read_inputs, read_offset
+from tailguard.data.inputs import Inputs, read_inputs, read_offset, with_declared
 from tailguard.data.missing import constants_described, filled, missing_constants
 from tailguard.data.schema import Declared, Schema
 from tailguard.data.sparse import dense_pieces, to_features
@@ -62,6 +62,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, BaseEstimator):
     schema
         What is declared of a table's columns, such as the levels of those that are categorical: a
         ``tg.Schema``, a dict of its declarations or the path of its JSON file.
+    weight_bound
+        The largest ``sample_weight`` that counts in full, known without the rows; larger are cut.
     extrapolate
         ``"bounded"``: a prediction reads each feature as the fit did, within ``feature_bounds_``,
         and goes no higher than ``score_bound_``; ``"linear"``: as it is, however far out.
@@ -126,6 +128,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, BaseEstimator):
     fit_intercept: bool = True
     missing: Mapping[str | int, float] | None = None
     schema: Declared | None = None
+    weight_bound: float | None = None
     extrapolate: str = "bounded"
     solver: str | Solver = "auto"
     ledger: AnyLedger | None = None
@@ -185,6 +188,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, BaseEstimator):
         order: str = "file",
         exposure: Any = None,
         offset: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Fit privately; see the class for the guarantee.
 
@@ -205,14 +209,14 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, BaseEstimator):
             The name of a column that tells every row from all others: the rows then need no order.
         order
             ``"any"`` where rows have no order and no ``row_id``, for methods that need no places.
-        offset
-            Added to the score of each row: a number each, or the name of a column; None takes the
-            column of X that the schema declares, if it does.
-        exposure
-            The same by its exponential, for log links: how long each row was observed.
+        exposure, offset, sample_weight
+            How long each row was observed, for log links; what is added to its score; how much it
+            counts, with a ``weight_bound``: a number each or the name of a column, by default what
+            the schema declares.
         """
-        told: dict[str, Any] = {"target": target, "columns": columns, "row_id": row_id}
-        return self._fit(X, y, **told, order=order, exposure=exposure, offset=offset)
+        named = {"target": target, "columns": columns, "row_id": row_id, "order": order}
+        beside = {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
+        return self._fit(X, y, **named, **beside)
 
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
         solver = self._solver()
@@ -245,20 +249,15 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, BaseEstimator):
             self._keep(run(chosen, plan, gate, assumptions=assumed, check=check))
         return self
 
-    def _task(
-        self, X: Any, y: Any, *, exposure: Any = None, offset: Any = None, **told: Any
-    ) -> GivenProblem:
+    def _task(self, X: Any, y: Any, **told: Any) -> GivenProblem:
         """Read from the head of a table, and from the parameters, what is to be fitted.
 
         What is ``told`` is what ``fit`` was given of the table.
         """
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         stated = self._given_schema()
-        check_exposure(self, exposure)
-        if stated is not None and exposure is None and offset is None:
-            exposure = stated.exposure if self.takes_exposure else None
-            offset = stated.offset
-        told |= {"exposure": exposure, "offset": offset}
+        check_exposure(self, told.get("exposure"))
+        told = with_declared(told, stated, self.weight_bound, exposed=self.takes_exposure)
         table = read_inputs(X, y, schema=stated, missing=self.missing, **told)
         return GivenProblem(table, self._checked_labels(table), self._problem(table))
 
@@ -267,11 +266,12 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, BaseEstimator):
         loss = self._loss()
         return Problem(
             loss,
-            table.n_rows,
+            table.n_records,
             table.n_features,
             intercept=check_boolean("fit_intercept", self.fit_intercept),
             constraint=self._constraint(),
             has_offset=table.offset is not None and not takes_off(loss),
+            has_weights=table.weight is not None,
             levels=() if table.schema is None else table.schema.level_columns,
             ridge=check_ridge(getattr(self, "alpha", 0.0)),
         )

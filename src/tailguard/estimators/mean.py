@@ -238,7 +238,7 @@ mean.__doc__ = str(mean.__doc__).replace("{methods}", indent(described(), 8 * " 
 
 def _checked_shape(table: Inputs) -> tuple[int, int]:
     """Return how many rows and columns there are, at least one of each."""
-    shape = table.n_rows, table.n_features
+    shape = table.n_records, table.n_features
     if min(shape) < 1:
         raise InputError(f"X must have at least one row and one column; got shape {shape}.")
     return shape

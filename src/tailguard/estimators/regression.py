@@ -95,7 +95,7 @@ class LinearRegression(PrivateRegression):
     replace-one neighbours with public ``n``, for every input.
 
     *Edge cases.* A row with a missing or infinite value is void: it contributes nothing and stays
-    counted. There is no ``sample_weight`` yet.
+    counted. So is one with a negative ``sample_weight``.
 
     Examples
     --------

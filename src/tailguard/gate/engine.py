@@ -201,9 +201,9 @@ def run(
     """
     planned = plan.problem.n_rows, plan.problem.n_features
     require(
-        planned == (gate.n_rows, gate.n_features),
-        f"plan must be for the gate's {gate.n_rows} records of {gate.n_features} features; got one "
-        f"for {planned[0]} of {planned[1]}.",
+        planned == (gate.n_records, gate.n_features),
+        f"plan must be for the gate's {gate.n_records} records of {gate.n_features} features; got "
+        f"one for {planned[0]} of {planned[1]}.",
     )
     whole = plan if check is None else check.whole(plan)
     coordinates = plan.coordinates + (0 if check is None else check.coordinates)

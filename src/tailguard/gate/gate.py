@@ -101,6 +101,8 @@ class Gate:
         guarantee: Guarantee,
         exposure: Any = None,
         offset: Any = None,
+        sample_weight: Any = None,
+        weight_bound: float | None = None,
         loss: Any = None,
         classes: Any = None,
         missing: Any = None,
@@ -112,9 +114,8 @@ class Gate:
     ) -> Self:
         """Wrap whatever the user brought: arrays, tables, or ``Inputs`` that were read already.
 
-        ``exposure``, ``offset``, ``missing``, ``schema`` and ``order`` are those of
-        ``read_inputs``. ``loss`` says which targets are valid; records with another one are void.
-        ``classes`` declares the labels.
+        ``loss`` says which targets are valid; records with another one are void. ``classes``
+        declares the labels. All others are those of ``read_inputs``.
         """
         if loss is not None:
             check_known(loss)
@@ -122,6 +123,7 @@ class Gate:
         source = make_source(random_state)
         read: dict[str, Any] = {"schema": schema, "missing": missing, "order": order}
         read |= {"exposure": exposure, "offset": offset}
+        read |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
         inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **read)
         rows = rows_over(inputs, loss, classes, source)
         return cls(
@@ -132,6 +134,7 @@ class Gate:
             checkpoint=checkpoint,
             facts={
                 "declarations": (inputs.schema, inputs.missing, labels, loss, inputs.names),
+                "weight bound": None if inputs.weight is None else inputs.weight.bound,
                 "random state": random_state,
             },
         )
@@ -142,8 +145,11 @@ class Gate:
         return ReadOnlyBooks(self._books.own)
 
     @property
-    def n_rows(self) -> int:
-        """The public number of records."""
+    def n_records(self) -> int:
+        """The public number of records: what is protected one by one, and all sizes go by.
+
+        Each row is a record of its own. Here alone the number of rows becomes that of records.
+        """
         return self._rows.n_rows
 
     @property
@@ -169,7 +175,7 @@ class Gate:
         certificate say that nothing is protected, and from then on queries need no proof.
         """
         ordered = not isinstance(self._rows, UnorderedRows)
-        public = (self._guarantee, self.n_rows, self.n_features, ordered)
+        public = (self._guarantee, self.n_records, self.n_features, ordered)
         facts = self._facts | {"records": public, "plan": run}
         self._books.reserve(event, coordinates, facts, unprotected=unprotected)
 
@@ -196,7 +202,7 @@ class Gate:
         leaves the rest unused; or ``sizes`` says how large each is. ``within`` cuts a block of an
         earlier partition. A name serves once: other blocks under it would count as the same.
         """
-        n_rows = self.n_rows if within is None else self._partitions.check(within).n_rows
+        n_rows = self.n_records if within is None else self._partitions.check(within).n_rows
         found = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes or amplified)
         if self.has_checkpoint and (len(found) > 1 or amplified or within is not None):
             raise InputError("checkpoint must be None where a plan cuts records into blocks.")
@@ -220,6 +226,7 @@ class Gate:
         *,
         block: Block | None = None,
         blocks: Blocks | None = None,
+        total: int | None = None,
     ) -> FloatArray:
         """Answer one query, over all records or one block: calibrate, book, read, draw, finish.
 
@@ -234,11 +241,15 @@ class Gate:
         this answer and forgotten: uniform over all samples without replacement, in random order;
         which records it has never leaves the gate. The answer costs ``mu`` to the records that are
         drawn, and ``Sampled(mu, sampled)`` to all of them. Only Gaussian noise will do.
+
+        ``total`` is what means divide by, such as a released total weight; by default the number of
+        records that are read.
         """
         self._check_question(query, state)
         n_rows, reads, scope = self._reads(query, stage, block, blocks)
         hidden = "sample" in scope or ("blocks" in scope and scope["blocks"].amplified)
         calibration = self._calibrate(query, n_rows, stage, hidden=hidden)
+        total = n_rows if total is None else total
         release = release_record(query, calibration, stage.name, **scope)
         self._book(release, calibration, len(reads))
         answers = []
@@ -248,7 +259,7 @@ class Gate:
                 noised = self._noised(query, state, calibration, read)
                 self._books.keep(release, noised, (query, state))
             tell_answered(release.stage, n_rows)
-            answers.append(query.finish(noised.astype(np.float64) * calibration.grid, n_rows))
+            answers.append(query.finish(noised.astype(np.float64) * calibration.grid, total))
         return answers[0] if blocks is None else np.array(answers)
 
     def _check_question(self, query: object, state: object) -> None:
@@ -256,7 +267,7 @@ class Gate:
         if self._books.own.unprotected:
             check_state(state)
         else:
-            check_question(query, state)
+            check_question(query, state, weighted=self._rows.has_weight)
         self._books.check_question((query, state))
 
     def _reads(
@@ -282,16 +293,16 @@ class Gate:
             rows_of = self._partitions.rows_of
             return asked[0].n_rows, [partial(rows_of, each) for each in asked], scope
         if stage.sampled is not None:
-            share = round(check_finite("sampled", stage.sampled) * self.n_rows)
-            n_rows = check_integer("sampled times n_rows", share, minimum=1, maximum=self.n_rows)
-            return n_rows, [partial(self._drawn, n_rows)], {"sample": (n_rows, self.n_rows)}
+            share = round(check_finite("sampled", stage.sampled) * self.n_records)
+            n_rows = check_integer("sampled times n_rows", share, minimum=1, maximum=self.n_records)
+            return n_rows, [partial(self._drawn, n_rows)], {"sample": (n_rows, self.n_records)}
         if query.random_order and self.has_checkpoint:
             self._partitions.draw_order()  # of a simulation, before its recorded answers
         every = partial(self._partitions.all_rows, random_order=query.random_order)
-        return self.n_rows, [every], {}
+        return self.n_records, [every], {}
 
     def _drawn(self, n_rows: int) -> Rows:  # a record and its like share a chunk
-        return self._rows.restricted(random_sample(self.n_rows, n_rows, self._source))
+        return self._rows.restricted(random_sample(self.n_records, n_rows, self._source))
 
     def _calibrate(self, query: AnyQuery, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
         """Choose noise for what the stage asks: Gaussian where who is read is ``hidden``."""
@@ -359,7 +370,7 @@ class Gate:
         return Certificate.of(
             guarantee=self._guarantee,
             books=self._books.own,
-            n_rows=self.n_rows,
+            n_rows=self.n_records,
             assumptions_for_accuracy=assumptions,
             unused_stages=unused_stages,
             private=self._source.private,

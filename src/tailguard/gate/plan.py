@@ -41,8 +41,8 @@ class Problem:
         Whether a constant coordinate is added.
     constraint
         The set of allowed weights in the user's units; None leaves the choice to the solver.
-    has_offset
-        Whether an offset is added to the score.
+    has_offset, has_weights
+        Whether an offset is added to the score, and whether records count by weights.
     moment
         What is assumed of the tails of columns whose mean is asked for.
     unit
@@ -66,6 +66,7 @@ class Problem:
     intercept: bool = False
     constraint: ConstraintSet | None = None
     has_offset: bool = False
+    has_weights: bool = False
     moment: Moment | None = None
     unit: float | None = None
     levels: tuple[tuple[int, ...], ...] = ()

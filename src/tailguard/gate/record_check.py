@@ -77,6 +77,8 @@ REMEDIES: Remedies = {
     ("exposure", True): "fit without it",
     ("offset", False): "give finite numbers",
     ("offset", True): "fit without it",
+    ("weight", False): "give numbers of at least zero",
+    ("weight", True): "fit without it",
 }
 """What to do in Python."""
 
@@ -92,6 +94,7 @@ WHAT: Mapping[Role, tuple[str, str]] = {
     "target": ("Target", "are no valid targets"),
     "exposure": ("Exposure", "are no exposures"),
     "offset": ("Offset", "are no offsets"),
+    "weight": ("Weight", "are no weights"),
 }
 
 
@@ -240,7 +243,7 @@ class RecordCheck:
 
     def ask(self, gate: Gate) -> str:
         """Say how many records the result rests on, or settle the run and stop it."""
-        n_rows, query = gate.n_rows, UsableRecords(self.any_cell)
+        n_rows, query = gate.n_records, UsableRecords(self.any_cell)
         noise_std = query.calibrate(n_rows, gate.n_features, self.count.mu).noise_std
         (usable,) = gate.ask(query, None, self.count)
         records = f"about {about(float(usable), noise_std, n_rows)} of {n_rows:,} records"
@@ -253,9 +256,9 @@ class RecordCheck:
     def _stopped(self, gate: Gate, records: str) -> UnusableTableError:
         """Ask which columns are to blame, settle the run, and return the error that says so."""
         kinds = CellKinds(len(self.columns))
-        noise_std = kinds.calibrate(gate.n_rows, gate.n_features, self.kinds.mu).noise_std
+        noise_std = kinds.calibrate(gate.n_records, gate.n_features, self.kinds.mu).noise_std
         counts = gate.ask(kinds, None, self.kinds)
-        blamed = blamed_columns(self.columns, counts, noise_std, gate.n_rows)
+        blamed = blamed_columns(self.columns, counts, noise_std, gate.n_records)
         gate.settle(stopped_early=True)
         certificate = gate.certificate(unused_stages=("the run stopped after counts of records",))
         sentence = unusable_sentence(records, blamed)

@@ -210,7 +210,7 @@ class Clipped(MeanMethod):
             units = Units.raw(gate.n_features, intercept=False)
             query = ClippedShells(units, (float(plan.settings["clip norm"]),))
             value = gate.ask(query, None, stage)[0]
-            noise_std = query.noise_stds(gate.n_rows, stage.mu)[0]
+            noise_std = query.noise_stds(gate.n_records, stage.mu)[0]
             return mean_solution(plan, value, np.full(gate.n_features, noise_std))
         return _from_shells(plan, gate, PrivateUnits.planned(plan, "norm").release(gate))
 
@@ -252,7 +252,7 @@ def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:
 def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
     """Release the shells and return their mixture of least estimated error."""
     d, stage = gate.n_features, plan.stage("mean")
-    largest = released.distribution.radius(_noise_per_unit(gate.n_rows, d, stage.mu))
+    largest = released.distribution.radius(_noise_per_unit(gate.n_records, d, stage.mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO
     if d <= FEW_COLUMNS:
         most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO
@@ -263,7 +263,7 @@ def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
     shells = gate.ask(query, None, stage)
     slopes = np.array([released.mean_slope(radius) for radius in radii])
     sums = np.tril(np.ones((count, count))) / slopes[:, None]
-    means, noise = sums @ shells, sums * query.noise_stds(gate.n_rows, stage.mu)
+    means, noise = sums @ shells, sums * query.noise_stds(gate.n_records, stage.mu)
     weights = least_error_weights(means, noise)
     scale = released.units.scale
     return mean_solution(

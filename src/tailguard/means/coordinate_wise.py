@@ -199,14 +199,14 @@ class CoordinateWise(MeanMethod):
         if len(plan.stages) == 1:
             threshold = float(plan.settings["threshold"])
             query = self.raw_query(gate.n_features, threshold, groups)
-            noise_std = noise_std_of(query, gate.n_rows, gate.n_features, stage.asked)
+            noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
             value = gate.ask(query, state, stage)
             return mean_solution(plan, value, np.full(gate.n_features, noise_std))
         released = PrivateUnits.planned(plan, "entries").release(gate)
         threshold = self._balance(released.distribution, plan.problem, stage.asked, groups)
         query = self.query(released.units, threshold, groups)
         found = gate.ask(query, state, stage) / released.fraction
-        noise_std = noise_std_of(query, gate.n_rows, gate.n_features, stage.asked)
+        noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
         noise_std /= released.fraction
         return mean_solution(
             plan,

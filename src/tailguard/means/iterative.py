@@ -267,7 +267,7 @@ class Iterative(MeanMethod):
         released = PrivateUnits.planned(plan, "norm").release(gate)
         mu, k = plan.stage("mean").mu, plan.stage("mean").n_blocks
         radius = released.distribution.radius(
-            _noise_per_unit(gate.n_rows, gate.n_features, mu / math.sqrt(k))
+            _noise_per_unit(gate.n_records, gate.n_features, mu / math.sqrt(k))
         )
         slope = released.mean_slope(radius)
         return self._answer(plan, gate, released.units, radius, slope)

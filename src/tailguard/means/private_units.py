@@ -83,7 +83,7 @@ class MeanHistograms:
 
     def n_rows(self, stage: Stage | None = None) -> int:
         """Return how many records there are: every stage reads all of them."""
-        return self._gate.n_rows
+        return self._gate.n_records
 
     def plans(self, name: str) -> bool:
         """Whether a stage of that name was planned."""
@@ -103,7 +103,7 @@ class MeanHistograms:
 
     def noise_std(self, columns: int, stage: Stage) -> float:
         """Return the noise of joint histograms of this many columns."""
-        return noise_of(stage, columns, self._gate.n_rows, self._gate.n_features)
+        return noise_of(stage, columns, self._gate.n_records, self._gate.n_features)
 
     def histograms(
         self, query: Query, state: Any, stage: Stage, *, columns: int = 1
@@ -190,11 +190,11 @@ class PrivateUnits:
         """Measure the columns, then count magnitudes in the units found."""
         units, tail = self._units(gate)
         query = _magnitudes(units, self.of_what)
-        counts, asked = gate.ask(query, None, tail), (gate.n_rows, gate.n_features, tail.asked)
+        counts, asked = gate.ask(query, None, tail), (gate.n_records, gate.n_features, tail.asked)
         noise_std, rare = noise_std_of(query, *asked), tail_noise(query, *asked)
         distribution = released_distribution(np.array(query.edges), counts, rare)
-        counted = counts.sum() / (gate.n_rows * query.per_record)
-        slack = MISSED * noise_std * math.sqrt(counts.size) / (gate.n_rows * query.per_record)
+        counted = counts.sum() / (gate.n_records * query.per_record)
+        slack = MISSED * noise_std * math.sqrt(counts.size) / (gate.n_records * query.per_record)
         fraction = counted if counted < 1.0 - slack else 1.0
         return ReleasedUnits(
             units,

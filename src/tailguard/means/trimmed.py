@@ -331,8 +331,8 @@ class Trimmed(MeanMethod):
         found = gate.ask(query, np.zeros(gate.n_features), stage) / fraction
         noise_std = math.nan
         if distribution is not None:
-            public = query.calibrate_event(gate.n_rows, gate.n_features, stage.asked)
-            noise_std = _noise_std(distribution, public, gate.n_rows) / fraction
+            public = query.calibrate_event(gate.n_records, gate.n_features, stage.asked)
+            noise_std = _noise_std(distribution, public, gate.n_records) / fraction
         return mean_solution(plan, units.center + units.scale * found, units.scale * noise_std)
 
     def rho(self, facts: MeanFacts) -> float:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import QueryError, is_registered
+from tailguard.checks import InputError, QueryError, is_registered
 from tailguard.losses.registry import is_known
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.sets.registry import SETS
@@ -44,10 +44,18 @@ ESTIMATOR = "estimator"  # the field of a user's function of one block
 PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.bool_)
 
 
-def check_question(query: object, state: object) -> None:
-    """Refuse whatever no proof covers, before any record is read."""
+def check_question(query: object, state: object, *, weighted: bool = False) -> None:
+    """Refuse whatever no proof covers, before any record is read.
+
+    Of ``weighted`` records, also a query in which they cannot count by their weights.
+    """
     check_admitted(query)
     check_state(state)
+    if weighted and not getattr(query, "takes_weights", False):
+        raise InputError(
+            "sample_weight must be None for a query in which records cannot count by weights; got "
+            f"{type(query).__qualname__}."
+        )
 
 
 def check_admitted(query: object) -> None:

@@ -61,6 +61,11 @@ class Query(Protocol):
         """Whether it asks more of the records than sums over all of them, and so needs places."""
         ...
 
+    @property
+    def takes_weights(self) -> bool:
+        """Whether records may count by weights."""
+        ...
+
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far replacing one record moves the vector; no record is needed."""
         ...
@@ -117,6 +122,15 @@ class GaussianQuery(_Placed):
 
     reads_cells: ClassVar[bool] = False
     """Whether it reads marks of cells in the place of the numbers that cells are read as."""
+
+    takes_weights: ClassVar[bool] = False
+    """Whether what a record adds is multiplied by its weight, or no weight matters to it.
+
+    Weights lie in [0, 1], so that with ``K`` the set of what a record may add, zero included, one
+    of weight ``w`` adds a point of the hull of ``K``. In any norm that is as wide as ``K``, since a
+    distance is convex in either end and so largest at extreme points. So replacing a record, its
+    weight included, moves the sum by no more than the sensitivity that is stated without weights.
+    """
 
     @property
     def together(self) -> Together:
@@ -194,6 +208,9 @@ class SmoothQuery(_Placed):
 
     reads_cells: ClassVar[bool] = False
     """It reads numbers, and no marks of cells."""
+
+    takes_weights: ClassVar[bool] = False
+    """It is no sum over records that could count by weights."""
 
     @abstractmethod
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:

@@ -69,6 +69,7 @@ class MeanClippedGradient(GaussianQuery):
 
     name = "sum of clipped gradients"
     places = "none"
+    takes_weights = True
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
@@ -102,6 +103,8 @@ class MeanClippedGradient(GaussianQuery):
         for read in self.units.score(block, state, self.row_limit):
             factors = np.clip(self.sizes(read), -self.norm_limit, self.norm_limit)
             factors *= read.inverse * shrink(state.size)
+            if read.weight is not None:
+                factors *= read.weight
             if block.alone:
                 total += rounded_alone(factors[:, None] * read.rows, grid)
             else:

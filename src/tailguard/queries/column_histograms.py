@@ -18,7 +18,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
-from tailguard.data.rows.base import RecordBlock, chunks_of
+from tailguard.data.rows.base import RecordBlock, chunks_of, counted
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
@@ -60,6 +60,8 @@ class ColumnHistograms(GaussianQuery):
     bins: Bins
     paired: bool = False
 
+    takes_weights = True
+
     @property
     def name(self) -> str:
         """The release's name in the books."""
@@ -94,26 +96,28 @@ class ColumnHistograms(GaussianQuery):
         return center, inverse_scale
 
     def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
-        """Count exactly, in lattice steps of one over a whole number.
+        """Count in lattice steps of one over a whole number, exactly or by weights.
 
         A value that overflows falls into an outermost bin. What is void is counted in a place that
-        is dropped: time does not tell how much it is.
+        is dropped: time does not tell how much it is. A pair counts by the lesser of its weights.
         """
         center, inverse_scale = state
         counts = np.zeros(self.n_counts, dtype=np.int64)
         first_bin = np.arange(len(self.columns)) * self.bins.count
         for chunk in chunks_of(block):
-            values, void = self._values(chunk), chunk.void()
+            values, void, weight = self._values(chunk), chunk.void(), chunk.weight
             if self.paired:
                 ends = chunk.n_rows // 2 * 2
                 values = np.abs(values[:ends:2] - values[1:ends:2])
                 void = void[:ends:2] | void[1:ends:2]
+                if weight is not None:
+                    weight = np.minimum(weight[:ends:2], weight[1:ends:2])
             else:
                 values = values - center
             places = self.bins.index(values * inverse_scale) + first_bin
             places = np.where(void[:, None], self.n_counts, places)
-            counts += np.bincount(places.ravel(), minlength=self.n_counts + 1)[:-1]
-        return counts * round(1.0 / grid)
+            counts += counted(places, self.n_counts, grid, weight)
+        return counts
 
     def _values(self, chunk: RecordBlock) -> FloatArray:
         """Return the counted columns of one chunk."""

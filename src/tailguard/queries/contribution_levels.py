@@ -67,6 +67,7 @@ class ContributionLevels(GaussianQuery):
 
     name = "sum of cut contributions by level"
     places = "none"
+    takes_weights = True
 
     @property
     def root_widths(self) -> FloatArray:

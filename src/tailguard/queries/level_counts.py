@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import Features, FloatArray, IntArray
-from tailguard.data.rows.base import RecordBlock, chunks_of
+from tailguard.data.rows.base import RecordBlock, chunks_of, counted
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
@@ -54,6 +54,7 @@ class LevelCounts(GaussianQuery):
 
     name = "counts of levels"
     places = "none"
+    takes_weights = True
 
     @property
     def size(self) -> int:
@@ -71,7 +72,7 @@ class LevelCounts(GaussianQuery):
         return laplace_calibration(sensitivity, epsilon)
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Count exactly, in lattice steps of one over a whole number.
+        """Count in lattice steps of one over a whole number, exactly or by weights.
 
         A record has the first level whose indicator is not zero, or else the baseline.
         """
@@ -81,9 +82,9 @@ class LevelCounts(GaussianQuery):
             for columns in self.indicators:
                 # What is void is counted in a place that is dropped.
                 places = np.where(void, self.size, first + first_levels(chunk.features[:, columns]))
-                counts += np.bincount(places, minlength=self.size + 1)[: self.size]
+                counts += counted(places, self.size, grid, chunk.weight)
                 first += len(columns) + 1
-        return counts * round(1.0 / grid)
+        return counts
 
     def by_column(self, counts: FloatArray) -> list[FloatArray]:
         """Return one vector of counts per categorical column, the baseline first."""

@@ -67,6 +67,7 @@ class LevelGradients(GaussianQuery):
 
     name = "sum of clipped gradients by level"
     places = "none"
+    takes_weights = True
 
     @property
     def norm_limit(self) -> float:

@@ -63,6 +63,7 @@ class LossDifferences(GaussianQuery):
 
     name = "mean loss differences"
     places = "none"
+    takes_weights = True
 
     @property
     def size(self) -> int:
@@ -89,6 +90,8 @@ class LossDifferences(GaussianQuery):
             base = self._loss(first)
             shares = np.array([(self._loss(seen) - base) / self.limit for seen in others])
             shares = np.where(first.void | np.isnan(shares), 0.0, np.clip(shares, -1.0, 1.0))
+            if first.weight is not None:
+                shares *= first.weight
             if block.alone:
                 total += rounded_alone(shares.T, grid)
             else:

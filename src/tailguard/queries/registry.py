@@ -35,6 +35,7 @@ QUERIES = {
     "count-of-levels": "tailguard.queries.level_tables:CountOfLevels",
     "bounded-moments": "tailguard.queries.bounded_moments:BoundedMoments",
     "cell-products": "tailguard.queries.bounded_moments:CellProducts",
+    "weight-totals": "tailguard.queries.weight_totals:WeightTotals",
 }
 """Name -> ``"module:Class"``."""
 

@@ -74,6 +74,7 @@ class SecondMoments(GaussianQuery):
 
     name = "second moments of bounded rows"
     places = "none"
+    takes_weights = True
 
     @property
     def norm_limit(self) -> float:

@@ -44,7 +44,11 @@ class Scored:
         Scores of the cut rows, and standardised targets; of void records they mean nothing.
     void
         Which records count as zero.
+    weight
+        How much each record counts, in [0, 1]; None where all count fully.
     """
+
+    weight: FloatArray | None = None
 
     def __init__(self, n_rows: int, width: int) -> None:
         self.rows = np.empty((n_rows, width))
@@ -65,7 +69,11 @@ class ReadRows:
         Standardised; of void records they mean nothing.
     void
         Which records count as zero.
+    weight
+        How much each record counts, in [0, 1]; None where all count fully.
     """
+
+    weight: FloatArray | None = None
 
     def __init__(self, n_rows: int, width: int) -> None:
         self.rows = np.empty((n_rows, width))
@@ -153,6 +161,7 @@ class Units:
                 target[here], offset[here], shifts, limit, read.square, read.score, read.known,
                 read.radius, read.inverse, read.void,
             )  # fmt: skip
+            read.weight = None if block.weight is None else block.weight[here]
             yield read
 
     def _columns(self, block: RecordBlock) -> tuple[Features, FloatArray, FloatArray]:
@@ -187,6 +196,7 @@ class Units:
                 bound, target_in_row, read.known, read.powers, read.rows,
             )  # fmt: skip
             read.void = read.powers == 0.0
+            read.weight = None if block.weight is None else block.weight[here]
             yield read
 
     def weights(self, state: object) -> FloatArray:

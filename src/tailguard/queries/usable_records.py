@@ -39,7 +39,8 @@ class UsableRecords(GaussianQuery):
     Guarantee
     ---------
     A record is counted once or not at all, by what it holds itself, so replacing one moves the
-    count by at most 1. The count is an exact integer: nothing is charged for rounding.
+    count by at most 1. The count is an exact integer: nothing is charged for rounding. Weights do
+    not matter to it, but that one which is missing or negative makes its record void.
 
     Examples
     --------
@@ -51,6 +52,7 @@ class UsableRecords(GaussianQuery):
 
     name = "number of usable records"
     places = "none"
+    takes_weights = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of one count."""
@@ -73,7 +75,8 @@ class UsableRecords(GaussianQuery):
 class CellKinds(GaussianQuery):
     """Per column, how many cells are numbers, empty, or anything else.
 
-    Columns are those of the table: its features, the target and the offset, where there are such.
+    Columns are those of the table: its features, the target, offset and weight, where there are
+    such.
     A number is a cell that can be used: a valid target, a declared label, a positive exposure, a
     level of a column of declared levels. The answer has one row per column.
 
@@ -98,6 +101,7 @@ class CellKinds(GaussianQuery):
     reads_cells = True
     name = "kinds of cells by column"
     places = "none"
+    takes_weights = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all counts together."""
@@ -107,7 +111,8 @@ class CellKinds(GaussianQuery):
         """Count the marks of cells, which stand in the place of numbers: finite, NaN, infinite."""
         total = np.zeros((self.n_columns, KINDS), dtype=np.int64)
         for chunk in chunks_of(block):
-            vectors = (v[:, None] for v in (chunk.target, chunk.offset) if v is not None)
+            beside = (chunk.target, chunk.offset, chunk.weight)
+            vectors = (v[:, None] for v in beside if v is not None)
             counts = np.concatenate([_counts(part) for part in (chunk.features, *vectors)])
             require(
                 len(counts) == self.n_columns,

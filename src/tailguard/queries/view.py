@@ -58,7 +58,12 @@ class Sight:
         Scores and standardised targets; of void records they mean nothing.
     void
         Which records count as zero.
+    weight
+        How much each record counts, in [0, 1]; None where all count fully, or where rows are
+        contributions, which have the weight in them.
     """
+
+    weight: FloatArray | None = None
 
     def __init__(self, read: ReadRows, n_lines: int, width: int) -> None:
         self.read = read
@@ -85,8 +90,10 @@ class View:
     target_in_row
         Whether the standardised target follows the features and the constant.
     times_slope
-        Whether a record's row is multiplied by its slope: then its *contribution*, what it adds to
-        the gradient, takes the place of its row.
+        Whether a record's row is multiplied by its slope, and by its weight: then its
+        *contribution*, what it adds to the gradient, takes the place of its row.
+    weight_unit
+        By what weights are multiplied in contributions, such as one over a released mean weight.
 
     Guarantee
     ---------
@@ -107,6 +114,7 @@ class View:
     target_in_row: bool = False
     bound: float = LARGEST_FEATURE
     times_slope: bool = False
+    weight_unit: float = 1.0
 
     @classmethod
     def plain(cls, loss: Loss | None, units: Units, *, target_in_row: bool = False) -> "View":
@@ -148,6 +156,7 @@ class View:
         if not self.reads(weights):
             raise InputError("whitening and weights must be numbers of at most 1e100.")
         check_positive("bound", self.bound)
+        check_positive("weight_unit", self.weight_unit)
         return weights
 
     def read(
@@ -178,8 +187,12 @@ class View:
             if scores:
                 np.multiply(read.powers, seen.lines[width], out=seen.score)
                 seen.score += read.offset
+            seen.weight = None if self.times_slope else read.weight
             if self.times_slope and width:
-                multiply()(self.slope(seen, math.inf), seen.length, seen.inverse)
+                slope = self.slope(seen, math.inf)
+                if read.weight is not None:
+                    slope = slope * (read.weight * self.weight_unit)
+                multiply()(slope, seen.length, seen.inverse)
             yield seen
 
     def slope(self, seen: Sight, limit: float, shift: float = 0.0) -> FloatArray:
@@ -233,7 +246,16 @@ class Weighting:
         return self.kind == "beyond"
 
     def of(self, view: View, seen: Sight) -> FloatArray:
-        """Return the weights of one chunk's records."""
+        """Return the weights of one chunk's records, times what each record itself counts.
+
+        That is squared beside squared slopes: both are factors of what is squared.
+        """
+        own, counts = seen.weight, self._of(view, seen)
+        if own is None:
+            return counts
+        return counts * (own * own if self.kind == "squared-slope" else own)
+
+    def _of(self, view: View, seen: Sight) -> FloatArray:
         if self.kind == "one":
             return np.where(seen.void, 0.0, 1.0)
         if self.kind == "beyond":
@@ -275,10 +297,12 @@ def add_by_level(
 ) -> None:
     """Add each row, cut to ``limit``, times the share of every level that its ``reach`` gets to.
 
-    ``total`` has a row a level, on the lattice.
+    ``total`` has a row a level, on the lattice. What a record adds is multiplied by its weight.
     """
     factors = np.empty((levels.size, reach.size))
     climb()(reach, lengths, seen.inverse, limit, levels, shares, factors)
+    if seen.weight is not None:
+        factors *= seen.weight
     for level, factor in enumerate(factors):
         if alone:
             add_rounded()(seen.mapped, factor / grid, total[level])

@@ -13,7 +13,13 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_choice
-from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, round_to_lattice, summation_slack
+from tailguard.data.rows.base import (
+    CHUNK_ROWS,
+    RecordBlock,
+    counted,
+    round_to_lattice,
+    summation_slack,
+)
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.bins import Bins
@@ -53,6 +59,7 @@ class WhitenedHistogram(GaussianQuery):
     weighting: Weighting = field(default_factory=Weighting)
 
     places = "none"
+    takes_weights = True
 
     def __post_init__(self) -> None:
         check_choice("what", self.what, ("length", "residual", "slope"))
@@ -95,9 +102,12 @@ class WhitenedHistogram(GaussianQuery):
             elif self.what == "slope":
                 value = self.view.slope(seen, math.inf)
             weight = self.weighting.of(self.view, seen)
+            places = self.bins.index(value)
+            if self.weighting.kind == "one" and seen.weight is not None:
+                total += counted(places, self.bins.count, grid, weight)
+                continue
             if block.alone:
                 weight = np.rint(weight / grid)
-            places = self.bins.index(value)
             counts = np.bincount(places, weight, self.bins.count).astype(np.float64)
             total += round_to_lattice(counts, 1.0 if block.alone else grid)
         return total

@@ -39,6 +39,8 @@ def minimize(
     intercept: bool = False,
     exposure: Any = None,
     offset: Any = None,
+    sample_weight: Any = None,
+    weight_bound: float | None = None,
     classes: Any = None,
     solver: str | Solver = "auto",
     ledger: AnyLedger | None = None,
@@ -65,7 +67,7 @@ def minimize(
     intercept
         Whether a constant is fitted, for losses of a score; the constraint then covers it as the
         last weight.
-    exposure, offset, classes
+    exposure, offset, sample_weight, weight_bound, classes
         As for ``PoissonRegression`` and ``LogisticRegression``; a loss of k labels takes them as 0
         to k - 1 where no classes are declared.
     solver, ledger, checkpoint, check_records, on_unusable, random_state
@@ -110,16 +112,18 @@ def minimize(
         )
     if constraint is not None:
         check_set("constraint", constraint)
-    named = {"target": target, "columns": columns, "row_id": row_id}
-    table = read_inputs(X, y, **named, order=order, exposure=exposure, offset=offset)
+    told: dict[str, Any] = {"target": target, "columns": columns, "row_id": row_id, "order": order}
+    told |= {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
+    table = read_inputs(X, y, **told, weight_bound=weight_bound)
     assumed = _assumed(stated, table, classes)
     problem = Problem(
         stated,
-        table.n_rows,
+        table.n_records,
         table.n_features,
         intercept=check_boolean("intercept", intercept),
         constraint=constraint,
         has_offset=given is not None and not takes_off(stated),
+        has_weights=sample_weight is not None,
     )
     task = GivenProblem(table, classes, problem)
     rule = RecordRule(check_records, on_unusable)

@@ -21,6 +21,7 @@ from tailguard.checks import (
 from tailguard.gate.engine import Solver
 from tailguard.gate.plan import RIDGE, Plan, Problem
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.solvers.session import WEIGHT
 
 SOLVERS = {
     "hard-thresholding": "tailguard.solvers.hard_thresholding:HardThresholding",
@@ -65,6 +66,11 @@ def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tu
         problem.ridge == 0.0 or RIDGE in plan.settings,
         "alpha must be 0 unless solver 'whitened-newton' fits the model, which adds the ridge; got "
         f"{shown(problem.ridge)}.",
+    )
+    require(
+        not problem.has_weights or WEIGHT in plan.by_name,
+        "sample_weight must be None unless the default method, 'whitened-newton', fits without a "
+        f"constraint; got weights for {type(solver).__name__}.",
     )
     return solver, plan
 

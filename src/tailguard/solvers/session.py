@@ -12,6 +12,7 @@ released evidence as long as the sum of squares stays within what was reserved
 
 import math
 from collections import defaultdict
+from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
@@ -25,7 +26,10 @@ from tailguard.gate.stage import SAMPLE, Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import Query
 from tailguard.queries.view import LARGEST_ENTRY, View
+from tailguard.queries.weight_totals import WeightTotals
 
+WEIGHT = "total weight"
+"""The stage that asks what records weigh together."""
 SAMPLED = "sampled_records"  # the plan's setting that says how many records it has
 
 
@@ -51,12 +55,18 @@ class BudgetSession:
 
     ``sample_dropped`` may be set where released numbers show that the sample tells too little: the
     rest is asked of all records then, at the same cost.
+
+    Where records count by weights, their released total takes the place of their number in
+    ``problem``: means are divided by it, and noise counts by it. ``evenness`` is how many times as
+    many records of equal weight would vary a mean as little: at least 1, and 1 without weights.
     """
 
     def __init__(self, plan: Plan, gate: Gate) -> None:
         self.plan = plan
         self.gate = gate
+        self.problem = plan.problem
         self.sample_dropped = False
+        self.evenness = 1.0
         self._spent = 0.0
         self._spent_on: dict[str, float] = defaultdict(float)
         self._sample: Block | None = None
@@ -71,14 +81,29 @@ class BudgetSession:
             raise UnusableError
         self._spent += stage.mu**2
         self._spent_on[stage.name] += stage.mu**2
+        total = self.n_rows(stage)
         if not self.reads_sample(stage):
-            return self.gate.ask(query, state, stage)
+            return self.gate.ask(query, state, stage, total=total)
         if self._sample is None:
             # Records that were fitted before have a sample of that name already.
             names = chain([SAMPLE], (f"{SAMPLE} {number}" for number in count(2)))
             name = next(name for name in names if not self.gate.has_partition(name))
-            self._sample = self.gate.partition(name, sizes=(self.n_rows(stage),))[0]
-        return self.gate.ask(query, state, stage, block=self._sample)
+            size = int(self.plan.settings[SAMPLED])
+            self._sample = self.gate.partition(name, sizes=(size,))[0]
+        return self.gate.ask(query, state, stage, block=self._sample, total=total)
+
+    def weigh(self) -> None:
+        """Ask what the records weigh, if they have weights; none weigh less than noise does."""
+        if not self.problem.has_weights:
+            return
+        n_rows, stage, query = self.problem.n_rows, self.stage(WEIGHT), WeightTotals()
+        total, squares = self.ask(query, None, stage)
+        noise_std = query.calibrate(n_rows, self.problem.n_features, stage.mu).noise_std
+        total = min(max(float(total), noise_std, 1.0), float(n_rows))
+        # Weights of at most 1 have smaller squares, and n of them no less than the squared mean.
+        squares = min(max(float(squares), total**2 / n_rows), total)
+        self.problem = replace(self.problem, n_rows=max(1, round(total)))
+        self.evenness = total / squares
 
     def histograms(
         self, query: Query, state: Any, stage: Stage, *, columns: int = 1
@@ -105,10 +130,14 @@ class BudgetSession:
         return stage.block_map == SAMPLE and not self.sample_dropped
 
     def n_rows(self, stage: Stage | None = None) -> int:
-        """Return how many records the stage reads; without a stage, how many there are."""
-        if stage is not None and self.reads_sample(stage):
-            return int(self.plan.settings[SAMPLED])
-        return self.plan.problem.n_rows
+        """Return how many records the stage reads; without a stage, how many there are.
+
+        That is how much they weigh, where they have weights.
+        """
+        if stage is None or not self.reads_sample(stage):
+            return self.problem.n_rows
+        sampled = int(self.plan.settings[SAMPLED])
+        return max(1, sampled * self.problem.n_rows // self.plan.problem.n_rows)
 
     def unspent(self, stage: Stage) -> float:
         """Return the mu of a planned stage that releases which name it have not spent.

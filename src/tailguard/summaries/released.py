@@ -144,7 +144,7 @@ def released(
         )
     table = SummaryTable.of(inputs)
     solver = make(table)
-    problem = Problem(None, inputs.n_rows, inputs.n_features)
+    problem = Problem(None, inputs.n_records, inputs.n_features)
     task = GivenProblem(inputs, None, problem)
 
     def planned(rest: Guarantee) -> tuple[Statistics, Plan]:

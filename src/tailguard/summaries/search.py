@@ -156,12 +156,12 @@ class FoundQuantiles:
 
     def noise_of(self, stage: Stage) -> float:
         """Return the deviation of the noise on a bin of a release of the stage."""
-        size = self._gate.n_rows, self._gate.n_features
+        size = self._gate.n_records, self._gate.n_features
         return noise_std_of(self._search.query(1), *size, stage.asked)
 
     def needs_search(self, stage: Stage) -> bool:
         """Whether the stage's noise leaves it open to find a quantile more closely."""
-        least = RESOLVED * self.noise_of(stage) / self._gate.n_rows
+        least = RESOLVED * self.noise_of(stage) / self._gate.n_records
         return any(self._is_open(each, least) for each in self.estimates)
 
     def _is_open(self, estimate: DistributionEstimate, least: float) -> bool:
@@ -212,13 +212,13 @@ def _first_look(search: QuantileSearch, stage: Stage, gate: Gate) -> FoundQuanti
     edges = np.tile(OCTAVES, (search.n_estimates, 1))
     query = search.query(OCTAVES.size)
     counts = gate.ask(query, edges, stage)
-    noise_std = noise_std_of(query, gate.n_rows, gate.n_features, stage.asked)
+    noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
     bins, n_columns = OCTAVES.size + 1, len(search.columns)
     pooled = counts[:, :bins].reshape(-1, n_columns, bins).sum(axis=0)
     noise_of_pooled = noise_std * math.sqrt(len(counts) / n_columns)
     known = [octaves_of(row, noise_of_pooled)[0] for row in pooled]
     estimates = [
-        DistributionEstimate(row[:bins], noise_std, gate.n_rows, known[place % n_columns])
+        DistributionEstimate(row[:bins], noise_std, gate.n_records, known[place % n_columns])
         for place, row in enumerate(counts)
     ]
     if not search.by:

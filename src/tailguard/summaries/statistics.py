@@ -197,7 +197,7 @@ class Statistics:
         """Ask for all that is planned, and put it together."""
         empty = np.zeros(0)
         solution = SummarySolution(empty, 0.0, plan, empty, math.nan, trace=empty[None, :])
-        n_rows, asked = gate.n_rows, plan.by_name
+        n_rows, asked = gate.n_records, plan.by_name
 
         def ask(name: str, state: Any) -> tuple[FloatArray, float]:
             query, stage = self._query(name), asked[name]

@@ -12,7 +12,7 @@ from support.loops import gathered, loop
 from support.row_views import views
 from tailguard.data.readers.lazy import LazyTable
 from tailguard.data.rows import streams
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
@@ -26,19 +26,23 @@ __all__ = ["small_memory"]
 N_ROWS = 9000
 
 
-@pytest.fixture
-def cut_anyhow(small_memory):
-    """Rows in an array, and in batches that are cut at random, some of them empty."""
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_t(2, (N_ROWS, 2)), rng.standard_normal(N_ROWS)
-    table = arrow_table(X, y=y)
+def in_batches(X, reader, **beside):
+    """Rows in batches that are cut at random, some of them empty."""
+    rng, table = np.random.default_rng(0), arrow_table(X, **beside)
     edges = np.sort([0, *rng.integers(0, N_ROWS, 40), *rng.integers(0, 99, 9), N_ROWS])
     parts = [table[start:stop] for start, stop in pairwise(edges.tolist())]
-    lazy = LazyTable(
-        ("x0", "x1", "y"), N_ROWS, [table[:0]], lambda names, _: (p.select(names) for p in parts)
-    )
+    names = ("x0", "x1", *beside)
+    lazy = LazyTable(names, N_ROWS, [table[:0]], lambda names, _: (p.select(names) for p in parts))
+    return StreamRows(lazy, reader)
+
+
+@pytest.fixture
+def cut_anyhow(small_memory):
+    """Rows in an array and in batches."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_t(2, (N_ROWS, 2)), rng.standard_normal(N_ROWS)
     reader = RecordReader(Schema(features=["x0", "x1"], target="y"))
-    return ArrayRows(X, y), StreamRows(lazy, reader)
+    return ArrayRows(X, y), in_batches(X, reader, y=y)
 
 
 GRADIENTS = loop(
@@ -63,6 +67,22 @@ def test_sums_have_the_bits_of_the_array(view, n_threads, cut_anyhow):
         for _ in range(2):
             found = streamed.reduce(kernel, n_threads)
             assert found.tolist() == held.reduce(kernel, n_threads).tolist()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_weights_go_wherever_their_records_go(view, small_memory):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_t(2, (N_ROWS, 2)), rng.standard_normal(N_ROWS)
+    w = np.where(rng.uniform(size=N_ROWS) < 0.1, np.nan, rng.uniform(0.0, 3.0, N_ROWS))
+    schema = Schema(features=["x0", "x1"], target="y", weight="w", weight_bound=2.0)
+    held = VIEWS[view](make_rows(X, y, sample_weight=w, weight_bound=2.0))
+    streamed = VIEWS[view](in_batches(X, RecordReader(schema), y=y, w=w))
+    assert held.has_weight
+    assert streamed.has_weight
+    found = held.reduce(GRADIENTS).tolist()
+    assert streamed.reduce(GRADIENTS).tolist() == found
+    plain = VIEWS[view](ArrayRows(X, np.where(np.isnan(w), np.nan, y)))
+    assert plain.reduce(GRADIENTS).tolist() != found
 
 
 @pytest.fixture

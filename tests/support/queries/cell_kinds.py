@@ -1,4 +1,4 @@
-"""Cells that become empty, with an exposure."""
+"""Cells that become empty, with an exposure, and with a weight."""
 
 import numpy as np
 
@@ -7,6 +7,6 @@ from tailguard.queries.usable_records import CellKinds
 
 
 def examples():
-    yield Example(
-        "cell-kinds/exposure", CellKinds(5), None, (0.5,) * 5, (np.nan,) * 5, exposed=True
-    )
+    pair = (0.5,) * 5, (np.nan,) * 5
+    yield Example("cell-kinds/exposure", CellKinds(5), None, *pair, exposed=True)
+    yield Example("cell-kinds/weight", CellKinds(5), None, *pair, weighted=True)

@@ -47,6 +47,7 @@ from tailguard.cli.declarations import declared_schema, settled_for, tell_undecl
 from tailguard.cli.model_file import make_estimator
 from tailguard.cli.printing import print_coefficients, print_notes, print_plain
 from tailguard.data.readers.opening import opened_table
+from tailguard.data.table import Table
 from tailguard.estimators.model_file import model_text
 from tailguard.progress import progress_bar
 
@@ -66,6 +67,8 @@ def fit(
     schema: options.SchemaPathOption = None,
     exposure: options.ExposureOption = None,
     offset: options.OffsetOption = None,
+    weight: options.WeightOption = None,
+    weight_bound: options.WeightBoundOption = None,
     row_id: options.RowIdOption = None,
     order: options.OrderOption = "file",
     classes: options.ClassesOption = None,
@@ -106,12 +109,11 @@ def fit(
     columns = opened_table(file, engine, fewest=2)  # private spreads are those of pairs of rows
     said: dict[str, Any] = {"features": features, "categorical": categorical, "drop": drop}
     said |= {"missing": missing, "target": target, "exposure": exposure, "offset": offset}
-    said["row_id"] = row_id
+    said |= {"weight": weight, "weight_bound": weight_bound, "row_id": row_id}
     declared = declared_schema(schema, classes=classes, **said)
     own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure, "--keep": keep}
     own |= {"--alpha": alpha, "--level": level, "--power": power, "--threshold": threshold}
-    settled = settled_for(declared, columns)
-    columns.check_types([*settled.numeric, *_numbers_beside(settled)])
+    settled = _settled(declared, columns)
     parameters = {
         **{"epsilon": epsilon, "delta": delta, "fit_intercept": intercept, "schema": settled},
         **{"checkpoint": checkpoint_of(checkpoint, resume=resume), "random_state": random_state},
@@ -127,11 +129,13 @@ def fit(
     _print_fit(Console(), fitted, out)
 
 
-def _numbers_beside(schema: tg.Schema) -> list[str]:
-    """Return which columns beside the features are read as numbers."""
+def _settled(declared: tg.Schema, columns: Table) -> tg.Schema:
+    """Return the schema with its features named, refusing columns that are read as no numbers."""
+    schema = settled_for(declared, columns)
     labels = any(isinstance(label, str) for label in schema.classes or ())
-    target = None if labels else schema.target
-    return [name for name in (target, schema.exposure, schema.offset) if name]
+    beside = (None if labels else schema.target, schema.exposure, schema.offset, schema.weight)
+    columns.check_types([*schema.numeric, *(name for name in beside if name)])
+    return schema
 
 
 def _print_fit(console: Console, estimator: Any, out: Path) -> None:

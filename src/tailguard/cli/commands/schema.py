@@ -38,6 +38,8 @@ def schema(
     missing: options.MissingOption = None,
     exposure: options.ExposureOption = None,
     offset: options.OffsetOption = None,
+    weight: options.WeightOption = None,
+    weight_bound: options.WeightBoundOption = None,
     classes: options.ClassesOption = None,
 ) -> None:
     r"""Write what was declared, and every other column as a numeric feature.
@@ -57,6 +59,8 @@ def schema(
         target=target,
         exposure=exposure,
         offset=offset,
+        weight=weight,
+        weight_bound=weight_bound,
         classes=classes,
     ).settled(columns.names, columns.where)
     write_text(destination(out, file), settled.to_json())

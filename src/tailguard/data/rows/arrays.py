@@ -6,8 +6,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from tailguard.array_types import Features, IntArray
-from tailguard.data.design import Marks, offset_numbers, scored_numbers, target_numbers
+from tailguard.array_types import Features, FloatArray, IntArray
+from tailguard.data.design import (
+    Marks,
+    offset_numbers,
+    scored_numbers,
+    target_numbers,
+    voided,
+    weight_parts,
+)
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.matrices import to_vector
 from tailguard.data.missing import filled
@@ -32,6 +39,8 @@ class ArrayRows:
         A NumPy array, a sparse matrix of SciPy, or a pandas, polars or pyarrow table, of numbers.
     target, offset
         A column each, or None.
+    weight
+        How much each record counts, in [0, 1], as ``weight_parts`` and ``voided`` make it; or None.
     missing
         Number of a column -> the public constant that stands for its missing cells; other columns
         keep theirs.
@@ -60,6 +69,7 @@ class ArrayRows:
         offset: Any = None,
         missing: Mapping[int, float] | None = None,
         marks: Callable[[], Iterable[Marks]] | None = None,
+        weight: FloatArray | None = None,
     ) -> None:
         resolve_threads()  # refuses a wrong setting before anything is spent
         matrix = to_features(features)
@@ -67,9 +77,9 @@ class ArrayRows:
         self._constants = missing or {}
         y = None if target is None else to_vector(target, n_rows=self.n_rows)
         offsets = None if offset is None else to_vector(offset, "offset", n_rows=self.n_rows)
-        self.has_offset = offsets is not None
+        self.has_offset, self.has_weight = offsets is not None, weight is not None
         # Any part of sparse features is dense, and nothing else is asked of a block that is cut.
-        self._records = RecordBlock(cast(Features, matrix), y, offsets)
+        self._records = RecordBlock(cast(Features, matrix), y, offsets, weight=weight)
         self._sparse = isinstance(matrix, SparseFeatures)
         self._marks = marks
         self._order: Order | None = None
@@ -77,7 +87,7 @@ class ArrayRows:
     @classmethod
     def of_block(cls, block: RecordBlock) -> "ArrayRows":
         """Wrap records that were read."""
-        return cls(block.features, block.target, block.offset)
+        return cls(block.features, block.target, block.offset, weight=block.weight)
 
     def __repr__(self) -> str:
         return f"ArrayRows(n_rows={self.n_rows}, n_features={self.n_features})"
@@ -155,6 +165,8 @@ def make_rows(
     *,
     exposure: Any = None,
     offset: Any = None,
+    sample_weight: Any = None,
+    weight_bound: float | None = None,
     loss: Any = None,
     classes: Any = None,
     missing: Any = None,
@@ -163,8 +175,9 @@ def make_rows(
 
     ``loss`` says which targets are valid. ``classes`` declares labels: a target is then its place
     among them, and anything undeclared is void. ``offset`` is added to the score, or an
-    ``exposure`` as its logarithm: a record with one that is not positive is void. ``missing``
-    declares constants for missing cells of columns.
+    ``exposure`` as its logarithm: a record with one that is not positive is void, and so is one
+    whose weight is missing or negative. ``missing`` declares constants for missing cells of
+    columns.
 
     Examples
     --------
@@ -173,13 +186,18 @@ def make_rows(
     ArrayRows(n_rows=5, n_features=2)
     """
     read = isinstance(X, Inputs)
-    found = X if read else read_inputs(X, y, exposure=exposure, offset=offset, missing=missing)
+    beside: dict[str, Any] = {"exposure": exposure, "offset": offset}
+    beside |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
+    found = X if read else read_inputs(X, y, **beside, missing=missing)
     n_rows = found.n_rows
     target = None if found.y is None else target_numbers(found.y, loss, classes, n_rows)
     added_to_score = None if found.offset is None else offset_numbers(found.offset, n_rows)
+    weight = None if found.weight is None else weight_parts(found.weight, n_rows)
+    target, weight = voided(target, weight)
     return ArrayRows(
         found.records,
         *scored_numbers(target, added_to_score, loss),
+        weight=weight,
         missing=found.missing,
         marks=partial(found.marks, loss, classes),
     )

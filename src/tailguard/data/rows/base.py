@@ -53,6 +53,10 @@ def shrink(size: int) -> float:
     return 1 - 4 * (size + 2) * ROUNDOFF
 
 
+BESIDE = ("target", "offset", "weight")
+"""The vectors that a block may have beside its features."""
+
+
 @dataclass(frozen=True, eq=False)
 class RecordBlock:
     """Consecutive records; the first one's number is a multiple of ``CHUNK_ROWS``.
@@ -70,6 +74,8 @@ class RecordBlock:
         here; any part of them is dense.
     target, offset
         Vectors of length ``m``, or None.
+    weight
+        How much each record counts, in [0, 1]: zero where it is void; None where all count fully.
     first
         Number of the first record in the whole dataset; None for records without an order.
     n_rows, alone
@@ -79,6 +85,7 @@ class RecordBlock:
     features: Features
     target: FloatArray | None = None
     offset: FloatArray | None = None
+    weight: FloatArray | None = None
     first: int | None = 0
     n_rows: int = field(init=False)
     alone: bool = field(init=False)
@@ -95,7 +102,7 @@ class RecordBlock:
         return self.first
 
     def vector(self, name: str) -> FloatArray:
-        """Return the target or offset; zeros, which take no memory, where there is none."""
+        """Return one of ``BESIDE``; zeros, which take no memory, where there is none."""
         values: FloatArray | None = getattr(self, name)
         return np.broadcast_to(0.0, self.n_rows) if values is None else values
 
@@ -118,6 +125,7 @@ class RecordBlock:
             self.features[start:stop],
             None if self.target is None else self.target[start:stop],
             None if self.offset is None else self.offset[start:stop],
+            None if self.weight is None else self.weight[start:stop],
             None if self.first is None else self.first + start,
         )
 
@@ -128,6 +136,7 @@ class RecordBlock:
             self.features.take(places, axis=0),
             None if self.target is None else self.target[places],
             None if self.offset is None else self.offset[places],
+            None if self.weight is None else self.weight[places],
             first,
         )
 
@@ -175,6 +184,22 @@ def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:
     return np.minimum(np.maximum(units, -LARGEST_UNITS), LARGEST_UNITS).astype(np.int64)
 
 
+def counted(places: IntArray, n_places: int, grid: float, weight: FloatArray | None) -> IntArray:
+    """Count places in whole steps of ``grid``, one over a whole number, each row by its weight.
+
+    What a record counts is rounded down to whole steps: it stays a point of the simplex, of whole
+    numbers, so that replacing it moves counts by no more than where each is one or zero. Row ``i``
+    of ``places`` belongs to record ``i``; the place ``n_places`` is dropped.
+    """
+    steps = round(1.0 / grid)
+    if weight is None:
+        return np.bincount(places.ravel(), minlength=n_places + 1)[:n_places] * steps
+    each = np.floor(weight * steps).reshape(-1, *(1,) * (places.ndim - 1))
+    each = np.broadcast_to(each, places.shape).ravel()
+    # Whole numbers of at most 2**44 in all, by the lattice's limit on chunks: exact as floats.
+    return np.bincount(places.ravel(), each, n_places + 1)[:n_places].astype(np.int64)
+
+
 def rounded_alone(shares: FloatArray, grid: float) -> IntArray:
     """Round what each record adds to whole steps of ``grid``, then add: exact, in any order.
 
@@ -192,13 +217,14 @@ class Rows(Protocol):
     ----------
     n_rows, n_features
         Public numbers of records and of feature columns.
-    has_offset
-        Whether there is an offset column.
+    has_offset, has_weight
+        Whether there is an offset, and whether records count by weights.
     """
 
     n_rows: int
     n_features: int
     has_offset: bool
+    has_weight: bool
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
@@ -224,7 +250,7 @@ class WatchedRows:
         self._rows = rows
         self.read = False
         self.n_rows, self.n_features = rows.n_rows, rows.n_features
-        self.has_offset = rows.has_offset
+        self.has_offset, self.has_weight = rows.has_offset, rows.has_weight
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Read the records."""

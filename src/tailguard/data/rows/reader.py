@@ -16,7 +16,9 @@ from tailguard.data.columns import identifiers_of, numbers_of
 from tailguard.data.declarations import check_columns
 from tailguard.data.design import (
     Offset,
+    Weight,
     declared_offset,
+    declared_weight,
     feature_marks,
     frame_matrix,
     level_columns,
@@ -26,10 +28,13 @@ from tailguard.data.design import (
     takes_off,
     target_marks,
     target_numbers,
+    voided,
+    weight_marks,
+    weight_parts,
 )
 from tailguard.data.frames import frame_column, rows_at
 from tailguard.data.missing import filled
-from tailguard.data.rows.base import Kernel, RecordBlock
+from tailguard.data.rows.base import BESIDE, Kernel, RecordBlock
 from tailguard.data.rows.threads import limited_blas
 from tailguard.data.schema import Schema
 from tailguard.data.table import Run, Table
@@ -107,7 +112,8 @@ class RecordReader:
     def _check_types(self, empty: Any, where: str) -> None:
         schema = self.schema
         level_columns(empty, schema, where)
-        for name in (*schema.numeric, schema.exposure, schema.offset, schema.target):
+        beside = (schema.exposure, schema.offset, schema.weight, schema.target)
+        for name in (*schema.numeric, *beside):
             if name is None:
                 continue
             column = frame_column(empty, name)
@@ -167,39 +173,45 @@ class RecordReader:
             return kernel.sum_block(block)
 
     def _of_frame(self, frame: Any) -> RecordBlock:
-        column, offset = self._beside(frame)
+        column, offset, weight = self._beside(frame)
         features = filled(frame_matrix(frame, self.schema), self.schema.constants)
         n_rows = len(features)
         target = None
         if column is not None:
             target = target_numbers(column, self.loss, self.classes, n_rows)
         added = None if offset is None else offset_numbers(offset, n_rows)
-        return RecordBlock(features, *scored_numbers(target, added, self.loss))
+        parts = None if weight is None else weight_parts(weight, n_rows)
+        target, parts = voided(target, parts)
+        return RecordBlock(features, *scored_numbers(target, added, self.loss), parts)
 
     def _marks_of(self, frame: Any) -> RecordBlock:
-        target, offset = self._beside(frame)
+        target, offset, weight = self._beside(frame)
         return RecordBlock(
             feature_marks(frame, self.schema),
             None if target is None else target_marks(target, self.loss, self.classes),
             None if offset is None else offset_marks(offset),
+            None if weight is None else weight_marks(weight),
         )
 
-    def _beside(self, frame: Any) -> tuple[Any, Offset | None]:
-        """Return the target and the offset, where there are such."""
-        target, offset = self.schema.target, declared_offset(self.schema)
+    def _beside(self, frame: Any) -> tuple[Any, Offset | None, Weight | None]:
+        """Return the target, the offset and the weight, where there are such."""
+        target = self.schema.target
+        offset, weight = declared_offset(self.schema), declared_weight(self.schema)
         return (
             None if target is None else frame_column(frame, target),
             None if offset is None else offset._replace(column=frame_column(frame, offset.name)),
+            None if weight is None else weight._replace(column=frame_column(frame, weight.name)),
         )
 
 
 def joined(blocks: Sequence[RecordBlock], first: int | None = 0) -> RecordBlock:
     """Return blocks that follow one another as one; a single one is not copied."""
-    target, offset = (
-        None if getattr(blocks[0], name) is None else _one([block.vector(name) for block in blocks])
-        for name in ("target", "offset")
-    )
-    return RecordBlock(_one([block.features for block in blocks]), target, offset, first)
+    beside = {
+        name: _one([block.vector(name) for block in blocks])
+        for name in BESIDE
+        if getattr(blocks[0], name) is not None
+    }
+    return RecordBlock(_one([block.features for block in blocks]), **beside, first=first)
 
 
 def _one(parts: list[Any]) -> Any:

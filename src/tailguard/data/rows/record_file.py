@@ -28,10 +28,10 @@ RECORDS_WRITTEN = 2**15
 FEWEST_PARTS, BYTES_SORTED = 256, 2**29
 
 
-def record_type(n_features: int, has_target: bool, has_offset: bool) -> np.dtype[Any]:
-    """Return how a record lies in a file: its value, and its numbers."""
+def record_type(n_features: int, *beside: str) -> np.dtype[Any]:
+    """Return how a record lies in a file: its value, its features, and what it has beside them."""
     columns: list[Any] = [("value", "u8"), ("features", "f8", (n_features,))]
-    return np.dtype(columns + [("target", "f8")] * has_target + [("offset", "f8")] * has_offset)
+    return np.dtype(columns + [(name, "f8") for name in beside])
 
 
 def names_of(stored: np.dtype[Any]) -> tuple[str, ...]:
@@ -109,9 +109,8 @@ class RecordFile:
         """Return records in the order of their parts, and how many each part has."""
         records = np.empty(block.n_rows, dtype=self.stored)
         records["value"], records["features"] = values, block.features
-        for name in ("target", "offset"):
-            if name in names_of(self.stored):
-                records[name] = block.vector(name)
+        for name in names_of(self.stored)[2:]:
+            records[name] = block.vector(name)
         found = np.bincount(parts, minlength=len(self._counts))
         return records[np.argsort(parts, kind="stable")], found
 
@@ -140,11 +139,8 @@ class RecordFile:
     def block(self, first: int, count: int) -> RecordBlock:
         """Return ``count`` records from ``first`` on."""
         found = self._read(first, count)
-        target, offset = (
-            np.ascontiguousarray(found[name]) if name in names_of(self.stored) else None
-            for name in ("target", "offset")
-        )
-        return RecordBlock(np.ascontiguousarray(found["features"]), target, offset, first)
+        beside = {name: np.ascontiguousarray(found[name]) for name in names_of(self.stored)[2:]}
+        return RecordBlock(np.ascontiguousarray(found["features"]), **beside, first=first)
 
     def values(self, first: int, count: int) -> Words:
         """Return the values of ``count`` records from ``first`` on."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import compress
 from threading import Lock
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Rows
+from tailguard.data.rows.base import BESIDE, CHUNK_ROWS, Kernel, RecordBlock, Rows
 from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
 from tailguard.data.rows.record_file import RecordFile, free_room, names_of, record_type, width_of
 from tailguard.data.rows.threads import added, in_turn, resolve_threads
@@ -79,8 +80,9 @@ class StreamRows:
         self.n_rows = table.n_rows
         schema = reader.schema
         self.n_features = len(schema.coefficient_names)
-        self.has_offset = reader.has_offset
-        self.stored = record_type(self.n_features, schema.target is not None, self.has_offset)
+        self.has_offset, self.has_weight = reader.has_offset, schema.weight is not None
+        has = schema.target is not None, self.has_offset, self.has_weight
+        self.stored = record_type(self.n_features, *compress(BESIDE, has))
         self.width = width_of(self.stored)
         reader.check(table, whole_chunks(NUMBERS_AT_ONCE, self.width))
 
@@ -193,7 +195,8 @@ class FileRows:
 
     def __init__(self, file: RecordFile, n_rows: int) -> None:
         self._file = file
-        self.stored, self.has_offset = file.stored, "offset" in names_of(file.stored)
+        self.stored = file.stored
+        self.has_offset, self.has_weight = (n in names_of(file.stored) for n in BESIDE[1:])
         self.n_rows, self.n_features = n_rows, file.stored["features"].shape[0]
         self._length = whole_chunks(NUMBERS_AT_ONCE, width_of(file.stored))
 
@@ -258,7 +261,8 @@ class GatheredRows:
         self._file: FileRows | None = None
         self._lock = Lock()
         self.n_rows, self.n_features = len(places), rows.n_features
-        self.stored, self.has_offset = rows.stored, rows.has_offset
+        self.stored = rows.stored
+        self.has_offset, self.has_weight = rows.has_offset, rows.has_weight
         self._length = whole_chunks(NUMBERS_GATHERED, width_of(rows.stored))  # of a window
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
@@ -328,18 +332,14 @@ class GatheredRows:
         by_place = np.argsort(places)
         places = places[by_place]
         features = np.empty((len(places), self.n_features))
-        target, offset = (
-            np.empty(len(places)) if name in names_of(self.stored) else None
-            for name in ("target", "offset")
-        )
+        beside = {name: np.empty(len(places)) for name in names_of(self.stored)[2:]}
         for block in self._rows.blocks(places):
             low, high = np.searchsorted(places, [block.place, block.place + block.n_rows])
             found = block.at(places[low:high] - block.place)
             features[by_place[low:high]] = found.features
-            for column, values in ((target, found.target), (offset, found.offset)):
-                if column is not None:
-                    column[by_place[low:high]] = values
-        return RecordBlock(features, target, offset, start)
+            for name, column in beside.items():
+                column[by_place[low:high]] = getattr(found, name)
+        return RecordBlock(features, **beside, first=start)
 
 
 def _by_place(order: Order) -> tuple[IntArray | None, Found]:

@@ -94,7 +94,7 @@ class UnorderedRows:
         self._placed: Rows | None = None
         self._lock = Lock()
         self.n_rows, self.n_features = rows.n_rows, rows.n_features
-        self.has_offset = rows.has_offset
+        self.has_offset, self.has_weight = rows.has_offset, rows.has_weight
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records, in whatever order they lie.
@@ -205,7 +205,7 @@ def ids_differ(rows: StreamRows, hashed: KeyedHash) -> bool:
     """
     if rows.n_rows <= NUMBERS_GATHERED:
         return all_differ(np.concatenate(list(rows.values(hashed))))
-    stored = record_type(0, has_target=False, has_offset=False)
+    stored = record_type(0)
     ranks = Ranks.of(rows, hashed, rows.n_rows, parts_for(rows.n_rows, stored))
     if ranks.part_counts.max() > 2 * ranks.part_counts.mean() + FEW:
         deque(rows.values(hashed), maxlen=0)  # who listens hears of as many passes

@@ -36,7 +36,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 PRIVACY = ("epsilon", "delta", "guarantee", "ledger", "random_state")
 CHECKS = ("check_records", "on_unusable")
 # How a table is read does not depend on the try.
-READING = ("schema", "missing", "classes", "extrapolate")
+READING = ("schema", "missing", "weight_bound", "classes", "extrapolate")
 
 
 def _if_estimator_has(method: str) -> Callable[[Method], Method]:
@@ -85,7 +85,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         Its candidate, and where that stands among the candidates.
     best_score_
         Its noised mean loss less that of a constant, in units of the scoring loss for a target in
-        private units. It was chosen for being low, so it is no estimate of the loss to come.
+        private units. It was chosen for being low, so it is no estimate of the loss to come. With
+        sample weights each row counts by its weight over the bound.
     candidates_
         All candidates, in order.
     certificate_, plan_
@@ -143,12 +144,13 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         order: str = "file",
         exposure: Any = None,
         offset: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Search privately; see the class for the guarantee.
 
         Parameters
         ----------
-        X, y, target, columns, row_id, order, exposure, offset
+        X, y, target, columns, row_id, order, exposure, offset, sample_weight
             As for the estimator.
         """
         guarantee = resolve_guarantee(
@@ -158,7 +160,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         model = self._checked_estimator()
         candidates = _candidates_of(self.candidates, model)
         told = {"target": target, "columns": columns, "row_id": row_id, "order": order}
-        task = model._task(X, y, exposure=exposure, offset=offset, **told)
+        told |= {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
+        task = model._task(X, y, **told)
         models = [clone(model).set_params(**each) for each in candidates]
         problem = replace(task.problem, loss=self._scoring(model))
         tasks = [
@@ -186,7 +189,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
             random_state=self.random_state,
         )
         with np.errstate(all="ignore"):
-            warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, gate.n_rows))
+            warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, gate.n_records))
             gate.check_places(plan.stages_by_place)
             gate.reserve(plan.event, coordinates=plan.coordinates)
             records = () if plan.check is None else (plan.check.ask(gate),)

@@ -331,10 +331,13 @@ def choose_clip(
     *,
     n_rows: int,
     mu: float,
+    evenness: float = 1.0,
     shift: float = 0.0,
     unbiased: bool = False,
 ) -> Clipping:
     """Take the pair of limits with the least estimated error.
+
+    ``evenness`` is how many times as many records weigh alike, of which sampling goes by.
 
     ``shift`` is the squared length of the mean row, through which the mean of what clipping takes
     away biases a fit without intercept. Where the fit should be ``unbiased``, what clipping takes
@@ -356,7 +359,7 @@ def choose_clip(
     clips = []
     for row_limit in rows.limits:
         noise = width * (2.0 * row_limit * slope_limits / (n_rows * mu)) ** 2
-        sampling = rows.variance(row_limit) / weight * slope_variance / n_rows
+        sampling = rows.variance(row_limit) / weight * slope_variance / (n_rows * evenness)
         total = rows.curvature(row_limit) * np.maximum(kept, 1e-12)
         error = (sampling + noise + squared_bias) / total**2
         error = np.where(allowed, error, np.inf)

@@ -74,6 +74,7 @@ def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
 def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
     """Carry out the plan of a constant and nothing else."""
     session, problem = FitSession(plan, gate, Shares()), plan.problem
+    session.weigh()
     units, seen = find_target(session, columns_of(problem))
     notes = ["no coefficient was fitted: the budget shows no scale, and went to the constant"]
     if not seen:

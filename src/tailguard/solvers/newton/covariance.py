@@ -351,6 +351,7 @@ def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
     width, plain = view.width, rows.variance(limit) / view.width
     if slopes.seen:
         plain *= slopes.variance(slope_limit) / rows.weight
+    plain /= session.evenness
     alike = np.eye(width)
     if not session.plans("variance"):
         return GradientVariance(plain * alike, 0.0 * alike, 0.0)

@@ -66,7 +66,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     gaps = np.array(
         [slopes.increment_variance(*pair) for pair in itertools.pairwise((0.0, *levels))]
     )
-    variances = noise**2 + gaps / n_rows
+    variances = noise**2 + gaps / (n_rows * session.evenness)
     shares = np.array(CLIPPED_SHARES[: basis.shape[1]])
     left = [
         squared_bias(
@@ -87,7 +87,8 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     # Noise is alike in all directions of gradients; through the inverse curvature it is not.
     wrong = inverse @ total + damping @ pull @ fit.whitened
     covariance = variance * inverse @ inverse.T
-    sampling = np.diag(inverse @ inverse.T) * slopes.upper_variance(levels[best]) / n_rows
+    variance_of_one = slopes.upper_variance(levels[best])
+    sampling = np.diag(inverse @ inverse.T) * variance_of_one / (n_rows * session.evenness)
     if not slopes.skewed:
         sampling[0] += (_lean(fit, levels[best]) / along[0]) ** 2
     own = np.linalg.norm(noise[: best + 1]) * inverse

@@ -7,7 +7,8 @@ released evidence as long as the sum of squares stays within what was reserved.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
@@ -17,7 +18,7 @@ from tailguard.gate.stage import Stage
 from tailguard.losses.base import Loss
 from tailguard.scaling.units import UNITS
 from tailguard.solvers.newton.schedule import AFTER_ROUNDS, Shares
-from tailguard.solvers.session import BudgetSession
+from tailguard.solvers.session import WEIGHT, BudgetSession
 
 
 class FitSession(BudgetSession):
@@ -29,10 +30,18 @@ class FitSession(BudgetSession):
 
     def __init__(self, plan: Plan, gate: Gate, shares: Shares) -> None:
         super().__init__(plan, gate)
-        self.problem = plan.problem
         self.loss = cast(Loss, plan.problem.loss)  # no other has a plan
         self.shares = shares
         self.mu_factor = 1.0
+
+    @contextmanager
+    def by_record(self) -> Iterator[None]:
+        """Divide means by the number of records: of contributions, which have their weights."""
+        weighed, self.problem = self.problem, self.plan.problem
+        try:
+            yield
+        finally:
+            self.problem = weighed
 
     def stage(self, name: str) -> Stage:
         """Return the stage of that name, at the mu that a release of it may spend by now."""
@@ -64,7 +73,8 @@ class FitSession(BudgetSession):
 
     def share_out(self) -> None:
         """Let rounds and corrections have what was planned for units and not spent."""
-        later = (stage.total_mu**2 for stage in self.plan.stages if stage.name not in UNITS)
+        spent = {*UNITS, WEIGHT}
+        later = (stage.total_mu**2 for stage in self.plan.stages if stage.name not in spent)
         unspent_mu = self.left(reserve=math.sqrt(sum(later)))
         rounds = self.rounds(range(len(self.shares.rounds)))
         corrections = (s for s in self.plan.stages if s.takes_rest and s.phase is None)

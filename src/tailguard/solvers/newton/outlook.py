@@ -29,6 +29,7 @@ from tailguard.scaling.units import LEVELS
 from tailguard.solvers.limits import leans
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.schedule import stages_before, stages_for
+from tailguard.solvers.session import WEIGHT
 
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5
@@ -102,6 +103,8 @@ def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
     constant = ("constant", "the best constant", 1 + problem.has_offset, 1)
     asked = centre if problem.link.residual else constant
     chosen = [size, asked] if problem.link.scaled else [asked]
+    if problem.has_weights:
+        chosen.append((WEIGHT, "what records weigh together, and their squared weights", 1, 2))
     each = mu / math.sqrt(sum(times for _, _, times, _ in chosen))
     return tuple(Stage(name, why, each, times, count) for name, why, times, count in chosen)
 

@@ -138,6 +138,7 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
         slopes,
         n_rows=session.n_rows(*session.rounds([fit.phase])),
         mu=session.rounds_mu(fit.phase),
+        evenness=session.evenness,
         shift=shift,
         unbiased=bounds_settled and session.plans("debiasing"),
     )

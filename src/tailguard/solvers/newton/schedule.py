@@ -25,7 +25,7 @@ from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.scaling.sizes import NEAREST_BOUND
 from tailguard.scaling.units import PlannedReleases
-from tailguard.solvers.session import SAMPLED
+from tailguard.solvers.session import SAMPLED, WEIGHT
 from tailguard.solvers.units import units_stages
 
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
@@ -74,6 +74,8 @@ AFTER_ROUNDS = (
     *("debiasing", ROUGH_TOTAL, TOTAL, "debiasing curvature", "choice of fit", "variance"),
     *CORRECTION,
 )
+# Of mu**2 for the total weight: its noise moves all means alike, and no coefficient.
+WEIGHT_SHARE = 0.01
 # What a round of the sample gets of what it would without one: it has to come near, no more.
 EARLY_ROUNDS_SHARE = 0.1
 
@@ -281,6 +283,8 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     last = 1 if shares.sample else n_releases
     slopes = shares.slopes / max(n_releases, 1)
     return [
+        PlannedReleases(WEIGHT, "what records weigh together, and their squared weights",
+                        WEIGHT_SHARE * problem.has_weights, 1, 2),
         PlannedReleases("constant", "the best constant, as a start",
                         shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
         PlannedReleases("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),

@@ -143,6 +143,7 @@ class WhitenedNewton:
         if CONSTANT_ONLY in plan.settings:
             return run_constant_plan(plan, gate)
         session = FitSession(plan, gate, self.shares_of(plan.problem, plan.guarantee))
+        session.weigh()
         columns = columns_of(plan.problem)
         try:
             units, found = find_units(session, columns)

@@ -56,6 +56,8 @@ class Geometry:
         what one in 200 targets exceeds, as far as seen.
     cap
         Length at which rows were cut when curvature was released; infinite before that.
+    weight_unit
+        One over the mean weight of a record, where records count by weights.
     """
 
     loss: Loss
@@ -71,11 +73,13 @@ class Geometry:
     far_target: float = 0.0
     ridge: float = 0.0
     cap: float = math.inf
+    weight_unit: float = 1.0
 
     @cached_property
     def view(self) -> View:
         """The view through which queries read records."""
-        return View(self.loss, self.units, self.matrix, bound=self.bound)
+        unit = self.weight_unit
+        return View(self.loss, self.units, self.matrix, bound=self.bound, weight_unit=unit)
 
     @property
     def matrix(self) -> FloatArray:

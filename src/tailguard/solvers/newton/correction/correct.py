@@ -26,10 +26,11 @@ def correct(session: FitSession, fit: Fit) -> Fit:
     if not session.plans("contribution rounds") or not fit.iterates:
         return fit
     curvature = release_curvature(session, fit)
-    metric = release_metric(session, fit, curvature)
-    rounds = run_rounds(session, fit, curvature, metric)
-    lean = Lean.of(rounds)
-    estimate = estimated(session, fit, rounds, lean)
+    with session.by_record():
+        metric = release_metric(session, fit, curvature)
+        rounds = run_rounds(session, fit, curvature, metric)
+        lean = Lean.of(rounds)
+        estimate = estimated(session, fit, rounds, lean)
     weights, noise = _believed(fit, rounds, lean)
     return replace(fit, weights=weights, noise=noise, estimate=estimate)
 

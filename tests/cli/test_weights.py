@@ -1,0 +1,44 @@
+"""``tailguard fit --weight``: the same fit as in Python, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+
+PRIVACY = ["--epsilon", "5", "--delta", "1e-6", "--random-state", "1"]
+
+
+def fit(call, file, out, *options):
+    told = ["--target", "claims", "--features", "age", "--out", out]
+    return call("fit", file, *PRIVACY, *told, *options)
+
+
+def test_a_column_of_weights_is_that_of_python(csv_file, columns, tmp_path, call):
+    out = tmp_path / "model.json"
+    answer = fit(call, csv_file, out, "--weight", "years", "--weight-bound", "2")
+    assert answer.code == 0, answer.err
+    model = json.loads(out.read_text())
+    assert (model["schema"]["weight"], model["schema"]["weight_bound"]) == ("years", 2.0)
+    assert any("of which those above 2 are cut" in note for note in model["notes"])
+    python = tg.LinearRegression(epsilon=5.0, delta=1e-6, random_state=1, weight_bound=2.0)
+    X = np.asarray(columns["age"], dtype=float)[:, None]
+    python.fit(X, columns["claims"], sample_weight=columns["years"])
+    assert model["coef"] == python.coef_.tolist()
+    assert call("predict", out, csv_file).code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--weight", "years"), "weight_bound must be declared beside weight"),
+        (("--weight-bound", "2"), "weight_bound must be None without weight"),
+        (("--weight", "years", "--weight-bound", "-1"), "weight_bound must be"),
+        (("--weight", "nobody", "--weight-bound", "1"), "must have a column 'nobody'"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence(csv_file, tmp_path, call, options, message):
+    answer = fit(call, csv_file, tmp_path / "model.json", *options)
+    assert answer.code == 2
+    assert message in " ".join(answer.err.split())
