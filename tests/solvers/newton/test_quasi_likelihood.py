@@ -1,5 +1,7 @@
 """Gamma and Tweedie losses, whose slopes are no plain residuals, by the default method."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -10,7 +12,7 @@ from tailguard.queries.bins import Bins
 from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution
 from tailguard.solvers.newton.clipping import SlopeDistribution
 from tailguard.solvers.newton.constant import HEADROOM
-from tailguard.solvers.newton.covariance import solution
+from tailguard.solvers.newton.covariance import no_intervals, solution
 from tailguard.solvers.newton.phase_start import curvature_weighting
 
 N_ROWS = 20_000
@@ -188,6 +190,43 @@ def test_a_fit_knows_mean_targets_and_expected_curvatures(power, monkeypatch):
     assert fit.clipping.slopes.fall == pytest.approx(fall, rel=0.1, abs=1e-12)
     kind = curvature_weighting(session, fit).kind
     assert kind == ("curvature" if power == 1.0 else "expected-curvature")
+
+
+def codes(seed):
+    """Amounts of a few units, and 99 where somebody wrote a code."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.5, 1.5, (N_ROWS, 3))
+    y = np.ceil(np.exp(X @ SLOPES) * rng.gamma(2.0, 0.5, N_ROWS))
+    return X, np.where(rng.random(N_ROWS) < 0.01, 99.0, y)
+
+
+def test_targets_that_early_rounds_counted_are_not_forgotten():
+    """A histogram may show them once and not again, when scores have spread."""
+    lost = []
+    for seed in range(4):
+        X, y = codes(seed)
+        model = model_of(2.0, seed, epsilon=4.0, delta=1e-6).fit(X, y)
+        lost.append(np.log(model.predict(X).sum() / y.sum()))
+    assert np.max(np.abs(lost)) < 0.1
+
+
+@pytest.mark.parametrize(("unseen", "limit"), [(0.5, 0.9), (0.5, 1.0), (0.01, 0.9)])
+def test_no_intervals_where_clipping_takes_what_noise_hides(unseen, limit, monkeypatch):
+    reached = []
+    monkeypatch.setattr(
+        "tailguard.solvers.newton.solver.solution",
+        lambda *known: reached.append(known) or solution(*known),
+    )
+    X, y = records(2.0)
+    model = model_of(2.0, epsilon=4.0, delta=1e-6).fit(X, y)
+    session, fit = reached[0]
+    assert no_intervals(session, fit) is None
+    assert not np.isnan(model.conf_int()).all()
+    monkeypatch.setattr(SlopeDistribution, "unseen", -unseen)
+    slopes = replace(fit.clipping.slopes, reach=1.0)
+    clipping = replace(fit.clipping, slopes=slopes, slope_limit=limit)
+    told = no_intervals(session, replace(fit, clipping=clipping))
+    assert (told is not None) == (unseen == 0.5 and limit < 1.0)
 
 
 def rare_amounts(seed, n_rows=4000):

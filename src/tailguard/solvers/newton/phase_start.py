@@ -112,7 +112,9 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     slopes = SlopeDistribution(None if curved else loss, distribution, center)
     power = loss.variance_power if curved else None
     if power is not None and power > 1.0:
+        # The start, or the rounds so far, leave slopes averaging zero up to there.
         far = abs(float(loss.slope(math.log(geometry.mean_target), HEADROOM)))
+        far = max(far, fit.clipping.slope_limit) if fit.iterates else far
         fall = (power - 1.0) / max(fit.clipping.rows.weight, 1e-300)
         slopes = replace(slopes, fall=fall, reach=far)
     # Rounds come nearer to the fit: residuals that seem larger after some than before are noise.
