@@ -221,3 +221,15 @@ def test_sample_and_aggregate_says_which_blocks_it_uses(options, said):
     assert said in theorem.explain()
     settings = theorem.plan(CASES["wang2020.sample_aggregate"].problem(), GUARANTEE).settings
     assert settings["layout"] == ("overlapping" if "overlap as" in said else "disjoint")
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.prints])
+def test_what_printed_noise_costs_is_said_and_where_it_is_more_than_promised(name):
+    case = CASES[name]
+    printed, tight = case.theorem(calibration="printed"), case.theorem()
+    assert ("MORE than promised" in printed.explain()) == case.unsafe
+    assert "MORE than promised" not in tight.explain()
+    assert ("spends: no finite amount" in printed.explain()) == (name in FOLLOWS)
+    if "localised" in name:  # less than a third of what is promised
+        (epsilon,) = re.findall(r"spends: epsilon = ([0-9.]+), delta = 1e-05", printed.explain())
+        assert 0.1 < float(epsilon) < 0.3

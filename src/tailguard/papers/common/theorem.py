@@ -24,7 +24,7 @@ from tailguard.means.formulas import check_facts
 from tailguard.moments import MomentKind, check_moment
 from tailguard.papers.common.setting import Facts
 from tailguard.privacy.accounting.total_cost import satisfies, smallest_epsilon
-from tailguard.privacy.events import Event
+from tailguard.privacy.events import Event, Unbounded
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, resolve_guarantee
 from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.sets.l2_ball import L2Ball
@@ -192,7 +192,9 @@ class Theorem:
         words = self.spent.describe()
         if self.cost is None:
             return words
-        if isinstance(self.guarantee, ApproxDP):
+        if isinstance(self.cost, Unbounded):
+            words = "no finite amount"
+        elif isinstance(self.guarantee, ApproxDP):
             delta = self.guarantee.delta
             words = f"epsilon = {smallest_epsilon(self.cost, delta).epsilon:.4g}, delta = {delta:g}"
         kept = satisfies(self.cost, self.guarantee)
