@@ -59,6 +59,15 @@ def test_intervals_hold_the_law_and_the_table_as_often_as_they_say():
     assert own >= 0.93 * 200
 
 
+def test_intervals_hold_a_value_that_most_records_share():
+    held = 0
+    for seed in range(30):
+        ones = (np.random.default_rng(seed).random((1_300, 1)) < 0.8).astype(float)
+        result = tg.quantile(ones, (0.3, 0.5, 0.75), guarantee=tg.GDP(0.03), random_state=seed)
+        held += np.sum((result.low[0] <= 1.0) & (result.high[0] >= 1.0))
+    assert held >= 0.85 * 90
+
+
 def test_a_gap_leaves_other_cells_alone():
     data = table()[NUMBERS]
     data.loc[: N_ROWS // 2, "normal"] = np.nan

@@ -93,7 +93,7 @@ class BoundedMoments(GaussianQuery):
     def worst_pair(cls, units: Units) -> dict[str, Any]:
         """Return two columns, and a record that goes from one end of both to near the other."""
         state = np.array([[0.5, -1.0]]), np.array([[2.0, 1e-3]])
-        ends = {"old": (1e300, 9.0, 0.0, 0.0), "new": (-1.1, -1.0008, 0.0, 0.0)}
+        ends = {"old": (1e300, 9.0, 0.0, 0.0), "new": (-0.1, -1.0003, 0.0, 0.0)}
         return {"label": "two", "query": cls((0, 1)), "state": state, **ends}
 
     @property

@@ -39,8 +39,12 @@ SEEN_BESIDE_ZERO = 4.5
 NEAR_BINS = 2  # octaves beside those that stand out are kept apart: tails lie there
 NO_GAPS = 2.0  # standard deviations of noise that a count of all records must lack to show gaps
 EXACT = 0.5  # records: the deviation of a count that is known
-# A bin holds one value if it stands out by so many deviations of the last histogram's noise, and
-# is so many times as dense as both bins beside it. By trial.
+HEAVY = 1.0
+"""Noise deviations from which on a bin may hold one value: a split may then give all to one part.
+At 4 intervals of zeros and ones held the truth in two thirds of the cases.
+"""
+# A bin is taken to hold one value if it stands out by so many deviations of the last histogram's
+# noise, and is so many times as dense as both bins beside it. By trial.
 STANDS_OUT, DENSER = 4.0, 4.0
 
 
@@ -98,8 +102,10 @@ class DistributionEstimate:
     ) -> None:
         """Take in a histogram, whose edges split the bins.
 
-        ``unevenness`` is the deviation of the share of half a bin, over one half.
+        ``unevenness`` is the deviation of the share of half a bin, over one half; of bins that
+        may hold one value it is 1.
         """
+        heavy = self.mass > HEAVY * noise_std
         within = edges[(edges > self.edges[0]) & (edges < self.edges[-1])]
         finer = np.union1d(self.edges, within)
         parent = np.searchsorted(self.edges, finer[:-1], side="right") - 1
@@ -110,7 +116,7 @@ class DistributionEstimate:
         second_moment = np.maximum(self.mass, 0.0) ** 2 + np.diag(self.covariance)
         self.covariance = (
             np.outer(part, part) * self.covariance[np.ix_(parent, parent)]
-            + unevenness**2 * second_moment[parent] * shared
+            + np.where(heavy, 1.0, unevenness**2)[parent] * second_moment[parent] * shared
         )
         self.mass, self.edges = part * self.mass[parent], finer
         bins = np.searchsorted(edges, finer[1:], side="left")
