@@ -5,6 +5,8 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tailguard as tg
@@ -170,12 +172,23 @@ def test_means_of_levels_are_shares(csv_file, columns, schema_file, tmp_path, ca
     assert means["region=south"]["mean"] == pytest.approx(share, abs=0.05)
 
 
+@pytest.mark.parametrize("model", ["logistic", "sparse-logistic"])
+def test_labels_of_text_must_be_declared(model, csv_file, tmp_path, call):
+    """Of a CSV file nothing says whether labels are 0 and 1; nothing is spent to find out."""
+    out = tmp_path / "model.json"
+    options = ["--target", "ill", "--features", "age", "--model", model, "--out", out]
+    answer = call("fit", csv_file, *options, *PRIVACY)
+    assert (answer.code, answer.out, out.exists()) == (2, "", False)
+    assert answer.err == (
+        f"Error: --classes must be given for --model {model}, such as --classes no,yes or 0,1: a "
+        "CSV file does not say that 'ill' holds numbers.\n"
+    )
+
+
 def test_labels_without_classes_are_numbers(columns, tmp_path, call):
-    rows = "\n".join(f"{age},{int(ill == 'yes')}" for age, ill in zip(
-        columns["age"], columns["ill"], strict=True
-    ))  # fmt: skip
-    file, out = tmp_path / "rows.csv", tmp_path / "model.json"
-    file.write_text(f"age,ill\n{rows}\n")
+    file, out = tmp_path / "rows.parquet", tmp_path / "model.json"
+    ill = [int(label == "yes") for label in columns["ill"]]
+    pq.write_table(pa.table({"age": columns["age"], "ill": ill}), file)
     options = ["--target", "ill", "--features", "age", "--model", "logistic", "--out", out]
     answer = call("fit", file, *options, *PRIVACY)
     assert "classes assumed 0 and 1; other labels, such as -1, count as missing" in answer.out

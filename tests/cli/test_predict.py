@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -140,3 +141,25 @@ def test_a_file_that_cannot_be_read_is_refused_by_the_command(
     answer = call("predict", model_file, csv_file)
     assert (answer.code, answer.out) == (2, "")
     assert "can be read; it is not: Input/output error" in " ".join(answer.err.split())
+
+
+@pytest.mark.parametrize("kind", ["csv_file", "parquet_file"])
+def test_a_file_of_any_size_is_predicted_in_pieces(kind, model_file, request, call, monkeypatch):
+    """The same bytes, and never more than so many rows in memory."""
+    file = request.getfixturevalue(kind)
+    whole = call("predict", model_file, file).out
+    module, seen = sys.modules["tailguard.cli.commands.predict"], []
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 70)
+    predicted = module._predicted_columns
+
+    def spied(fitted, piece, observed):
+        seen.append(piece.n_rows)
+        return predicted(fitted, piece, observed)
+
+    monkeypatch.setattr(module, "_predicted_columns", spied)
+    assert call("predict", model_file, file).out == whole
+    assert sum(seen) == len(cells(whole))
+    assert max(seen) <= 70 < sum(seen)
+    answer = call("predict", model_file, file, "--out", model_file.parent / "out.csv")
+    assert (model_file.parent / "out.csv").read_text() == whole
+    assert f"Wrote {len(cells(whole))} predictions" in answer.out

@@ -70,6 +70,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
     "fit": fit.fit,
+    "search": fit.search,
     "predict": predict.predict,
     "schema": schema.schema,
     "mean": mean.estimate_means,
@@ -83,7 +84,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
 if papers := wing("reproduce.command"):
     COMMANDS["reproduce"] = papers.reproduce
 for name, command in COMMANDS.items():
-    app.command(name, help=page(sys.modules[command.__module__].__doc__))(command)
+    told = command if command is fit.search else sys.modules[command.__module__]
+    app.command(name, help=page(told.__doc__))(command)
 app.add_typer(ledger.app, name="ledger")
 
 

@@ -3,9 +3,10 @@
 import csv
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from glob import glob
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -55,6 +56,18 @@ def options_of(declarations: list[str]) -> dict[str, int | float | str]:
     """Read declarations of the form ``name=value``; the library checks the values."""
     refusal = "--option must give each option once, such as clip_norm=2.5"
     return _pairs(declarations, refusal, _plain_value, split=_option)
+
+
+def candidates_of(declarations: list[str]) -> dict[str, list[int | float | str | bool]]:
+    """Read declarations of the form ``name=value,value``; the library checks the values."""
+    refusal = "--try must give each parameter its values once, such as fit_intercept=true,false"
+    values = _pairs(declarations, refusal, partial(names_of, "--try"), split=_option)
+    return {name: [*map(_parameter_value, texts)] for name, texts in values.items()}
+
+
+def _parameter_value(text: str) -> int | float | str | bool:
+    value = {"true": True, "false": False}.get(text.lower(), _plain_value(text))
+    return text if value is None else value
 
 
 def _option(text: str, equals: str) -> tuple[str, str, str]:
@@ -188,3 +201,18 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"--out could not be written: {error.strerror}.") from None
+
+
+def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
+    """Write a file part by part, in one sentence if that fails; return the sum of the numbers."""
+    total = 0
+    parts = iter(parts)
+    first = next(parts, ("", 0))  # what is amiss with the source is seen before a file is made
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            for text, number in chain([first], parts):
+                file.write(text)
+                total += number
+    except OSError as error:
+        raise InputError(f"--out could not be written: {error.strerror}.") from None
+    return total

@@ -1,6 +1,10 @@
 """The options and arguments of the commands, each written once: type, metavar and help."""
 
+import re
+from inspect import cleandoc
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -8,6 +12,7 @@ import typer
 from tailguard.cli.model_file import MODELS
 from tailguard.means.choice import MEANS
 
+WIDEST = 75  # of the lines of commands as they are written
 PRIVACY = "Privacy"
 COLUMNS = "Columns"
 MODEL = "Model"
@@ -15,8 +20,30 @@ METHOD = "Method"
 
 
 def page(doc: str | None) -> str:
-    r"""Return the help page that a command's module has for its docstring."""
-    return (doc or "").replace(r"\b", "\b")  # typer leaves the lines after it as they are
+    r"""Return the help page of a docstring: paragraphs that the screen wraps, and lines after \b.
+
+    What follows from ``Examples`` on in the docstring of a function is for Python alone.
+    """
+    text = cleandoc(doc or "").partition("\n\nExamples\n---")[0]
+    paragraphs = text.replace("\\b\n", "\0").split("\n\n")
+    return "\n\n".join(
+        _commands(each[1:]) if each.startswith("\0") else each.replace("\n", " ")
+        for each in paragraphs
+    )
+
+
+def _commands(lines: str) -> str:
+    """Fold commands of a shell to the screen, where it is narrower than they were written for."""
+    width = get_terminal_size().columns - 4  # a margin, and the sign that a line goes on
+    commands = re.sub(r" \\\n +", " ", lines).split("\n") if width < WIDEST else [lines]
+    how: dict[str, Any] = {
+        "break_long_words": False,
+        "break_on_hyphens": False,
+        "subsequent_indent": "      ",
+    }
+    return "\n".join(
+        " \\\n".join(wrap(each, width, **how)) if width < WIDEST else each for each in commands
+    )
 
 
 def typed(
@@ -167,7 +194,7 @@ ClassesOption: TypeAlias = Annotated[
     str | None,
     typed(
         "NO,YES",
-        "logistic, sparse-logistic: the two labels of the target; 0,1 by default.",
+        "logistic, sparse-logistic: the two labels of the target.",
         COLUMNS,
     ),
 ]

@@ -118,6 +118,30 @@ class FrameTable(Table):
             yield rows_of(self.frame, first, min(first + n_rows, self.n_rows))
 
 
+class Piece(Table):
+    """Some rows of a table, held in memory as one frame."""
+
+    streamed = False
+
+    def __init__(self, table: Table, names: Sequence[str], frame: Any) -> None:
+        self.where, self.names, self.frame = table.where, tuple(names), frame
+        self.n_rows = len(next(iter(frame.values()))) if isinstance(frame, dict) else len(frame)
+
+    def empties(self) -> Iterable[Any]:
+        """Return nothing: types are those of the whole table."""
+        return []
+
+    def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield the one frame."""
+        yield self.frame
+
+
+def pieces(table: Table, names: Sequence[str], n_rows: int) -> Iterator[Piece]:
+    """Yield the rows of a table in order, at most about ``n_rows`` in memory at once."""
+    for frame in table.batches(names, n_rows):
+        yield Piece(table, names, frame)
+
+
 def checked_names(where: str, names: Sequence[str]) -> tuple[str, ...]:
     """Refuse a column without a name, as pandas writes for an index, and one name for two."""
     for position, name in enumerate(names, start=1):

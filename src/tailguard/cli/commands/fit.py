@@ -36,13 +36,14 @@ exit code 3, having spent little, and names the column.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 
 import tailguard as tg
+from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import checkpoint_of, destination, ledger_of, write_text
+from tailguard.cli.arguments import candidates_of, checkpoint_of, destination, ledger_of, write_text
 from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
 from tailguard.cli.model_file import make_estimator
 from tailguard.cli.printing import print_coefficients, print_notes, print_plain
@@ -121,6 +122,7 @@ def fit(
         "ledger": ledger_of(ledger, ledger_name, ledger_key),
     }
     fitted = make_estimator(model, parameters, own_options=own)
+    _check_classes(fitted, model, settled, columns)
     destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, columns)
     with progress_bar():
@@ -138,6 +140,17 @@ def _settled(declared: tg.Schema, columns: Table) -> tg.Schema:
     return schema
 
 
+def _check_classes(estimator: Any, model: str, schema: tg.Schema, table: Table) -> None:
+    """Refuse labels that nobody declared, where nothing says that they are numbers."""
+    if not hasattr(estimator, "classes") or schema.classes is not None or schema.target is None:
+        return
+    if not [*table.empties()]:  # text has no types
+        raise InputError(
+            f"--classes must be given for --model {model}, such as --classes no,yes or 0,1: "
+            f"a CSV file does not say that {schema.target!r} holds numbers."
+        )
+
+
 def _print_fit(console: Console, estimator: Any, out: Path) -> None:
     certificate = estimator.certificate_
     print_plain(
@@ -148,3 +161,85 @@ def _print_fit(console: Console, estimator: Any, out: Path) -> None:
     print_coefficients(console, estimator)
     print_notes(console, estimator)
     print_plain(console, f"Wrote {out}; its certificate: tailguard certificate {out}")
+
+
+def search(
+    file: options.TableOption,
+    *,
+    tried: Annotated[
+        list[str],
+        options.typed(
+            "NAME=A,B", "Values of a parameter to choose among; may be repeated.", None, "--try"
+        ),
+    ],
+    target: options.TargetOption = None,
+    epsilon: options.EpsilonOption,
+    delta: options.DeltaOption,
+    out: options.OutOption,
+    tries: Annotated[float, options.typed("NUMBER", "How many tries are expected.")] = 10.0,
+    model: options.ModelOption = "linear",
+    features: options.FeaturesOption = None,
+    categorical: options.CategoricalOption = None,
+    drop: options.DropOption = None,
+    missing: options.MissingOption = None,
+    schema: options.SchemaPathOption = None,
+    exposure: options.ExposureOption = None,
+    offset: options.OffsetOption = None,
+    row_id: options.RowIdOption = None,
+    order: options.OrderOption = "file",
+    classes: options.ClassesOption = None,
+    ledger: options.LedgerOption = None,
+    ledger_name: options.LedgerNameOption = None,
+    ledger_key: options.LedgerKeyOption = None,
+    check_records: options.CheckRecordsOption = True,
+    on_unusable: options.OnUnusableOption = "stop",
+    random_state: options.RandomStateOption = None,
+) -> None:
+    r"""Choose among settings of a model privately, and write the model file of the best.
+
+    A secret, random number of settings is tried. The whole search has one budget, and nothing of
+    any other try is shown; how long it takes tells how many tries there were.
+
+    [bold]Examples[/bold]
+
+    \b
+      tailguard search claims.csv --target cost --try target=mean,robust \
+          --try fit_intercept=true,false --epsilon 2 --delta 1e-6 \
+          --out model.json
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("costs.csv").write_text("age,cost" + 2000 * "\n30,2.5\n60,1.5")
+    >>> search(
+    ...     Path("costs.csv"), tried=["target=mean,robust"], target="cost", epsilon=2.0,
+    ...     delta=1e-6, tries=3.0, out=Path("best.json"),
+    ... )  # doctest: +ELLIPSIS
+    Chosen among 2 settings: target = ...
+    """
+    columns = opened_table(file, fewest=2)
+    said: dict[str, Any] = {"features": features, "categorical": categorical, "drop": drop}
+    said |= {"missing": missing, "target": target, "exposure": exposure, "offset": offset}
+    declared = declared_schema(schema, classes=classes, row_id=row_id, **said)
+    settled = _settled(declared, columns)
+    own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure}
+    estimator = make_estimator(model, {"schema": settled}, own_options=own)
+    _check_classes(estimator, model, settled, columns)
+    chosen = tg.PrivateSearch(
+        estimator,
+        candidates_of(tried),
+        n_tries=tries,
+        epsilon=epsilon,
+        delta=delta,
+        ledger=ledger_of(ledger, ledger_name, ledger_key),
+        check_records=check_records,
+        on_unusable=on_unusable,
+        random_state=random_state,
+    )
+    destination(out, file, schema, ledger)
+    tell_undeclared(Console(), declared, columns)
+    chosen.fit(columns, order=order)
+    write_text(out, model_text(chosen.best_estimator_))
+    found = ", ".join(f"{name} = {value}" for name, value in chosen.best_params_.items())
+    print_plain(Console(), f"Chosen among {len(chosen.candidates_)} settings: {found}")
+    _print_fit(Console(), chosen.best_estimator_, out)

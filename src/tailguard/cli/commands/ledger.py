@@ -39,12 +39,11 @@ Name = Annotated[
 ]
 
 
-@app.command()
 def create(
     ledger: LedgerFile,
     *,
     name: Annotated[str, options.typed("NAME", "Of the data set, in your words.")],
-    epsilon: Annotated[float | None, typer.Option(metavar="NUMBER")] = None,
+    epsilon: Annotated[float | None, options.EPSILON] = None,
     delta: options.OptionalDeltaOption = None,
     pure: options.PureOption = False,
     rho: Annotated[float | None, options.typed("NUMBER", "A cap in zCDP.")] = None,
@@ -75,7 +74,6 @@ def create(
     print_plain(Console(), f"Began ledger {name!r} in {ledger}: {cap.describe()}")
 
 
-@app.command()
 def show(ledger: LedgerFile, name: Name = None) -> None:
     """Show the cap, what was charged and what is left.
 
@@ -90,7 +88,6 @@ def show(ledger: LedgerFile, name: Name = None) -> None:
     print_plain(Console(), "\n\n".join(summary_text(tg.Ledger(ledger, each)) for each in names))
 
 
-@app.command()
 def history(ledger: LedgerFile, name: Name = None) -> None:
     """List every charge, with what it cost by itself and whether its run came to an end.
 
@@ -104,7 +101,6 @@ def history(ledger: LedgerFile, name: Name = None) -> None:
     print_plain(Console(), history_text(tg.Ledger(ledger, name)))
 
 
-@app.command()
 def verify(
     ledger: LedgerFile,
     name: Name = None,
@@ -130,7 +126,6 @@ def verify(
     print_plain(Console(), f"Ledger {opened.name!r} is whole: {lines}, head {head}{since}")
 
 
-@app.command()
 def export(
     ledger: LedgerFile,
     *,
@@ -161,3 +156,7 @@ def _read(path: Path) -> Any:
         raise InputError(
             f"--against must be a file that 'tailguard ledger export' wrote; got {str(path)!r}."
         ) from None
+
+
+for command in (create, show, history, verify, export):
+    app.command(help=options.page(command.__doc__))(command)

@@ -22,6 +22,7 @@ the rows that they are made for: guard them as you guard FILE.
 
 import csv
 import io
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,13 +33,17 @@ from rich.console import Console
 
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, write_text
+from tailguard.cli.arguments import destination, write_texts
 from tailguard.cli.model_file import ModelFile, load_model, takers
 from tailguard.cli.printing import print_plain
+from tailguard.data.declarations import check_columns
 from tailguard.data.readers.csv import existing_file
 from tailguard.data.readers.opening import opened_path
-from tailguard.data.table import Table
+from tailguard.data.table import Table, pieces
 from tailguard.estimators.base import EXTRAPOLATIONS
+
+# So many rows are read, predicted and written at a time, whatever the file's size.
+ROWS_AT_ONCE = 100_000
 
 
 def predict(
@@ -79,16 +84,28 @@ def predict(
     columns = opened_path(existing_file(file))
     named = {"exposure": exposure, "offset": offset}
     observed = {role: name for role, name in named.items() if name is not None}
-    predicted = _predicted_columns(fitted, columns, observed)
+    names = tuple(dict.fromkeys([*fitted.estimator.schema_.features, *observed.values()]))
+    check_columns(names, columns.names, columns.where)
+    texts = _csv_texts(fitted, pieces(columns, names, ROWS_AT_ONCE), observed)
     if out is None:
-        typer.echo(_csv_text(predicted), nl=False)
+        for text, _ in texts:
+            typer.echo(text, nl=False)
     else:
-        write_text(out, _csv_text(predicted))
-        print_plain(Console(), f"Wrote {len(predicted['prediction'])} predictions to {out}.")
+        n_rows = write_texts(out, texts)
+        print_plain(Console(), f"Wrote {n_rows} predictions to {out}.")
+
+
+def _csv_texts(
+    fitted: ModelFile, read: Iterable[Table], observed: dict[str, str]
+) -> Iterator[tuple[str, int]]:
+    """Yield the file of predictions piece by piece, each with its number of rows."""
+    for place, piece in enumerate(read):
+        predicted = _predicted_columns(fitted, piece, observed)
+        yield _csv_text(predicted, header=place == 0), piece.n_rows
 
 
 def _predicted_columns(
-    fitted: ModelFile, columns: Table, observed: dict[str, Any]
+    fitted: ModelFile, columns: Table, observed: dict[str, str]
 ) -> dict[str, list[Any]]:
     """Return header -> cells; None where there is nothing to predict from."""
     estimator = fitted.estimator
@@ -107,9 +124,10 @@ def _blanked(values: NDArray[Any], known: NDArray[np.bool_]) -> list[Any]:
     return [value if seen else None for value, seen in zip(values.tolist(), known, strict=True)]
 
 
-def _csv_text(columns: dict[str, list[Any]]) -> str:
+def _csv_text(columns: dict[str, list[Any]], *, header: bool) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
+    if header:
+        writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue()

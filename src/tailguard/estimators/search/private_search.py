@@ -196,7 +196,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
             score, note = find_score(plan.units, gate, loss, plan.stage)
             best = gate.best(plan.candidates, score, plan.selection)
             gate.settle()
-        chosen = models[best.candidate]
+        chosen = models[best.candidate].set_params(random_state=self.random_state)
         assumed = (*chosen._assumptions(), *task.table.assumed)
         certificate = gate.certificate(assumptions=(*assumed, *records, *plan.assumptions))
         chosen._keep_columns(X, task.table.schema)
