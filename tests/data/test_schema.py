@@ -4,9 +4,14 @@ import pickle
 from copy import deepcopy
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tailguard as tg
+from tailguard.data.schema import NOT_LOOKED_AT
 
 FULL = tg.Schema(
     features=["age", "region", "power"],
@@ -128,3 +133,51 @@ def test_of_takes_a_schema_a_dict_or_a_path(tmp_path):
     assert tg.Schema.of({"drop": ["id"]}) == tg.Schema(drop=["id"])
     with pytest.raises(tg.InputError, match=r"schema must be a tg.Schema, a dict, .* got list"):
         tg.Schema.of(["id"])
+
+
+TYPED = pd.DataFrame(
+    {"age": [41, 50], "region": ["n", "s"], "ok": [True, False], "cost": [1.0, 2.0]}
+)
+TYPED["day"] = pd.to_datetime(["2020-01-01", "2020-01-02"])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "parquet"])
+def test_a_draft_takes_numbers_by_their_types_and_leaves_the_rest_out(kind, tmp_path):
+    table = pa.Table.from_pandas(TYPED, preserve_index=False)
+    pq.write_table(table, tmp_path / "table.parquet")
+    tables = {"pandas": TYPED, "polars": pl.from_arrow(table), "arrow": table}
+    draft = tg.Schema.from_frame(tables.get(kind, tmp_path / "table.parquet"), target="cost")
+    assert draft.features == ("age", "ok")
+    assert (draft.drop, draft.target) == (("region", "day"), "cost")
+    assert tg.Schema.from_json(draft.to_json()) == draft
+    assert draft.describe().splitlines() == [
+        "numbers: age, ok",
+        "left out: region, day",
+        "target: cost",
+        NOT_LOOKED_AT,
+    ]
+
+
+def test_a_draft_reads_no_cell_and_keeps_what_was_declared():
+    other = TYPED.assign(age=[-1, 10**9], region=["x", "y"], cost=[np.nan, np.inf])
+    said = {"target": "cost", "categorical": {"region": ["n", "s"]}, "missing": {"age": 40}}
+    draft = tg.Schema.from_frame(TYPED, **said)
+    assert draft == tg.Schema.from_frame(other, **said) == tg.Schema.from_frame(TYPED[:0], **said)
+    assert draft.drop == ("day",)
+    text = draft.describe()
+    assert "levels: region (n, s)" in text
+    assert "constants for missing cells: age = 40" in text
+
+
+def test_a_csv_file_has_no_types(tmp_path):
+    (tmp_path / "table.csv").write_text("age,region\n41,north\n")
+    assert tg.Schema.from_frame(tmp_path / "table.csv").features == ("age", "region")
+
+
+def test_a_draft_refuses_what_declares_nothing_or_has_no_names():
+    with pytest.raises(tg.InputError, match="Schema must not be given category: "):
+        tg.Schema.from_frame(TYPED, category={})
+    with pytest.raises(tg.InputError, match="X must be a pandas, polars or pyarrow table"):
+        tg.Schema.from_frame(np.ones((3, 2)))
+    with pytest.raises(tg.InputError, match="X must have a column that is a feature"):
+        tg.Schema.from_frame(TYPED[["region"]])

@@ -12,11 +12,20 @@ from typing import Any, TypeAlias
 
 from tailguard.checks import InputError, check_arguments, check_version, shown, write_file
 from tailguard.data import declarations
+from tailguard.data.columns import kind_if_read
+from tailguard.data.frames import frame_column
+from tailguard.data.readers.opening import opened
+from tailguard.data.table import as_table
 
 Label: TypeAlias = str | int | float | bool
 
 KEY = "tailguard_schema"
 """The key that says what the file is; its value is the version of the format."""
+NOT_LOOKED_AT = (
+    "not looked at: every cell. Codes that are numbers may be levels, columns that are left out "
+    "may have levels to declare, and missing cells make a row void unless a constant is declared"
+)
+"""What ``describe`` says at its end."""
 VERSION = 1
 """Of the JSON: ``{"tailguard_schema": 1, "features": [...], ...}``."""
 
@@ -187,6 +196,55 @@ class Schema:
                     f"{name} must be declared once; it is given beside a schema that declares it."
                 )
         return replace(self, **more)
+
+    @classmethod
+    def from_frame(cls, X: Any, **declared: Any) -> "Schema":
+        """Return a draft for a table from the names and types of its columns; no cell is read.
+
+        Columns of numbers are features. What is no number by its type is left out, under ``drop``,
+        until you declare levels for it. A CSV file has no types, so all its columns are features.
+        ``describe()`` says what to look at.
+
+        Parameters
+        ----------
+        X
+            A table, or what else ``fit`` takes by its columns' names.
+        declared
+            What is known already, such as ``target="cost"``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [41], "region": ["north"], "cost": [2.5]})
+        >>> Schema.from_frame(table, target="cost").drop
+        ('region',)
+        """
+        table, given = as_table(opened(X)), cls(**declared)
+        empties = [*table.empties()]
+        left_out = tuple(
+            name
+            for name in given.undeclared(table.names)
+            if any(kind_if_read(frame_column(empty, name)) != "numbers" for empty in empties)
+        )
+        return replace(given, drop=(*given.drop, *left_out)).settled(table.names, table.where)
+
+    def describe(self) -> str:
+        """Return what each column is, and what no draft can know, as text."""
+        levels = [f"{name} ({', '.join(levels)})" for name, levels in self.levels.items()]
+        places = {
+            "numbers": self.numeric,
+            "levels": levels,
+            "left out": self.drop,
+            "target": [name for name in (self.target,) if name],
+            "exposure or offset": [name for name in (self.exposure, self.offset) if name],
+            "tells rows apart": [name for name in (self.row_id,) if name],
+            "constants for missing cells": [f"{k} = {v:g}" for k, v in self.missing.items()],
+            "labels": [str(label) for label in self.classes or ()],
+        }
+        lines = [
+            f"{place}: {declarations.listing(names)}" for place, names in places.items() if names
+        ]
+        return "\n".join([*lines, NOT_LOOKED_AT])
 
     @classmethod
     def of(cls, schema: Any) -> "Schema":
