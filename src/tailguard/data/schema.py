@@ -237,6 +237,7 @@ class Schema:
             "left out": self.drop,
             "target": [name for name in (self.target,) if name],
             "exposure or offset": [name for name in (self.exposure, self.offset) if name],
+            "weight": [name for name in (self.weight,) if name],
             "tells rows apart": [name for name in (self.row_id,) if name],
             "constants for missing cells": [f"{k} = {v:g}" for k, v in self.missing.items()],
             "labels": [str(label) for label in self.classes or ()],

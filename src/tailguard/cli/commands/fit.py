@@ -49,7 +49,7 @@ from tailguard.cli.model_file import make_estimator
 from tailguard.cli.printing import print_coefficients, print_notes, print_plain
 from tailguard.data.readers.opening import opened_table
 from tailguard.data.table import Table
-from tailguard.estimators.model_file import model_text
+from tailguard.estimators.model_file import model_name, model_text
 from tailguard.progress import progress_bar
 
 
@@ -121,8 +121,7 @@ def fit(
         **{"check_records": check_records, "on_unusable": on_unusable},
         "ledger": ledger_of(ledger, ledger_name, ledger_key),
     }
-    fitted = make_estimator(model, parameters, own_options=own)
-    _check_classes(fitted, model, settled, columns)
+    fitted = _with_classes(make_estimator(model, parameters, own_options=own), settled, columns)
     destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, columns)
     with progress_bar():
@@ -140,15 +139,14 @@ def _settled(declared: tg.Schema, columns: Table) -> tg.Schema:
     return schema
 
 
-def _check_classes(estimator: Any, model: str, schema: tg.Schema, table: Table) -> None:
-    """Refuse labels that nobody declared, where nothing says that they are numbers."""
-    if not hasattr(estimator, "classes") or schema.classes is not None or schema.target is None:
-        return
-    if not [*table.empties()]:  # text has no types
+def _with_classes(estimator: Any, schema: tg.Schema, table: Table) -> Any:
+    """Return the estimator; refuse labels that nobody declared where text has no types."""
+    if hasattr(estimator, "classes") and schema.classes is None and not [*table.empties()]:
         raise InputError(
-            f"--classes must be given for --model {model}, such as --classes no,yes or 0,1: "
-            f"a CSV file does not say that {schema.target!r} holds numbers."
+            f"--classes must be given for --model {model_name(estimator)}, such as --classes "
+            f"no,yes or 0,1: a CSV file does not say that {schema.target!r} holds numbers."
         )
+    return estimator
 
 
 def _print_fit(console: Console, estimator: Any, out: Path) -> None:
@@ -223,8 +221,8 @@ def search(
     declared = declared_schema(schema, classes=classes, row_id=row_id, **said)
     settled = _settled(declared, columns)
     own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure}
-    estimator = make_estimator(model, {"schema": settled}, own_options=own)
-    _check_classes(estimator, model, settled, columns)
+    bare = make_estimator(model, {"schema": settled}, own_options=own)
+    estimator = _with_classes(bare, settled, columns)
     chosen = tg.PrivateSearch(
         estimator,
         candidates_of(tried),
