@@ -174,6 +174,14 @@ def test_the_ledger_that_was_charged_is_named():
     assert any(words.startswith("No ledger was charged:") for words in page.words)
 
 
+def test_an_interval_of_no_width_is_none():
+    certificate = certify(Gaussian(0.5), [gaussian(0.5)])
+    estimates = (ReportedEstimate("x", 0.0, 0.1, 0.0, 0.0), ReportedEstimate("y", 1.0, 0.1))
+    page = Page(Report(subject="s", certificate=certificate, estimates=estimates).to_html())
+    _, *rows = table(page, "Each picture")
+    assert [row[3:] for row in rows] == [["unknown", ""], ["unknown", ""]]
+
+
 def test_a_mean_has_no_interval_and_says_its_noise():
     result = tg.mean(np.arange(2000.0), guarantee=tg.PureDP(1.0), random_state=0)
     page = Page(result.report().to_html())
