@@ -29,9 +29,12 @@ WEIGHTINGS = (
     Weighting(kind="beyond", bound=0.4),
 )
 GRID = 2.0**-30
+# What rows are multiplied by, with each loss that has it.
+READ = [(loss, times) for loss in LOSSES for times in ("one", "slope")]
+READ += [(loss, "root curvature") for loss in ("logistic", "poisson")]
 
 
-def make_view(rng, loss, n_features=3, *, intercept=True, target_in_row=False, times_slope=False):
+def make_view(rng, loss, n_features=3, *, intercept=True, target_in_row=False, times="one"):
     """A view in odd units through a map, and weights."""
     height = n_features + intercept + target_in_row
     units = Units(
@@ -39,7 +42,7 @@ def make_view(rng, loss, n_features=3, *, intercept=True, target_in_row=False, t
         0.25, 2.0, -0.5,
     )  # fmt: skip
     whitening = rng.standard_normal((height, max(1, height - 1)))
-    view = View(loss, units, whitening, target_in_row, times_slope=times_slope)
+    view = View(loss, units, whitening, target_in_row, times=times)
     return view, rng.standard_normal(height)
 
 
@@ -47,7 +50,7 @@ def make_kernels(view, weights, grid=GRID):
     """One loop of each kind and weighting, with the limit on what a record adds."""
     queries = [ContributionLevels(view, (0.5, 1.5))]
     limits = [1.5**0.5]
-    if not view.times_slope:
+    if view.times == "one":
         queries.append(LevelGradients(view, 2.0, (0.5, 1.5), (1.0, 0.4)))
         limits.append(queries[-1].norm_limit)
     for weighting in WEIGHTINGS:
@@ -248,10 +251,13 @@ def plainly_summed(kernel, block):
         value = np.ones(at.size) if view.loss is None else view.loss.slope(at, target)
         return np.clip(np.where(np.isnan(value) | void, 0.0, value), -limit, limit)
 
-    if view.times_slope or isinstance(query, ContributionLevels):
-        slopes = slope(score, np.inf)
-        length = np.nan_to_num(length * np.abs(slopes), nan=0.0, posinf=np.inf)
-        direction = direction * np.copysign(1.0, slopes)[:, None]
+    times = "slope" if isinstance(query, ContributionLevels) else view.times
+    if times != "one":
+        factor = slope(score, np.inf)
+        if times == "root curvature":
+            factor = np.where(void, 0.0, np.sqrt(view.loss.expected_curvature(score)))
+        length = np.nan_to_num(length * np.abs(factor), nan=0.0, posinf=np.inf)
+        direction = direction * np.copysign(1.0, factor)[:, None]
     if isinstance(query, ContributionLevels):
         reached = np.stack([np.minimum(length, level) for level in (0.0, *query.levels)])
         steps = np.diff(reached, axis=0) / query.root_widths[:, None]
@@ -280,16 +286,15 @@ def plainly_summed(kernel, block):
     return np.bincount(query.bins.index(values[query.what]), weight, kernel.size)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("loss", "times"), READ)
 @pytest.mark.parametrize(("intercept", "target_in_row"), [(True, False), (False, True)])
-@pytest.mark.parametrize("times_slope", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_sums_agree_with_plain_numpy(loss, intercept, target_in_row, times_slope, dtype):
+def test_the_sums_agree_with_plain_numpy(loss, intercept, target_in_row, times, dtype):
     rng = np.random.default_rng(1)
     for n_features in (1, 3, 11):
         view = make_view(
             rng, LOSSES[loss], n_features, intercept=intercept, target_in_row=target_in_row,
-            times_slope=times_slope,
+            times=times,
         )  # fmt: skip
         for data in (
             rng.standard_normal((1100, n_features + 2)),
@@ -302,12 +307,13 @@ def test_the_sums_agree_with_plain_numpy(loss, intercept, target_in_row, times_s
                 assert np.abs(found - plain).max() <= 1e-7 * limit
 
 
-@pytest.mark.parametrize("loss", ["squared", "poisson"])
+@pytest.mark.parametrize(
+    ("loss", "times"), [read for read in READ if read[0] in ("squared", "poisson")]
+)
 @pytest.mark.parametrize("target_in_row", [False, True])
-@pytest.mark.parametrize("times_slope", [False, True])
-def test_no_record_contributes_more_than_its_limit(loss, target_in_row, times_slope):
+def test_no_record_contributes_more_than_its_limit(loss, target_in_row, times):
     rng = np.random.default_rng(2)
-    view = make_view(rng, LOSSES[loss], target_in_row=target_in_row, times_slope=times_slope)
+    view = make_view(rng, LOSSES[loss], target_in_row=target_in_row, times=times)
     grid = 2.0**-45
     kernels = make_kernels(*view, grid)
     largest = dict.fromkeys(range(len(kernels)), 0.0)
@@ -354,10 +360,12 @@ def test_a_row_of_any_size_counts_in_its_direction(size, factor):
     np.testing.assert_allclose(units * 2.0**-40, u / np.linalg.norm(u), atol=1e-9)
 
 
-@pytest.mark.parametrize("times_slope", [False, True])
-def test_replacing_a_record_moves_the_sum_by_twice_the_limit_at_most(times_slope):
+@pytest.mark.parametrize(
+    ("loss", "times"), [("squared", "one"), ("squared", "slope"), ("poisson", "root curvature")]
+)
+def test_replacing_a_record_moves_the_sum_by_twice_the_limit_at_most(loss, times):
     rng = np.random.default_rng(4)
-    view = make_view(rng, Squared(), times_slope=times_slope)
+    view = make_view(rng, LOSSES[loss], times=times)
     for kernel, limit in make_kernels(*view, grid=1e-9):
         allowed = (2 * limit + summation_slack(limit)) / kernel.grid + np.sqrt(kernel.size)
         for data in datasets(rng, 8, 70, 5):
@@ -410,6 +418,6 @@ def test_a_missing_target_and_offset_count_as_zero():
 
 
 def test_slopes_are_not_counted_twice():
-    view = make_view(np.random.default_rng(8), Squared(), times_slope=True)
-    with pytest.raises(InputError, match="must not be multiplied by their slopes"):
+    view = make_view(np.random.default_rng(8), Squared(), times="slope")
+    with pytest.raises(InputError, match="must not be multiplied already"):
         plain_ladder(*view, 1.0)

@@ -35,8 +35,8 @@ NOISE_ALONE = (
     f"{NOISE_NOTE}, as predicted; sampling error and what clipping and shrinking leave come on top"
 )
 """What the noise column leaves out where there is no standard error beside it."""
-CORRECTED = "aims at: the least-squares slopes of these records, features held in feature_bounds_"
-"""What corrected least squares estimate, in one line."""
+CORRECTED = "aims at: the fit without privacy on these records, features held in feature_bounds_"
+"""What corrected fits estimate, in one line."""
 BULK = "aims at: the fit without privacy, but with records that reach far counted less"
 """What all other fits estimate, in one line."""
 SMALLEST_P = 0.001  # a smaller one rests on how far normal tails hold, which nobody measured

@@ -83,7 +83,7 @@ class LevelGradients(GaussianQuery):
         """Return the weights of the standardised coordinates."""
         check_positive("row_limit", self.row_limit)
         check_levels("levels", self.levels, self.shares)
-        require(not self.view.times_slope, "rows must not be multiplied by their slopes already.")
+        require(self.view.times == "one", "rows must not be multiplied already.")
         return self.view.weights(state)
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:

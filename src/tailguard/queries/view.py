@@ -89,9 +89,11 @@ class View:
         A matrix from standardised coordinates (features, constant, target) to whitened ones.
     target_in_row
         Whether the standardised target follows the features and the constant.
-    times_slope
-        Whether a record's row is multiplied by its slope, and by its weight: then its
-        *contribution*, what it adds to the gradient, takes the place of its row.
+    times
+        What a record's row is multiplied by: ``"one"``; its ``"slope"`` and its weight, so that its
+        *contribution*, what it adds to the gradient, takes the place of its row; or its
+        ``"root curvature"``, so that squares of what takes that place add up to the curvature that
+        is expected.
     weight_unit
         By what weights are multiplied in contributions, such as one over a released mean weight.
 
@@ -113,7 +115,7 @@ class View:
     whitening: FloatArray
     target_in_row: bool = False
     bound: float = LARGEST_FEATURE
-    times_slope: bool = False
+    times: str = "one"
     weight_unit: float = 1.0
 
     @classmethod
@@ -137,7 +139,11 @@ class View:
 
     def contributions(self) -> "View":
         """Return the view with contributions, slope times row, in place of rows."""
-        return replace(self, times_slope=True)
+        return replace(self, times="slope")
+
+    def curved(self) -> "View":
+        """Return the view with rows times the root of their expected curvature."""
+        return replace(self, times="root curvature")
 
     def reads(self, weights: FloatArray | None = None) -> bool:
         """Whether matrix and weights are numbers through which every record can be read."""
@@ -169,7 +175,7 @@ class View:
         scores: bool = True,
     ) -> Iterator[Sight]:
         """Read a block chunk by chunk; without lengths, or scores, there are zeros for them."""
-        scores = scores or self.times_slope
+        scores = scores or self.times != "one"
         # Products with the transposed map leave one number of every record side by side.
         parts = [self.whitening.T] * lengths + [weights[None, :]] * scores
         released, width = np.asarray(np.concatenate(parts), dtype=np.float64), self.width * lengths
@@ -187,13 +193,19 @@ class View:
             if scores:
                 np.multiply(read.powers, seen.lines[width], out=seen.score)
                 seen.score += read.offset
-            seen.weight = None if self.times_slope else read.weight
-            if self.times_slope and width:
-                slope = self.slope(seen, math.inf)
-                if read.weight is not None:
-                    slope = slope * (read.weight * self.weight_unit)
-                multiply()(slope, seen.length, seen.inverse)
+            seen.weight = None if self.times == "slope" else read.weight
+            if self.times != "one" and width:
+                multiply()(self._factor(seen), seen.length, seen.inverse)
             yield seen
+
+    def _factor(self, seen: Sight) -> FloatArray:
+        """Return what rows are multiplied by; what is not a number counts as zero."""
+        if self.times == "slope":
+            slope, weight = self.slope(seen, math.inf), seen.read.weight
+            return slope if weight is None else slope * (weight * self.weight_unit)
+        assert self.loss is not None
+        with np.errstate(all="ignore"):
+            return np.where(seen.void, 0.0, np.sqrt(self.loss.expected_curvature(seen.score)))
 
     def slope(self, seen: Sight, limit: float, shift: float = 0.0) -> FloatArray:
         """Return slopes at shifted scores within ``limit``; zero where void or not a number."""

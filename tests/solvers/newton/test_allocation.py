@@ -14,7 +14,7 @@ from tailguard.solvers.newton.allocation import (
     REGIMES,
     shares_for,
 )
-from tailguard.solvers.newton.schedule import CORRECTION, stages_for
+from tailguard.solvers.newton.schedule import CORRECTION, CORRECTION_OF_LIKELIHOOD, stages_for
 
 PLANNED = REGIMES["conditional mean"].shares["debiasing"]
 FEW, FEWER = (REGIMES[name].below["fixed"] for name in ("few records", "fewer records"))
@@ -120,8 +120,18 @@ def test_contributions_are_corrected_where_curvature_stands_out(n_features, budg
 
 def test_the_correction_of_contributions_spends_its_whole_share():
     assert sum(CORRECTION.values()) == pytest.approx(1.0)
-    for name in ("huber", "logistic", "poisson"):
-        assert plan(name, 1e6)[0].correction == 0.0
+    assert sum(CORRECTION_OF_LIKELIHOOD.values()) == pytest.approx(1.0)
+    assert plan("huber", 1e6)[0].correction == 0.0
+
+
+@pytest.mark.parametrize("name", ["logistic", "poisson"])
+def test_likelihoods_leave_their_last_phase_to_the_correction_from_a_budget_on(name):
+    from_on = REGIMES["correction of a likelihood"].above
+    limit = max(from_on["fixed"], from_on["size**1.5"] * (N_FEATURES + 1) ** 1.5)
+    below, above = (plan(name, part * limit)[0] for part in (0.99, 1.01))
+    assert below.correction == 0.0 < above.correction
+    assert below.variance > 0.0 == above.variance
+    assert (len(below.rounds), len(above.rounds)) == (4, 3)
 
 
 @pytest.mark.parametrize("budget", [1e3, 1.9e3])
@@ -145,7 +155,8 @@ def test_correcting_gets_no_more_where_clipping_bias_is_kept_or_curvature_varies
     assert corrected(3, robust=True)[0] == 0.0
     for loss in (LOSSES["huber"], tg.losses.Quantile(0.8)):
         assert corrected(3, loss=loss)[0] == 0.0
-    few, many = (corrected(n_features, loss=LOSSES["poisson"])[0] for n_features in (3, 100))
+    poisson = LOSSES["poisson"]
+    few, many = (corrected(n_features, 1.9e3, loss=poisson)[0] for n_features in (3, 100))
     assert 0.0 < few == many < PLANNED
 
 

@@ -15,6 +15,7 @@ from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.correction.correct import correct
 from tailguard.solvers.newton.correction.errors import Lean
 from tailguard.solvers.newton.correction.released import Tail, curvature_floor
+from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD
 from tailguard.solvers.newton.solver import WhitenedNewton, fits
 from tailguard.solvers.units import columns_of
 
@@ -121,8 +122,88 @@ def test_what_was_planned_without_a_correction_stays_as_it_is():
     *_, fit = fits(session, *find_units(session, columns_of(session.problem)))
     assert fit.estimate.settled
     assert not fit.estimate.untold.any()
-    assert correct(example_run(tg.losses.Poisson()), fit) is fit
+    assert correct(example_run(tg.losses.Huber(1.0)), fit) is fit
 
 
 def test_eigenvalues_are_raised_to_a_part_of_the_noise_and_to_a_tenth_at_least():
     assert [curvature_floor(edge) for edge in (0.0, 0.5, 1.0, 9.0)] == [0.1, 0.175, 0.35, 0.35]
+
+
+def likelihoods(kind, seed, n_rows=N_ROWS):
+    """Outcomes of a score that is not linear, or counts that vary by more than their mean."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.standard_normal((n_rows, 3)), rng.lognormal(0.0, 0.8, n_rows)])
+    score = X @ [0.5, -0.3, 0.0, 0.2]
+    if kind == "outcomes":
+        chances = 0.05 + 0.9 / (1.0 + np.exp(-3.0 * np.tanh(score) + 1.0))
+        return X, (rng.random(n_rows) < chances).astype(int)
+    return X, rng.poisson(np.exp(np.minimum(score, 1.5)) * rng.gamma(0.7, 1.0 / 0.7, n_rows))
+
+
+def likeliest(model, X, y):
+    """What intervals are about: the best coefficients of features within the released bounds."""
+    low, high = model.feature_bounds_.T
+    rows = np.column_stack([np.clip(X, low, high), np.ones(len(X))])
+    loss, weights = model.plan_.problem.loss, np.append(model.coef_, model.intercept_)
+    for _ in range(20):
+        curvature = (rows.T * loss.expected_curvature(rows @ weights)) @ rows
+        weights = weights - np.linalg.solve(curvature, rows.T @ loss.slope(rows @ weights, y))
+    return weights
+
+
+def fitted_likelihood(kind, X, y, seed, **how):
+    if kind == "outcomes":
+        model = tg.LogisticRegression(delta=1e-6, random_state=seed, classes=(0, 1), **how)
+    else:
+        model = tg.PoissonRegression(delta=1e-6, random_state=seed, **how)
+    return model.fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["outcomes", "counts"])
+def test_intervals_hold_the_best_coefficients_of_a_likelihood_that_is_wrong(kind):
+    held, given = [], []
+    for seed in range(8):
+        X, y = likelihoods(kind, seed)
+        model = fitted_likelihood(kind, X, y, seed, epsilon=2.0)
+        own = likeliest(model, X, y)
+        low, high = model.conf_int().T
+        known = np.isfinite(low)
+        given.append(known)
+        held.append(((low <= own) & (own <= high))[known])
+    assert np.mean(given) > 0.95
+    assert np.concatenate(held).mean() >= 0.93
+
+
+def test_the_curvature_of_a_likelihood_is_released_again_where_early_rounds_lead():
+    X, y = likelihoods("outcomes", 0)
+    model = fitted_likelihood("outcomes", X, y, 0, epsilon=2.0)
+    names = [release.stage for release in model.certificate_.releases]
+    first, again = names.index("curvature of rows"), names.index("curvature of rows again")
+    early = names.index("early contribution rounds")
+    assert first < early < again < names.index("contribution rounds")
+    assert "contribution moments" not in names
+
+
+def test_contributions_of_rare_events_are_not_corrected_and_rounds_get_their_budget():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((N_ROWS, 20))
+    y = rng.poisson(0.008 * np.exp(0.3 * X[:, 0]))
+    model = fitted_likelihood("counts", X, y, 0, epsilon=4.0)
+    assert "contribution rounds" in {stage.name for stage in model.plan_.stages}
+    released = model.certificate_.releases
+    assert not {r.stage for r in released} & {*CORRECTION_OF_LIKELIHOOD}
+    assert any("events are rare: the rounds got" in note for note in model.notes_)
+    planned = model.plan_.stage("rounds of phase 3")
+    last = [r.sensitivity / r.noise_std for r in released if r.stage == planned.name]
+    assert min(last) > 1.7 * planned.mu
+
+
+def test_squares_of_contributions_to_a_likelihood_average_what_it_says_at_least():
+    counts = np.array([0.0, 1_000.0, 0.0, 0.0])
+    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=1e-9)
+    seen = Tail(lengths, np.zeros(1), np.zeros(1))
+    known = replace(seen, least=6.0)
+    missing = 6.0 - lengths.mean(lengths.points**2)
+    assert seen.beyond(4.0, 2.0) == pytest.approx(0.0, abs=1e-6)
+    assert known.beyond(4.0, 2.0) == pytest.approx(missing)
+    assert known.beyond(4.0) == pytest.approx(missing / 16.0)

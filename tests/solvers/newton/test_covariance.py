@@ -141,11 +141,12 @@ def test_a_budget_too_small_for_the_variance_has_no_intervals():
 
 @pytest.mark.parametrize(("spread", "given"), [(0.5, True), (1.5, False)])
 def test_log_odds_of_columns_too_heavy_for_all_bounds_have_no_intervals_and_say_so(spread, given):
+    """Of so many columns that contributions are not corrected."""
     rng = np.random.default_rng(5)
-    X = rng.lognormal(sigma=spread, size=(N_ROWS, 5))
-    score = (X - 1.0) @ [0.5, -0.5, 0.3, -0.3, 0.2]
+    X = rng.lognormal(sigma=spread, size=(N_ROWS, 24))
+    score = (X / X.std(axis=0)) @ np.where(np.arange(24) % 2, 1.0, -1.0)
     y = (rng.uniform(size=N_ROWS) < 1.0 / (1.0 + np.exp(-score))).astype(int)
-    model = tg.LogisticRegression(epsilon=4.0, delta=1e-5, classes=(0, 1), random_state=1)
+    model = tg.LogisticRegression(epsilon=0.8, delta=1e-5, classes=(0, 1), random_state=1)
     model.fit(X, y)
     assert np.isfinite(model.conf_int()).all() == given
     assert np.isnan(model.conf_int()).all() != given
@@ -305,16 +306,16 @@ def test_what_was_released_moves_the_variance_as_far_as_it_stands_out_of_noise()
 
 
 def test_intervals_are_not_given_where_bounds_are_seen_to_move_a_slope():
-    """Half a per cent of the heavy column decides its slope under a log link, and the constant."""
+    """Half a per cent of the heavy column decides its slope under a log link."""
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.pareto(2.5, 40_000), rng.standard_normal(40_000)])
+    X = np.column_stack([rng.pareto(2.5, 6_000), rng.standard_normal(6_000)])
     y = rng.poisson(np.exp(0.2 * np.minimum(X[:, 0], 9.0) + 0.3 * X[:, 1]))
     model = tg.PoissonRegression(epsilon=1.0, delta=1e-5, random_state=0).fit(X, y)
     assert model.feature_bounds_[0, 1] < np.quantile(X[:, 0], 0.99)
-    assert np.isnan(model.conf_int()[[0, 2]]).all()
+    assert np.isnan(model.conf_int()[0]).all()
     assert np.isfinite(model.conf_int()[1]).all()
-    assert model.notes_[-1].startswith("no interval for 2 of 3 coefficients: many values")
-    assert model.summary().count("no interval (a)") == 2
+    assert model.notes_[-1].startswith("no interval for 1 of 3 coefficients: many values")
+    assert model.summary().count("no interval (a)") == 1
 
 
 def test_counts_whose_curvature_hides_have_no_intervals_and_say_so():
@@ -323,7 +324,7 @@ def test_counts_whose_curvature_hides_have_no_intervals_and_say_so():
     y = rng.poisson(np.exp(0.2 * X[:, 0]))
     hidden, seen = (
         tg.PoissonRegression(epsilon=epsilon, delta=1e-5, random_state=0).fit(X, y)
-        for epsilon in (1.0, 8.0)
+        for epsilon in (0.7, 8.0)
     )
     assert "variance" in {stage.name for stage in hidden.plan_.stages}
     reason = "no intervals: noise hides how the loss is curved"

@@ -38,6 +38,10 @@ def examples():
     yield Example(
         "second-moments/expected", expected, pair, (1e5, 0, 0, 1e9), (0, 1e5, 0, 0.0), tweedie
     )
+    curved = SecondMoments(View.plain(logistic, raw).curved(), 2.0, 2.0)
+    yield Example(
+        "second-moments/root-curvature", curved, pair, (1e5, 0, 0, 1.0), (0, 1e5, 0, 0), logistic
+    )
     with_target = SecondMoments(joint, 2.0, 2.0)
     yield Example(
         "second-moments/target", with_target, np.zeros(4), (1e5, -2.5e4, 0, 0.0), (0, 0, 0, 1e9),

@@ -33,6 +33,11 @@ class FitSession(BudgetSession):
         self.loss = cast(Loss, plan.problem.loss)  # no other has a plan
         self.shares = shares
         self.mu_factor = 1.0
+        self.dropped: frozenset[str] = frozenset()
+
+    def plans(self, name: str) -> bool:
+        """Whether a stage of that name was planned, and not dropped."""
+        return super().plans(name) and name not in self.dropped
 
     @contextmanager
     def by_record(self) -> Iterator[None]:
@@ -64,11 +69,14 @@ class FitSession(BudgetSession):
     def rounds_mu(self, phase: int) -> float:
         """Return the mu of all rounds that read what those of the phase do."""
         early, count = self.shares.early, len(self.shares.rounds)
-        return self._total_mu(self.rounds(range(early) if phase < early else range(early, count)))
+        rounds = self.rounds(range(early) if phase < early else range(early, count))
+        more = [self.plan.stage(name) for name in self.dropped] if phase >= early else []
+        return self._total_mu([*rounds, *more])
 
     def left_to_rounds(self) -> float:
         """Return the mu that the stages after the rounds leave."""
-        later = [stage for stage in self.plan.stages if stage.name in AFTER_ROUNDS]
+        awaited = {*AFTER_ROUNDS} - self.dropped
+        later = [stage for stage in self.plan.stages if stage.name in awaited]
         return self.left(self._total_mu(later))
 
     def share_out(self) -> None:

@@ -135,6 +135,14 @@ def assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
     )
 
 
+ESTIMAND = (
+    "intervals are of the fit without privacy on these records, every feature held within "
+    "feature_bounds_ and every target counted in full; they also cover what another sample of "
+    "records would change"
+)
+"""What a corrected fit aims at, in one sentence."""
+
+
 def meaning(problem: Problem) -> str:
     """Say in one sentence what the predicted error is; the loss's own slopes do not enter it."""
     score, unit, times = PREDICTS[problem.link]

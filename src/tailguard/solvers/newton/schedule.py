@@ -65,14 +65,22 @@ CORRECTION = {
     "far contributions": 0.04,
 }  # fmt: skip
 """What the correction by contributions releases, and the shares of its part of ``mu**2``."""
-CORRECTION_ROUNDS = (6, 12)
+CORRECTION_OF_LIKELIHOOD = {
+    "row lengths": 0.025, "curvature of rows": 0.08, "contribution lengths": 0.03,
+    "early contribution rounds": 0.11,
+    "row lengths again": 0.025, "curvature of rows again": 0.10,
+    "contribution lengths again": 0.05, "contribution moments again": 0.08,
+    "contribution rounds": 0.47, "far contributions": 0.03,
+}  # fmt: skip
+"""The same for likelihoods, whose curvature tells the first metric of contributions."""
+CORRECTION_ROUNDS, CORRECTION_ROUNDS_OF_LIKELIHOOD = (6, 12), (4, 8)
 """Early ones, which come near, and those that count."""
 ROUGH_TOTAL, TOTAL = "rough total", "total"
 """The stages that calibrate a predicted total."""
 ROUGH_SHARE = 0.25  # of their share for the first, which needs to come near only
 AFTER_ROUNDS = (
     *("debiasing", ROUGH_TOTAL, TOTAL, "debiasing curvature", "choice of fit", "variance"),
-    *CORRECTION,
+    *(CORRECTION | CORRECTION_OF_LIKELIHOOD),
 )
 # Of mu**2 for the total weight: its noise moves all means alike, and no coefficient.
 WEIGHT_SHARE = 0.01
@@ -319,20 +327,25 @@ def _correction(problem: Problem, share: float) -> list[PlannedReleases]:
     """List what the correction by contributions releases."""
     square = problem.size * (problem.size + 1) // 2
     bins, levels = CORRECTION_LENGTHS.count, len(CORRECTION_PARTS) * problem.size
-    early, late = CORRECTION_ROUNDS
+    shares, (early, late) = CORRECTION, CORRECTION_ROUNDS
+    rows, contributions = "rows", "residuals times rows"
+    if problem.link.curved:
+        shares, (early, late) = CORRECTION_OF_LIKELIHOOD, CORRECTION_ROUNDS_OF_LIKELIHOOD
+        rows, contributions = "rows times the root of their curvature", "slopes times rows"
     told = {
-        "curvature of rows": ("second moments of whitened rows", 1, square),
+        "row lengths": (f"lengths of {rows}", 1, bins),
+        "curvature of rows": (f"second moments of whitened {rows}", 1, square),
         "row lengths again": ("lengths of rows in the metric of these", 1, bins),
         "curvature of rows again": ("second moments of rows in that metric", 1, square),
-        "contribution lengths": ("lengths of residuals times rows", 1, bins),
+        "contribution lengths": (f"lengths of {contributions}", 1, bins),
         "contribution moments": ("their second moments", 1, square),
-        "contribution lengths again": ("their lengths in the metric of these", 1, bins),
+        "contribution lengths again": (f"lengths of {contributions} in a metric", 1, bins),
         "contribution moments again": ("their second moments in that metric", 1, square),
         "early contribution rounds": ("cut contributions, for a step each", early, levels),
         "contribution rounds": ("cut contributions, for a step each that counts", late, levels),
         "far contributions": ("where the longest contributions point", 1, square),
     }
     return [
-        PlannedReleases(name, purpose, share * CORRECTION[name], times, size)
+        PlannedReleases(name, purpose, share * shares.get(name, 0.0), times, size)
         for name, (purpose, times, size) in told.items()
     ]

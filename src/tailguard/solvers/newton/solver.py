@@ -41,6 +41,7 @@ from tailguard.solvers.newton.debiasing import debias
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import averaged, step
 from tailguard.solvers.newton.outlook import (
+    ESTIMAND,
     assumptions,
     check_fitted,
     meaning,
@@ -128,7 +129,7 @@ class WhitenedNewton:
                 **ridge_setting(problem),
             },
             assumptions=assumptions(problem, mu),
-            remarks=(meaning(problem),),
+            remarks=(meaning(problem), *[ESTIMAND] * (shares.correction > 0.0)),
             warnings=(warning(problem, guarantee, constant=False),) if hidden else (),
         )
 

@@ -1,4 +1,6 @@
-"""The last correction of squared losses: to where contributions cut far out average zero.
+"""The last correction: to where contributions cut far out average zero.
+
+The curvature of a likelihood varies with the fit: it is released again where early rounds lead.
 
 Reference
 ---------
@@ -11,7 +13,12 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.solvers.newton.correction.errors import Lean, estimated
-from tailguard.solvers.newton.correction.released import release_curvature, release_metric
+from tailguard.solvers.newton.correction.released import (
+    likely_metric,
+    release_curvature,
+    release_curvature_again,
+    release_metric,
+)
 from tailguard.solvers.newton.correction.rounds import SETTLED, Rounds, run_rounds
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.state import Fit
@@ -25,10 +32,18 @@ def correct(session: FitSession, fit: Fit) -> Fit:
     """Correct a fit, if that was planned, and attach what it is known to within."""
     if not session.plans("contribution rounds") or not fit.iterates:
         return fit
-    curvature = release_curvature(session, fit)
+    early, late = session.stage("early contribution rounds"), session.stage("contribution rounds")
+    curvature, stages = release_curvature(session, fit), [early, late]
+    if session.loss.link.curved:
+        with session.by_record():
+            metric = likely_metric(session, fit, curvature)
+            rounds = run_rounds(session, fit, curvature, metric, [early])
+        weights, noise = _believed(fit, rounds, Lean.of(rounds))
+        fit, stages = replace(fit, weights=weights, noise=noise), [late]
+    curvature = release_curvature_again(session, fit, curvature)
     with session.by_record():
         metric = release_metric(session, fit, curvature)
-        rounds = run_rounds(session, fit, curvature, metric)
+        rounds = run_rounds(session, fit, curvature, metric, stages)
         lean = Lean.of(rounds)
         estimate = estimated(session, fit, rounds, lean)
     weights, noise = _believed(fit, rounds, lean)

@@ -7,7 +7,7 @@ Huber 1967 (sandwich variance); Armstrong and Kolesar 2020 (intervals that count
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -97,7 +97,8 @@ def _far_shares(
     """Which share of the far contributions points along each direction."""
     geometry, width = fit.geometry, directions.shape[1]
     stage, limit = session.stage("far contributions"), CORRECTION_PARTS[1] * rounds.level
-    view = geometry.view.through(geometry.matrix @ rounds.metric.matrix).contributions()
+    view = replace(geometry.view, loss=session.loss).contributions()
+    view = view.through(geometry.matrix @ rounds.metric.matrix)
     query = SecondMoments(view, limit, limit, Weighting(kind="beyond", bound=limit))
     state = usable(geometry.matrix @ rounds.mean)
     told = session.ask(query, state, stage) / limit**2

@@ -1,22 +1,27 @@
-"""What is released of rows and contributions before the last correction of squared losses.
+"""What is released of rows and contributions before the last correction.
 
-A record's contribution to the gradient is its residual times its row, ``psi``. Rounds cut both at
-levels that are best for predictions, and so follow the bulk of the records. For the correction
-contributions are cut in length after ``T = V^(-1/2)``, with ``V`` their own released covariance.
-The noise is then as large, relative to the sampling error, in every direction, so that one high
-level serves all of them, and a histogram of lengths tells what it still takes away.
+A record's contribution to the gradient is its slope times its row, ``psi``; of squares the slope is
+the residual. Rounds cut both at levels that are best for predictions, and so follow the bulk of the
+records. For the correction contributions are cut in length after ``T = V^(-1/2)``, with ``V`` their
+own released covariance. The noise is then as large, relative to the sampling error, in every
+direction, so that one high level serves all of them, and a histogram of lengths tells what it still
+takes away.
 
 Curvature and covariance are each released twice: coarsely, and again in the metric of the first
-release, in which fewer rows are far longer than others, so that the cut can be closer.
+release, in which fewer rows are far longer than others, so that the cut can be closer. The
+curvature of a likelihood is the second moment of rows times its root at each record; where the
+likelihood is right it is the covariance of contributions, too, so that it stands for the coarse
+one.
 
 Reference
 ---------
 Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 4.2 (self-standardised influence); Wang 2018
-(noised second moments).
+(noised second moments); McCullagh and Nelder 1989, Section 2.2.2 (variance of the slope and
+curvature agree).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -194,16 +199,31 @@ def curvature_floor(edge: float) -> float:
 
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:
-    """Release second moments of whitened rows, and again in the metric of the first release."""
-    view, state = fit.geometry.view, fit.weights
-    lengths = fit.clipping.rows.distribution
-    coarse = _release_moments(session, view, state, "curvature of rows", lengths, ROWS_NOISE)
-    first = coarse.raised(curvature_floor(coarse.edge), -0.5)
+    """Release the curvature: second moments of rows, for likelihoods times its root."""
+    view, lengths, unit = _rows(session, fit), fit.clipping.rows.distribution, 1.0
+    if session.loss.link.curved:
+        unit = max(fit.clipping.curvature, 1e-12) ** -0.5  # in which the curvature is about one
+        view = view.through(unit * view.whitening)
+        lengths = _release_lengths(session, view, fit.weights, "row lengths")
+    moments = _release_moments(session, view, fit.weights, "curvature of rows", lengths, ROWS_NOISE)
+    return Curvature(unit * np.eye(view.width), moments, fit.geometry.penalty)
+
+
+def release_curvature_again(session: FitSession, fit: Fit, coarse: Curvature) -> Curvature:
+    """Release it again in the metric of the first release."""
+    first = coarse.first @ coarse.second.raised(coarse.floor, -0.5)
+    view = _rows(session, fit)
     again = view.through(view.whitening @ first)
-    lengths = _release_lengths(session, again, state, "row lengths again")
+    lengths = _release_lengths(session, again, fit.weights, "row lengths again")
     name = "curvature of rows again"
-    second = _release_moments(session, again, state, name, lengths, ROWS_NOISE)
+    second = _release_moments(session, again, fit.weights, name, lengths, ROWS_NOISE)
     return Curvature(first, second, fit.geometry.penalty)
+
+
+def _rows(session: FitSession, fit: Fit) -> View:
+    """Return the view whose rows' second moments are the curvature."""
+    view = replace(fit.geometry.view, loss=session.loss)
+    return view.curved() if session.loss.link.curved else view
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,13 +235,19 @@ class Tail:
     lengths
         The distribution of lengths.
     residuals
-        Sizes of residuals times the length of a typical row, and their probabilities: the farthest
-        contributions may be too few for a bin of their own histogram.
+        Sizes of residuals times the length of a typical row: the farthest contributions may be too
+        few for a bin of their own histogram.
+    mass
+        The probabilities of these.
+    least
+        What their squares have to average at least: those of a likelihood, in its own metric, one a
+        coordinate.
     """
 
     lengths: NoisyDistribution
     residuals: FloatArray
     mass: FloatArray
+    least: float = 0.0
 
     def seen_beyond(self, level: float, power: float = 1.0) -> float:
         """Mean of what a power of the length exceeds that of the level by."""
@@ -235,7 +261,10 @@ class Tail:
         far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
         hidden = self.lengths.hidden * HIDDEN_DECAY**bins
         excess = np.maximum(far**power - level**power, 0.0)
-        return self.seen_beyond(level, power) + HIDDEN_SHARE * float(hidden @ excess)
+        # No length is farther beyond a level than its square over four levels.
+        missing = max(0.0, self.least - self.lengths.mean(self.lengths.points**2))
+        missing = missing if power == 2.0 else missing / (4.0 * level)
+        return self.seen_beyond(level, power) + max(HIDDEN_SHARE * float(hidden @ excess), missing)
 
     def levels(self) -> FloatArray:
         """Candidates for a level: ends of bins up to the farthest residual."""
@@ -284,18 +313,69 @@ class Metric:
 
 
 def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
-    """Release second moments of contributions, and again in the metric of the first release."""
-    view, state = fit.geometry.view.contributions(), fit.weights
-    lengths = _release_lengths(session, view, state, "contribution lengths")
-    name, most = "contribution moments", CONTRIBUTIONS_NOISE
-    first = _root_inverse(_release_moments(session, view, state, name, lengths, most))
+    """Release second moments of contributions, and again in the metric of the first release.
+
+    Those of a likelihood are first taken to be its curvature.
+    """
+    view, state, most = _contributions(session, fit), fit.weights, CONTRIBUTIONS_NOISE
+    if session.loss.link.curved:
+        first = _inverse_root_of(curvature.matrix)
+    else:
+        lengths = _release_lengths(session, view, state, "contribution lengths")
+        first = _root_inverse(
+            _release_moments(session, view, state, "contribution moments", lengths, most)
+        )
     again = view.through(view.whitening @ first)
     lengths = _release_lengths(session, again, state, "contribution lengths again")
-    moments = _release_moments(session, again, state, f"{name} again", lengths, most)
-    residuals = fit.clipping.slopes.distribution
-    typical = math.sqrt(float(np.trace(first.T @ curvature.matrix @ first)))
-    tail = Tail(lengths, np.abs(residuals.points) * typical, residuals.mass)
+    name = "contribution moments again"
+    moments = _release_moments(session, again, state, name, lengths, most)
+    tail = _tail(session, fit, lengths, curvature, first)
     return Metric(first, _root_inverse(moments), moments, tail)
+
+
+def likely_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
+    """Return the metric in which contributions to a likelihood have unit covariance if it is right.
+
+    Their lengths are released.
+    """
+    view, first = _contributions(session, fit), _inverse_root_of(curvature.matrix)
+    view = view.through(view.whitening @ first)
+    lengths = _release_lengths(session, view, fit.weights, "contribution lengths")
+    alike = np.eye(view.width)
+    moments = Moments(alike, 0.0, math.inf, lengths)
+    return Metric(first, alike, moments, _tail(session, fit, lengths, curvature, first))
+
+
+def _contributions(session: FitSession, fit: Fit) -> View:
+    """Return the view of whitened contributions."""
+    return replace(fit.geometry.view, loss=session.loss).contributions()
+
+
+def _inverse_root_of(matrix: FloatArray) -> FloatArray:
+    """Return the inverse root of a positive definite matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-300))) @ vectors.T)
+
+
+def _tail(
+    session: FitSession, fit: Fit, lengths: NoisyDistribution, curvature: Curvature,
+    first: FloatArray,
+) -> Tail:  # fmt: skip
+    """Return how long contributions are through ``first``.
+
+    A residual is taken to meet a typical row. In scales of counts their variance is their mean over
+    the scale.
+    """
+    slopes, link, geometry = fit.clipping.slopes, session.loss.link, fit.geometry
+    likely = link.curved and session.loss.canonical
+    least = len(first) / geometry.units.target_scale if likely else 0.0
+    if not slopes.seen:  # as those of outcomes, which are bounded
+        return Tail(lengths, np.zeros(1), np.zeros(1), least)
+    square = float(np.trace(first.T @ curvature.matrix @ first))
+    if link.curved:
+        square /= fit.clipping.rows.weight
+    sizes = np.abs(slopes.distribution.points) * math.sqrt(square)
+    return Tail(lengths, sizes, slopes.distribution.mass, least)
 
 
 def _root_inverse(moments: Moments) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Rounds of the correction: half Newton steps on the mean of cut contributions.
+"""Rounds of the correction: parts of Newton steps on the mean of cut contributions.
 
 Reference
 ---------
@@ -6,11 +6,13 @@ Polyak and Juditsky 1992 (half steps whose average is as good as the best of the
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.gate.stage import Stage
 from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.solvers.newton.correction.released import Curvature, Metric, choose_level
 from tailguard.solvers.newton.fit_session import FitSession
@@ -82,13 +84,19 @@ class Rounds:
         return self.late <= SETTLED and self.curvature.lost() <= MOST_LOST
 
 
-def run_rounds(session: FitSession, fit: Fit, curvature: Curvature, metric: Metric) -> Rounds:
-    """Go half steps on cut contributions; average those that came after the early ones."""
+def run_rounds(
+    session: FitSession, fit: Fit, curvature: Curvature, metric: Metric, stages: list[Stage]
+) -> Rounds:
+    """Go parts of Newton steps on cut contributions; average those of the last stage.
+
+    Where the curvature varies parts fall as those that make an average do: noise would carry single
+    rounds to where it is another one.
+    """
     geometry, n_rows = fit.geometry, session.problem.n_rows
-    early, late = session.stage("early contribution rounds"), session.stage("contribution rounds")
-    level = choose_level(session, metric, math.hypot(early.total_mu, late.total_mu))
+    level = choose_level(session, metric, math.hypot(*(stage.total_mu for stage in stages)))
     levels = tuple(part * level for part in CORRECTION_PARTS)
-    view = geometry.view.through(geometry.matrix @ metric.matrix)
+    whitening = geometry.matrix @ metric.matrix
+    view = replace(geometry.view, loss=session.loss, whitening=whitening)
     query = ContributionLevels(view, levels)
     back = np.linalg.inv(metric.matrix)
     root = np.linalg.cholesky(curvature.inverse)  # in its coordinates the curvature is one
@@ -100,7 +108,7 @@ def run_rounds(session: FitSession, fit: Fit, curvature: Curvature, metric: Metr
     at = start = fit.whitened
     shortening = StepShortening.none(len(at))
     starts, arrivals, increments, sizes = [], [], [], []
-    for stage in [early] * early.times + [late] * late.times:
+    for stage in chain(*([stage] * stage.times for stage in stages)):
         state = usable(geometry.matrix @ at)
         increment = session.ask(query, state, stage)
         stds = query.noise_std(n_rows, session.problem.n_features, stage.mu)
@@ -112,8 +120,9 @@ def run_rounds(session: FitSession, fit: Fit, curvature: Curvature, metric: Metr
         increments.append(increment)
         sizes.append(float(gradient @ gradient) / (len(at) * (noise * typical) ** 2))
         arrivals.append(at - root @ (shortening.matrix @ gradient))
-        at = at + STEP * (arrivals[-1] - at)
-    count, size = late.times, noise * typical
+        part = 1.0 / (1.0 + 2.0 * len(arrivals)) if session.loss.link.curved else STEP
+        at = at + part * (arrivals[-1] - at)
+    count, size = stages[-1].times, noise * typical
     miss = curvature.second.noise_std**2 * len(at) / 2.0 + MISS
     shares, mean, left = _average(
         inverse_root, starts[-count:], arrivals[-count:], len(at) * size**2, miss
