@@ -206,7 +206,6 @@ def test_it_is_handed_the_released_group_means_and_nothing_else(monkeypatch):
 
     def first(*given, **named):
         handed.append((given, named))
-        given[0][:] = np.inf  # of a copy
         return np.zeros(3)
 
     monkeypatch.setattr(Gate, "ask", spied)

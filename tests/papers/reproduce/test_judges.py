@@ -38,9 +38,8 @@ def test_below_looks_at_every_place(own, outcome):
     assert above("old", "new")(found, "tight").outcome == outcome
 
 
-def test_a_share_of_the_places_may_do_and_a_factor():
+def test_a_factor_and_one_end():
     found = results({"new": (1.0, 3.0), "old": (2.0, 2.0)})
-    assert below("new", "old", share=0.5)(found, "tight").outcome == "holds"
     assert below("new", "old", factor=2.0)(found, "tight").outcome == "holds"
     assert below("new", "old", at="last")(found, "tight").outcome == "does not hold"
 

@@ -17,6 +17,7 @@ def by_paper() -> Mapping[str, tuple[Experiment, ...]]:
         ranking,
         rates,
         tables,
+        thresholds,
         wang2020,
         xu2025,
     )
@@ -25,6 +26,7 @@ def by_paper() -> Mapping[str, tuple[Experiment, ...]]:
         "wang2020": wang2020.experiments,
         "xu2025": xu2025.experiments,
         "tables": tables.experiments,
+        "thresholds": thresholds.experiments,
         "rates": rates.experiments,
         "optimisation": optimisation.experiments,
         "ranking": ranking.experiments,

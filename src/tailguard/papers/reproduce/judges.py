@@ -47,16 +47,15 @@ def below(
     other: str,
     *,
     factor: float = 1.0,
-    share: float = 1.0,
     panels: Iterable[str] = (),
     at: Literal["all", "first", "last", "end"] = "all",
     bar: str = "",
 ) -> Judge:
-    """Judge whether a curve lies below ``factor`` times another at a share of all places.
+    """Judge whether a curve lies below ``factor`` times another at all places.
 
-    It fails where so many places are above that the share cannot be kept; ``at`` may be
-    the first or the last place of both alone, or the end of either, and ``panels`` at some panels.
-    ``bar`` is a curve that needs no record: places where the other one lies above it do not count.
+    It fails where one place is above; ``at`` may be the first or the last place of both alone, or
+    the end of either, and ``panels`` at some panels. ``bar`` is a curve that needs no record:
+    places where the other one lies above it do not count.
     """
 
     def pairs_of(curves: Curves, noise: str) -> Iterator[Pair]:
@@ -68,7 +67,7 @@ def below(
             pairs = pairs[:1] if at == "first" else pairs[-1:]
         yield from pairs
 
-    return _compared(pairs_of, panels, factor, share, bar)
+    return _compared(pairs_of, panels, factor, bar)
 
 
 def above(curve: str, other: str, **options: object) -> Judge:
@@ -156,10 +155,9 @@ def _compared(
     pairs_of: Callable[[Curves, str], Iterable[Pair]],
     panels: Iterable[str] = (),
     factor: float = 1.0,
-    share: float = 1.0,
     bar: str = "",
 ) -> Judge:
-    """Judge whether the first of a pair is below ``factor`` times the second, often enough."""
+    """Judge whether the first of each pair is below ``factor`` times the second."""
 
     def judge(results: Results, noise: str) -> Decision:
         found: list[Comparison] = []
@@ -174,7 +172,7 @@ def _compared(
         beaten = f"; {bar} beat the rival at {len(lost)} of {n_places}" if lost else ""
         if lost and not found:
             return Decision("not decidable", f"{_spread(lost)} times{beaten}")
-        decision = _of_share(found, share)
+        decision = _decided(found)
         return replace(decision, figure=decision.figure + beaten)
 
     return judge
@@ -186,16 +184,14 @@ def _spread(found: Iterable[Comparison]) -> str:
     return " to ".join(dict.fromkeys(f"{ratio:.2g}" for ratio in (ordered[0], ordered[-1])))
 
 
-def _of_share(found: list[Comparison], share: float) -> Decision:
-    """Decide whether enough of the comparisons are less."""
+def _decided(found: list[Comparison]) -> Decision:
+    """Decide whether all comparisons are less."""
     if not found:
         return NOT_RUN
     counts = Counter(each.verdict(len(found)) for each in found)
     figure = f"{_spread(found)} times; below at {counts['less']} of {len(found)}"
     if counts["more"]:
         figure += f", above at {counts['more']}"
-    if counts["less"] >= share * len(found):
+    if counts["less"] == len(found):
         return Decision("holds", figure)
-    if counts["more"] > (1.0 - share) * len(found):
-        return Decision("does not hold", figure)
-    return Decision("not reached at this size", figure)
+    return Decision("does not hold" if counts["more"] else "not reached at this size", figure)

@@ -142,10 +142,6 @@ class Results:
         found = self._found.get((panel, curve, noise)) or self._found.get((panel, curve, "-"), {})
         return {x: found[x] for x in sorted(found)}
 
-    def places(self, panel: str, curve: str, noise: str) -> tuple[float, ...]:
-        """Return where a curve was measured."""
-        return tuple(self.curve(panel, curve, noise))
-
     def summaries(self, panel: str, curve: str, noise: str) -> list[Summary]:
         """Summarise a curve, place by place."""
         found = self.curve(panel, curve, noise)

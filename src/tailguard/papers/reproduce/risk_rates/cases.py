@@ -88,7 +88,7 @@ class RiskCase:
         found: Theorem = self.call(
             n_rows, n_features, guarantee, moment=moment, diameter=DIAMETER, **facts
         )
-        return found if self.n_groups is None else _with_groups(found, self.n_groups)
+        return found if self.n_groups is None else with_oracle(found, n_groups=self.n_groups)
 
     def rows_needed(self) -> float:
         """Return from how many records, at the mu of the base, noise is a quarter of the gradient.
@@ -114,12 +114,12 @@ class RiskCase:
         return max(1, round(count))
 
 
-def _with_groups(theorem: Theorem, n_groups: int) -> Theorem:
-    """Return a theorem on medians of means with another number of groups, and noise for it."""
+def with_oracle(theorem: Theorem, **changes: float) -> Theorem:
+    """Return a theorem on medians of means with other groups or threshold, and noise for them."""
     solver: Any = theorem.solver
-    known = {**solver.oracle.parameters, "n_groups": n_groups}
-    oracle = make_oracle(solver.oracle.name, **known)
-    noise = theorem.noise_std * n_groups / solver.oracle.parameters["n_groups"]
+    known = solver.oracle.parameters
+    oracle = make_oracle(solver.oracle.name, **{**known, **changes})
+    noise = theorem.noise_std * math.prod(changes[name] / known[name] for name in changes)
     return replace(theorem, solver=replace(solver, oracle=oracle), noise_std=noise)
 
 
