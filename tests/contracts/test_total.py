@@ -111,14 +111,15 @@ def mean_of(method, kind, unit, *, seed, n_rows):
 
 
 @pytest.mark.audit
-@every_loss
+@every_loss_by_default
 @pytest.mark.parametrize("guarantee", BUDGETS, ids=repr)
 def test_the_default_method_ends_for_every_kind_and_seed(loss, guarantee):
     seeds = itertools.cycle(range(50))
     for units in itertools.product(UNITS, UNITS):
         for kind, n_rows in itertools.product(KINDS, (60, 3000)):
             solution = fit(loss, kind, units, guarantee, seed=next(seeds), n_rows=n_rows)
-            assert solution is not None
+            # Of 60 or 3000 records the least budget shows not even a constant: plans refuse.
+            assert (solution is None) == (guarantee == BUDGETS[0])
 
 
 @pytest.mark.audit
