@@ -54,7 +54,7 @@ class Answering:
     n_features = 3
 
     def __init__(self, n_rows, *answers):
-        self.n_rows, self.answers, self.told = n_rows, list(answers), []
+        self.n_records, self.answers, self.told = n_rows, list(answers), []
 
     def ask(self, query, state, stage):
         self.told.append(stage.name)
