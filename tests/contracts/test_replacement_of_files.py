@@ -184,7 +184,7 @@ def test_columns_are_refused_by_name(tmp_path):
     for words, options in (
         (r"must have a column 'weight'; its columns are age", {"target": "weight"}),
         (r"must have a column 'height'", {"target": "cost", "columns": ["height"]}),
-        (r"features must be a list of different names", {"target": "cost", "columns": "age"}),
+        (r"must be a list of names", {"target": "cost", "columns": "age"}),
         (r"requires y to be passed", {}),
     ):
         with pytest.raises(tg.InputError, match=words):

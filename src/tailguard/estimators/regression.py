@@ -118,7 +118,7 @@ class LinearRegression(PrivateRegression):
                 f"target must be 'mean' or 'robust'; got {shown(self.target)}. A column of X is "
                 "named as in fit(X, target='cost')."
             )
-        if self.target == "mean":
+        if isinstance(self.target, str) and self.target == "mean":
             return self.solver
         if self.solver != "auto":
             raise InputError(
