@@ -148,7 +148,7 @@ def test_spent_stays_within_the_plan_and_answers_are_finite_on_any_records(name,
 def test_a_plan_says_what_its_predicted_error_means(name):
     problem = Problem(LOSSES[name], 100_000, 3, intercept=True)
     plan = WhitenedNewton().plan(problem, tg.GDP(0.3))
-    (sentence,) = plan.remarks
+    sentence, *_ = plan.remarks  # the other, if there is one, says what is aimed at
     assert sentence in plan.explain()
     unit = {"logistic": "log-odds", "poisson": "logarithm"}.get(name, "scales of the residuals")
     assert unit in sentence
@@ -177,9 +177,9 @@ def test_nothing_before_the_rounds_can_end_in_an_error(name, stage, monkeypatch)
 class VoidGate(Gate):
     """A gate over billions of void records: it answers with noise alone."""
 
-    n_rows = 10**10
+    n_rows = n_records = 10**10
 
-    def ask(self, query, state, stage, *, block=None):
+    def ask(self, query, state, stage, *, block=None, total=None):
         calibration = query.calibrate(self.n_rows, self.n_features, stage.mu)
         noise = np.random.default_rng(0).standard_normal(calibration.sensitivity.size)
         return query.finish(calibration.noise_std * noise, self.n_rows)
