@@ -7,6 +7,7 @@ from typing import Any
 from tailguard.checks import InputError, check_choice
 from tailguard.estimators.model_file import model_name, read_model
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
+from tailguard.gate.plan import check_ridge
 
 MODELS: dict[str, Any] = {name: estimator_called(name) for name in ESTIMATORS}
 """Name -> estimator."""
@@ -45,6 +46,8 @@ def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[
             continue
         if not _belongs(option, estimator):
             raise InputError(f"{option} belongs to --model {takers(option)}; got --model {model}.")
+        if option == "--alpha":
+            check_ridge(value)  # before anything is said of the columns
         if option in PARAMETERS and option != "--classes":  # these are part of the schema
             chosen[str(_parameter(option, estimator))] = value
     return estimator(**chosen)

@@ -30,8 +30,8 @@ def read_report(path: Path, stated: Stated = NOTHING_STATED) -> Report:
     >>> _ = Path("other.json").write_text("{}")
     >>> read_report(Path("other.json"))
     Traceback (most recent call last):
-    tailguard.checks.InputError: FILE must be a model file, what 'tailguard mean --out' wrote, a \
-certificate as JSON or a report; got 'other.json'.
+    tailguard.checks.InputError: FILE must be a model file, what 'tailguard mean' or 'tailguard \
+describe' wrote, a certificate as JSON or a report; got 'other.json'.
     """
     wanted = WANTED.format(path=str(path))
     try:

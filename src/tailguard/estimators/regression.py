@@ -71,7 +71,31 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearRegression(PrivateRegression):
+class LeastSquares(PrivateRegression):
+    """What regressions by least squares share: the loss, and what it aims at."""
+
+    target: str = "mean"
+
+    def _loss(self) -> Loss:
+        return Squared()
+
+    def _solver(self) -> str | Solver:
+        if not isinstance(self.target, str) or self.target not in ("mean", "robust"):
+            raise InputError(
+                f"target must be 'mean' or 'robust'; got {shown(self.target)}. A column of X is "
+                "named as in fit(X, target='cost')."
+            )
+        if self.target == "mean":
+            return self.solver
+        if self.solver != "auto":
+            raise InputError(
+                f"target must be 'mean' with a solver of your own choice; got {shown(self.target)}."
+            )
+        return WhitenedNewton(target="robust")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearRegression(LeastSquares):
     """Private linear regression: no bounds on the data, no tuning.
 
     Parameters
@@ -106,25 +130,7 @@ class LinearRegression(PrivateRegression):
     True
     """
 
-    target: str = "mean"
     alpha: float = 0.0
-
-    def _loss(self) -> Loss:
-        return Squared()
-
-    def _solver(self) -> str | Solver:
-        if self.target not in ("mean", "robust"):
-            raise InputError(
-                f"target must be 'mean' or 'robust'; got {shown(self.target)}. A column of X is "
-                "named as in fit(X, target='cost')."
-            )
-        if isinstance(self.target, str) and self.target == "mean":
-            return self.solver
-        if self.solver != "auto":
-            raise InputError(
-                f"target must be 'mean' with a solver of your own choice; got {shown(self.target)}."
-            )
-        return WhitenedNewton(target="robust")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

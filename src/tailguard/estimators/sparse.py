@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.estimators.logistic import LogisticRegression
-from tailguard.estimators.regression import LinearRegression
+from tailguard.estimators.regression import LeastSquares
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.sparse_ball import SparseBall
 
@@ -27,7 +27,7 @@ class _Sparse:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SparseLinearRegression(_Sparse, LinearRegression):
+class SparseLinearRegression(_Sparse, LeastSquares):
     """Private least squares with at most ``n_nonzero`` columns, for many more columns than that.
 
     Columns should be in comparable units and lie around zero: one private scale serves all of
@@ -40,8 +40,6 @@ class SparseLinearRegression(_Sparse, LinearRegression):
         How many columns are kept; the intercept is not counted.
     target
         ``"mean"`` alone: ``"robust"`` is for ``LinearRegression``.
-    alpha
-        0 alone: the ridge is for ``LinearRegression``.
     {shared_parameters}
 
     Attributes

@@ -1,8 +1,7 @@
 "use strict";
 // Works out the totals of a certificate anew, from what it planned and released, where they have a
-// closed form: squares of mu add up (Dong, Roth and Su 2022), rhos add up (Bun and Steinke 2016),
-// pure epsilons add up (Dwork and Lei 2009). All else is left to `tailguard verify`, which does it
-// all. Numbers of the page are compared with those of the certificate that the page holds.
+// closed form: squares of mu (Dong, Roth and Su 2022), rhos (Bun and Steinke 2016) and pure epsilons
+// (Dwork and Lei 2009) add up. All else is left to `tailguard verify`.
 
 const AGREES = "agrees";
 const DIFFERS = "does not agree";
@@ -142,8 +141,8 @@ function eventOf(release) {
 function totals(event, certificate) {
   const { guarantee, sampler_log_ratio: ratio, sampler_total_variation: variation } = certificate;
   const [flat, found] = [flattened(event), { epsilon: undefined, mu: undefined, rho: undefined }];
-  const inBlocks = kindsOf({ leaves: [], maps: flat.maps });
-  found.otherInBlocks = [...inBlocks].some((kind) => kind !== "gaussian");
+  const inBlocks = [...kindsOf({ leaves: [], maps: flat.maps })];
+  found.otherInBlocks = inBlocks.some((kind) => kind !== "gaussian");
   const only = (...known) => [...kindsOf(flat)].every((kind) => known.includes(kind));
   if (only(...Object.keys(RHO))) found.rho = addUp(flat, (leaf) => RHO[leaf.kind](leaf));
   if (only("gaussian")) found.mu = Math.sqrt(addUp(flat, (leaf) => leaf.mu ** 2));
@@ -173,8 +172,7 @@ function checks(certificate) {
     ["released", certificate.spent, () => ({ kind: "composed", events: certificate.releases.map(eventOf) })],
   ];
   if ("charged" in certificate) parts.push(["counted", certificate.counted, () => certificate.charged]);
-  const rows = [];
-  const known = {};
+  const [rows, known] = [[], {}];
   for (const [name, stated, event] of parts) {
     try {
       known[name] = totals(event(), certificate);
@@ -207,8 +205,7 @@ function kept({ guarantee, mode }, { reserved, released }) {
 
 function verdictOf(rows) {
   const verdicts = rows.map((row) => row.verdict);
-  if (verdicts.includes(DIFFERS)) return DIFFERS;
-  return verdicts.includes(UNCHECKED) ? UNCHECKED : AGREES;
+  return [DIFFERS, UNCHECKED].find((verdict) => verdicts.includes(verdict)) ?? AGREES;
 }
 
 function show(page) {

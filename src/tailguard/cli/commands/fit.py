@@ -210,8 +210,8 @@ def search(
     >>> from pathlib import Path
     >>> _ = Path("costs.csv").write_text("age,cost" + 2000 * "\n30,2.5\n60,1.5")
     >>> search(
-    ...     Path("costs.csv"), tried=["target=mean,robust"], target="cost", epsilon=2.0,
-    ...     delta=1e-6, tries=3.0, out=Path("best.json"),
+    ...     Path("costs.csv"), tried=["target=mean,robust"], target="cost", features="age",
+    ...     epsilon=2.0, delta=1e-6, tries=3.0, out=Path("best.json"),
     ... )  # doctest: +ELLIPSIS
     Chosen among 2 settings: target = ...
     """
