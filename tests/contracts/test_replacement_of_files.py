@@ -184,7 +184,10 @@ def test_columns_are_refused_by_name(tmp_path):
     for words, options in (
         (r"must have a column 'weight'; its columns are age", {"target": "weight"}),
         (r"must have a column 'height'", {"target": "cost", "columns": ["height"]}),
-        (r"must be a list of names", {"target": "cost", "columns": "age"}),
+        (
+            r"columns must be a list of names, such as .*; got a text",
+            {"target": "cost", "columns": "age"},
+        ),
         (r"requires y to be passed", {}),
     ):
         with pytest.raises(tg.InputError, match=words):

@@ -260,13 +260,14 @@ def test_an_audit_of_the_greediest_function_keeps_the_promise_and_of_a_leak_does
     """The one that shows most of a group, and one that breaks its word and looks at records."""
     low, high = np.zeros(32), np.r_[9.0, np.zeros(31)]
     told = {"method": "iterative", "clip_norm": 1.0, "n_groups": 4, "guarantee": tg.GDP(4.0)}
+    less = told | {"guarantee": tg.GDP(2.0)}  # so many runs show at most mu = 3.9
 
     def greedy(seed):
         return lambda x: tg.mean(x, centre=lambda q: q[q.argmax(0)[0]], random_state=seed, **told)
 
     def leaky(seed):
         return lambda x: tg.mean(
-            x, centre=lambda q: q[0] + x.max(keepdims=True), random_state=seed, **told
+            x, centre=lambda q: q[0] + x.max(keepdims=True), random_state=seed, **less
         )
 
     kept, broken = (tg.audit(each, (low, high), n_runs=300) for each in (greedy, leaky))

@@ -6,11 +6,13 @@ import pytest
 
 from tailguard.checks import InputError
 from tailguard.papers import kamath2022, zhao2024
+from tailguard.papers.common import groups
 from tailguard.papers.kamath2022 import parameters as clamped
 from tailguard.papers.rates import MEAN_RATES
 from tailguard.papers.tao2022 import parameters as tao2022
 from tailguard.papers.wang2020 import parameters as wang2020
 from tailguard.papers.zhao2024 import parameters as clipped
+from tailguard.privacy.accounting.gaussian import mu_of
 
 RHO, MU = 1e-6, math.sqrt(2e-6)  # so small that privacy dominates
 
@@ -22,7 +24,8 @@ def clamped_error(n, d):
 def clamped_noise(n, d):
     facts = {"n_rows": n, "n_features": d, "rho": RHO}
     threshold = clamped.mean_threshold(moment_order=3.0, **facts)
-    return math.sqrt(d) * clamped.noise_std(n_groups=20, threshold=threshold, **facts)
+    move = groups.median_sensitivity(value_range=6.0 * threshold, n_rows=n, n_groups=20)
+    return math.sqrt(d) * move * math.sqrt(d / (2.0 * RHO))
 
 
 def pure_error(n, d):
@@ -32,8 +35,8 @@ def pure_error(n, d):
 def truncated_noise(n, d):
     facts = {"n_rows": n, "n_features": d, "epsilon": 0.5}
     threshold = tao2022.strongly_convex_threshold(moment_order=1.5, n_steps=1, **facts)
-    noise = tao2022.noise_std(n_groups=20, threshold=threshold, delta=1e-6, **facts)
-    return math.sqrt(d) * noise
+    move = groups.median_sensitivity(value_range=2.0 * threshold, n_rows=n, n_groups=20)
+    return math.sqrt(d) * move * math.sqrt(d) / mu_of(0.5, 1e-6)
 
 
 def soft_noise(n, d, scale_of):
