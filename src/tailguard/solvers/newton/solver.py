@@ -2,7 +2,7 @@
 
 No bounds on the data and no tuning are asked for. The whole schedule is planned from public
 numbers; what is decided on the way is decided on released numbers, and a stage that they show to be
-useless is skipped. The page ``docs/default-method.md`` says what is released per loss.
+useless is skipped. The page ``docs/default-stages.md`` says what is released per loss.
 
 Reference
 ---------
