@@ -1,8 +1,10 @@
 """Accuracy of ``tg.describe`` on tables, beside published mechanisms that are told the true bounds.
 
     python benchmarks/bench_describe.py [TABLE.parquet ...] [--draws 3] [--epsilons 0.3 1 3]
+    TAILGUARD_NUM_THREADS=1 python benchmarks/bench_describe.py --speed [--rows 1000000]
 
-Without tables, a simulated one of 50 000 records is described, or of 5 000 with ``--quick``.
+Without tables, a simulated one of 50 000 records is described, or of 5 000 with ``--quick``. With
+``--speed`` nothing but processor time on one thread is measured, of quantiles of 20 columns.
 
 Of every column of numbers five quantiles, the mean and the standard deviation are asked for, all on
 one budget (epsilon, 1e-6), replace-one neighbours. ``tailguard`` is told nothing of the columns.
@@ -24,6 +26,7 @@ smaller, or larger by at most two standard errors of the median's. Nothing here 
 
 import argparse
 import math
+import time
 import warnings
 from collections import defaultdict
 from pathlib import Path
@@ -204,6 +207,26 @@ def summary(cells):
     return "\n".join([*lines, "median errors", medians.round(5).to_string()])
 
 
+def speed(n_rows, n_columns=20, n_runs=3):
+    """Least processor time of quantiles and a description, beside NumPy's, in seconds."""
+    kinds = simulated(n_rows)[["normal", "skewed", "ages", "zeros"]].to_numpy()
+    table = np.ascontiguousarray(np.tile(kinds, n_columns // 4))
+    promise = {"epsilon": 1.0, "delta": 0.1 / n_rows, "random_state": 0}
+    asked = {
+        "numpy, by column": lambda: [np.quantile(column, LEVELS) for column in table.T],
+        "numpy, axis=0": lambda: np.quantile(table, LEVELS, axis=0),
+        "tg.quantile": lambda: tg.quantile(table, LEVELS, **promise),
+        "tg.describe": lambda: tg.describe(table, **promise),
+    }
+    for name, call in asked.items():
+        taken = []
+        for _ in range(n_runs + 1):  # the first one compiles
+            start = time.process_time()
+            call()
+            taken.append(time.process_time() - start)
+        print(f"{name:18} {min(taken[1:]):.3f} s")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tables", nargs="*", type=Path)
@@ -211,8 +234,13 @@ def main():
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.3, 1.0, 3.0])
     parser.add_argument("--out", help="where to write all cells, as CSV")
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of the table for --speed")
     given = parser.parse_args()
     warnings.simplefilter("ignore", BudgetWarning)
+    if given.speed:
+        speed(given.rows)
+        return
     cells, held = [], np.zeros(3, dtype=int)
     for path in given.tables or [Path("5000" if given.quick else "50000")]:
         found, counted = measure(path, given.epsilons, given.draws)

@@ -13,7 +13,7 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Laplace, Repeated
 from tailguard.queries.bounded_moments import BoundedMoments, CellProducts
 from tailguard.queries.level_tables import CountOfLevels, LevelTables, codes_of
-from tailguard.queries.value_histograms import ValueHistograms
+from tailguard.queries.value_histograms import MOST_COMPARED, ValueHistograms
 
 EDGES = np.array([[-1.0, 1.0], [0.0, 10.0]])
 UNIT = np.zeros((1, 2)), np.ones((1, 2))
@@ -38,6 +38,26 @@ def test_groups_have_edges_of_their_own_and_a_missing_level_is_one_more():
     edges = np.array([[4.0], [6.0], [4.0]])
     found = answered(ValueHistograms((0,), 1, by=((1,),)), cells, edges)
     assert found.tolist() == [[0, 1], [2, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("stored", [np.float64, np.float32])
+@pytest.mark.parametrize("n_edges", [1, 15, MOST_COMPARED, MOST_COMPARED + 1, 700])
+@pytest.mark.parametrize("by", [(), ((2,),)])
+def test_both_loops_count_what_a_search_of_sorted_edges_finds(stored, n_edges, by):
+    rng = np.random.default_rng(n_edges)
+    features = np.round(rng.standard_t(2, (3_000, 3)), 1).astype(stored)
+    features[rng.random(features.shape) < 0.1] = np.nan
+    features[:9, :2] = [[np.inf], [-np.inf], [0.0], [-0.0], [1e30], [-1e30], [0.1], [2.0], [-3.0]]
+    features[:, 2] = rng.choice([0.0, 1.0, np.nan], 3_000)
+    query = ValueHistograms((0, 1), n_edges, by=by)
+    edges = np.sort(np.round(rng.standard_t(2, (query.n_rows_of_edges, n_edges)), 1), axis=1)
+    edges[0, [0, -1]] = edges[0, 0], np.inf  # ties with cells, and among edges
+    found, codes = answered(query, features, edges), codes_of(features, by)
+    for row, told in enumerate(found):
+        values = features[codes == row // 2, row % 2].astype(np.float64)
+        values = values[np.isfinite(values)]
+        exact = np.bincount(np.searchsorted(edges[row], values), minlength=n_edges + 1)
+        assert told.tolist() == [*exact, *([] if by else [len(values)])]
 
 
 @pytest.mark.parametrize(

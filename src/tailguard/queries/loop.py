@@ -110,8 +110,8 @@ def compiled_loop(
 
     What comes out returns the compiled loop. It takes the type of the records' features where
     ``"features"`` are among the kinds, which are a matrix stored in it. A ``"matrix"``, a
-    ``"vector"``, ``"flags"`` and ``"places"``, of whole numbers, are arrays; a kind that begins
-    with ``"in "`` is one that may be read-only. All others are numbers. Sums are added in the order
+    ``"vector"``, ``"flags"``, and of whole numbers ``"places"`` and the matrix ``"counts"`` are
+    arrays; a kind that begins with ``"in "`` is one that may be read-only. All others are numbers. Sums are added in the order
     that is written, unless it ``reorders``: then several terms are added at once, in an order that
     their number alone decides.
     """
@@ -151,6 +151,7 @@ def _signature(kinds: tuple[str, ...], stored: str = "float64") -> Any:
         "in vector": read(real, 1),
         "in flags": read(flag, 1),
         "in places": read(whole, 1),
+        "counts": whole[:, ::1],
         "flags": flag[::1],
         "matrix": real[:, ::1],
         "vector": real[::1],

@@ -14,6 +14,7 @@ and Roth 2014, Proposition 2.1: all of it is post-processing.
 """
 
 import math
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -130,6 +131,8 @@ class DistributionEstimate:
         gain = np.linalg.solve(variance, crossed.T)
         self.mass = self.mass + gain.T @ (counts - sums @ self.mass)
         self.covariance = self.covariance - crossed @ gain
+        for name in ("_shares", "_noise"):
+            self.__dict__.pop(name, None)
 
     def settle(self) -> None:
         """Take the count of cells for that of all records, unless it surely lacks some."""
@@ -149,6 +152,10 @@ class DistributionEstimate:
 
     def shares(self) -> FloatArray:
         """Return the distribution function at the edges: it rises from 0 to 1."""
+        return self._shares
+
+    @cached_property
+    def _shares(self) -> FloatArray:
         sums = np.append(0.0, np.cumsum(self.mass))
         weights = 1.0 / np.maximum(self.noise_of_shares(0.0) * self.total, EXACT) ** 2
         rising: FloatArray = isotonic_regression(sums, weights=weights).x
@@ -159,10 +166,15 @@ class DistributionEstimate:
 
     def noise_of_shares(self, level: float) -> FloatArray:
         """Return the deviation of the noise of each share less a level, in shares."""
-        n = self.mass.size
-        sums = np.tril(np.ones((n + 1, n)), -1) - level
-        variances = ((sums @ self.covariance) * sums).sum(axis=1)
+        own, with_total = self._noise
+        variances = own + level * (level * with_total[-1] - 2.0 * with_total)
         return np.asarray(np.sqrt(np.maximum(variances, 0.0)) / self.total)
+
+    @cached_property
+    def _noise(self) -> tuple[FloatArray, FloatArray]:
+        """Variances of the masses below the edges, and their covariances with that of all."""
+        below = np.cumsum(np.cumsum(self.covariance, axis=0), axis=1)
+        return np.append(0.0, np.diag(below)), np.append(0.0, below[-1])
 
     def bin_of(self, level: float) -> tuple[int, float]:
         """Return the bin that holds a quantile, and the mass of the bin as a share."""
