@@ -111,9 +111,9 @@ def compiled_loop(
     What comes out returns the compiled loop. It takes the type of the records' features where
     ``"features"`` are among the kinds, which are a matrix stored in it. A ``"matrix"``, a
     ``"vector"``, ``"flags"``, and of whole numbers ``"places"`` and the matrix ``"counts"`` are
-    arrays; a kind that begins with ``"in "`` is one that may be read-only. All others are numbers. Sums are added in the order
-    that is written, unless it ``reorders``: then several terms are added at once, in an order that
-    their number alone decides.
+    arrays; a kind that begins with ``"in "`` is one that may be read-only. All others are numbers.
+    Sums are added in the order that is written, unless it ``reorders``: then several terms are
+    added at once, in an order that their number alone decides.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     if reorders:
