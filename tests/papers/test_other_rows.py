@@ -1,7 +1,7 @@
 """The rows of docs/papers.md that are no descent on a printed noise: oracles, frames and bounds.
 
-As in ``test_rows.py`` every number is typed anew from the texts. Rows 1 to 3 have noise that
-follows the records, of which the constants are compared.
+As in ``test_rows.py`` every number is typed anew from the texts. ``test_smooth_rows.py`` has those
+whose noise follows records.
 """
 
 import inspect
@@ -13,87 +13,20 @@ from scipy.integrate import quad
 
 import tailguard as tg
 from papers.support import texts_wang_xu
-from papers.support.texts import APPROX, DELTA, DIAMETER, EPSILON, RHO, ZCDP, D, N, log, sqrt
+from papers.support.texts import APPROX, DIAMETER, RHO, ZCDP, D, N, log, sqrt
 from support.recursions import data, without_noise
 from tailguard.gate.plan import Problem
 from tailguard.papers.common.theorem import Theorem
-from tailguard.papers.printed.solvers import printed_form
 from tailguard.papers.reproduce.experiments import wang2020, xu2025
 from tailguard.papers.reproduce.tasks import wang
-from tailguard.privacy.events import Approximate
-from tailguard.queries.units import Units
 
 close = pytest.approx
 PRECISION = {"rel": 1e-9}
-RAW = tg.Moment(2.0, 1.0, kind="raw")
-SHAPE = {"strong_convexity": 1.0, "smoothness": 2.0}
-PROBLEM = Problem(tg.losses.Squared(), N, D, constraint=tg.sets.L2Ball(DIAMETER / 2))
-MODES = pytest.mark.parametrize("printed", [True, False], ids=["printed", "tight"])
-
-
-def mode(printed):
-    return {"calibration": "printed" if printed else "tight"}
 
 
 def checked(found, says):
     for name, value in says.items():
         assert found[name] == (value if isinstance(value, str) else close(value, **PRECISION)), name
-
-
-def arsinh_cost(smoothness, shift):
-    """Root of 2 rho of arsinh-normal noise, proved for a shift and a change of scale apart."""
-    scale = min(1.858 * math.expm1(smoothness), sqrt(smoothness * (smoothness + 3)))
-    return 1.1425 * shift + scale
-
-
-@MODES
-def test_row_1_sample_and_aggregate(printed):
-    call = tg.papers.wang2020.sample_aggregate
-    told = {"moment": RAW, "diameter": DIAMETER, **SHAPE, "n_blocks": 400}
-    solver = call(N, D, APPROX, **told, **mode(printed)).solver
-    found = solver.query(D).calibrate_event(N, D, Approximate(EPSILON, DELTA)).parameters()
-    checked(found, texts_wang_xu.wang_2(printed))
-    constants = texts_wang_xu.wang_2(True)
-    grown = found["smoothness"] / constants["smoothness"]
-    assert found["shift"] / constants["shift"] == close(grown, **PRECISION)
-    assert grown == close(1.0, **PRECISION) if printed else 2.0 < grown < 3.0  # both by one factor
-    published = call(N, D, APPROX, **told, proof="published").solver.query(D)
-    same = published.calibrate_event(N, D, Approximate(EPSILON, DELTA)).parameters()
-    checked(same, {name: constants[name] for name in ("smoothness", "shift")})
-
-
-@MODES
-def test_row_2_trimmed_mean(printed):
-    x = np.random.default_rng(0).standard_normal(N)
-    told = {"guarantee": ZCDP, "low": -5.0, "high": 5.0, "random_state": 0, **mode(printed)}
-    plan = tg.papers.wang2020.trimmed_mean(x, check_records=False, **told).choice.plan
-    assert plan.stages[-1].asked.rho == close(RHO, rel=1.1e-9)
-    if printed:
-        says = texts_wang_xu.wang_trimmed(True, 1, RHO)
-        assert plan.settings["trimmed at either end"] == says["n_trimmed"]
-    else:  # enough for the floor exp(-m t) of the scale to vanish
-        part = plan.settings["smoothness share"] * sqrt(2 * RHO)
-        large = 2 * part**2 / (3 + sqrt(9 + 4 * part**2))  # of t (t + 3) = part^2
-        t = max(log(1 + part / 1.858), large)
-        assert math.exp(-t * plan.settings["trimmed at either end"]) < 1e-5
-
-
-@MODES
-def test_row_3_descent_on_trimmed_means(printed):
-    told = {"moment": RAW, "diameter": DIAMETER, **SHAPE, **mode(printed)}
-    guarantee = APPROX if printed else tg.ZCDP(4.0)
-    theorem = tg.papers.wang2020.trimmed_strongly_convex(N, D, guarantee, **told)
-    asked = theorem.plan(PROBLEM, guarantee).stages[0].asked
-    query = theorem.solver.oracle.query(None, Units.raw(D, intercept=False))
-    numbers = query.calibrate_event(N, D, asked).parameters()
-    checked(
-        {**vars(theorem.solver), **theorem.solver.oracle.parameters, **numbers},
-        texts_wang_xu.wang_5(printed),
-    )
-    if not printed:  # constants are solved for the noise of each number
-        each = arsinh_cost(numbers["smoothness"], numbers["shift"])
-        assert each == close(sqrt(2 * 4.0 / (D * theorem.solver.n_steps)), rel=1.1e-9)
-        assert numbers["n_trimmed"] * numbers["smoothness"] > log(N)  # E35
 
 
 def test_row_6_batches():
@@ -197,38 +130,6 @@ def test_row_16_lower_bounds_of_kamath():
     assert fano == close(0.15 * (1 - (moved + log(2)) / 25), **PRECISION)
     law = tg.papers.instances.hard_means(64, 4, chance=0.01, moment_order=2.0)[0]
     assert np.max(np.abs(law.mean)) == close(0.01 ** (1 / 2), **PRECISION)  # p^(-1/k) at chance p
-
-
-@MODES
-def test_row_20_peeling(printed):
-    """T22 Algorithm 4: Laplace of 4 lambda sqrt(2 s log(1/delta)) / epsilon; ours in zCDP."""
-    if printed:
-        form, ratio = printed_form(APPROX, 3, 0)
-        scale = 4 * sqrt(2 * 3 * log(1 / DELTA)) / EPSILON
-        assert (form, 1 / ratio) == ("peeled-laplace", close(scale, **PRECISION))
-    else:
-        known = {"feature_scale": 1.0, "target_scale": 1.0, "threshold": 3.0, "step_size": 0.3}
-        solver = tg.solvers.HardThresholding(n_nonzero=3, n_steps=5, **known)
-        plan = solver.plan(Problem(tg.losses.Squared(), N, D), ZCDP)
-        assert plan.settings["noise"] == "peeled-gaussian"
-        # Each of s choices and of s values costs 1 / (2 b^2).
-        found = plan.settings["noise_over_sensitivity"]
-        assert found == close(sqrt(3 / RHO), rel=1e-6)
-
-
-@MODES
-def test_row_21_sparse_descent(printed):
-    from papers.support.texts import tao_10
-
-    told = {"n_nonzero": 3, "n_kept": 3, "n_steps": 20, **SHAPE, **mode(printed)}
-    theorem = tg.papers.tao2022.sparse(N, D, APPROX, moment=RAW, diameter=2.0, **told)
-    says = tao_10(printed)
-    noise = says.pop("noise", None)
-    checked(vars(theorem.solver), says)
-    if printed:
-        assert theorem.noise_std == close(noise, rel=1e-5)
-    else:  # E28: three to six times less
-        assert 3.0 < tao_10(True)["noise"] / theorem.noise_std < 6.0
 
 
 def test_row_22_lower_bounds_of_tao():

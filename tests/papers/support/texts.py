@@ -274,12 +274,12 @@ def tao_7(printed, v=1.0, u=2.0, a=1.0, b=2.0):
     }
 
 
-def tao_10(printed, kept=3, count=20, b=2.0):
+def tao_10(printed, kept=3, count=20, b=2.0, epsilon=EPSILON, delta=DELTA):
     """Theorem 10 (B, eta_0), Algorithm 5 on blocks (lambda = 2 B eta_0 / m), Algorithm 4."""
-    nats = count * log(D * count / 0.1) * sqrt(kept * log(1 / DELTA))
-    threshold = sqrt(b * N * EPSILON / nats)
+    nats = count * log(D * count / 0.1) * sqrt(kept * log(1 / delta))
+    threshold = sqrt(b * N * epsilon / nats)
     says = {"threshold": threshold, "n_steps": count, "step_size": 2 / (3 * b)}
-    scale = 4 * 2 * threshold / (N // count) * sqrt(2 * kept * log(1 / DELTA)) / EPSILON
+    scale = 4 * 2 * threshold / (N // count) * sqrt(2 * kept * log(1 / delta)) / epsilon
     return {**says, "noise": sqrt(2) * scale} if printed else says
 
 
