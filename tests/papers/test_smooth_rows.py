@@ -70,8 +70,9 @@ def test_row_1_sample_and_aggregate(printed, table):
         assert np.bincount(np.concatenate(blocks)).max() <= sqrt(400)
     points = [median(table[block], None) for block in blocks]
     if printed:  # a scale that is not that of equal points
-        scale = printed_smooth_scale(ball_radii(points), DIAMETER, 1.0, 20)
-        _, says = texts.wang_1_answer(points, DIAMETER, 1.0, 20, printed)
+        near = np.array(points) / 9.0
+        scale = printed_smooth_scale(ball_radii(near), DIAMETER, 1.0, 20)
+        _, says = texts.wang_1_answer(near, DIAMETER / 2, 1.0, 20, printed)
         assert scale * texts.RAISED == close(says, **PRECISION)
     told = DIAMETER / 2, smoothness, 20 if printed else 1, printed
     value, scale = texts.wang_1_answer(points, *told)
