@@ -173,7 +173,7 @@ def test_workflows_may_little_keep_no_secret_and_run_known_code(name):
 
 
 def test_every_page_is_reached_from_the_index():
-    sections = ["index", "learn", "explain", "science"]
+    sections = ["index", "learn", "explain", "science", "api"]
     listed = "".join(text(f"docs/{name}.md") for name in sections)
     pages = [page.name for page in (ROOT / "docs").glob("*.md")]
     assert [name for name in pages if f"]({name})" not in listed] == ["index.md"]

@@ -1,4 +1,4 @@
-"""What docs/ledger.md promises of backups, clocks and copies."""
+"""What docs/ledger-rules.md promises of backups, clocks and copies."""
 
 import os
 import shutil

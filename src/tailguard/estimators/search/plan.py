@@ -146,7 +146,7 @@ def find_score(plan: Plan, gate: Gate, loss: Loss, stage: Stage) -> tuple[LossSc
 
 
 # Shares of mu squared of a try: of its score, and, beside the search, of the units of scores;
-# measured in ``docs/search.md``.
+# measured in ``docs/mechanisms/best-of-tries.md``.
 SCORE_SHARE, UNITS_SHARE = 0.1, 0.05
 
 # How often the released numbers are counted, and what they leave is planned with.
