@@ -28,6 +28,7 @@ suppress_warnings = ["ref.python"]  # several results have attributes of one nam
 html_theme = "pydata_sphinx_theme"
 html_title = "tailguard"
 html_show_sourcelink = False
+html_extra_path = ["reference/llms.txt"]
 html_theme_options = {
     "github_url": "https://github.com/tailguard/tailguard",
     "navbar_align": "left",
@@ -104,6 +105,22 @@ def command_page() -> str:
     return "\n".join(lines)
 
 
+def llms_text() -> str:
+    """Return the list of all pages for language models, from the tables of the sections."""
+    index = (FOLDER / "index.md").read_text()
+    lines = ["# tailguard", "", f"> {index.splitlines()[2]}", ""]
+    for title, section in (
+        ("Learn", "learn"), ("Explain", "explain"), ("Science", "science"), ("Reference", "api")
+    ):  # fmt: skip
+        text = (FOLDER / f"{section}.md").read_text()
+        lines += [f"## {title}", "", f"- [{title}]({REPOSITORY}docs/{section}.md)"]
+        for name, page, what in re.findall(r"^\| \[(.+?)\]\((.+?\.md)\) \| (.*) \|$", text, re.M):
+            told = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", what)
+            lines.append(f"- [{name}]({REPOSITORY}docs/{page}): {told}")
+        lines.append("")
+    return "\n".join(lines)
+
+
 def write_reference() -> None:
     """Write a page for each public name, a page of commands, and their table of contents."""
     folder = FOLDER / "reference"
@@ -114,6 +131,7 @@ def write_reference() -> None:
     pages["index"] = f"Every name\n==========\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
     for name, text in pages.items():
         (folder / f"{name}.rst").write_text(text)
+    (folder / "llms.txt").write_text(llms_text())
 
 
 def outside_links(_app, _name, source) -> None:

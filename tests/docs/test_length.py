@@ -51,7 +51,12 @@ def test_no_paragraph_is_long(page):
 
 def test_a_long_paragraph_is_seen_wherever_it_stands():
     text = "word " * (MOST_IN_A_PARAGRAPH + 1)
-    for page in (text, f"# A\n\n* b\n* {text}", f"1. a\n2. {text}", f"| a |\n|---|\n| b | {text} |"):
+    for page in (
+        text,
+        f"# A\n\n* b\n* {text}",
+        f"1. a\n2. {text}",
+        f"| a |\n|---|\n| b | {text} |",
+    ):
         assert [words(part) > MOST_IN_A_PARAGRAPH for part in paragraphs(page)].count(True) == 1
     fine = f"{'word ' * 60}\n\n{'word ' * 60}\n- {'word ' * 60}\n\n```text\n{text}\n```\n"
     assert all(words(part) <= MOST_IN_A_PARAGRAPH for part in paragraphs(fine))
