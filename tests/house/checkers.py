@@ -157,14 +157,12 @@ def reading(node):
 
 
 def proofs(modules):
-    """Classes with a proof, as ``"module:Class"``: registered queries, their bases, and loops."""
+    """Classes with a proof, as ``"module:Class"``: registered queries and their bases."""
     asked = [m for m in modules if m.name == "tailguard.queries.registry"]
     found = {place for m in asked for place in re.findall(r'"(tailguard[\w.]*:\w+)"', m.text)}
     for m in (m for m in modules if m.room == "means"):
         for name, node in m.definitions.items():
-            if is_kernel(node):
-                found.add(f"{m.name}:{name}")
-            elif f"{m.name}:{name}" in found:
+            if f"{m.name}:{name}" in found:
                 bases = (m.imports.get(ast.unparse(base), "") for base in node.bases)
                 found |= {":".join(full.rsplit(".", 1)) for full in bases}
     return found
@@ -281,22 +279,13 @@ def long_ladders(m):
 
 
 def packages(modules):
-    """No package of more files than one keeps in mind, beside those of one idea each.
-
-    Those are what a registry lists, and kernels, which tests find by their class.
-    """
+    """No package of more files than one keeps in mind, beside those that a registry lists."""
     listed = {name for m in modules for name in re.findall(r'"(tailguard[\w.]*):\w+"', m.text)}
-    listed |= {m.name for m in modules if any(map(is_kernel, m.definitions.values()))}
     counted = [m for m in modules if not m.package and m.name not in listed]
     files = Counter(m.name.rpartition(".")[0] for m in counted if not m.name.endswith(".registry"))
     for name, count in sorted(files.items()):
         if count > MOST_FILES:
             yield f"{name} has {count} files"
-
-
-def is_kernel(node):
-    """Whether a definition is a class whose bases have ``Kernel`` among them."""
-    return "Kernel" in [ast.unparse(base) for base in getattr(node, "bases", ())]
 
 
 def constants(modules):

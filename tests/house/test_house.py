@@ -35,8 +35,6 @@ TESTS = "".join(f"    if isinstance(g, {name}):\n        return 1\n" for name in
 LADDER = f"from tailguard.privacy.a import A, B, C\ndef f(g):\n{TESTS}"
 NAMED = "def f():\n    '''>>> from a import g\n    >>> issubclass(f, g)\n    True'''"
 MEAN = """from tailguard.data.rows.base import Rows
-class Sum(Kernel):
-    def sum_block(self, rows: Rows): ...
 class Mean:
     def run(self, gate, query):
 """
@@ -144,7 +142,5 @@ def test_what_a_package_exports_without_an_example_is_seen(text, stub):
 def test_a_package_of_many_files_is_seen_unless_each_is_an_idea():
     files = [Module(f"tailguard.sets.a{number}", "") for number in range(checkers.MOST_FILES + 1)]
     registry = Module("tailguard.sets.registry", 'SETS = {"a0": "tailguard.sets.a0:A"}')
-    kernel = Module("tailguard.sets.a0", "class Sum(Rows, Kernel): ...")
     assert len(list(checkers.packages(files))) == 1
     assert list(checkers.packages([*files, registry, Module("tailguard.sets", "", True)])) == []
-    assert list(checkers.packages([kernel, *files[1:]])) == []

@@ -11,10 +11,10 @@ from support.adversary import records
 from support.score_kernels import LOSS_NAMES, make_block
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.base import Kernel, RecordBlock
+from tailguard.data.rows.base import RecordBlock
 from tailguard.losses.registry import make_loss
 from tailguard.queries.coordinates import CoordinateBound, bounded_group_sums, score_gradients
-from tailguard.queries.loop import steady
+from tailguard.queries.loop import steady_arithmetic
 from tailguard.queries.soft_truncation import cubic_reach
 from tailguard.queries.units import Units
 
@@ -28,7 +28,7 @@ every_bound = pytest.mark.parametrize("bound", BOUNDS)
 
 
 @dataclass(frozen=True, eq=False)
-class GroupSums(Kernel):
+class GroupSums:
     """What a mean of bounded coordinates sums."""
 
     loss: Any
@@ -39,18 +39,18 @@ class GroupSums(Kernel):
     n_groups: int = 1
     grid: float = 2.0**-40
 
-    together = "some"
+    together, reads_cells = "some", False
 
     @property
     def size(self):
         return self.n_groups * self.units.size
 
-    @steady
     def sum_block(self, block):
-        return bounded_group_sums(
-            *(self.loss, self.units, self.bound, self.weights, block),
-            n_rows=self.n_rows, n_groups=self.n_groups, grid=self.grid,
-        ).ravel()  # fmt: skip
+        with steady_arithmetic():
+            return bounded_group_sums(
+                *(self.loss, self.units, self.bound, self.weights, block),
+                n_rows=self.n_rows, n_groups=self.n_groups, grid=self.grid,
+            ).ravel()  # fmt: skip
 
 
 def make_kernel(rng, name, n_features, bound, *, n_rows, intercept=True, offset=0.1, n_groups=1):

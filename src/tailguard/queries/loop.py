@@ -21,16 +21,13 @@ import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.data.rows.base import Kernel, RecordBlock, Together
+from tailguard.data.rows.base import RecordBlock, Together
 from tailguard.machine_code import builds_loop, compiled
-
-SumBlock = TypeVar("SumBlock", bound=Callable[[Any, RecordBlock], IntArray])
 
 MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(
     platform.machine().lower(), platform.machine().lower()
@@ -50,19 +47,8 @@ def steady_arithmetic() -> Iterator[None]:
             _exchange_bits()(ZERO_BITS, before & ZERO_BITS)
 
 
-def steady(sum_block: SumBlock) -> SumBlock:
-    """Let a kernel's ``sum_block`` run in steady arithmetic."""
-
-    @wraps(sum_block)
-    def run(kernel: Any, block: RecordBlock) -> IntArray:
-        with steady_arithmetic():
-            return sum_block(kernel, block)
-
-    return run  # type: ignore[return-value]
-
-
 @dataclass(frozen=True, eq=False)
-class LatticeSum(Kernel):
+class LatticeSum:
     """The loop of a query, at a state and on a lattice: what rows sum.
 
     Attributes
@@ -71,19 +57,14 @@ class LatticeSum(Kernel):
         Whose ``sum_block`` runs, and what it is given.
     grid
         The width of one lattice step.
-    n_sums
+    size
         How many whole numbers the loop returns.
     """
 
     query: Any
     state: Any
     grid: float
-    n_sums: int
-
-    @property
-    def size(self) -> int:
-        """How many whole numbers the loop returns."""
-        return self.n_sums
+    size: int
 
     @property
     def together(self) -> Together:
@@ -92,14 +73,14 @@ class LatticeSum(Kernel):
         return together
 
     @property
-    def reads_cells(self) -> bool:  # type: ignore[override]
+    def reads_cells(self) -> bool:
         """Whether the query reads marks of cells in the place of their numbers."""
         return bool(self.query.reads_cells)
 
-    @steady
     def sum_block(self, block: RecordBlock) -> IntArray:
-        """Add up one block of records."""
-        total: IntArray = self.query.sum_block(block, self.state, self.grid)
+        """Add up one block of records in steady arithmetic."""
+        with steady_arithmetic():
+            total: IntArray = self.query.sum_block(block, self.state, self.grid)
         return total
 
 

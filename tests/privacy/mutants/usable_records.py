@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from tailguard.data.rows.base import Kernel
 from tailguard.queries.usable_records import CellKinds, UsableRecords
 
 
-class _NeighbourCount(Kernel):
-    size, together = 1, "some"
+class _NeighbourCount:
+    size, together, reads_cells = 1, "some", False
 
     def __init__(self, multiplier):
         self._multiplier = multiplier

@@ -12,9 +12,8 @@ any order errs by at most (m - 1) u / (1 - (m - 1) u) times the sum of their mag
 Casacuberta, Shoemate, Vadhan and Wagaman 2022 show why the error must be charged.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,30 +151,30 @@ Together: TypeAlias = Literal["none", "some", "all"]
 their places, in pairs, groups or chunks that must stay; or all at once."""
 
 
-class Kernel(ABC):
-    """Public parameters of a statistic that adds up over records.
+class Kernel(Protocol):
+    """A statistic that adds up over records; ``LatticeSum`` makes one of a query.
 
-    ``sum_block`` is total: no record makes it raise, warn or overflow. A kernel that does not say
-    what it reads ``together`` cannot be made: where rows have no order, those that it reads would
-    be whichever lie side by side.
+    ``sum_block`` is total: no record makes it raise, warn or overflow.
     """
 
-    reads_cells: ClassVar[bool] = False
-    """Whether it reads marks of cells in the place of the numbers that cells are read as."""
-
     @property
-    @abstractmethod
     def size(self) -> int:
-        """Number of released coordinates."""
+        """How many whole numbers it adds up."""
+        ...
 
     @property
-    @abstractmethod
     def together(self) -> Together:
         """Which records are read together; of ``"none"`` the sum is one over any order and cut."""
+        ...
 
-    @abstractmethod
+    @property
+    def reads_cells(self) -> bool:
+        """Whether it reads marks of cells in the place of the numbers that cells are read as."""
+        ...
+
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Lattice sum over the chunks of one block."""
+        ...
 
 
 def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:
