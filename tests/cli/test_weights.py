@@ -21,7 +21,7 @@ def test_a_column_of_weights_is_that_of_python(csv_file, columns, tmp_path, call
     assert answer.code == 0, answer.err
     model = json.loads(out.read_text())
     assert (model["schema"]["weight"], model["schema"]["weight_bound"]) == ("years", 2.0)
-    assert any("of which those above 2 are cut" in note for note in model["notes"])
+    assert any("weights above 2 are cut" in note for note in model["notes"])
     python = tg.LinearRegression(epsilon=5.0, delta=1e-6, random_state=1, weight_bound=2.0)
     X = np.asarray(columns["age"], dtype=float)[:, None]
     python.fit(X, columns["claims"], sample_weight=columns["years"])

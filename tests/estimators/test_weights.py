@@ -86,8 +86,8 @@ def test_the_plan_spends_what_it_says_and_the_certificate_tells_of_weights():
     certificate = found.certificate_
     assert [r.name for r in certificate.releases].count("total weight of usable records") == 1
     assert certificate.total.epsilon <= 4.0
-    assert "rows count by their weights, of which those above 4 are cut" in found.notes_
-    assert "of which those above 4 are cut" in certificate.to_json()
+    assert "rows count by their weights; weights above 4 are cut" in found.notes_
+    assert "weights above 4 are cut" in certificate.to_json()
     assert not any("weights" in note for note in tg.LinearRegression(**BUDGET).fit(X, COSTS).notes_)
 
 

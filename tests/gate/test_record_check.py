@@ -207,7 +207,7 @@ def test_without_a_count_nothing_is_asked_and_nothing_stops():
     assert f"{LEFT_OUT}check_records=False" in model.explain()
     pure = tg.mean(X, guarantee=tg.PureDP(1.0))
     assert not any("usable" in release.name for release in pure.certificate.releases)
-    assert f"{LEFT_OUT}what the plan costs are no squares that add up" in pure.explain()
+    assert f"{LEFT_OUT}the costs of the plan do not add up as squares" in pure.explain()
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -6,11 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from support.adversary import datasets, neighbours, records, replaced
 from support.loops import loop
 from support.score_kernels import LOSS_NAMES, make_block, make_kernel, make_query
 from tailguard.checks import InputError
-from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import RecordBlock, summation_slack
 from tailguard.losses import LpLoss
 from tailguard.queries.clipped_gradient import MeanClippedGradient
@@ -72,27 +70,6 @@ def test_every_number_of_records_is_summed(n_rows):
     )
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_no_record_contributes_more_than_its_limit(dtype, intercept):
-    rng = np.random.default_rng(2)
-    kernel = make_kernel(rng, "squared", 2, intercept=intercept, grid=2.0**-45)
-    size, limit = kernel.size, Fraction(kernel.query.norm_limit) / Fraction(kernel.grid)
-    largest = 0
-    for record in records(rng, 400, 4):
-        with np.errstate(over="ignore"):
-            features = np.tile(record[:2], (4, 1)).astype(dtype)
-        only = RecordBlock(features[:1], record[2:3].copy(), record[3:].copy())
-        voids = np.array([record[2], np.nan, np.nan, np.nan])
-        grouped = RecordBlock(features, voids, np.full(4, record[3]))
-        for block in (only, replace(only, first=None), grouped):
-            squared_norm = sum(int(unit) ** 2 for unit in kernel.sum_block(block))
-            largest = max(largest, squared_norm)
-            # Rounding to the lattice moves each coordinate by half a unit at most.
-            assert squared_norm <= (limit + Fraction(size, 2)) ** 2
-    assert largest > (0.999 * limit) ** 2
-
-
 @pytest.mark.parametrize("n_features", [2, 30])
 def test_not_even_a_roundoff_exceeds_the_limit(n_features):
     rng = np.random.default_rng(17)
@@ -103,40 +80,6 @@ def test_not_even_a_roundoff_exceeds_the_limit(n_features):
         units = kernel.sum_block(replace(block, first=None))  # rounded by itself: exact
         largest = max(largest, Fraction(sum(int(unit) ** 2 for unit in units)))
     assert (limit * Fraction(999_999, 10**6)) ** 2 < largest <= limit**2
-
-
-def test_replacing_a_record_moves_the_sum_by_twice_the_limit_at_most():
-    rng = np.random.default_rng(3)
-    kernel = make_kernel(rng, "squared", 3, grid=1e-9)
-    limit = kernel.query.norm_limit
-    allowed = (2 * limit + summation_slack(limit)) / kernel.grid + np.sqrt(kernel.size)
-    largest = 0.0
-    for data in datasets(rng, 24, 70, 4):
-        before = kernel.sum_block(RecordBlock(data[:, :3].copy(), data[:, 3].copy()))
-        for slot, record in neighbours(rng, data, 20):
-            other = replaced(data, slot, record)
-            after = kernel.sum_block(RecordBlock(other[:, :3].copy(), other[:, 3].copy()))
-            largest = max(largest, np.linalg.norm((after - before).astype(float)))
-    assert largest <= allowed
-    assert largest > 0.99 * allowed
-
-
-@pytest.mark.parametrize("column", range(4))
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_record_with_a_value_that_is_not_finite_contributes_nothing(column, value):
-    rng = np.random.default_rng(4)
-    kernel = make_kernel(rng, "huber", 2)
-    data, void = rng.standard_normal((40, 4)), [0, 1, 2, 3, 9, 39]
-    data[void, column] = value
-
-    def total(rows):
-        return kernel.sum_block(RecordBlock(rows[:, :2].copy(), *rows[:, 2:].T.copy()))
-
-    cleared = data.copy()
-    cleared[void] = np.nan
-    np.testing.assert_array_equal(total(data), total(cleared))
-    whole = np.delete(data, void, axis=0)
-    np.testing.assert_allclose(total(data) * kernel.grid, total(whole) * kernel.grid, atol=1e-9)
 
 
 @pytest.mark.parametrize("extreme", [False, True])
@@ -156,23 +99,6 @@ def test_the_order_of_records_changes_a_chunk_by_rounding_only():
     mixed = block.at(rng.permutation(1024))
     gap = np.abs(kernel.sum_block(block) - kernel.sum_block(mixed)) * kernel.grid
     assert gap.max() <= summation_slack(kernel.query.norm_limit) + kernel.grid
-
-
-@pytest.mark.parametrize("n_features", [1, 8, 100])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_neither_threads_nor_cuts_change_a_bit(dtype, n_features):
-    rng = np.random.default_rng(16)
-    kernel = make_kernel(rng, "logistic", n_features, grid=2.0**-44)
-    n_rows = 70_001 if n_features < 100 else 10_001
-    for extreme in (False, True):
-        block = make_block(rng, n_rows, n_features, extreme=extreme, dtype=dtype)
-        rows = ArrayRows(block.features, block.target, block.offset)
-        expected = kernel.sum_block(block)
-        assert np.abs(expected).max() > 0
-        for n_threads in (1, 2):
-            np.testing.assert_array_equal(rows.reduce(kernel, n_threads), expected)
-        parts = block.rows(0, 3072), block.rows(3072, n_rows)
-        np.testing.assert_array_equal(sum(kernel.sum_block(part) for part in parts), expected)
 
 
 def test_directions_survive_overflow_and_no_row_is_too_long_but_some_are_too_short():

@@ -164,7 +164,7 @@ def test_balls_that_do_not_hold_the_start_lead_no_further_than_the_noise_is_made
 
 @pytest.mark.parametrize("options", [{"n_steps": 3}, {"constraint": tg.sets.L2Ball(1.0)}, {}])
 def test_balls_go_with_plain_steps_in_a_bounded_set(options):
-    with pytest.raises(tg.InputError, match="balls must be left out"):
+    with pytest.raises(tg.InputError, match="balls need n_steps"):
         query_of(size=2, balls=BALLS, **options)
 
 

@@ -122,14 +122,6 @@ def test_iterates_and_decays(options, weights, sizes):
     np.testing.assert_allclose(found.coef, expected, atol=1e-9)
 
 
-@every_schedule
-def test_the_same_seed_gives_the_same_bits(schedule, n_batches):
-    solver = solver_with("clamped", schedule, n_batches)
-    first, second, third = (run(solver, tg.GDP(1.0), seed=s)[0].coef for s in (4, 4, 5))
-    np.testing.assert_array_equal(first, second)
-    assert (first != third).any()
-
-
 def test_disjoint_steps_may_spend_everything_and_full_ones_share_it():
     problem = problem_of(1200)
     stages = {
