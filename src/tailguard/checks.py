@@ -118,7 +118,7 @@ class UnusableTableError(ReleaseError):
 
 
 class RoomError(ReleaseError):
-    """A disk of temporary files that is full; whoever sees it says so without its words."""
+    """A disk of temporary files that is full; the gate says so in words of its own."""
 
 
 def shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Texts that may be shown on a terminal or a page, whoever wrote them.
+"""Texts that are safe to show on a terminal or a page, from any source.
 
 Names of columns come from files, and whoever makes a file may put into them what a terminal obeys.
 

@@ -1,7 +1,7 @@
-"""How far a run has come, told to whoever listens: public numbers, and names of planned stages.
+"""Reports how far a run has come to a listener: public numbers, and names of planned stages.
 
-What is told follows from the plan and from released answers. When it is told follows from the
-clock, which anybody may read anyway.
+What is reported follows from the plan and from released answers; when it is reported, from the
+clock.
 """
 
 import logging
@@ -16,10 +16,10 @@ LOGGER.addHandler(logging.NullHandler())
 
 
 class Listener(Protocol):
-    """Who is told."""
+    """Receives reports of a run."""
 
     def planned(self, n_answers: int) -> None:
-        """Hear how many answers at most a run will ask for."""
+        """Begin a run that asks for at most this many answers."""
         ...
 
     def answered(self, stage: str, n_rows: int) -> None:
@@ -27,12 +27,12 @@ class Listener(Protocol):
         ...
 
     def read(self, n_rows: int, n_all: int) -> None:
-        """Hear that a pass over a table in batches has come so far; its numbers are public."""
+        """Note how far a pass over a table in batches has come; both numbers are public."""
         ...
 
 
 class RunLog:
-    """Writes to the log; nobody hears of the tries of a search, whose number is secret."""
+    """Writes to the log; the tries of a search, whose number is secret, are not reported."""
 
     def planned(self, n_answers: int) -> None:
         """Log what a run will do."""
@@ -47,14 +47,14 @@ class RunLog:
 
 
 LOG = RunLog()
-"""Who is told unless somebody else is."""
+"""The default listener."""
 LISTENER: ContextVar[Listener | None] = ContextVar("LISTENER", default=LOG)
-"""Who is told of runs that begin here."""
+"""The listener of runs that begin here."""
 
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """Have a listener told of the runs within; None has nobody told."""
+    """Report the runs within to a listener; None disables reporting."""
     token = LISTENER.set(listener)
     try:
         yield

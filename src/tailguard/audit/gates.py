@@ -1,4 +1,4 @@
-"""Gates over made-up records for whoever attacks: they show what left, and some are wrong.
+"""Gates over made-up records for attacks: they keep what left, and some are broken on purpose.
 
 Each mutant has a fault that an audit must see: noise of the wrong scale, or a sensitivity that is
 understated. Both keep books that look right. A simulation alone may be overheard: of whole runs on

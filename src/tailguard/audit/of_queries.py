@@ -1,8 +1,8 @@
 """Every registered query on its worst pair, through the gate, by all numbers that it releases.
 
-With Gaussian noise whoever attacks projects them onto the line that joins the two answers, which is
-the likelihood ratio. With Laplace noise there are many equal columns, each with a release of its
-own; of one number, whether it passes the higher answer is as good an event as any.
+With Gaussian noise the attack projects them onto the line that joins the two answers: that is the
+likelihood ratio. With Laplace noise there are many equal columns, each with a release of its own;
+for one number no event is better than that it exceeds the higher answer.
 
 Reference
 ---------

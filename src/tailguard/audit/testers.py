@@ -33,16 +33,16 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.audit.bounds import PrivacyClaim, clopper_pearson_upper
 
 Decide: TypeAlias = Callable[[FloatArray], BoolArray]
-"""Of runs, one a row: which are taken for the second neighbour's."""
+"""Takes runs, one a row, and says which of them look like the second neighbour's."""
 
 Learn: TypeAlias = Callable[[FloatArray, FloatArray, PrivacyClaim, int, float], Decide]
-"""Runs of both neighbours, the claim, the number of runs to come and the false alarm."""
+"""Takes runs of both neighbours, the claim, the number of fresh runs and the false alarm."""
 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
-"""Of what is shown, a run a row: the higher, the more it looks like the second neighbour's."""
+"""Scores runs, one a row: a higher score looks more like the second neighbour's."""
 
 N_CUTS, N_CELLS = 97, 16  # enough that the best is near one of them, and pilots fill the cells
-SMALLEST_UNIT = 1e-300  # of a number that no run changes
+SMALLEST_UNIT = 1e-300  # the unit of a number that is the same in all runs
 
 
 def discriminant(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
@@ -69,7 +69,7 @@ def discriminant_score(first: FloatArray, second: FloatArray) -> Score:
 
 def classifier_score(first: FloatArray, second: FloatArray) -> Score:
     """Learn a logistic regression on the numbers and their products."""
-    # What takes long to load is loaded by whoever audits.
+    # scikit-learn takes long to load, so only this tester loads it.
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
     from sklearn.pipeline import make_pipeline  # noqa: PLC0415
     from sklearn.preprocessing import PolynomialFeatures, StandardScaler  # noqa: PLC0415

@@ -32,7 +32,7 @@ Role: TypeAlias = Literal["feature", "levels", "target", "exposure", "offset", "
 much a record counts."""
 
 Marks: TypeAlias = tuple[Features, *tuple[FloatArray | None, ...]]
-"""Of the cells of features, of the target, of the offset and of the weight, where there are such.
+"""Marks of the cells of the features, the target, the offset and the weight, where they exist.
 """
 
 
@@ -54,7 +54,7 @@ class Offset(NamedTuple):
     column: Any = None
 
 
-# So many rows of text are read at a time: text takes some ten times the memory of its numbers.
+# Rows of text that are read at a time: text takes some ten times the memory of its numbers.
 ROWS_OF_TEXT = 10_000
 
 
@@ -284,7 +284,7 @@ def weight_marks(weight: Weight) -> FloatArray:
 
 
 def number_marks(column: Any, where: str, *, filled: bool) -> FloatArray:
-    """Return marks of a column of numbers; a constant stands for all cells that are none."""
+    """Return marks of a column of numbers; if ``filled``, a constant replaces all other cells."""
     marks = marks_of(column, where)
     return _refined(marks, ~np.isinf(numbers_of(column, where))) if filled else marks
 
@@ -294,7 +294,7 @@ def feature_marks(frame: Any, schema: Schema) -> Features:
     levels, marks = schema.levels, []
     for name in schema.features or ():
         column = frame_column(frame, name)
-        if name in levels:  # what has no level shares one, so text is never amiss
+        if name in levels:  # undeclared text has the level ``other``, so it is never amiss
             usable = ~np.isnan(indicators(cells_of(column), levels[name])[:, 0])
             marks.append(_refined(marks_of(column, "X"), usable))
         else:
@@ -304,5 +304,5 @@ def feature_marks(frame: Any, schema: Schema) -> Features:
 
 
 def _refined(marks: FloatArray, usable: BoolArray) -> FloatArray:
-    """Return marks with zero for what is usable; what is not, and not empty, is anything else."""
+    """Return marks: zero for usable cells, NaN for empty ones, and infinity for all others."""
     return np.where(usable, 0.0, np.where(np.isnan(marks), np.nan, np.inf))

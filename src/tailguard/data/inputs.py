@@ -107,9 +107,7 @@ class Inputs:
         notes = (undeclared_note(self.undeclared),) if self.undeclared else ()
         if self.weight is None:
             return notes
-        weighted = (
-            f"rows count by their weights, of which those above {self.weight.bound:g} are cut"
-        )
+        weighted = f"rows count by their weights; weights above {self.weight.bound:g} are cut"
         return (*notes, weighted)
 
     def columns(self, *, has_target: bool) -> tuple[TableColumn, ...]:
@@ -187,7 +185,7 @@ def read_inputs(
     weight_bound: float | None = None,
     features_only: bool = False,
 ) -> Inputs:
-    """Read what a user brought; of a table in batches, nothing but its head.
+    """Read what a user brought; only the head of a table in batches is read.
 
     ``target``, ``columns``, ``row_id``, and an ``exposure``, ``offset`` or ``sample_weight`` of
     text name columns, as the schema may do instead. ``order`` says whether that of the rows may
@@ -236,7 +234,7 @@ def read_inputs(
 
 
 def offset_given(exposure: Any, offset: Any) -> Offset | None:
-    """Return what is added to scores, of which at most one may be given."""
+    """Return what is added to scores: an offset or an exposure, but not both."""
     if exposure is not None and offset is not None:
         raise InputError(
             "offset must be None where an exposure is given, which enters as its logarithm: add "
@@ -250,7 +248,7 @@ def offset_given(exposure: Any, offset: Any) -> Offset | None:
 def with_declared(
     given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None, *, exposed: bool
 ) -> dict[str, Any]:
-    """Return what is given beside X, or where nothing is what a schema declares in its place.
+    """Return what was given beside X; what a schema declares replaces what was not given.
 
     An exposure is read only by models that are ``exposed``, which have a log link.
     """

@@ -38,7 +38,7 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
 
 
 def classes_assumed(n_classes: int) -> str:
-    """Return what notes, summary and certificate say where nobody declared the classes."""
+    """Return what notes, summary and certificate say where no classes were declared."""
     labels = "0 and 1" if n_classes == 2 else f"0 to {n_classes - 1}"
     return f"{CLASSES_ASSUMED}{labels}; other labels, such as -1, count as missing"
 
@@ -67,8 +67,8 @@ def _declared_labels(classes: Sequence[Any]) -> list[Any]:
         raise InputError(f"classes must be all text or all finite numbers; got {shown(given)}.")
     if len(set(labels)) < max(2, len(labels)):
         raise InputError(
-            f"classes must be at least two different labels; got {len(labels)}, of which "
-            f"{len(set(labels))} are different."
+            f"classes must be at least two different labels; got {len(labels)} labels, "
+            f"{len(set(labels))} of them different."
         )
     return labels
 
@@ -81,9 +81,9 @@ def _places(numbers: FloatArray, declared: FloatArray) -> FloatArray:
 
 
 def label_list(labels: Any) -> list[Any]:
-    """Return declared labels as a list of Python objects; what has no order tells no second label.
+    """Return declared labels as a list of Python objects, refusing those without an order.
 
-    What can be read only once is refused, too: whoever asks next would find it empty.
+    What can be read only once is refused, too: the next reader would find it empty.
     """
     for method in ("to_pylist", "to_list"):
         if hasattr(labels, method):

@@ -2,7 +2,7 @@
 
 A constant that is known without the records may stand for a missing cell: a filled record then
 depends on that record alone, so replacing one record still replaces one record. A mean, a median or
-a neighbour's value would be an answer about all records that nobody paid for.
+a neighbour's value would be an unpaid answer about all records.
 """
 
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ def filled(features: Features, constants: Mapping[int, float]) -> Features:
 
 
 def constants_described(constants: Mapping[int, float], names: tuple[str, ...] | None) -> str:
-    """Say in one line what stands for missing cells; nothing where nothing does."""
+    """Say in one line which constants stand for missing cells; empty where none is declared."""
     pairs = sorted(constants.items())
     return ", ".join(f"{names[j] if names else f'x{j}'} = {value:g}" for j, value in pairs)
 

@@ -7,8 +7,7 @@ no more, and goes on. Its books are written anew, to the same lines.
 *Why nothing is paid twice.* A release is recorded before the solver sees it, so what was seen comes
 back as it was. A question that was being answered when the process ended is asked again with fresh
 noise, and charged once: its first answer was in the memory of that process and, at most, in the
-file without its key, and so was seen by nobody. A file that ends in the midst
-of a key is refused.
+file without its key, so that nobody saw it. A file that ends in the midst of a key is refused.
 
 *What a fresh secret may replace.* Random pairs and groups are drawn anew after the stop. Given any
 orders, each answer has its stated sensitivity, so nothing rests on all answers having one order.
@@ -16,9 +15,9 @@ The same holds of a sample for each answer, and of the one block that several an
 prices add up whoever is in it. Of several blocks the costliest counts, since a record is in one of
 them: that is false of two partitions, so such plans are refused.
 
-*Why an answer is sealed.* Whoever saw part of an answer in the file, and later another answer to
-the same question, saw two. So an answer is written under a key first, and the short key once all of
-the answer is on the disk. Without its key an answer is nobody's.
+*Why an answer is sealed.* A reader of the file who sees part of an answer, and later another answer
+to the same question, sees two. So an answer is first written under a key, and the short key follows
+once all of the answer is on the disk. Without its key nobody can read an answer.
 
 *The file* only grows, by lines that are on the disk before anything follows from them. The digest
 of a line is that of its own words and of the digest before it. A process that is killed while it
@@ -53,7 +52,7 @@ from tailguard.privacy.books import Books
 from tailguard.version import __version__
 
 # Whole numbers of 64 bits, the lowest byte first, on every machine: a text of digits would be as
-# long as its numbers are large, which is for anybody to see.
+# long as its numbers are large, and the length of a file is no secret.
 STORED = "<i8"
 
 

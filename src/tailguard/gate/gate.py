@@ -168,7 +168,7 @@ class Gate:
         """Reserve the planned event, refusing one that costs more than the guarantee.
 
         ``coordinates`` says how many numbers may be released against it: each adds the distance of
-        sampled from ideal noise, which is charged. ``run`` is what a checkpoint must be of.
+        sampled from ideal noise, which is charged. A checkpoint must be of the same ``run``.
 
         ``unprotected`` is the door for noise as papers print it. What costs more than the guarantee
         is then reserved by a simulation, with ``random_state`` and without a ledger: books and
@@ -327,9 +327,9 @@ class Gate:
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
-        """Read and add noise. What goes wrong once records are read is told to nobody.
+        """Read and add noise. Errors after the first record is read are hidden.
 
-        Before, an error speaks of the question, hence of public and released numbers.
+        Earlier errors speak of the question alone, hence of public and released numbers.
         """
         cause: BaseException | None = None
         rows: WatchedRows | None = None  # a block or sample that cannot be copied was read, too

@@ -50,8 +50,8 @@ class Problem:
     levels
         Of each categorical column that a schema declares the columns of its levels' indicators.
     ridge
-        Half the squared length of the coefficients in the user's units, without the intercept,
-        counts so many times beside the mean loss.
+        The factor of half the squared length of the coefficients, in the user's units and without
+        the intercept, which is added to the mean loss.
 
     Examples
     --------
@@ -108,7 +108,7 @@ LARGEST_RIDGE = 1e100  # so that products with scales of columns stay within the
 
 
 def check_ridge(alpha: object) -> float:
-    """Return how many times half the squared coefficients count beside the mean loss."""
+    """Return the factor of half the squared coefficients, which is added to the mean loss."""
     return check_between("alpha", alpha, 0.0, LARGEST_RIDGE)
 
 
@@ -151,12 +151,12 @@ class Plan:
 
     @cached_property
     def total_mu(self) -> float:
-        """What all stages spend together, where no shuffle and no sample makes it less."""
+        """The mu that all stages spend together, before what shuffles and samples save."""
         return math.sqrt(self._total)
 
     @cached_property
     def _total(self) -> float:
-        """What the costs of stages add up to; of blocks of one map the costliest counts."""
+        """The sum of the costs of stages; only the costliest block of a map counts."""
         totals: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
         for stage in self.stages:
             block_map, block = stage.within or ("", 0)

@@ -105,7 +105,7 @@ def blamed_columns(
 
     Each row of ``counts`` has the numbers, the empty cells and all others of a column, with noise.
     """
-    # The three add up to the number of records, which is public: of noise a third goes.
+    # The three add up to the public number of records, which takes off a third of the noise.
     fitted = counts + (n_rows - counts.sum(axis=1, keepdims=True)) / 3.0
     noise_std *= math.sqrt(2.0 / 3.0)
     amiss = n_rows - fitted[:, 0]
@@ -176,7 +176,7 @@ FEWEST = 222.0
 
 @dataclass(frozen=True)
 class RecordCheck:
-    """The count before a plan, and what the plan may spend.
+    """The count before a plan, and the rest that the plan may spend.
 
     Attributes
     ----------
@@ -315,7 +315,7 @@ class RecordRule:
                 else:
                     over += OVERSHOOT * (spent_share(guarantee, whole) - 1.0)
         except InputError:
-            pass  # what is refused is said of the whole guarantee below
+            pass  # refused again below, where the sentence names the whole guarantee
         made, plan = make(guarantee)
         if plan.admits_check:
             plan = replace(plan, remarks=(*plan.remarks, self.left_out(guarantee, problem)))
@@ -361,7 +361,7 @@ class RecordRule:
         if not self.check_records:
             why = "check_records=False"
         elif isinstance(guarantee, PureDP):
-            why = "what the plan costs are no squares that add up"
+            why = "the costs of the plan do not add up as squares"
         elif (records := problem.n_rows * guarantee.gaussian_mu()) < FEWEST:
             why = f"the number of records times mu is {records:.3g}, below {FEWEST:g}"
         return f"usable records are not counted: {why}"

@@ -134,7 +134,7 @@ class Stage:
 
     @cached_property
     def total_mu(self) -> float:
-        """What the stage spends as a whole, where no shuffle and no sample makes it less."""
+        """The mu that the whole stage spends, before what a shuffle or samples save."""
         return self.mu * math.sqrt(self.times)
 
     @cached_property
@@ -160,7 +160,7 @@ class Stage:
 
     @cached_property
     def price(self) -> Event:
-        """The cost of a release as it is told and adds up, without its mechanism's constants."""
+        """The cost of a release as plans state and add it, without its mechanism's constants."""
         if self.kept is None or isinstance(self.asked, Approximate):
             return self.asked
         return ZeroConcentrated(self.mu**2 / 2.0)
@@ -232,7 +232,7 @@ def _mu_of_share(share: Event) -> float:
 
 
 Share: TypeAlias = Gaussian | Laplace
-"""What releases may spend: mu, whose squares add up, or epsilon, which adds up itself."""
+"""What releases may spend: mu, whose squares add up, or epsilon, which adds up as it is."""
 
 # Leaves room for rounding: closed forms are rounded by 1e-12 relative, shares by less.
 BUDGET_MARGIN = 1e-9
@@ -267,7 +267,7 @@ def usable_mu(guarantee: Guarantee, coordinates: int) -> float:
 
 
 def part_of(share: Share, part: float, *, times: int = 1) -> Share:
-    """Return what each of ``times`` releases spends that together spend a part of a share."""
+    """Return the share of each of ``times`` releases that spend a part of a share together."""
     portion = part / times
     if isinstance(share, Laplace):
         return Laplace(share.epsilon * portion)

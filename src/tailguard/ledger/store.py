@@ -67,7 +67,7 @@ SENTENCES = {
 
 @contextmanager
 def one_sentence(path: str) -> Iterator[None]:
-    """Turn whatever SQLite complains of into one sentence; nothing was charged then."""
+    """Turn an error of SQLite into one sentence; nothing was charged then."""
     try:
         yield
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:

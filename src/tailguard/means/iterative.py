@@ -93,7 +93,7 @@ class IterativeMean(GaussianQuery):
     n_groups
         How many groups, drawn at random. The noise on the centre grows as its root.
     centre, level, start
-        As of :class:`Iterative`; ``centre="all"`` returns the means of all groups. From the median
+        As in :class:`Iterative`; ``centre="all"`` returns the means of all groups. From the median
         hardly any step is taken, since at the usual level every direction has enough of the group
         means behind it; from further away the walk ends at the edge of their bulk.
 

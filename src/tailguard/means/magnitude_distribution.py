@@ -1,7 +1,7 @@
 """How large magnitudes are: assumed before any release, or read off a released histogram.
 
-A distribution is a survival function on a geometric grid. Beyond what a histogram can tell from
-noise it goes on as a power, with the power read off the last cells that it can tell.
+A distribution is a survival function on a geometric grid. Beyond the cells of a histogram that
+stand out of the noise its tail is a power law, fitted to the last of these cells.
 
 Reference
 ---------

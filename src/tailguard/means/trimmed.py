@@ -74,7 +74,7 @@ from tailguard.queries.coordinates import placed_gradients
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.units import Units
 
-USUAL_RESOLUTION = 1e-3  # of the range: how far data are expected to spread if nobody says
+USUAL_RESOLUTION = 1e-3  # of the range: how far data are expected to spread by default
 NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)  # of the sinh of a standard normal
 FIRST_SHARE = 0.25  # for the smoothness, where the number of trimmed values is given
 SYMMETRIC = "the distribution of each column is nearly symmetric beyond what is trimmed"
@@ -118,7 +118,7 @@ class TrimmedMean(SmoothQuery):
     Attributes
     ----------
     low, high, n_trimmed, calibration
-        As of :class:`Trimmed`, in these units; ``calibration="published"`` takes the constants of
+        As in :class:`Trimmed`, in these units; ``calibration="published"`` takes the constants of
         the paper, ``t = epsilon**2 / 16`` and ``s = epsilon / 4`` with ``rho = epsilon**2 / 2``.
     smoothness_share
         The part of the budget for the smoothness, where ``n_trimmed`` is None; the rest goes to the

@@ -7,11 +7,11 @@ drops those that it has. Neither a word that is dropped nor a repetition prefers
 every sample is as likely as any other.
 
 *Keyed.* An order serves accuracy alone: whatever it is, a replaced record is replaced in its place.
-So does a sample that is charged as if all records had been read. So a pseudo-random order will do,
-which a short key tells from any place on, and a table of any length needs no more memory for it
-than its key. The key turns a place into another one in rounds: each mixes one half of its binary
-digits into the other half, which can be undone, so that no two places meet. A place beyond the last
-is turned again until it is one, which keeps that.
+So does a sample that is charged as if all records had been read. So a pseudo-random order will do:
+a short key tells the place at any position, and a table of any length needs memory for the key
+alone. The key turns a place into another one in rounds: each mixes one half of its binary digits
+into the other half, which can be undone, so that no two places meet. A result beyond the last place
+is turned again until it is a place; still no two meet.
 
 Reference
 ---------

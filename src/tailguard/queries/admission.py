@@ -45,9 +45,9 @@ PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.b
 
 
 def check_question(query: object, state: object, *, weighted: bool = False) -> None:
-    """Refuse whatever no proof covers, before any record is read.
+    """Refuse what no proof covers, before any record is read.
 
-    Of ``weighted`` records, also a query in which they cannot count by their weights.
+    If records are ``weighted``, refuse also a query in which they cannot count by their weights.
     """
     check_admitted(query)
     check_state(state)
@@ -61,7 +61,7 @@ def check_question(query: object, state: object, *, weighted: bool = False) -> N
 def check_admitted(query: object) -> None:
     """Refuse a query that is not of the registry, or that holds anything unregistered.
 
-    It is walked through each time it is asked, and not once: whoever holds it could change it.
+    It is walked through each time it is asked, since its holder could change it in between.
     """
     if not is_registered(query, ALL_QUERIES):
         raise QueryError(

@@ -110,7 +110,7 @@ class _Placed(ABC):
 
     @property
     def by_place(self) -> bool:
-        """Whether it asks more of the records than sums over all of them, and so needs places."""
+        """Whether it reads records by their places, which a sum over all of them does not."""
         return self.places != "none"
 
 

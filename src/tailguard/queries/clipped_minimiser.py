@@ -92,8 +92,8 @@ class ClippedMinimiser(GaussianQuery):
         Where more plain steps could be needed, this many or 20 000 are taken, and the noise is set
         for them.
     n_steps, balls
-        Of plain descent in the place of the search: exactly so many steps, after each of which the
-        point is drawn into balls, a center and a radius each, one after the other.
+        Plain descent replaces the search, with exactly this many steps. After each step the point
+        is drawn into the balls, a center and a radius each, one after the other.
 
     Guarantee
     ---------
@@ -142,7 +142,7 @@ class ClippedMinimiser(GaussianQuery):
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps, minimum=1)
         if self.balls and (self.n_steps is None or math.isinf(self.constraint.diameter())):
-            raise InputError("balls must be left out but for n_steps in a set of finite diameter.")
+            raise InputError("balls need n_steps and a set of finite diameter.")
         if self.step_size is not None:
             check_positive("step_size", self.step_size)
             alone = self.n_steps == 1 and self.step_size * self.strength <= 1.0

@@ -2,8 +2,8 @@
 
 One release tells the scale of every column to within a bin, where a bisection needs one release per
 step. With ``paired`` the counted value is the absolute difference of the records in the places
-``(2i, 2i + 1)`` of a secret random order, which does not depend on the column's location, nor on
-how a file is sorted.
+``(2i, 2i + 1)`` of a secret random order, so that neither the column's location nor the order of a
+file matters.
 
 Reference
 ---------
@@ -69,7 +69,7 @@ class ColumnHistograms(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random ones where records are paired, else none."""
+        """Random places where records are paired, else none."""
         return "random" if self.paired else "none"
 
     @property
@@ -98,8 +98,8 @@ class ColumnHistograms(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
         """Count in lattice steps of one over a whole number, exactly or by weights.
 
-        A value that overflows falls into an outermost bin. What is void is counted in a place that
-        is dropped: time does not tell how much it is. A pair counts by the lesser of its weights.
+        A value that overflows falls into an outermost bin. Void records are counted in a place that
+        is dropped, so that time does not tell how many. A pair counts by its lesser weight.
         """
         center, inverse_scale = state
         counts = np.zeros(self.n_counts, dtype=np.int64)

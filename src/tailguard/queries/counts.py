@@ -1,15 +1,13 @@
 """Counts of records below a threshold, for several columns in one release.
 
-The building stone of private quantiles: a bisection over thresholds sees nothing but these noised
-counts. With ``paired`` the counted value is the absolute difference of the records in two
-neighbouring places ``(2i, 2i + 1)`` of a secret random order, which does not depend on the column's
-location, nor on how a file is sorted.
+Private quantiles are found with it, by bisection over thresholds. With ``paired`` the counted value
+is the absolute difference of the records in two neighbouring places ``(2i, 2i + 1)`` of a secret
+random order, so that neither the column's location nor the order of a file matters.
 
 Reference
 ---------
 Smith 2011, Section 3 (private quantiles by noisy ranks); Dong, Roth and Su 2022, Theorem 2.7
-(Gaussian mechanism) for the joint release of ``k`` counts, of which one record moves each by at
-most 1.
+(Gaussian mechanism) for the joint release of ``k`` counts: one record moves each by at most 1.
 """
 
 import math
@@ -46,7 +44,7 @@ class CountBelow(GaussianQuery):
     Edge cases
     ----------
     A record with a non-finite value is counted nowhere; so is a pair with such a member. With an
-    odd number of records the last one of the order has no partner.
+    odd number of records the last one in the order has no partner.
 
     Examples
     --------
@@ -65,7 +63,7 @@ class CountBelow(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random ones where records are paired, else none."""
+        """Random places where records are paired, else none."""
         return "random" if self.paired else "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:

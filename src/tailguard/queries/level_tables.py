@@ -1,7 +1,7 @@
 """Counts of declared levels: of each column, of their combinations, and of chosen ones.
 
 A record has one cell of every table, since missing cells have a place of their own. So each table
-is a histogram, of which a replaced record moves two counts by one.
+is a histogram, and a replaced record moves two of its counts by one.
 
 Reference
 ---------

@@ -1,4 +1,4 @@
-"""How much more, or less, candidates lose than a first one: means of bounded differences.
+"""Mean losses of candidates less that of the first one, as means of bounded differences.
 
 Candidates are scores of the same records, as fits before and after a step, or a fit and a constant.
 Differences record by record are far smaller than losses, so that a bound on them costs little.
@@ -36,17 +36,18 @@ class LossDifferences(GaussianQuery):
     views
         How each candidate reads the records; bounds of features may differ.
     limit
-        Beyond this a difference counts as this, in the units of the loss.
+        Differences are cut to within this of zero, in the units of the loss.
 
     Guarantee
     ---------
     Each of ``m`` differences over the limit lies in [-1, 1], for every input: replacing a record
-    moves their sums by at most ``2 * sqrt(m)``, attained where all losses of one record are far
-    above, and of its replacement far below, that of the first; plus the charged rounding.
+    moves their sums by at most ``2 * sqrt(m)``, plus the charged rounding. That is attained where
+    one record loses far more with every candidate than with the first, and its replacement far
+    less.
 
     Edge cases
     ----------
-    A void record adds nothing, nor does one whose losses are both infinite.
+    Void records, and those whose losses are both infinite, add nothing.
 
     Examples
     --------

@@ -104,7 +104,7 @@ class PeeledStep(GaussianQuery):
 
     @property
     def n_free(self) -> int:
-        """How many entries are released whatever they are."""
+        """How many entries are released without being chosen."""
         return int(self.units.intercept) if self.n_selected else self.units.size
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:

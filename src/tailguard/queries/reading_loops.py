@@ -39,7 +39,7 @@ SMALLEST_FACTOR = 1e-290
 ROUNDING = 1.5 * 2.0**52
 # The bits of a float are those of ``ROUNDING`` plus the whole number that was added to it.
 ROUNDING_BITS = int(np.float64(ROUNDING).view(np.int64))
-# So few rows that the first-level cache holds all their coordinates while products are summed.
+# Few enough rows that the first-level cache holds all their coordinates while products are summed.
 STRIP_ROWS = 128
 
 
@@ -153,8 +153,8 @@ def standardise(
 
     A row is scaled to a range in which no product with a map and no square overflows. Standardised
     features are cut to ``bound``. A void record becomes a row of zeros in units of zero, with a
-    usual target and offset. Known are standardised targets and offsets; where there are none zeros
-    stand for them.
+    usual target and offset. ``known`` gets standardised targets and offsets, zeros where there are
+    none.
     """
     n_features, width = center.size, rows.shape[1]
     intercept = n_features + target_in_row < width

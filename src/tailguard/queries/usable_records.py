@@ -40,7 +40,7 @@ class UsableRecords(GaussianQuery):
     ---------
     A record is counted once or not at all, by what it holds itself, so replacing one moves the
     count by at most 1. The count is an exact integer: nothing is charged for rounding. Weights do
-    not matter to it, but that one which is missing or negative makes its record void.
+    not matter, except that a missing or negative one makes its record void.
 
     Examples
     --------
@@ -75,10 +75,9 @@ class UsableRecords(GaussianQuery):
 class CellKinds(GaussianQuery):
     """Per column, how many cells are numbers, empty, or anything else.
 
-    Columns are those of the table: its features, the target, offset and weight, where there are
-    such.
-    A number is a cell that can be used: a valid target, a declared label, a positive exposure, a
-    level of a column of declared levels. The answer has one row per column.
+    Columns are those of the table: its features, and the target, offset and weight where it has
+    them. A number is a cell that can be used: a valid target, a declared label, a positive
+    exposure, a level of a column of declared levels. The answer has one row per column.
 
     Guarantee
     ---------

@@ -64,9 +64,9 @@ class MeasuredColumns:
         return self.intercept and self.residual
 
     def unmet_shift(self, target_scale: float) -> float:
-        """Return what scores are short of where a log link has no intercept to take up the scale.
+        """Return the shift that scores need where a log link has no intercept to take up the scale.
 
-        Dividing the target divides what is expected, so that much has to come off every score.
+        Dividing the target divides what is expected, so its logarithm comes off every score.
         """
         alone = self.target and not self.residual and not self.intercept
         return float(np.log(target_scale)) if alone else 0.0
@@ -103,7 +103,7 @@ class ColumnScales:
 
     @classmethod
     def unknown(cls, count: int) -> "ColumnScales":
-        """Of columns that were not measured."""
+        """Return the scales of columns that were not measured."""
         center, width, far_size = np.zeros((3, count))
         often_zero, binary, without = np.zeros((3, count), dtype=bool)
         return cls(center, np.full(count, np.nan), width, often_zero, binary, far_size, without)
@@ -168,7 +168,7 @@ class HistogramSession(Protocol):
     def histograms(
         self, query: Query, state: Any, stage: Stage, *, columns: int = 1
     ) -> tuple[FloatArray, float]:
-        """Ask for histograms; return counts and their noise, both as of all records."""
+        """Ask for histograms; return counts and their noise, both scaled to all records."""
         ...
 
 
@@ -179,7 +179,7 @@ class ColumnQueries:
     Attributes
     ----------
     session
-        What they are asked from.
+        The session that asks for them.
     indices
         The columns as queries count them: the target is ``d``, the offset ``d + 1``.
     prefix
@@ -221,8 +221,8 @@ class ColumnQueries:
     ) -> tuple[FloatArray, float]:
         """Release histograms of the chosen ones; return counts and their noise.
 
-        Values are read from ``center`` and in ``unit``, one of each for every chosen column. Of a
-        stage that reads a sample, counts and noise are raised to what all records would show.
+        Values are read from ``center`` and in ``unit``, one of each for every chosen column. Where
+        a stage reads a sample, counts and noise are scaled to all records.
         """
         query = ColumnHistograms(tuple(self.indices[c] for c in chosen), bins, paired=paired)
         center = np.zeros(chosen.size) if center is None else center

@@ -85,7 +85,7 @@ def least(hides: Callable[[float], bool], start: float) -> float:
 
 
 def _enough_epsilon(guarantee: Guarantee, hides: Callable[[Guarantee], bool]) -> str | None:
-    """Return the epsilon that would do, where there is an epsilon and one that anybody takes."""
+    """Return the smallest sufficient epsilon, or None."""
     if not isinstance(guarantee, ApproxDP | PureDP):
         return None
     epsilon = least(lambda e: hides(replace(guarantee, epsilon=e)), guarantee.epsilon)

@@ -1,4 +1,4 @@
-"""Partitions and a random order of the records: drawn, remembered here, and shown to nobody.
+"""Partitions and a random order of the records: drawn and kept here, and never shown.
 
 Reference
 ---------
@@ -25,9 +25,9 @@ from tailguard.privacy.books.blocks import Block, Blocks
 class _Cut:
     """Places in random order; each block takes the next ones, as many as its size.
 
-    Of a sample, one block of at most half of the places, the copied rows are kept: whoever cuts one
-    asks it again and again. Of records without an order it is chosen by ``hashed`` values, and has
-    no places of theirs.
+    A sample is one block of at most half of the places. Its copied rows are kept, since it is asked
+    again and again. Of records without an order it is chosen by ``hashed`` values, and has no
+    places.
     """
 
     blocks: Blocks

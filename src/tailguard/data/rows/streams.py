@@ -295,7 +295,7 @@ class GatheredRows:
 
     def _window_at(self, start: int) -> RecordBlock:
         """Return the window that begins there; the last one is kept."""
-        with self._lock:  # there is room for one window, and whoever asked has the one it asked for
+        with self._lock:  # one window is kept; each caller holds the one it asked for
             window = self._window
             if window is None or window.first != start:
                 window = self._window = None

@@ -67,7 +67,7 @@ def added(
 
 
 class _BlasLimit:
-    """One thread for BLAS inside the block: whoever comes sets it, and who leaves last resets it.
+    """One thread for BLAS inside the block: each entry sets it, and the last exit resets it.
 
     The limit is the process's; ``turn`` is held by the one fit that has it.
     """

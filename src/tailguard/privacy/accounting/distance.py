@@ -29,9 +29,9 @@ class Distance:
     Attributes
     ----------
     log_ratio
-        Probabilities lie within a factor ``exp(log_ratio)``, both ways.
+        Outside of an event, probabilities lie within a factor ``exp(log_ratio)``, both ways.
     variation
-        But for an event of this probability.
+        The probability of that event.
     """
 
     log_ratio: float = 0.0

@@ -52,7 +52,7 @@ COUNTED: Mapping[type[events.Event], str] = {
     events.Selected: "the best of a secret, random number of tries counts as that number's law "
     "allows (Papernot and Steinke 2022)",
 }
-"""As what events count, whoever adds them up."""
+"""How events are counted, whatever the accountant."""
 COUNTED_AS_GAUSSIAN: Mapping[type[events.Event], str] = {
     events.BoundedRange: "a choice of bounded range counts as the Gaussian release that covers its "
     "worst pair (Dong, Durfee and Rogers 2020, Section 3)",
@@ -62,7 +62,7 @@ COUNTED_AS_GAUSSIAN: Mapping[type[events.Event], str] = {
         "Proposition 2.10 and Section 2.3)",
     ),
 }
-"""And as what where squares of mu are added up."""
+"""How further events are counted where squares of mu are added up."""
 NEIGHBOURS = (
     "replace-one, n public: two data sets of the same public size that differ in one record, "
     "which may be replaced by any other, missing and infinite values included"
@@ -77,8 +77,8 @@ class Certificate:
     are recomputed from ``planned`` and ``releases`` by the smallest valid accountant, rounded up.
 
     *Edge cases.* In mode ``"simulation: NOT PRIVATE"`` the totals say what a private run would
-    cost; the run itself promises nothing. Nor does one in mode ``"reproduction: NOT PRIVATE"``,
-    whose noise is a paper's and costs more than the guarantee.
+    cost; the run itself promises nothing. Neither does a run in mode ``"reproduction: NOT
+    PRIVATE"``, whose noise is a paper's and costs more than the guarantee.
 
     Attributes
     ----------
