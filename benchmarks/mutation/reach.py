@@ -29,7 +29,11 @@ CONTRACTS = (
 TESTS = (
     "tests/docs/test_doctests.py",
     *(f"tests/{room}" for room in ("privacy_core", "noise", "ledger", "queries", "means", "gate")),
-    *(f"tests/contracts/test_{name}.py" for name in (*CONTRACTS, "total", "replacement")),
+    *(
+        f"tests/contracts/test_{name}.py"
+        for name in (*CONTRACTS, "total", "replacement", "weights")
+    ),
+    *("tests/test_notebooks.py", "tests/test_planning.py"),
 )
 """The tests of these rooms. Others, that run whole fits, would see more faults at greater cost."""
 SLOWEST_SECONDS = 5.0

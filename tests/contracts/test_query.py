@@ -3,6 +3,8 @@
 The move is measured on the released integers, so that float errors have nowhere to hide.
 """
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -190,6 +192,15 @@ def test_calibration_needs_no_rows_and_spends_at_most_what_was_asked(name):
         assert calibration.share <= mu
         assert calibration.share >= mu * (1 - 1e-3)
         assert calibration.charged >= calibration.sensitivity.ideal
+
+
+@every_example
+def test_what_a_release_says_of_its_query_is_plain_and_the_same_before_any_record(name):
+    query = EXAMPLES[name].query
+    said = query.parameters()
+    assert json.loads(json.dumps(said, allow_nan=False)) == said
+    lattice(EXAMPLES[name], EXAMPLES[name].background(N_ROWS))
+    assert query.parameters() == said
 
 
 @every_pure_example

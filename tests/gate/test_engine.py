@@ -33,13 +33,14 @@ def test_what_no_lattice_carries_is_refused_in_the_plan():
         HardThresholding(1).plan(problem, tg.GDP(1e-3))
 
 
-def test_bounds_of_features_are_those_of_the_solution():
+def test_bounds_of_features_and_trace_are_those_of_the_solution():
     loss, X = tg.losses.Squared(), np.random.default_rng(0).standard_t(2.0, (4_000, 3))
     solver = make_solver("whitened-newton")
     plan = solver.plan(Problem(loss, 4_000, 3), tg.GDP(4.0))
     gate = Gate.over(X, X[:, 0], guarantee=tg.GDP(4.0), loss=loss, random_state=0)
     solved = run(solver, plan, gate)
     assert solved.feature_bounds is solved.solution.feature_bounds
+    assert solved.trace is solved.solution.trace
     low, high = solved.feature_bounds.T
     assert (low < 0.0).all()
     assert (high > 0.0).all()

@@ -94,6 +94,14 @@ def test_what_is_not_a_guarantee_is_refused(data):
         guarantee_from_dict(data)
 
 
+def test_an_epsilon_beyond_20_is_a_weak_promise():
+    assert weak_promise(ApproxDP(20.0, 1e-9), 1_000) == weak_promise(GDP(100.0), 1_000) == ()
+    (sentence,) = weak_promise(ApproxDP(20.5, 1e-9), 1_000)
+    assert sentence.startswith("epsilon should be about 1, and at most 20; got 20.5, at which")
+    assert sentence.endswith(f"by a factor of {math.exp(20.5):.2g}.")
+    assert len(weak_promise(ApproxDP(1e5, 1e-9), 1_000)) == 1
+
+
 def test_a_delta_of_one_record_in_n_is_a_weak_promise():
     assert weak_promise(ApproxDP(1.0, 1e-6), 999_999) == weak_promise(GDP(1.0), 10**9) == ()
     (sentence,) = weak_promise(ApproxDP(1.0, 1e-6), 1_000_000)
