@@ -3,7 +3,8 @@
 Typical size: the median absolute value of every column, and one for all that were not detected.
 Location: in units of that size, and finer where it is far from zero; a curve fitted to these bins
 tells the scale, too. Scale: differences of pairs, which do not depend on the location. Without an
-intercept nothing may be shifted, and the size is the scale.
+intercept nothing may be shifted, and the size is the scale. Indicators of declared levels: a scale
+from the counts of their levels.
 
 Reference
 ---------
@@ -18,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tailguard.gate.stage import Share, Stage, part_of
+from tailguard.queries.level_counts import LevelCounts
 from tailguard.queries.units import Units
 from tailguard.scaling.columns import ColumnQueries, ColumnScales, HistogramSession, MeasuredColumns
-from tailguard.scaling.levels import count_levels
 from tailguard.scaling.locations import (
     FINE_BINS,
     FINEST_BINS,
@@ -28,7 +29,15 @@ from tailguard.scaling.locations import (
     REFINEMENTS,
     find_locations,
 )
-from tailguard.scaling.sizes import SIZE_BINS, find_scales, find_sizes, share_size
+from tailguard.scaling.sizes import (
+    FAR_SHARE,
+    MANY_ZEROS,
+    NEAREST_BOUND,
+    SIZE_BINS,
+    find_scales,
+    find_sizes,
+    share_size,
+)
 
 LEVELS = "level counts"
 TARGET = "target "  # what the names of the target's own stages begin with
@@ -49,6 +58,10 @@ UNITS = tuple(PURPOSES)
 # What of the target's share goes to its typical size, without which the others are not asked for,
 # to its location and to its scale. By trial.
 TARGET_SIZE, TARGET_LOCATION, TARGET_SCALE = 0.5, 0.35, 0.15
+# A level has records if its count is above this many standard deviations of its noise. Of 2 and
+# 3.5, by trial, 2 is better: noise costs a fit less than losing a rare level.
+LEAST_SEEN = 2.0
+SPREAD = math.sqrt(2.0)  # scales of indicators over the roots of their shares, by trial
 
 
 class PlannedReleases(NamedTuple):
@@ -174,6 +187,30 @@ def find_columns(
         share_size(queries, found, columns.n_features)
         whole.put(measured, found)
     return whole
+
+
+def count_levels(session: HistogramSession, columns: MeasuredColumns, stage: Stage) -> ColumnScales:
+    """Count the levels of all categorical columns; return what that tells of their indicators.
+
+    A level with fewer records than stand out of the noise is not detected: its records are read as
+    the baseline. The scale of others follows the root of their share, but is not so small that rows
+    with one of them would be far longer than others, nor that a bound of features would cut it.
+    """
+    query = LevelCounts(columns.levels)
+    counts, noise_std = session.histograms(query, None, stage, columns=len(columns.levels))
+    total = session.n_rows(stage)
+    least = LEAST_SEEN * noise_std
+    found = ColumnScales.unknown(len(columns.indices))
+    smallest = max(len(columns.indices) ** -0.25, 1.0 / NEAREST_BOUND)
+    for some, (baseline, *levels) in zip(columns.levels, query.by_column(counts), strict=True):
+        for column, count in zip(some, levels, strict=True):
+            share = min(max(count / total, 0.0), 1.0)
+            if count > least:
+                found.scale[column] = SPREAD * max(math.sqrt(share), smallest)
+            found.often_zero[column] = share < 1.0 - MANY_ZEROS
+            found.far_size[column] = float(share > FAR_SHARE)
+            found.without_baseline[column] = baseline <= least
+    return found.of(np.array(columns.counted))
 
 
 def find_target(session: HistogramSession, columns: MeasuredColumns) -> tuple[Units, bool]:

@@ -25,9 +25,6 @@ from tailguard.noise.orders import Order
 CHUNK_ROWS = 1024
 """Records per chunk; record ``i`` belongs to chunk ``i // CHUNK_ROWS``."""
 
-TILE_ROWS = 8
-"""Records that compiled passes score, then add: one vector instruction bounds them all."""
-
 ROUNDOFF = 2.0**-53
 """Unit roundoff of float64."""
 
