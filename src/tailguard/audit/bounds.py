@@ -1,7 +1,7 @@
 """What is claimed of a release, and confidence bounds on what it tells, from counted errors.
 
-Whoever tells two neighbours apart errs in two ways: takes the first for the second (wrong), or
-misses the second. Upper bounds on both chances prove that at least so much privacy is lost. The
+A test that tells two neighbours apart errs in two ways: it takes the first for the second (wrong),
+or misses the second. Upper bounds on both chances prove that at least so much privacy is lost. The
 chances that a claim allows are a convex set, and stay one where both are exchanged: either
 neighbour may be the first.
 
@@ -203,7 +203,7 @@ def judge(
     *Proof* for sums. The errors that a claim allows are a convex set that holds the mirror image of
     each of its points, hence the point of their mean. Of all independent coins with that mean those
     that are alike have a sum so small the oftenest, if it is below its mean by one at least
-    (Hoeffding 1956, Theorem 4). A sum with a chance of 0.05 is, but where the mean error is near 1,
+    (Hoeffding 1956, Theorem 4). A sum with a chance of 0.05 is, unless the mean error is near 1,
     which proves nothing.
     """
     if summed:

@@ -27,7 +27,7 @@ FALSE_ALARM = 1e-3
 """Chance that anything that keeps its claim is rejected, over all rows of an audit together."""
 
 POWER = 0.95
-"""Chance with which a row sees noise of 0.8 times what it should be; below it says so."""
+"""Least chance of seeing noise of 0.8 times the right scale; a row with less says so."""
 
 PLANNED_POWER = 0.9995
 """What runs of a mutant are planned for, each kind by the errors that it leaves: so that of the 82
@@ -115,7 +115,7 @@ def _said(seen: bool) -> str:
 Scores = tuple[FloatArray, FloatArray]
 
 Scoring = Callable[[type[AttackedGate], int, int], Scores]
-"""Of a kind of gate, a number of runs a side and a seed: the scores of both neighbours."""
+"""From a kind of gate, a number of runs a side and a seed to the scores of both neighbours."""
 
 Rates = Callable[[float], tuple[float, float]]
 """By how many times noise is too small: the chances of both errors."""
@@ -207,7 +207,7 @@ class NoiseCase:
     Attributes
     ----------
     fit
-        Of a kind of gate, a seed and a side: what one fit told.
+        From a kind of gate, a seed and a side to what one fit released.
     """
 
     name: str

@@ -13,7 +13,7 @@ from tailguard.privacy.flat_events import flatten
 TITLE = "Ledger {!r}"
 HEAD = "  line  written     cost by itself                    key"
 STOPPED = ", stopped early"
-"""What is said of a charge that counts with what was released against it."""
+"""Marks a charge that counts with what was released against it."""
 
 
 def summary_text(ledger: Ledger) -> str:

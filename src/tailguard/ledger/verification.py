@@ -60,7 +60,7 @@ def _check_charge(line: Line, event: Event, certificate: Certificate) -> None:
 def _lists_releases(lines: Sequence[Line], charge: Line, certificate: Certificate) -> bool:
     """Compare with the releases that were listed when the run was over, if they were.
 
-    Compare also what counts in the place of the charges: nothing does of a run without a line.
+    Compare also what counts in the place of the charges; a run without a line has no such event.
     """
     settled = next((line for line in lines if (line.kind, line.key) == (SETTLED, charge.key)), None)
     content: dict[str, Any] = {} if settled is None else settled.data()

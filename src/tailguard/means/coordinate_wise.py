@@ -109,7 +109,7 @@ class CoordinateMean(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random ones where the median depends on the groups, runs of the order of the records.
+        """Random places where the median depends on the groups, which are runs of the records.
 
         The median of two means is the mean of all, up to the one record that a group may have more.
         """

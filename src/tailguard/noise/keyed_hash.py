@@ -1,4 +1,4 @@
-"""A secret function of identifiers: to whoever lacks the key its values are chance.
+"""A secret function of identifiers: without the key its values look random.
 
 Rows that have no order get one by it. Whole numbers go through SipHash-2-4, other text through
 BLAKE2b, both under one key. Which identifier is the first is then as secret as the key. Where
@@ -37,7 +37,7 @@ class KeyedHash:
     """Identifiers to 64 binary digits, under a key that nobody sees.
 
     *Guarantee.* The value of an identifier depends on it and the key alone. Values of different
-    ones are independent and uniform to whoever lacks the key, as far as SipHash-2-4 and BLAKE2b are
+    ones look independent and uniform without the key, as far as SipHash-2-4 and BLAKE2b are
     pseudo-random.
 
     *Edge cases.* Text that writes a whole number of 64 bits is that number: an identifier is the

@@ -89,8 +89,8 @@ def compiled_loop(
 ) -> Callable[[Callable[..., None]], Callable[..., Any]]:
     """Decorate a loop that Numba compiles; ``kinds`` are those of its arguments.
 
-    What comes out returns the compiled loop. It takes the type of the records' features where
-    ``"features"`` are among the kinds, which are a matrix stored in it. A ``"matrix"``, a
+    The decorated function returns the compiled loop. It takes the type of the records' features
+    where ``"features"``, a matrix of that type, are among the kinds. A ``"matrix"``, a
     ``"vector"``, ``"flags"``, and of whole numbers ``"places"`` and the matrix ``"counts"`` are
     arrays; a kind that begins with ``"in "`` is one that may be read-only. All others are numbers.
     Sums are added in the order that is written, unless it ``reorders``: then several terms are

@@ -59,7 +59,7 @@ class Scored:
 
 
 class ReadRows:
-    """One chunk of records, read in units; the next one of as many is read into the same arrays.
+    """One chunk of records, read in units; the next chunk of this length reuses the arrays.
 
     Attributes
     ----------

@@ -8,7 +8,7 @@ length in a sum is bounded, so that a loss whose slopes average zero at the trut
 
 A view holds public or released numbers only, so reading a record through it depends on that record
 alone. A chunk goes through a compiled loop, one matrix product, which depends on that chunk alone,
-and another loop; what one value per record is made of stays in NumPy.
+and another loop; single values a record are worked out in NumPy.
 
 Reference
 ---------
@@ -45,7 +45,7 @@ LARGEST_ENTRY = 1e100
 
 
 class Sight:
-    """One chunk of records, seen through a view; the next one of as many takes the same arrays.
+    """One chunk of records, seen through a view; the next chunk of this length reuses the arrays.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class View:
         ``"root curvature"``, so that squares of what takes that place add up to the curvature that
         is expected.
     weight_unit
-        By what weights are multiplied in contributions, such as one over a released mean weight.
+        Factor of the weights in contributions, such as one over a released mean weight.
 
     Guarantee
     ---------
@@ -260,7 +260,7 @@ class Weighting:
     def of(self, view: View, seen: Sight) -> FloatArray:
         """Return the weights of one chunk's records, times what each record itself counts.
 
-        That is squared beside squared slopes: both are factors of what is squared.
+        Beside squared slopes it is squared as well: both are factors of what is squared.
         """
         own, counts = seen.weight, self._of(view, seen)
         if own is None:

@@ -136,9 +136,9 @@ def find_locations(
     *,
     fine_bins: tuple[Bins, ...] = FINE_BINS,
 ) -> BoolArray:
-    """Release centres, and scales of columns that lie away from zero; who hides stays at zero.
+    """Release centres, and scales of columns that lie away from zero; hidden ones stay at zero.
 
-    Return who is but one bin in the finest histogram.
+    Return which columns are a single bin in the finest histogram.
     """
     located = np.flatnonzero(found.detected & ~found.often_zero)
     n_narrow = np.zeros(len(found.scale))

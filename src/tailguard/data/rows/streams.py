@@ -76,7 +76,7 @@ class StreamRows:
         self._table = table
         self._reader = reader
         self._kept: ArrayRows | None = None
-        self.ids_differ: bool | None = None  # nobody has looked
+        self.ids_differ: bool | None = None  # not known yet
         self.n_rows = table.n_rows
         schema = reader.schema
         self.n_features = len(schema.coefficient_names)
@@ -157,7 +157,7 @@ class StreamRows:
     def runs(self, names: list[str] | None = None, *, told: bool = True) -> Iterator[Run]:
         """Yield all records in runs of whole chunks, not read yet; or some columns of them.
 
-        Whoever listens is ``told`` how far it has come, unless records decide that they come here.
+        A listener is ``told`` how far it has come, unless records decide whether they come here.
         """
         length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
