@@ -8,6 +8,7 @@ of its constants, :mod:`~tailguard.papers.rates` the slopes of every mean estima
 
 from tailguard.papers import (
     baselines,
+    biswas2020,
     common,
     fano,
     instances,
@@ -22,6 +23,7 @@ from tailguard.papers import (
 
 __all__ = [
     "baselines",
+    "biswas2020",
     "common",
     "fano",
     "instances",

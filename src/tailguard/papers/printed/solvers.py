@@ -2,7 +2,8 @@
 
 Reference
 ---------
-Wang, Xiao, Devadas and Xu 2020, Algorithms 1 and 3; Tao, Wu, Cheng and Wang 2022, Algorithm 4.
+Wang, Xiao, Devadas and Xu 2020, Algorithms 1 and 3; Tao, Wu, Cheng and Wang 2022, Algorithm 4; Zhao
+and others 2024, Algorithm 1.
 """
 
 import math
@@ -10,7 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tailguard.gate.plan import Plan, Problem
+import numpy as np
+
+from tailguard.gate import Gate
+from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Loss
 from tailguard.papers.printed.queries import PrintedSampleAggregate, PrintedTrimmedMean
@@ -18,7 +22,9 @@ from tailguard.papers.printed.terms import printed_in
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.block_minimiser import BlockEstimator, no_estimate
 from tailguard.queries.units import Units
+from tailguard.solvers.descent import set_of, solved_at
 from tailguard.solvers.hard_thresholding import HardThresholding
+from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
@@ -50,6 +56,17 @@ class PrintedSampleAndAggregate(SampleAndAggregate):
         """Return the query for so many weights."""
         proved = super().query(size, estimator, diameter)
         return PrintedSampleAggregate(**vars(proved))
+
+
+@dataclass(frozen=True)
+class FromTheStart(NoisyGradientDescent):
+    """Descent that averages the points at which gradients were taken: the start, not the last."""
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Average anew; this reads what was released."""
+        points = super().run(plan, gate).trace
+        start = set_of(plan.problem).project(np.full(plan.problem.size, self.start))
+        return solved_at(plan, np.vstack([start, points[:-1]]).mean(axis=0), points)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches
 from tailguard.papers.common.steps import composed_shares
 from tailguard.papers.common.theorem import Theorem, theorem_on
+from tailguard.papers.printed.solvers import FromTheStart
 from tailguard.papers.solvers.grouped_descent import GroupedDescent
 from tailguard.papers.zhao2024 import bounds, parameters
 from tailguard.solvers.oracles import Oracle, make_oracle
@@ -158,6 +159,8 @@ def _statement(theorem: str, facts: Facts, noise: str, *deviations: str) -> Stat
             noise,
             "clip norm and number of steps carry moment, diameter and smoothness (E38), and there "
             "are at most 1000 steps (E36)",
+            "points are averaged after their steps; equation (8) has the start in the place of the "
+            "last point",
         ),
     )
 
@@ -188,4 +191,7 @@ def _descent(
             size=facts.into(parameters.step_size, n_steps=n_steps),
         )
 
-    return convex_theorem(facts, statement, count, step_of)
+    theorem = convex_theorem(facts, statement, count, step_of)
+    if not facts.prints:
+        return theorem
+    return replace(theorem, solver=FromTheStart(**vars(theorem.solver)))
