@@ -141,7 +141,7 @@ def robust_gradient_descent(
     n_steps, step_size
         How many steps, and how long.
     batch_rows
-        With a number, the stochastic form: random batches of so many records, steps that shrink
+        With a number, the stochastic form: random batches of that size, steps that shrink
         with the root of their number, and the average of the points; else all records at every
         step, and the last point.
     moment_bound

@@ -136,7 +136,7 @@ class CoinPress(MeanMethod):
         return radii
 
     def _last_round(self, facts: MeanFacts, n_rounds: int) -> tuple[float, int, float]:
-        """Return the noise of the last of so many rounds, their number, and its clip norm."""
+        """Return the noise of the last round, the number of rounds, and the last clip norm."""
         mus = [stage.mu for stage in _stages(facts, n_rounds) for _ in range(stage.times)]
         clip_norm = self.radii(facts.n_rows, facts.n_features, *mus)[-1]
         return 2.0 * clip_norm / (facts.n_rows * mus[-1]), n_rounds, clip_norm
@@ -155,7 +155,7 @@ class CoinPress(MeanMethod):
 
 
 def _tail(size: int, chance: float) -> float:
-    """Return what the length of so many standard normal numbers exceeds with at most a chance."""
+    """Bound the length of ``size`` standard normal numbers, up to a chance of failure."""
     nats = -math.log(chance)
     return math.sqrt(size + 2.0 * math.sqrt(size * nats) + 2.0 * nats)
 

@@ -4,7 +4,7 @@ Kamath, Liu and Zhang (2022), Theorem 1.4, corrected. Take many laws whose param
 private algorithm that estimates well would tell them apart, and it cannot.
 
 *Needed.* rho-zCDP or epsilon-DP, as the names say, under replacement of one record, and independent
-records of one law. Nothing is claimed for (epsilon, delta) algorithms, of which there are more.
+records of one law. Nothing is claimed for (epsilon, delta) algorithms, a larger class.
 """
 
 import math

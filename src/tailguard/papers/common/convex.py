@@ -50,7 +50,7 @@ MORE_STEPS = (
 
 @dataclass(frozen=True)
 class Step:
-    """What each of so many steps is: its gradient, errors of a coordinate, and its size.
+    """One step of a plan: its gradient, the errors of a coordinate, and its size.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ def settled_blocks(
 ) -> tuple[int, int]:
     """Return how many steps there are and the records of each, two a group at least.
 
-    ``error_of(n_steps, n_rows)`` is the error of a gradient of so many records.
+    ``error_of(n_steps, n_rows)`` is the error of a gradient of ``n_rows`` records.
     """
     most = max(1, facts.n_rows // (2 * math.ceil(n_groups)))
     n_steps = facts.n_steps or min(

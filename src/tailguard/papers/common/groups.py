@@ -29,7 +29,7 @@ def check_groups(groups: str | None, *, prints: bool) -> str:
 def group_count_with_probability(
     *, n_rows: int, n_features: int, diameter: float, failure_probability: float
 ) -> float:
-    """How many groups it needs for a bound that fails nowhere on the set, but for that chance.
+    """How many groups a bound at all points of the set needs, up to that failure probability.
 
     ``d log(d diameter n / failure_probability)``, and at least 1.
 

@@ -23,7 +23,7 @@ from tailguard.array_types import FloatArray
 from tailguard.papers.solvers.acceleration import accelerate, step_parameter
 from tailguard.sets.whole_space import WholeSpace
 
-# A spread beyond so many distances is that of points anywhere in the set.
+# A spread beyond this many distances is that of points anywhere in the set.
 LARGEST_SPREAD = 2.0
 
 

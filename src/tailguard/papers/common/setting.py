@@ -155,7 +155,7 @@ class Facts:
         return float(math.prod(known) ** (1.0 / len(known)))
 
     def sampling(self, n_rows: int | None = None) -> float:
-        """Return the usual error of a coordinate of a mean of so many records, or of all."""
+        """Return the usual error of a coordinate of a mean of ``n_rows`` records, or of all."""
         return self.moment.scale / math.sqrt(n_rows or self.n_rows)
 
     def steps(self, count: float, *, maximum: int = 1000) -> int:

@@ -68,7 +68,7 @@ def needed_of_batches(stage: Stage) -> str:
         )
     return (
         f"the gate's partition stays secret: which record is in which of the {stage.n_blocks} "
-        "batches, drawn for each pass, is told to nobody (proof 'groups', a shuffle of the "
+        "batches, drawn for each pass, is never published (proof 'groups', a shuffle of the "
         "batches, for every epsilon and delta; taken where it needs less noise than 'parallel')"
     )
 

@@ -36,7 +36,7 @@ def worthwhile_steps(
     on the gradient. Its variance grows with their number, so that for noise that is
     ``noise_ratio`` times less the same rule says ``printed noise_ratio^2``. Of the numbers between
     both, the one is taken at which ``excess_of``, the theorem's bound on the excess risk, is
-    least: it falls with what is left of the start, and then rises with the noise.
+    least: it falls as the start is forgotten, and then rises with the noise.
 
     *Correction.* The papers print the rule for their own noise, and without constants. At less
     noise so few steps, which are long, stop surely where they should not.

@@ -338,7 +338,7 @@ def _signature(
 def _set_of(
     diameter: float | None, constraint: ConstraintSet | None, in_ball: bool
 ) -> tuple[float, ConstraintSet | None]:
-    """Return the diameter and the set, of which one is given."""
+    """Return the diameter and the set, given one of them."""
     if constraint is not None and diameter is None:
         return check_set("constraint", constraint).diameter(), constraint
     if diameter is None or constraint is not None:

@@ -15,7 +15,7 @@ from tailguard.datasets.dataset import check_sizes
 
 @dataclass(frozen=True, eq=False)
 class SpikeLaw:
-    """Zero, but for one point that comes with a small chance.
+    """Zero, or with a small chance one point.
 
     As heavy a tail as a moment allows, in a place where clipping hides it and noise hides the rest.
     """

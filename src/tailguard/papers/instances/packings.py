@@ -17,7 +17,7 @@ CodeWords = NDArray[np.int8]
 
 # Draws in a row that may all lie too near before the search is given up.
 PATIENCE = 2000
-# Each word is compared with all before it: so many of 64 places take 4 seconds (measured).
+# Each word is compared with all before it: this many of 64 places take 4 seconds (measured).
 MOST_WORDS = 10_000
 
 

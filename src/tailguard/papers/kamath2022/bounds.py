@@ -74,7 +74,7 @@ def mean_error(
     ``sqrt(d) (10 s sqrt(m / n) + 3 s (14 s / tau)^(k-1))`` without privacy, for ``s`` the root of
     the moment and ``m = 4 log(2 d / fp)`` groups. Gaussian noise of standard deviation
     ``noise_std`` adds ``2 std (sqrt(d) + sqrt(log(1/fp)))``, Laplace noise of ``noise_scale``
-    ``sqrt(d) scale log(2 d / fp)``. It holds but for ``failure_probability``.
+    ``sqrt(d) scale log(2 d / fp)``. It fails with at most ``failure_probability``.
 
     *Needed.* A threshold of at least 10 ``s``, and means as near to zero.
 
@@ -136,7 +136,7 @@ def convex_bound_with_probability(
     smoothness: float,
     failure_probability: float,
 ) -> float:
-    """Excess risk of the same method, not exceeded but for ``failure_probability``.
+    """Excess risk of the same method, exceeded with at most ``failure_probability``.
 
     ``D d sqrt(nats / n) + nats (private term + D b d^(3/2) / n^3)`` with
     ``nats = log(1 + D d n / failure_probability)``.
@@ -239,7 +239,7 @@ def strongly_convex_bound_with_probability(
     failure_probability: float,
     moment_bound: float = 1.0,
 ) -> float:
-    """Excess risk of the same method, not exceeded but for ``failure_probability``.
+    """Excess risk of the same method, exceeded with at most ``failure_probability``.
 
     :func:`strongly_convex_bound` with ``nats`` of :func:`convex_bound_with_probability` before its
     first term and their square before the second.

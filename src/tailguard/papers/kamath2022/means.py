@@ -23,7 +23,7 @@ from tailguard.privacy.guarantees import GDP, ZCDP, PureDP
 
 @dataclass(frozen=True)
 class PrintedClamped(PrintedLevel, Clamped):
-    """The clamped median of means with threshold and noise as printed, less of which would do."""
+    """The clamped median of means as printed, with four times the noise it needs."""
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the threshold of Corollary 4.2, which has no moment in it."""

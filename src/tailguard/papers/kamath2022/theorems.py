@@ -90,7 +90,7 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
 
 @theorem_on("central", "smoothness")
 def convex_with_probability(facts: Facts, *, failure_probability: float = 0.1) -> Theorem:
-    """Run the same with so many groups that its bound holds but for ``failure_probability``.
+    """Run the same with enough groups for a bound that fails with ``failure_probability``.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem B.8 and Appendix B.11.
 
@@ -236,7 +236,7 @@ def _convex_clamped(
 
 
 def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> Step:
-    """Return a step on so many records, but for its size.
+    """Return a step on ``n_rows`` records, without its size.
 
     The printed noise is that of a sensitivity of 12 thresholds times groups over rows in every
     coordinate, for the printed number of groups, which is not whole.

@@ -22,7 +22,7 @@ from tailguard.queries.sample_aggregate import (
 )
 from tailguard.queries.units import LARGEST_FEATURE
 
-# One in so many values at either end: the 5 percent of the paper's experiments, which its printed
+# One value in 20 at either end: the 5 percent of the paper's experiments, which its printed
 # constants do not determine.
 PRINTED_TRIMMING = 20
 

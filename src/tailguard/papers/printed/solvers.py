@@ -53,7 +53,7 @@ class PrintedSampleAndAggregate(SampleAndAggregate):
     def query(
         self, size: int, estimator: BlockEstimator = no_estimate, diameter: float | None = None
     ) -> PrintedSampleAggregate:
-        """Return the query for so many weights."""
+        """Return the query for ``size`` weights."""
         proved = super().query(size, estimator, diameter)
         return PrintedSampleAggregate(**vars(proved))
 

@@ -18,7 +18,7 @@ Noise = Literal["printed", "tight", "-"]  # as the paper prints it, as it need b
 
 @dataclass(frozen=True)
 class Point:
-    """One measured number: in which panel, of which curve, noise and seed, where on the axis."""
+    """One measured number, with its panel, curve, noise, seed and place on the axis."""
 
     panel: str
     curve: str

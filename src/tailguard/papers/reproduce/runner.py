@@ -17,7 +17,7 @@ from tailguard.papers.reproduce.catalogue import find_experiments
 from tailguard.papers.reproduce.experiment import Cell, Experiment, Setup
 from tailguard.papers.reproduce.store import CellLine, append_lines, read_lines
 
-Progress = Callable[[int, int], object]  # of so many cells, so many are done
+Progress = Callable[[int, int], object]  # called with the numbers of cells done and in all
 
 
 def check_data(experiment: Experiment, setup: Setup) -> None:

@@ -81,5 +81,5 @@ def best_step_count(
 
 
 def clip_norm_for(facts: GradientFacts, n_rows: int, n_steps: int, mu: float) -> float:
-    """Return the clip level that balances what it cuts off with the noise of so many batches."""
+    """Return the clip level that balances its bias with the noise of the batches."""
     return facts.clip_norm(n_rows, mu, factor=2.0 * math.sqrt(n_steps))

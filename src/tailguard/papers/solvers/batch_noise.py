@@ -15,7 +15,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 
 
 def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
-    """Return the mu that each of so many batches of all ``n_rows`` may spend, and if as a shuffle.
+    """Return the mu that each batch may spend, and whether that counts on a shuffle.
 
     The better of two proofs: disjoint batches, or a shuffle of batches.
     """

@@ -37,7 +37,7 @@ class DoublingAccelerated(PermutedAccelerated):
         No phase has fewer records unless it is the only one. The other parameters are those of
         :class:`PermutedAccelerated`; ``n_steps`` and ``clip_norm`` hold for every phase.
     phase_steps, phase_clip_norms
-        In their place one number for each phase, of which there must be as many.
+        Instead, one number for each phase.
 
     Guarantee
     ---------

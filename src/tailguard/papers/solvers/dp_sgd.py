@@ -43,7 +43,7 @@ class DpSgd:
     batch_rows
         How many records a batch has.
     n_passes
-        How often the records are gone through, or would be: with samples, so many steps as if.
+        How many passes over the records; with samples, as many steps as these would take.
     step_size
         The first step; steps shrink with the root of their number if ``decay`` is ``"root"``. None
         takes the diameter of the set over the length of a noised gradient.

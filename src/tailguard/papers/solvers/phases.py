@@ -57,7 +57,7 @@ class Phase:
 
 
 def halving_sizes(n_rows: int, smallest: int) -> tuple[int, ...]:
-    """Halves, quarters and so on, down to ``smallest``; what is left over goes to the first."""
+    """Halves, quarters and so on, down to ``smallest``; the first takes the remainder."""
     rest = [size for size in printed_halving_sizes(n_rows)[1:] if size >= smallest]
     return (n_rows - sum(rest), *rest)
 
@@ -70,7 +70,7 @@ def printed_halving_sizes(n_rows: int) -> tuple[int, ...]:
 def equal_sizes(n_rows: int, *, printed: bool = False) -> tuple[int, ...]:
     """Cut into floor(log2(2 n / log2(n)) / 2) - 1 equal rounds, at least 1.
 
-    The last has what is left over, which the printed rounds of Algorithm 4 leave out.
+    The last takes the remainder, which the printed rounds of Algorithm 4 leave out.
     """
     count = 1
     if n_rows > 1:

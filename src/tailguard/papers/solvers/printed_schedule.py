@@ -46,12 +46,12 @@ class PrintedSchedule:
     lipschitz_bound: float | None = None
 
     def reach(self, n_rows: int) -> float:
-        """Return the number a of so many records."""
+        """Return the number a of ``n_rows`` records."""
         nats = -math.log(self.delta) * max(1.0, math.log(self.n_rows))
         return self.epsilon * n_rows / math.sqrt(self.facts.size * nats)
 
     def clip_norm(self, n_rows: int) -> float:
-        """Return the clip norm of a phase of so many records."""
+        """Return the clip norm of a phase of ``n_rows`` records."""
         return self.facts.scale * math.pow(self.reach(n_rows), 1.0 / self.facts.order)
 
     @property
@@ -71,7 +71,7 @@ class PrintedSchedule:
         power: float = 0.5,
         chance: float | None = None,
     ) -> float:
-        """Return eta of a round of so many records; no ``chance`` is delta, as in Algorithm 3."""
+        """Return eta of a round of ``n_rows`` records; without ``chance`` it has delta."""
         steepest, p = self.steepest, self.exponent
         nats = max(1.0, math.log(n_rows)) * -math.log(chance or self.delta)
         reach = self.reach(n_rows)

@@ -5,7 +5,7 @@ coordinate at the law's own scale. For strongly convex and sparse problems the g
 distance to a record, whose raw moments are not bounded at every point; the central ones are.
 
 The paper states its lower bounds for (epsilon, delta) algorithms too, but derives them from bounds
-for zCDP ones, of which there are fewer: they are proved for rho-zCDP, and stated so here, with
+for the smaller class of zCDP ones: they are proved for rho-zCDP, and stated so here, with
 ``1 / (2 sqrt(rho))`` for ``sqrt(log(1/delta)) / epsilon``.
 """
 

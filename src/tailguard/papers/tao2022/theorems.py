@@ -267,7 +267,7 @@ def _block_threshold(facts: Facts, n_steps: int) -> float:
 
 
 def _truncated(facts: Facts, threshold: float, n_rows: int, wanted: float) -> Step:
-    """Return a step on so many records, of as many groups as are wanted."""
+    """Return a step on ``n_rows`` records in the wanted number of groups."""
     n_groups = whole_groups(wanted, n_rows=n_rows)
     oracle = make_oracle("truncated", threshold=threshold, n_groups=n_groups)
     return Step(oracle, *_truncated_error(facts, threshold, n_rows))
@@ -281,7 +281,7 @@ def _truncated_error(facts: Facts, threshold: float, n_rows: int) -> tuple[float
 
 
 def _printed_mu(facts: Facts, step: Step, n_rows: int, wanted: float, ratio: float) -> float:
-    """Return what a step on so many records costs with the printed noise, ``ratio`` sensitivities.
+    """Return the cost of a step on ``n_rows`` records with noise of ``ratio`` sensitivities.
 
     The printed sensitivity has groups over rows, for the printed number of groups, which is not
     whole.

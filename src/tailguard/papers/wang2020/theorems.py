@@ -193,7 +193,7 @@ def _stochastic_bound(
 def _step(
     facts: _Facts, n_steps: int, n_rows: int | None = None, whole_mu: float | None = None
 ) -> Step:
-    """Return a step on so many records of a run of so many steps that has the budget."""
+    """Return a step on ``n_rows`` records of a run of ``n_steps`` steps on one budget."""
     n_rows = n_rows or facts.n_rows
     smoothing = facts.into(parameters.printed_smoothing)
     if facts.scale == "printed":

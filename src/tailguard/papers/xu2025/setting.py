@@ -83,7 +83,7 @@ class Norms(Facts):
         return private + self.into(bounds.tsybakov_lower_bound_sampling, growth=growth)
 
     def clip_norm_of(self, n_rows: int) -> float:
-        """Return the clip norm for so many records, ``r (n mu / sqrt(d))^(1/q)``.
+        """Return the clip norm for a number of records, ``r (n mu / sqrt(d))^(1/q)``.
 
         With printed noise ``epsilon / sqrt(log(1/delta))`` takes the place of mu.
         """
@@ -97,7 +97,7 @@ class Norms(Facts):
         )
 
     def knobs(self, n_rows: int) -> dict[str, Any]:
-        """Return the parameters that all solvers get, where a run reads so many records."""
+        """Return the parameters of all solvers, for a run on ``n_rows`` records."""
         return {
             "clip_norm": self.clip_norm_of(n_rows),
             "gradient_scale": self.moment.scale,
@@ -106,7 +106,7 @@ class Norms(Facts):
         }
 
     def eta(self, n_rows: int) -> float:
-        """Return the step parameter of the localised method on so many records."""
+        """Return the step parameter of the localised method on ``n_rows`` records."""
         known = {"clip_norm": self.clip_norm_of(n_rows), "gradient_scale": self.moment.scale}
         return self.into(parameters.localized_step_parameter, n_rows=n_rows, **known)
 
@@ -153,7 +153,7 @@ class Norms(Facts):
         return risk
 
     def risk(self, n_rows: int, distance: float | None = None) -> float:
-        """Return the risk of the localised method on so many records, term by term.
+        """Return the risk of the localised method on ``n_rows`` records, term by term.
 
         ``distance`` is that of the start from the minimiser; None is the diameter.
         """
@@ -162,7 +162,7 @@ class Norms(Facts):
         return self.into(bounds.localized_risk, n_rows=n_rows, **known)
 
     def batches(self, n_rows: int) -> int:
-        """Return how many batches so many records are cut into by the accelerated method."""
+        """Return the number of batches of the accelerated method."""
         count = self.into(parameters.accelerated_steps, n_rows=n_rows)
         return min(n_rows, self.steps(count))
 

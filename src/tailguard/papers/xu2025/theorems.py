@@ -58,8 +58,8 @@ LOCALISED = (
     LOWER,
 )
 CERTIFIED = (
-    "minimisers are certified, where the paper stops after so many steps (E46); they are never as "
-    "far off as the ball around each start, which is left out (E45)"
+    "minimisers are certified, where the paper stops after a fixed number of steps (E46); they are "
+    "never as far off as the ball around each start, which is left out (E45)"
 )
 STEPS = (
     "1 / (lambda_i eta_i) steps, whose hidden constant is 1; where several balls and the edge of "

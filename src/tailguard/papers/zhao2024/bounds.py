@@ -31,7 +31,7 @@ def clipped_mean_bound(
     failure_probability: float,
     moment_bound: float = 1.0,
 ) -> float:
-    """Error of the rho-zCDP clipped mean, not exceeded but for ``failure_probability``.
+    """Error of the rho-zCDP clipped mean, exceeded with at most ``failure_probability``.
 
     ``max(sqrt(12 M^2 L / n), 8 R L / n) + bias + (4 R / n) sqrt(L / rho)`` with
     ``L = log(2/fp) + d log 6``, all constants those of the theorem.
@@ -171,7 +171,7 @@ def iterative_mean_bound(
     """Error of the iterative mean of groups that are rho-zCDP each.
 
     ``M sqrt((d + L) / n) + (R / n) sqrt(k / rho) sqrt(d + L) + d^(q/2) M^q / R^(q-1)`` for ``k``
-    groups, with ``L = log(1/fp)``; it holds but for ``failure_probability``.
+    groups, with ``L = log(1/fp)``; it fails with at most ``failure_probability``.
 
     *Constants.* Hidden ones are set to 1; :func:`iterative_radius` has those of the proof. Needs
     ``800 L`` groups (E41).

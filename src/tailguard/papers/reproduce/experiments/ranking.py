@@ -242,16 +242,20 @@ CLAIMS = (
     _beats(SOFT, AGGREGATE, "Wang: descent on soft truncation improves on sample and aggregate."),
     Claim(
         f"{TRIMMED} is poor",
-        "Wang: trimmed means do worse than soft truncation (here with a smooth scale).",
+        "Of ours: trimmed means with a smooth scale do worse than soft truncation.",
         above(TRIMMED, SOFT),
         REPAIRED,
+        "ours",
     ),
     _beats(TRUNCATED, WANG, "Kamath: Theorem 5.5 improves on Wang."),
     _beats(MEDIAN, WANG, "Kamath: Theorem 5.2 improves on Wang.", GROUPS),
     _beats(STRONG, SOFT, "Kamath: Theorem 5.7 improves on Wang.", GROUPS),
     _beats(CLIPPED, MEDIAN, "Zhao: clipping improves on Kamath."),
     _beats("zhao2024.iterative_convex", CLIPPED, UPDATED, GROUPS, at="last"),
-    _beats("xu2025.localised", MEDIAN, "Xu: Theorem 1 improves on Kamath."),
+    replace(
+        _beats("xu2025.localised", MEDIAN, "Of ours: Theorem 1 of Xu improves on Kamath's 5.2."),
+        kind="ours",
+    ),
     *map(_ours, (TRUNCATED, TRIMMED)),
     *map(_saving, ("wang2020", "kamath2022", "tao2022", "zhao2024", "xu2025")),
 )

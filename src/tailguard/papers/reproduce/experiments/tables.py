@@ -66,7 +66,7 @@ def _soft(*, n_rows: int, n_features: int, rho: float, diameter: float) -> float
 def _over_batches(
     *, n_rows: int, n_features: int, moment_order: float, epsilon: float, diameter: float
 ) -> float:
-    """Return what is left of Theorem 7: Theorem 6 with noise over batches (E47, E65)."""
+    """Return the part of Theorem 7 that holds: Theorem 6 with noise over batches (E47, E65)."""
     cost = math.sqrt(n_features) / (n_rows * epsilon)
     return diameter * (1.0 / math.sqrt(n_rows) + math.pow(tail_power(cost, moment_order), 0.75))
 

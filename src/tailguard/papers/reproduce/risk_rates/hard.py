@@ -1,7 +1,7 @@
 """Algorithms on the laws that the lower bounds are proved with, beside both bounds.
 
 The lower bounds are Fano's with all constants, on average over the laws of a packing; a few of its
-laws are run, which are alike but for the order or the signs of columns. The loss ``|w - x|^2 / 2``
+laws are run, which differ in the order or the signs of columns alone. The loss ``|w - x|^2 / 2``
 is none of one score. There a record shows one of its columns alone, drawn at random: the mean loss
 is the same, and what is private of these is private of the records, so that the lower bound holds.
 
@@ -35,18 +35,18 @@ LARGEST, CENTRE = "largest risk on the set", "centre of the set"
 
 @dataclass(frozen=True)
 class HardCase:
-    """One lower bound: its laws for so many records, and the algorithms that are run on them.
+    """One lower bound: its laws by the number of records, and the algorithms run on them.
 
     Attributes
     ----------
     name
         Paper and theorem.
     laws
-        A few laws of the packing, for so many records.
+        A few laws of the packing, by the number of records.
     least
         The lower bound with constants.
     theorems
-        Curve -> a theorem for so many records: on ``-<w, x>`` where that is the risk, else on
+        Curve -> a theorem by the number of records: on ``-<w, x>`` where that is the risk, else on
         ``|w - x|^2 / 2``, of which a record shows one column alone.
     means
         Curve -> options of a private mean; where the loss is linear its direction alone counts.

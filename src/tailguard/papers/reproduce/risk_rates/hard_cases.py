@@ -94,7 +94,7 @@ def _log_sign_words() -> float:
 def _least(laws: Laws, log_n_laws: float, places: float, per_place: float, n_rows: int) -> float:
     """Fano's bound on half of the squared distance, for spikes along words of a packing.
 
-    They differ in so many ``places`` at least, by ``per_place`` times the spike.
+    They differ in at least ``places`` entries, by ``per_place`` times the spike in each.
     """
     law = laws(n_rows)[0]
     apart = law.chance * float(np.abs(law.point).max()) * per_place * math.sqrt(places)
@@ -129,7 +129,7 @@ def _least_sampling(n_rows: int) -> float:
 
 
 def _on_zcdp(call: Callable[..., Any], moment: Moment, **facts: Any) -> Callable[[int], Theorem]:
-    """Return a theorem for so many records."""
+    """Return a theorem as a function of the number of records."""
     facts.setdefault("diameter", 2.0)
 
     def theorem(n_rows: int) -> Theorem:

@@ -28,7 +28,7 @@ class Task:
 
 @dataclass(frozen=True)
 class PlannedFit:
-    """A solver on a task of so many records: its plan is made once, at the first run."""
+    """A solver on a task; its plan is made once, at the first run."""
 
     task: Task
     solver: Solver

@@ -15,7 +15,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 
-# Wang and others 2020 take 30,000 records of Adult, of which 28,000 are for training.
+# Wang and others 2020 take 30,000 records of Adult: 28,000 to train on.
 ADULT_ROWS, ADULT_TRAIN_ROWS = 30_000, 28_000
 # Numeric columns and the public constants by which they are divided: ages, years and hours in a
 # week have two digits, and years of education end at 16.
@@ -39,7 +39,7 @@ class PublicSet:
         return len(self.X)
 
     def first(self, n_rows: int) -> "PublicSet":
-        """Return the set with so many of its training records."""
+        """Return the set with its first ``n_rows`` training records."""
         return PublicSet(self.X[:n_rows], self.y[:n_rows], self.X_test, self.y_test)
 
 

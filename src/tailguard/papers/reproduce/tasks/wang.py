@@ -156,7 +156,7 @@ def excess(task: Task, data: Dataset, weights: FloatArray) -> float:
 
 
 def _squared_risk(weights: FloatArray, truth: FloatArray) -> float:
-    """Return half the mean squared residual, but for what the noise adds to it."""
+    """Return half the mean squared residual, without the share of the noise."""
     return float(np.sum((weights - truth) ** 2)) / 2.0
 
 
