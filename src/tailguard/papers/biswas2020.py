@@ -83,7 +83,7 @@ class CoinPress(MeanMethod):
     >>> from tailguard.gate.plan import Problem
     >>> plan = CoinPress(radius=1000.0, scale=1.0).plan(Problem(None, 10_000, 2), tg.ZCDP(0.5))
     >>> plan.settings["rounds"], round(plan.settings["clip norm"], 2)
-    (3, 6.65)
+    (3, 6.72)
     """
 
     radius: float
