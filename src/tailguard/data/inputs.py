@@ -234,7 +234,7 @@ def read_inputs(
 
 
 def offset_given(exposure: Any, offset: Any) -> Offset | None:
-    """Return what is added to scores: an offset or an exposure, but not both."""
+    """Return what is added to scores, of which at most one may be given."""
     if exposure is not None and offset is not None:
         raise InputError(
             "offset must be None where an exposure is given, which enters as its logarithm: add "

@@ -28,7 +28,7 @@ class LogLinkRegression(PrivateRegression):
     Parameters
     ----------
     alpha
-        The ridge: half the squared length of ``coef_`` counts so many times beside the mean loss,
+        The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss,
         as in ``sklearn.linear_model.TweedieRegressor``. It is public and costs no budget.
 
     Attributes
@@ -87,7 +87,7 @@ class PoissonRegression(LogLinkRegression):
     Parameters
     ----------
     alpha
-        The ridge: half the squared length of ``coef_`` counts so many times beside the mean loss,
+        The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss,
         as in ``sklearn.linear_model.TweedieRegressor``. It is public and costs no budget.
     {shared_parameters}
 
@@ -132,7 +132,7 @@ class GammaRegression(LogLinkRegression):
     Parameters
     ----------
     alpha
-        The ridge: half the squared length of ``coef_`` counts so many times beside the mean loss,
+        The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss,
         as in ``sklearn.linear_model.TweedieRegressor``. It is public and costs no budget.
     {shared_parameters}
 
@@ -175,7 +175,7 @@ class TweedieRegression(LogLinkRegression):
         The power of the mean that the variance is in proportion to: 1 fits as
         ``PoissonRegression`` does, 2 as ``GammaRegression``, between them targets may be zero.
     alpha
-        The ridge: half the squared length of ``coef_`` counts so many times beside the mean loss,
+        The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss,
         as in ``sklearn.linear_model.TweedieRegressor``. It is public and costs no budget.
     {shared_parameters}
 

@@ -33,7 +33,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         data would be a release. None takes a column of numbers or booleans as 0 and 1, says so, and
         refuses labels of any other type.
     alpha
-        The ridge: half the squared length of ``coef_`` counts so many times beside the mean loss.
+        The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss.
         scikit-learn's ``C`` for ``n`` records is ``1 / (n * alpha)``. It costs no budget.
     {shared_parameters}
 

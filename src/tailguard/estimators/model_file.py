@@ -27,7 +27,7 @@ VERSION = 4
 """A change of meaning takes a new number. No earlier one was ever released."""
 VECTORS = ("coef", "coef_noise_std", "coef_std", "interval_center")
 NUMBERS = ("intercept", "intercept_noise_std", "intercept_std", "score_bound", "total_error")
-"""What a fit releases, as its attributes are called but for their last underscore."""
+"""What a fit releases, by the names of its attributes without the last underscore."""
 # Parameters that have their own place in the file, or none.
 NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schema", "solver")
 

@@ -104,7 +104,7 @@ class LinearRegression(LeastSquares):
         ``"mean"``, the conditional mean, to which the fit converges as ``n * epsilon`` grows; or
         ``"robust"``, which keeps the bias of clipping skewed residuals and has less variance.
     alpha
-        The ridge: half the squared length of ``coef_`` counts so many times beside half the mean
+        The ridge: ``alpha`` times half the squared length of ``coef_`` is added to half the mean
         squared residual, as in ``sklearn.linear_model.TweedieRegressor(power=0)``. It is public and
         costs no budget.
     {shared_parameters}

@@ -45,9 +45,9 @@ PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.b
 
 
 def check_question(query: object, state: object, *, weighted: bool = False) -> None:
-    """Refuse what no proof covers, before any record is read.
+    """Refuse whatever no proof covers, before any record is read.
 
-    If records are ``weighted``, refuse also a query in which they cannot count by their weights.
+    Of ``weighted`` records, also a query in which they cannot count by their weights.
     """
     check_admitted(query)
     check_state(state)

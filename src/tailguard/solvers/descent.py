@@ -289,8 +289,8 @@ def descend(
     """Run the step plan; return the answer and the released points, one a row.
 
     ``blocks`` says which records each step reads; None is what ``stage`` says, at every step: all
-    of them, or a secret sample. ``gradient_of`` turns an answer into a gradient of so many entries
-    where it is none.
+    of them, or a secret sample. ``gradient_of`` turns an answer
+    that is no gradient into one.
     """
     point = constraint.project(start)
     points = np.empty((schedule.n_steps, start.size))

@@ -54,7 +54,7 @@ ACCURACY = 1e-6  # of the calibrated ratio; what is lost goes to the safe side
 def peeling_stage(
     form: str, ratio: float, n_selected: int, n_free: int, *, n_blocks: int, size: int
 ) -> Stage:
-    """Plan one peeling of each of so many blocks of records; its mu is the root of twice its rho.
+    """Plan one peeling of each of ``n_blocks`` blocks; its mu is the root of twice its rho.
 
     Parameters
     ----------

@@ -296,7 +296,7 @@ def release_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) 
 
 
 def bisect(count_below: Callable[[float], float], wanted: float, *, steps: int) -> float:
-    """Return a float at or below which about as many lie as wanted, after so many counts."""
+    """Return a float at or below which about ``wanted`` values lie, after ``steps`` counts."""
     low, high = 0, LARGEST_PATTERN
     for _ in range(steps):
         middle = low // 2 + high // 2

@@ -53,8 +53,8 @@ class SampleAndAggregate:
 
     Guarantee
     ---------
-    The run costs at most the guarantee, which must be (epsilon, delta), for every input and loss;
-    proved in real arithmetic, but for ``"numerical"``.
+    The run costs at most the guarantee, which must be (epsilon, delta), for every input and loss.
+    That is proved in real arithmetic, and certified numerically for ``"numerical"``.
 
     Edge cases
     ----------
@@ -130,7 +130,7 @@ class SampleAndAggregate:
     def query(
         self, size: int, estimator: BlockEstimator = no_estimate, diameter: float | None = None
     ) -> SampleAggregate:
-        """Return the query for so many weights; its public numbers do not need the estimator."""
+        """Return the query for ``size`` weights; its public numbers do not need the estimator."""
         reach = self.diameter or diameter
         assert reach is not None  # plans see to it
         return SampleAggregate(

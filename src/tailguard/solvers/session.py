@@ -114,7 +114,7 @@ class BudgetSession:
         return factor * counts, self.noise_std(columns, stage)
 
     def noise_std(self, columns: int, stage: Stage) -> float:
-        """Return the noise of histograms of so many columns, as of all records."""
+        """Return the noise of histograms of these many columns, scaled to all records."""
         return self.n_rows() / self.n_rows(stage) * math.sqrt(2 * columns) / stage.mu
 
     def plans(self, name: str) -> bool:
@@ -140,14 +140,14 @@ class BudgetSession:
         return max(1, sampled * self.problem.n_rows // self.plan.problem.n_rows)
 
     def unspent(self, stage: Stage) -> float:
-        """Return the mu of a planned stage that releases which name it have not spent.
+        """Return the mu of a planned stage that its own releases have not spent.
 
-        What borrows from it names another stage: ``left`` alone knows what is left of the whole.
+        Releases that borrow from it name another stage; ``left`` counts these too.
         """
         return math.sqrt(max(stage.total_mu**2 - self._spent_on[stage.name], 0.0))
 
     def rest(self, times: int = 1) -> Stage:
-        """Return a stage of all that is left, for so many releases."""
+        """Return a stage of ``times`` releases that spend all that is left."""
         return Stage("rest", "all that is left", self.left() / math.sqrt(times), times, 1)
 
     def left(self, reserve: float = 0.0) -> float:

@@ -19,7 +19,7 @@ from tailguard.summaries.distribution import DistributionEstimate
 # A range is at least so wide, over its ends: a column of one value has a range, too.
 LEAST_WIDTH = 1e-9
 SEEN_TAIL = 1.5  # noise deviations by which the share of a tail must exceed zero to count
-# A variance below so many deviations of its noise is that of the distribution function instead.
+# A variance below this many deviations of its noise is that of the distribution function instead.
 SEEN_VARIANCE = 3.0
 OUTER = 0.05, 0.25  # quantiles beyond which tails are taken to fall as between them
 PARTS = 3  # of a bin, between which a range may end

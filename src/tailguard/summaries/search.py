@@ -47,9 +47,9 @@ REFINEMENTS, REFINED_PART = 3, 0.4
 # The second pair says so where edges are put. By trial.
 SEARCHED_UNEVENNESS, UNEVENNESS = 1.0, 0.5
 SEARCHED_HIDDEN, HIDDEN_UNEVENNESS = 0.7, 0.4
-# Edges lie so many deviations beside a quantile: wide ones first, for its interval.
+# Deviations between a quantile and the edges beside it: wide ones first, for its interval.
 SEARCH_OFFSET, OFFSETS = 1.2, (2.2, 1.5, 1.2)
-# A search goes on where a bin holds more than so many deviations of its noise and is wider than
+# A search goes on where a bin holds more than this many deviations of its noise and is wider than
 # this part of the distance of the quartiles, and of its values.
 RESOLVED, NARROW, DIGITS = 4.0, 2.0**-9, 2.0**-40
 

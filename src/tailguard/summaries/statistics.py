@@ -48,7 +48,7 @@ SURELY_INSIDE = 3.0
 # the columns: of quantiles 1.5 records over a density of .3; of moments with a range of 4 of them.
 # Where they only serve to find a range they count less.
 QUANTILE_ERROR, LOCATING_ERROR, MOMENT_ERROR = 5.0, 1.0, 8.0
-# Rows of products are cut to so many times the root of the columns, in standard deviations.
+# Rows of products are cut to this many times the root of the columns, in standard deviations.
 PRODUCT_RADIUS = 1.5
 SMALLEST_RADIUS = 1e-250  # an inverse of it is a number
 
@@ -79,7 +79,7 @@ class Statistics:
     counted
         Of some declared columns the indicators, and the codes that a count asks for.
     bins, edges
-        A histogram of so many bins in a private range, or between public edges.
+        A histogram of ``bins`` bins in a private range, or between public edges.
     spend
         Factors of the parts that statistics get.
     """

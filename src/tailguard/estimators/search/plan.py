@@ -49,7 +49,7 @@ from tailguard.solvers.registry import plan_for
 from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
 from tailguard.solvers.units import columns_of, units_stages
 
-# A difference is clipped at the loss of a residual of so many scales of the target, at half a nat,
+# Differences are clipped at the loss of a residual of SCALES scales of the target, at half a nat,
 # and at two counts in scales of the target.
 LIMITS = {Link.LOGIT: 0.5, Link.LOG: 2.0}
 SCALES = 2.0

@@ -62,7 +62,7 @@ COUNTED_AS_GAUSSIAN: Mapping[type[events.Event], str] = {
         "Proposition 2.10 and Section 2.3)",
     ),
 }
-"""How further events are counted where squares of mu are added up."""
+"""And as what where squares of mu are added up."""
 NEIGHBOURS = (
     "replace-one, n public: two data sets of the same public size that differ in one record, "
     "which may be replaced by any other, missing and infinite values included"

@@ -241,7 +241,7 @@ class SlopeDistribution:
         return self._secant(float(shifts[np.argmin(means)]), 1.0)
 
     def _secant(self, shift: float, step: float) -> Secant:
-        """Slopes of shifted residuals, a step of so many typical ones either way."""
+        """Slopes of residuals that are shifted by ``step`` typical ones either way."""
         step = max(step * self.spread, 1e-12)
         return self._shifted(shift - step), self._shifted(shift + step), step
 

@@ -188,9 +188,9 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
 def score_bound(session: FitSession, fit: Fit) -> float:
     """Return the largest score of a prediction, in the user's units: that of a log link has one.
 
-    Its means are exponentials, so that noise in a coefficient makes a far row's endless. No mean is
-    predicted beyond so many times the largest residual that was seen, or the mean target; of a
-    Gamma or Tweedie loss beyond so many times the target that one in 200 records exceeds.
+    Its means are exponentials, so that noise in a coefficient makes a far row's endless. Means are
+    predicted up to a multiple of the largest residual that was seen, or of the mean target; those
+    of a Gamma or Tweedie loss, of the target that one in 200 records exceeds.
 
     *Edge cases.* Rates by the unit of an exposure have none: where exposures are short rates may be
     far larger than any target.

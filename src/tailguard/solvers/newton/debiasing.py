@@ -170,7 +170,7 @@ def _believed(
 
 
 def _log_density(point: FloatArray, covariance: FloatArray) -> float:
-    """Log density of a normal distribution about zero, but for a constant."""
+    """Log density of N(0, covariance), up to a constant."""
     volume = float(np.linalg.slogdet(covariance)[1])
     return -(float(point @ np.linalg.solve(covariance, point)) + volume) / 2.0
 

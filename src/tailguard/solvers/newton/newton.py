@@ -36,10 +36,10 @@ SCORE_STD = 3.0
 
 
 def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
-    """Carry out one round of the phase, with its part of what is left to so many; 0: as planned.
+    """Carry out one round; ``rounds_left`` > 0 splits the rest of the budget, 0 keeps the plan.
 
-    It goes a part of the Newton step, the less the noisier. Where that is less than what an average
-    of all rounds would go, the fit stands at the average.
+    It goes a part of the Newton step: the noisier, the smaller. Where an average of all rounds goes
+    further, the fit stands at the average.
     """
     (planned,) = session.rounds([fit.phase])
     stage = session.allowed(planned)

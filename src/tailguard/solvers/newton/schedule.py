@@ -230,9 +230,9 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
 
 
 def _weights(shares: Shares) -> list[float]:
-    """Let ``mu**2`` grow by the square of the rounds so far, but for those of a sample.
+    """Weigh rounds for their shares of ``mu**2``; rounds on the sample get a tenth.
 
-    Later rounds, which start nearer to the fit, are to have the less noise.
+    Later rounds start nearer to the fit, so they get more budget and less noise.
     """
     weights, before = [], 0
     for phase, times in enumerate(shares.rounds):

@@ -104,7 +104,7 @@ class WhitenedNewton:
         shares = self.shares_of(problem, guarantee)
         require(
             not (problem.link.scaled and shares.balanced),
-            "shares must have balanced=False but for a logistic loss.",
+            "shares must have balanced=False, as balanced=True needs a logistic loss.",
         )
         require(
             shares.sample <= problem.n_rows,

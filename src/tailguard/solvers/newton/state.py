@@ -237,7 +237,7 @@ class Estimate:
 
 
 def unknown_noise(width: int) -> FloatArray:
-    """Return noise of so many whitened coordinates of which nothing is known."""
+    """Return the noise of ``width`` whitened coordinates where nothing is known of it."""
     return np.full((width, width), math.nan)
 
 
