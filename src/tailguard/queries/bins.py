@@ -122,14 +122,12 @@ class Bins:
         if self.transform == "linear":
             return value / self.unit
         # The logarithm of zero or infinity would take another time, which would tell of a record.
-        sizes, shift = np.empty(value.size), 1.0 if self.transform == "signed" else 0.0
-        _find_sizes()(value, self.unit, *self._ends(), shift, sizes)
+        # So magnitudes are cut to those from which on the first and the last bin go on.
+        signed, sizes = self.transform == "signed", np.empty(value.size)
+        least = 0.0 if signed else 2.0**self.low
+        most = 2.0 ** max(self._last(), -self.low)
+        _find_sizes()(value, self.unit, least, most, 1.0 if signed else 0.0, sizes)
         return np.log2(sizes, out=sizes)
-
-    def _ends(self) -> tuple[float, float]:
-        """Return the magnitudes, in units, from which on the first and the last bin go on."""
-        least = 2.0**self.low if self.transform == "octaves" else 0.0
-        return least, 2.0 ** max(self._last(), -self.low)
 
     def _last(self) -> float:
         return self.low + self.count / self.per_unit
@@ -144,13 +142,9 @@ class Bins:
 
     def value(self, place: ArrayLike) -> FloatArray:
         """Return the value at a place counted in bins, 0 being the lower edge of the first."""
-        return self.unit * self._value(
-            self.low + np.asarray(place, dtype=np.float64) / self.per_unit
-        )
-
-    def _value(self, transformed: FloatArray) -> FloatArray:
+        transformed = self.low + np.asarray(place, dtype=np.float64) / self.per_unit
         if self.transform == "octaves":
-            return np.asarray(np.exp2(transformed), dtype=np.float64)
+            return self.unit * np.asarray(np.exp2(transformed), dtype=np.float64)
         if self.transform == "signed":
-            return np.copysign(np.exp2(np.abs(transformed)) - 1.0, transformed)
-        return transformed
+            return self.unit * np.copysign(np.exp2(np.abs(transformed)) - 1.0, transformed)
+        return self.unit * transformed
