@@ -20,7 +20,6 @@ abnormal timing".
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,6 @@ def steady_arithmetic() -> Iterator[None]:
             _exchange_bits()(ZERO_BITS, before & ZERO_BITS)
 
 
-@dataclass(frozen=True, eq=False)
 class LatticeSum:
     """The loop of a query, at a state and on a lattice: what rows sum.
 
@@ -59,23 +57,14 @@ class LatticeSum:
         The width of one lattice step.
     size
         How many whole numbers the loop returns.
+    together, reads_cells
+        What the query says of its loop.
     """
 
-    query: Any
-    state: Any
-    grid: float
-    size: int
-
-    @property
-    def together(self) -> Together:
-        """Which records the query reads together."""
-        together: Together = self.query.together
-        return together
-
-    @property
-    def reads_cells(self) -> bool:
-        """Whether the query reads marks of cells in the place of their numbers."""
-        return bool(self.query.reads_cells)
+    def __init__(self, query: Any, state: Any, grid: float, size: int) -> None:
+        self.query, self.state, self.grid, self.size = query, state, grid, size
+        self.together: Together = query.together
+        self.reads_cells: bool = query.reads_cells
 
     def sum_block(self, block: RecordBlock) -> IntArray:
         """Add up one block of records in steady arithmetic."""

@@ -44,8 +44,8 @@ HEAVY = 1.0
 """Noise deviations from which on a bin may hold one value: a split may then give all to one part.
 At 4 intervals of zeros and ones held the truth in two thirds of the cases.
 """
-# A bin is taken to hold one value if it stands out by this many deviations of the last histogram's
-# noise, and is this many times as dense as both bins beside it. By trial.
+# A bin is taken to hold one value if it stands out by so many deviations of the last histogram's
+# noise, and is so many times as dense as both bins beside it. By trial.
 STANDS_OUT, DENSER = 4.0, 4.0
 
 
