@@ -22,7 +22,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-spark lint docs site bench bench-means bench-accuracy bench-accuracy-peers reproduce \
-	audit coverage fuzz mutants install-size peers peer-facts release-check clean
+	audit coverage fuzz mutants numbers install-size peers peer-facts release-check clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 28
@@ -47,6 +47,9 @@ lint: $(INSTALLED_DEV)  ## Check style, formatting and types
 
 docs: $(INSTALLED_DEV)  ## Run every Python block of the pages and follow their links
 	@$(BIN)/python -m pytest tests/docs
+
+numbers: $(INSTALLED_DEV)  ## See that published numbers are those of the stored results
+	@$(BIN)/python -m pytest -q tests/docs/test_numbers.py tests/docs/test_figures.py
 
 # Sphinx and its theme in an environment apart. Warnings are errors.
 site: export OPENBLAS_NUM_THREADS = 1

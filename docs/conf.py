@@ -152,7 +152,7 @@ def is_routing(_app, _what, name, _value, _skip, _options) -> bool | None:
 
 def signature_of(_app, what, _name, value, _options, _given, _answer) -> tuple[str, None] | None:
     """Show how a class is made; some check what they are given before that."""
-    if what != "class" or value.__init__ is object.__init__:
+    if what != "class" or value.__init__ is object.__init__ or issubclass(value, Exception):
         return None
     plain = [
         each.replace(annotation=each.empty) for each in inspect.signature(value).parameters.values()

@@ -93,7 +93,7 @@ def wheel_breaches(names):
         r"tailguard/.*\.(py|pyi|typed)|tailguard/report/[\w.]+\.(css|js|json)|tailguard-[^/]*\.dist-info/.*"
     )
     yield from (f"{name} is in the wheel" for name in names if not known.fullmatch(name))
-    parts = ("verifier.js", "report.css", "registry.schema.json", "nist.schema.json")
+    parts = ("verifier.js", "planner.js", "report.css", "registry.schema.json", "nist.schema.json")
     needed = ("/py.typed", "/__init__.pyi", *(f"/report/{part}" for part in parts))
     for ending in (*needed, "/licenses/LICENSE"):
         if not any(name.endswith(ending) for name in names):

@@ -151,6 +151,68 @@ def plan(
     return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), tuple(notes))
 
 
+# What `tailguard plan --html` shows: decades of records cut at 1, 2 and 5, budgets in use, and
+# columns in steps of about two.
+ROWS_SHOWN = (*(base * 10**power for power in (3, 4, 5, 6) for base in (1, 2, 5)), 10**7)
+EPSILONS_SHOWN = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
+COLUMNS_SHOWN = (1, 2, 5, 10, 20, 50, 100)
+
+
+def prediction_grid(
+    task: str,
+    *,
+    n_features: int,
+    delta: float,
+    n_rows: int = 50_000,
+    epsilon: float = 1.0,
+    moment: Moment | None = None,
+) -> dict[str, Any]:
+    """Return predictions of ``plan`` over columns, records and epsilons, as plain data.
+
+    ``cells`` has for each the error, the place of its method and whether noise may hide scales, or
+    None where no method fits. ``start`` has the places of what was given.
+
+    Examples
+    --------
+    >>> grid = prediction_grid("logistic", n_features=3, delta=1e-6)
+    >>> grid["axes"]["n_features"], grid["methods"]
+    ([1, 2, 3, 5, 10, 20, 50, 100], ['tg.LogisticRegression'])
+    """
+    check_choice("task", task, ("mean", *LOSSES))
+    given: dict[str, Any] = {"n_features": n_features, "n_rows": n_rows, "epsilon": epsilon}
+    known: dict[str, Any] = {"task": task, "delta": delta, "moment": moment}
+    check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
+    best = plan(**known, **{**given, "n_rows": ROWS_SHOWN[-1]})  # what is amiss is refused here
+    shown = {"n_features": COLUMNS_SHOWN, "n_rows": ROWS_SHOWN, "epsilon": EPSILONS_SHOWN}
+    axes = {name: sorted({*values, given[name]}) for name, values in shown.items()}
+    methods: list[str] = []
+
+    def cell(*at: float) -> list[Any] | None:
+        try:
+            sizes: dict[str, Any] = dict(zip(axes, at, strict=True))
+            advice = plan(**known, **sizes)
+        except InputError:  # too few records for any method
+            return None
+        found = advice.recommended
+        if found.method not in methods:
+            methods.append(found.method)
+        error = float(f"{found.predicted_error:.4g}")
+        return [error, methods.index(found.method), bool(advice.notes)]
+
+    return {
+        "task": task,
+        "guarantee": {"kind": "approx", "delta": delta},
+        "axes": axes,
+        "start": {name: axes[name].index(value) for name, value in given.items()},
+        "unit": best.recommended.unit,
+        "cells": [
+            [[cell(columns, rows, budget) for budget in axes["epsilon"]] for rows in axes["n_rows"]]
+            for columns in axes["n_features"]
+        ],
+        "methods": methods,
+    }
+
+
 def _sufficient(
     task: str, error: float, given: Mapping[str, Any], known: Mapping[str, Any]
 ) -> Advice:

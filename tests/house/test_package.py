@@ -1,7 +1,5 @@
 """What stands beside the code agrees with it: version, addresses, figures, workflows."""
 
-import csv
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -9,7 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-import install_size
 import tailguard
 from release_check import (
     differing,
@@ -181,54 +178,7 @@ def test_every_page_is_reached_from_the_index():
         assert f"]({name})" in text("README.md")
 
 
-# Figures on the pages
-
-# What comes along with a dependency; what several need is told with the first.
-PARTS = [
-    ("Numba and llvmlite", ["numba", "llvmlite"]),
-    ("SciPy", ["scipy"]),
-    ("scikit-learn", ["scikit-learn", "joblib", "narwhals", "cloudpickle"]),
-    ("dp-accounting", ["dp-accounting", "absl-py", "attrs", "dm-tree", "mpmath", "wrapt"]),
-    (
-        "typer and rich",
-        [
-            "typer",
-            "rich",
-            "Pygments",
-            "markdown-it-py",
-            "mdurl",
-            "shellingham",
-            "pydantic",
-            "pydantic_core",
-            "annotated-doc",
-            "annotated-types",
-            "typing-inspection",
-            "typing_extensions",
-        ],
-    ),
-]
-
-
-def test_the_page_on_installing_has_the_measured_sizes():
-    figures = json.loads(text("benchmarks/results/install_size.json"))
-    page, rows = text("docs/install.md"), figures["packages"]
-    large = [row for row in rows if row["mb"] >= 1]
-    for row in large:
-        assert f"| {row['name']} | {row['mb']:.0f} |" in page
-    rest = sum(row["mb"] for row in rows[len(large) :])
-    assert f"| {len(rows) - len(large)} more, of less than 1 each | {rest:.0f} |" in page
-    whole = install_size.sum_of(rows, "mb")
-    assert f"| all | {whole:.0f} |" in page
-    weight = {name: sum(row["mb"] for row in rows if row["name"] in parts) for name, parts in PARTS}
-    for name, mb in weight.items():
-        assert re.search(rf"^\* \*\*{name}\*\*,[^.]* {mb:.0f} MB", page, re.MULTILINE)
-    assert f"install would be {whole - weight['scikit-learn']:.0f} MB" in " ".join(page.split())
-    assert f"\n{install_size.sum_of(rows, 'bytecode_mb'):.0f} MB are bytecode" in page
-    less = [figures[f"{when}_mb"] for when in ("without_bytecode", "after_the_demo")]
-    assert "That is {:.0f} MB, and {:.0f} MB after the demo".format(*less) in page
-    assert {*figures["extras_mb"]} == PROJECT["optional-dependencies"].keys() - {"dev", "site"}
-    for name, more in figures["extras_mb"].items():
-        assert re.search(rf"^\| `tailguard\[{name}\]` .* \| {more:.0f} \|$", page, re.MULTILINE)
+# Figures on the pages are held to stored results in tests/docs/test_numbers.py
 
 
 def test_the_page_on_installing_names_each_dependency():
@@ -236,46 +186,6 @@ def test_the_page_on_installing_names_each_dependency():
     for requirement in PROJECT["dependencies"]:
         name = re.match(r"[\w-]+", requirement)[0]
         assert re.search(rf"^\| .*\b{name}\b", table, re.MULTILINE)
-
-
-def test_the_comparison_quotes_what_the_tools_answered():
-    answers = json.loads(text("benchmarks/results/peer_facts.json"))
-    page = text("docs/statement-of-need.md")
-    for number, (claim, answer) in enumerate(answers.items(), start=1):
-        assert f"| [{number}] | {claim} | `{answer}` |" in page
-        assert page.count(f"[{number}]") > 1 or f"Fact {number} " in page
-
-
-# Rows of the comparison, and methods of the kept results.
-METHODS = {
-    "tailguard, by default": "tailguard",
-    "Opacus, untuned": "opacus, untuned",
-    "DP-GD, untuned": "DP-GD, untuned",
-    "AdaSSP, told scales": "AdaSSP, given scales",
-    "diffprivlib, told scales": "diffprivlib, given scales",
-    "diffprivlib, best on test rows": "diffprivlib, oracle-tuned",
-    "Opacus, best on test rows": "opacus, oracle-tuned",
-    "DP-GD, best on test rows": "DP-GD, oracle-tuned",
-}
-
-
-def test_the_comparison_has_the_kept_results():
-    lines = csv.DictReader(text("benchmarks/accuracy/results/accuracy.csv").splitlines())
-    kept = {
-        (line["method"], line["task"]): line
-        for line in lines
-        if line["suite"] == "public" and float(line["epsilon"]) == 1
-    }
-    tasks = [task for method, task in kept if method == "tailguard"]
-    page = text("docs/statement-of-need.md")
-    constants = [kept["tailguard", task]["constant_gap"] for task in tasks]
-    rows = {"predicting a constant": constants} | {
-        label: [kept.get((method, task), {}).get("mean", "") for task in tasks]
-        for label, method in METHODS.items()
-    }
-    for label, means in rows.items():
-        cells = (f"{float(mean):.2g}" if mean else "" for mean in means)
-        assert f"| {label} | {' | '.join(cells)} |" in page
 
 
 # The paper
@@ -299,20 +209,6 @@ def test_the_paper_cites_what_is_listed_and_lists_what_is_cited():
     cited = re.findall(r"@([a-z]+\d*)\b", text("paper/paper.md"))
     listed = re.findall(r"^@\w+\{(\w+),$", text("paper/paper.bib"), re.MULTILINE)
     assert sorted({*cited}) == sorted(listed)
-
-
-def test_the_paper_counts_claims_as_the_page_on_claims_does():
-    row = re.search(
-        r"^\| claims of the papers, tight or .*?\|(.+)\|$", text("docs/claims.md"), re.M
-    )
-    counted = [int(cell) for cell in row[1].split("|")]
-    paper = " ".join(text("paper/paper.md").split())
-    said = re.search(
-        r"Of (\d+) claims .*? (\d+) hold, (\d+) are surpassed, (\d+) do not hold, (\d+) are not "
-        r"reached .*?, and (\d+) cannot be decided",
-        paper,
-    )
-    assert [int(number) for number in said.groups()] == counted[:-1]
 
 
 # What `make release-check` refuses
@@ -346,7 +242,10 @@ def test_a_build_that_differs_is_seen(tmp_path):
     assert differing(first[:1], first) == [file.name for file in first[1:]]
 
 
-REPORT_FILES = ("verifier.js", "report.css", "registry.schema.json", "nist.schema.json")
+REPORT_FILES = (
+    *("verifier.js", "planner.js", "report.css"),
+    *("registry.schema.json", "nist.schema.json"),
+)
 
 
 def test_a_file_too_many_or_too_few_is_seen():

@@ -1,14 +1,17 @@
 """A page in a browser: the verifier runs under the page's policy, and writes its verdict."""
 
 import json
+import re
 
 import pytest
 
 from support.forging import certificate_of
 from support.javascript import opened
 from support.pages import Page
+from tailguard.planning import prediction_grid
 from tailguard.report.content import Report
 from tailguard.report.page import page_text
+from tailguard.report.plan_page import WORDS, plan_page
 
 
 @pytest.fixture
@@ -62,3 +65,27 @@ def test_another_script_does_not_run(page):
     assert "ran" not in page(text.replace("</body>", f"{more}</body>")).words
     alone = f"<!DOCTYPE html><html><body>{more}</body></html>"
     assert "ran" in page(alone).words  # without the page's policy
+
+
+@pytest.mark.parametrize("place", [(2, 6, 5), (0, 0, 0)])
+def test_a_browser_shows_the_prediction_where_the_sliders_stand(place, tmp_path):
+    grid = prediction_grid("squared", n_features=3, delta=1e-6)
+    columns, rows, budget = place
+    start = {"n_features": columns, "n_rows": rows, "epsilon": budget}
+    path = tmp_path / "plan.html"
+    begun, moved = (f'"start": {json.dumps(each)}' for each in (grid["start"], start))
+    path.write_text(plan_page(grid).replace(begun, moved))
+    page = opened(path)
+    cell = grid["cells"][columns][rows][budget]
+    said = re.search(r'id="prediction">(.*?)</p>', page)[1]
+    if cell is None:
+        assert said == WORDS["nothing"]
+    else:
+        assert f"{grid['methods'][cell[1]]}: predicted error" in said
+        assert float(re.search(r"error (\S+?)\.(?: |$)", said)[1]) == pytest.approx(
+            cell[0], rel=5e-3
+        )
+        assert (WORDS["hidden"] in said) == cell[2]
+    assert f'id="n_rows-value" for="n_rows">{grid["axes"]["n_rows"][rows]:,}' in page
+    assert re.findall("<input[^>]*disabled", page) == []
+    assert re.search(r'class="chosen"><th scope="row">' + f"{grid['axes']['n_rows'][rows]:,}", page)

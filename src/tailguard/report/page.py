@@ -61,7 +61,7 @@ def report_page(
 ) -> str:
     """Render a report's dictionary, the shares of its stages and what a file cannot prove."""
     certificate = data["certificate"]
-    facts, script = certificate_facts(certificate), _asset("verifier.js")
+    facts, script = certificate_facts(certificate), asset("verifier.js")
     parts = [
         *_head(data, script),
         *_section("promise", _promise(certificate)),
@@ -94,27 +94,52 @@ def page_text(page: str) -> str:
     return rest.partition("</script>")[0]
 
 
-def _asset(name: str) -> str:
-    """Return a file of this folder."""
+def asset(name: str) -> str:
+    """Return a file of this folder.
+
+    Examples
+    --------
+    >>> asset("report.css")[:5]
+    ':root'
+    """
     return (get_data("tailguard.report", name) or b"").decode("utf-8")
 
 
-def _words(text: object) -> str:
+def html_text(text: object) -> str:
+    """Return a text in which nothing is a tag, and every sign can be seen.
+
+    Examples
+    --------
+    >>> html_text("a < b")
+    'a &lt; b'
+    """
     return escape(printable(str(text)))
 
 
-def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
-    """Yield everything above the first section."""
-    title, certificate = _words(f"Privacy report: {data['subject']}"), data["certificate"]
+def html_head(title: str, script: str) -> Iterator[str]:
+    """Yield all of a page up to its body, with a policy by which only ``script`` may run.
+
+    Examples
+    --------
+    >>> [*html_head("A plan", "show()")][-1][:21]
+    '<title>A plan</title>'
+    """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{title}</title>\n<style>\n{_asset('report.css')}</style>\n</head>\n<body>"
-    yield f"<header>\n<h1>{title}</h1>"
+    style = asset("report.css")
+    yield f"<title>{html_text(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>"
+
+
+def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
+    """Yield everything above the first section."""
+    title, certificate = f"Privacy report: {data['subject']}", data["certificate"]
+    yield from html_head(title, script)
+    yield f"<header>\n<h1>{html_text(title)}</h1>"
     if certificate["mode"] != "private":
-        mode = _words(certificate["mode"])
+        mode = html_text(certificate["mode"])
         yield f'<p class="panel alarm">This is no private result: {mode}.</p>'
     facts = {
         **{name: text or NOT_STATED for name, text in data["stated"].items()},
@@ -122,7 +147,7 @@ def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
         **data["facts"],
         "made by": f"tailguard {certificate['version']}",
     }
-    yield from _table("As declared", (), ((label, text) for label, text in facts.items()))
+    yield from html_table("As declared", (), ((label, text) for label, text in facts.items()))
     links = "".join(f'<li><a href="#{key}">{text}</a></li>' for key, text in SECTIONS.items())
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n<main>'
 
@@ -136,34 +161,40 @@ def _section(key: str, content: Iterable[str]) -> Iterator[str]:
 
 def _paragraph(text: str, begin: str = "") -> Iterator[str]:
     """Yield a paragraph, with its first words in bold."""
-    strong = f"<strong>{_words(begin)}</strong> " if begin else ""
-    yield f"<p>{strong}{_words(text)}</p>"
+    strong = f"<strong>{html_text(begin)}</strong> " if begin else ""
+    yield f"<p>{strong}{html_text(text)}</p>"
 
 
 def _sentences(sentences: Iterable[str]) -> Iterator[str]:
     """Yield a list, or that there is nothing."""
-    items = [f"<li>{_words(sentence)}</li>" for sentence in sentences]
+    items = [f"<li>{html_text(sentence)}</li>" for sentence in sentences]
     yield "<ul>\n" + "\n".join(items) + "\n</ul>" if items else "<p>Nothing.</p>"
 
 
 NUMBER = ' class="number"'
 
 
-def _table(
+def html_table(
     caption: str,
     headers: Sequence[str],
     rows: Iterable[Sequence[str]],
     numbers: Iterable[int] = (),
     key: str = "",
 ) -> Iterator[str]:
-    """Yield a table whose rows begin with a heading; ``numbers`` are columns set to the right."""
+    """Yield a table whose rows begin with a heading; ``numbers`` are columns set to the right.
+
+    Examples
+    --------
+    >>> [*html_table("Ages", ("name", "age"), [("Ada", "36")])][-2]
+    '<tr><th scope="row">Ada</th><td>36</td></tr>'
+    """
     right, lines = {*numbers}, [*rows]
     name = f' id="{key}"' if key else ""
-    yield f'<div class="scroll" role="region" tabindex="0" aria-label="{_words(caption)}">'
-    yield f"<table>\n<caption>{_words(caption)}</caption>"
+    yield f'<div class="scroll" role="region" tabindex="0" aria-label="{html_text(caption)}">'
+    yield f"<table>\n<caption>{html_text(caption)}</caption>"
     if headers:
         heads = (
-            f'<th scope="col"{NUMBER * (place in right)}>{_words(header)}</th>'
+            f'<th scope="col"{NUMBER * (place in right)}>{html_text(header)}</th>'
             for place, header in enumerate(headers)
         )
         yield f"<thead><tr>{''.join(heads)}</tr></thead>"
@@ -177,15 +208,15 @@ def _table(
 
 def _cell(place: int, cell: str, right: set[int]) -> str:
     if place == 0:
-        return f'<th scope="row">{_words(cell)}</th>'
+        return f'<th scope="row">{html_text(cell)}</th>'
     if isinstance(cell, Picture):
         return f'<td class="plot">{cell}</td>'
-    return f"<td{NUMBER * (place in right)}>{_words(cell)}</td>"
+    return f"<td{NUMBER * (place in right)}>{html_text(cell)}</td>"
 
 
 def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
     """Yield the promise in words, and what an attacker can learn at most."""
-    yield f'<p class="panel">Promised: {_words(certificate["promise"])}.</p>'
+    yield f'<p class="panel">Promised: {html_text(certificate["promise"])}.</p>'
     if certificate["mode"] != "private":
         yield from _paragraph(NOTHING_PROMISED)
     yield from _paragraph(WHO_IS_PROTECTED, "Who is protected.")
@@ -211,7 +242,7 @@ def _odds(certificate: Mapping[str, Any]) -> Iterator[str]:
         rows.append((label, [each.hits[place] for each in columns.values()]))
     shown = ((label, *map(percent, shares)) for label, shares in rows)
     caption = "Success of the best attack; without noise every row would be 100 %"
-    yield from _table(caption, ("attack", *columns), shown, range(1, 3))
+    yield from html_table(caption, ("attack", *columns), shown, range(1, 3))
 
 
 def _results(data: Mapping[str, Any]) -> Iterator[str]:
@@ -221,11 +252,11 @@ def _results(data: Mapping[str, Any]) -> Iterator[str]:
         level = f"{100.0 * data['level']:g} % interval"
         headers = (data["quantity"], "value", "privacy noise", level, "picture")
         rows = ((each["name"], *_estimate_cells(each)) for each in estimates)
-        yield from _table(PICTURES, headers, rows, range(1, 4))
+        yield from html_table(PICTURES, headers, rows, range(1, 4))
         yield from _reasons(estimates)
     for table in data["tables"]:
         columns = range(1, len(table["headers"]))
-        yield from _table(table["title"], table["headers"], table["rows"], columns)
+        yield from html_table(table["title"], table["headers"], table["rows"], columns)
         yield from _paragraph(table["note"]) if table["note"] else ()
     if not (estimates or data["tables"]):
         yield from _paragraph("This report is of a certificate alone.")
@@ -259,7 +290,7 @@ def _reasons(estimates: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[str]:
     """Yield totals, and the share of each stage."""
     totals = ("reserved", "released", "unused", "composition")
-    yield from _table("What is reserved counts as spent", (), ((k, facts[k]) for k in totals))
+    yield from html_table("What is reserved counts as spent", (), ((k, facts[k]) for k in totals))
     caption = "Shares of what was reserved, in rho, which adds up; the longest bar is the largest"
     headers = ("stage", "releases", "share", "picture", "what was released")
     largest = max((each.share or 0.0 for each in shares), default=0.0)
@@ -267,7 +298,7 @@ def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[
         (each.stage, str(each.n_releases), *_share(each.share, largest), each.what)
         for each in shares
     )
-    yield from _table(caption, headers, rows, (1, 2)) if shares else ()
+    yield from html_table(caption, headers, rows, (1, 2)) if shares else ()
 
 
 def _share(share: float | None, largest: float) -> tuple[str, str]:
@@ -285,10 +316,10 @@ def _ledger(certificate: Mapping[str, Any], facts: Mapping[str, str]) -> str:
 
 def _check(facts: Mapping[str, str]) -> Iterator[str]:
     """Yield where the verifier writes; without scripts it stays as it is."""
-    yield f'<p id="verdict" class="panel" role="status">{_words(UNVERIFIED)}</p>'
+    yield f'<p id="verdict" class="panel" role="status">{html_text(UNVERIFIED)}</p>'
     yield '<div id="check-table" hidden>'
     headers = ("total", "stated", "worked out", "verdict")
-    yield from _table("Each total by itself", headers, (), (1, 2), key="checks")
+    yield from html_table("Each total by itself", headers, (), (1, 2), key="checks")
     yield "</div>"
     yield from _paragraph(f"{facts['sampler']}.", "Noise as it was drawn:")
 
@@ -299,14 +330,26 @@ def _releases(certificate: Mapping[str, Any]) -> Iterator[str]:
     headers = ("release", "times", "sensitivity", "noise std", "mechanism and query")
     rows = ((what, *numbers, how.strip("()")) for *numbers, what, how in releases)
     caption = "Everything that left, in this order"
-    yield from _table(caption, headers, rows, range(1, 4))
+    yield from html_table(caption, headers, rows, range(1, 4))
     yield from _sentences(certificate["remarks"]) if certificate["remarks"] else ()
+
+
+def safe_json(data: Mapping[str, Any]) -> str:
+    r"""Return data as JSON in which no sign can end a script.
+
+    Examples
+    --------
+    >>> safe_json({"a": "</script>"})
+    '{"a": "\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(data, allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
 
 
 def _data_and_script(data: Mapping[str, Any], script: str) -> Iterator[str]:
     """Yield the page's data, in which no sign can end them, and the verifier."""
-    text = json.dumps(data, allow_nan=False)
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    text = safe_json(data)
     if len(text) <= MOST_DATA:
         yield f"{DATA}{text}</script>\n<script>{script}</script>"

@@ -3,6 +3,9 @@ r"""List the methods for a task: predicted error, passes over the data, noise.
 No record is read and no budget is spent. TASK is one of
 {tasks}.
 
+--html writes one page, plan.html, with sliders over columns, records and
+epsilon, for a mean and the models of 'tailguard fit'.
+
 The theorems of the papers want a moment of the gradients and the diameter of
 the set; a mean and the models of 'tailguard fit' can do without.
 
@@ -11,20 +14,25 @@ the set; a mean and the models of 'tailguard fit' can do without.
 \b
   tailguard plan mean --rows 100000 --columns 10 --epsilon 1 --delta 1e-6
   tailguard plan squared --columns 10 --epsilon 1 --delta 1e-6 --error 0.01
+  tailguard plan squared --columns 10 --delta 1e-6 --html
   tailguard plan convex --rows 100000 --columns 5 --epsilon 1 --delta 1e-6 \
       --moment-bound 5 --diameter 2 --smoothness 1
 """
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from tailguard.checks import require
 from tailguard.cli import options
+from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.printing import print_plain
 from tailguard.moments import Moment
-from tailguard.planning import TASKS
+from tailguard.planning import TASKS, prediction_grid
 from tailguard.planning import plan as plan_of
+from tailguard.report.plan_page import plan_page
 
 __doc__ = (__doc__ or "").replace("{tasks}", ", ".join(TASKS))
 FACTS = "What is publicly known"
@@ -62,6 +70,10 @@ def list_methods(
     ] = None,
     n_nonzero: Annotated[int | None, KEEP] = None,
     json: Annotated[bool, options.typed(None, "As JSON.", None, "--json")] = False,
+    html: Annotated[bool, options.typed(None, "As a page with sliders.", None, "--html")] = False,
+    out: Annotated[
+        Path, options.typed("PATH", "Where --html writes it; plan.html by default.", None, "--out")
+    ] = Path("plan.html"),
 ) -> None:
     """Print the methods.
 
@@ -83,6 +95,16 @@ def list_methods(
     facts: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
     kind: Any = moment_kind  # of any other the moment says what is allowed
     moment = None if moment_bound is None else Moment(moment_order, moment_bound, kind=kind)
+    if html:
+        alone = not (facts or json or diameter is not None or error is not None)
+        require(alone, "--html must be given without --json, --error and what theorems ask for.")
+        start = {"n_rows": rows, "epsilon": epsilon}
+        given = {name: value for name, value in start.items() if value is not None}
+        page = destination(out)
+        sizes: dict[str, Any] = {"n_features": columns, "delta": delta, "moment": moment, **given}
+        write_text(page, plan_page(prediction_grid(task, **sizes)))
+        typer.echo(f"Wrote {page}. No record was read.")
+        return
     advice = plan_of(
         task,
         n_rows=rows,

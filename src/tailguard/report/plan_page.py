@@ -1,0 +1,113 @@
+"""The page of a plan: sliders over predictions that were worked out beforehand, in one file.
+
+It asks for nothing from the web. The one script that may run is ``planner.js``, by its digest.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tailguard.report.odds import odds_of, percent
+from tailguard.report.page import asset, html_head, html_table, html_text, safe_json
+
+AXES = {
+    "n_features": "Columns, with the intercept",
+    "n_rows": "Records",
+    "epsilon": "Epsilon",
+}
+WORDS = {
+    "nothing": "No method fits here: the budget is too small for so few records.",
+    "hidden": "Noise may hide the scales of columns here: the fit may then be a constant.",
+}
+NO_SCRIPT = (
+    "The sliders need a script, which did not run. The table has what is predicted at first."
+)
+DELTA = (
+    "Delta times the number of records is 0.1 or more. At one over the number of records the "
+    "definition allows publishing a whole record: choose a smaller delta."
+)
+
+
+def plan_page(grid: Mapping[str, Any]) -> str:
+    """Render the predictions of ``tailguard.planning.prediction_grid`` as one page of HTML.
+
+    Examples
+    --------
+    >>> axes = {"n_features": [2], "n_rows": [1000, 10000], "epsilon": [1.0]}
+    >>> grid = {"task": "mean", "guarantee": {"kind": "approx", "delta": 1e-6}, "axes": axes}
+    >>> grid |= {"start": {name: 0 for name in axes}, "unit": "your units", "methods": ["tg.mean"]}
+    >>> plan_page({**grid, "cells": [[[None], [[0.1, 0, False]]]]}).count('type="range"')
+    3
+    """
+    script, start, axes = asset("planner.js"), grid["start"], grid["axes"]
+    shown = [row[start["epsilon"]] for row in grid["cells"][start["n_features"]]]
+    odds = [_odds(grid["guarantee"], epsilon) for epsilon in axes["epsilon"]]
+    cells = (cell for block in grid["cells"] for row in block for cell in row if cell)
+    errors = [cell[0] for cell in cells if cell[0] > 0.0]
+    ends = [min(errors, default=1.0), max(errors, default=1.0)]
+    delta = grid["guarantee"].get("delta", 0.0)
+    data = {**grid, "words": WORDS, "odds": odds, "range": ends, "delta": delta}
+    title = f"Plan: {grid['task']}" + (f", delta = {delta:g}" if delta else ", delta = 0")
+    parts = [
+        *html_head(title, script),
+        f"<header>\n<h1>{html_text(title)}</h1>",
+        "<p>No record was read. Errors are predictions of what is typical, not bounds.</p>",
+        f"<noscript><p>{NO_SCRIPT}</p></noscript>\n</header>\n<main>",
+        *_sliders(axes, start),
+        '<div class="panel" role="status">',
+        f'<p id="prediction">{html_text(_sentence(grid, shown[start["n_rows"]]))}</p>',
+        f'<p id="odds">{html_text(odds[start["epsilon"]])}</p>',
+        f'<p id="delta-warning" hidden>{DELTA}</p>\n</div>',
+        f"<p>Unit of the error: {html_text(grid['unit'])}.</p>",
+        *_curve(),
+        *_errors(axes["n_rows"], shown),
+        "</main>",
+        f'<script type="application/json" id="plan-data">{safe_json(data)}</script>',
+        f"<script>{script}</script>\n</body>\n</html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _odds(guarantee: Mapping[str, Any], epsilon: float) -> str:
+    right = odds_of({**guarantee, "epsilon": epsilon}).right_guesses
+    return (
+        f"Epsilon {epsilon:g}: an attacker who knows all other records guesses which of two "
+        f"versions a record has. At most {percent(right)} of such guesses are right, where a coin "
+        "has 50 %."
+    )
+
+
+def _sentence(grid: Mapping[str, Any], cell: Sequence[Any] | None) -> str:
+    """Say what is predicted at a place, as the script does."""
+    if cell is None:
+        return WORDS["nothing"]
+    start = f"{grid['methods'][cell[1]]}: predicted error {cell[0]:.3g}."
+    return f"{start} {WORDS['hidden']}" if cell[2] else start
+
+
+def _sliders(axes: Mapping[str, Sequence[float]], start: Mapping[str, int]) -> Iterator[str]:
+    """Yield a slider for each axis, at its start; the script switches them on."""
+    for name, label in AXES.items():
+        value, last = f"{axes[name][start[name]]:,}", len(axes[name]) - 1
+        yield (
+            f'<p class="slider"><label for="{name}">{label}</label>: '
+            f'<output id="{name}-value" for="{name}">{value}</output><br>\n'
+            f'<input type="range" id="{name}" min="0" max="{last}" step="1" '
+            f'value="{start[name]}" aria-valuetext="{value}" disabled></p>'
+        )
+
+
+def _curve() -> Iterator[str]:
+    """Yield the curve of the table, which says the same in numbers."""
+    yield '<svg class="curve" viewBox="0 0 600 200" aria-hidden="true">'
+    yield '<path class="axis" d="M10 10V190H590" fill="none"/>'
+    yield '<polyline id="curve" class="interval" fill="none" points=""/>'
+    yield '<circle id="here" class="point" r="6" visibility="hidden"/>\n</svg>'
+
+
+def _errors(n_rows: Sequence[int], cells: Sequence[Sequence[Any] | None]) -> Iterator[str]:
+    rows = (
+        (f"{count:,}", "none" if cell is None else f"{cell[0]:.3g}")
+        for count, cell in zip(n_rows, cells, strict=True)
+    )
+    caption = "Predicted error by records, for the columns and the epsilon above"
+    yield from html_table(caption, ("records", "error"), rows, (1,), key="errors")

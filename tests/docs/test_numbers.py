@@ -1,0 +1,272 @@
+"""Published numbers are those of the stored results: ``make numbers``.
+
+``PUBLISHED`` lists the pages, the results that they quote and the command that measures these anew,
+which the page must name.
+"""
+
+import csv
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import install_size
+
+ROOT = Path(__file__).parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
+REPRODUCED = "benchmarks/results/reproduce"
+PUBLISHED = [
+    ("docs/install.md", "benchmarks/results/install_size.json", "make install-size"),
+    ("docs/statement-of-need.md", "benchmarks/results/peer_facts.json", "make peer-facts"),
+    (
+        "docs/statement-of-need.md",
+        "benchmarks/accuracy/results/accuracy.csv",
+        "make bench-accuracy",
+    ),
+    ("docs/accuracy.md", "benchmarks/accuracy/results/tables.csv", "python -m accuracy.picture"),
+    ("docs/accuracy.md", "benchmarks/accuracy/results/summary.csv", "make bench-accuracy"),
+    ("docs/accuracy.md", "benchmarks/accuracy/results/plug_and_play.csv", "accuracy.plug_and_play"),
+    ("docs/audits.md", "benchmarks/results/mutants.csv", "make mutants"),
+    ("docs/reproduce.md", "benchmarks/results/means.csv", "make bench-means"),
+    ("docs/reproduce.md", f"{REPRODUCED}/ranking.csv", "tailguard reproduce ranking"),
+]
+
+
+def text(path):
+    return (ROOT / path).read_text()
+
+
+def lines_of(path, **options):
+    rows = (line for line in text(path).splitlines() if not line.startswith("# "))
+    return list(csv.DictReader(rows, **options))
+
+
+def prose(path):
+    return " ".join(text(path).split())
+
+
+@pytest.mark.parametrize(("page", "results", "command"), PUBLISHED)
+def test_a_page_names_the_command_that_measures_its_numbers_anew(page, results, command):
+    assert (ROOT / results).exists()
+    assert command in text(page)
+
+
+# What comes along with a dependency; what several need is told with the first.
+PARTS = [
+    ("Numba and llvmlite", ["numba", "llvmlite"]),
+    ("SciPy", ["scipy"]),
+    ("scikit-learn", ["scikit-learn", "joblib", "narwhals", "cloudpickle"]),
+    ("dp-accounting", ["dp-accounting", "absl-py", "attrs", "dm-tree", "mpmath", "wrapt"]),
+    (
+        "typer and rich",
+        [
+            "typer",
+            "rich",
+            "Pygments",
+            "markdown-it-py",
+            "mdurl",
+            "shellingham",
+            "pydantic",
+            "pydantic_core",
+            "annotated-doc",
+            "annotated-types",
+            "typing-inspection",
+            "typing_extensions",
+        ],
+    ),
+]
+
+
+def test_the_page_on_installing_has_the_measured_sizes():
+    figures = json.loads(text("benchmarks/results/install_size.json"))
+    page, rows = text("docs/install.md"), figures["packages"]
+    large = [row for row in rows if row["mb"] >= 1]
+    for row in large:
+        assert f"| {row['name']} | {row['mb']:.0f} |" in page
+    rest = sum(row["mb"] for row in rows[len(large) :])
+    assert f"| {len(rows) - len(large)} more, of less than 1 each | {rest:.0f} |" in page
+    whole = install_size.sum_of(rows, "mb")
+    assert f"| all | {whole:.0f} |" in page
+    weight = {name: sum(row["mb"] for row in rows if row["name"] in parts) for name, parts in PARTS}
+    for name, mb in weight.items():
+        assert re.search(rf"^\* \*\*{name}\*\*,[^.]* {mb:.0f} MB", page, re.MULTILINE)
+    assert f"install would be {whole - weight['scikit-learn']:.0f} MB" in " ".join(page.split())
+    assert f"\n{install_size.sum_of(rows, 'bytecode_mb'):.0f} MB are bytecode" in page
+    less = [figures[f"{when}_mb"] for when in ("without_bytecode", "after_the_demo")]
+    assert "That is {:.0f} MB, and {:.0f} MB after the demo".format(*less) in page
+    assert {*figures["extras_mb"]} == PROJECT["optional-dependencies"].keys() - {"dev", "site"}
+    for name, more in figures["extras_mb"].items():
+        assert re.search(rf"^\| `tailguard\[{name}\]` .* \| {more:.0f} \|$", page, re.MULTILINE)
+
+
+def test_the_comparison_quotes_what_the_tools_answered():
+    answers = json.loads(text("benchmarks/results/peer_facts.json"))
+    page = text("docs/statement-of-need.md")
+    for number, (claim, answer) in enumerate(answers.items(), start=1):
+        assert f"| [{number}] | {claim} | `{answer}` |" in page
+        assert page.count(f"[{number}]") > 1 or f"Fact {number} " in page
+
+
+# Rows of the comparison, and methods of the kept results.
+METHODS = {
+    "tailguard, by default": "tailguard",
+    "Opacus, untuned": "opacus, untuned",
+    "DP-GD, untuned": "DP-GD, untuned",
+    "AdaSSP, told scales": "AdaSSP, given scales",
+    "diffprivlib, told scales": "diffprivlib, given scales",
+    "diffprivlib, best on test rows": "diffprivlib, oracle-tuned",
+    "Opacus, best on test rows": "opacus, oracle-tuned",
+    "DP-GD, best on test rows": "DP-GD, oracle-tuned",
+}
+
+
+def test_the_comparison_has_the_kept_results():
+    lines = csv.DictReader(text("benchmarks/accuracy/results/accuracy.csv").splitlines())
+    kept = {
+        (line["method"], line["task"]): line
+        for line in lines
+        if line["suite"] == "public" and float(line["epsilon"]) == 1
+    }
+    tasks = [task for method, task in kept if method == "tailguard"]
+    page = text("docs/statement-of-need.md")
+    constants = [kept["tailguard", task]["constant_gap"] for task in tasks]
+    rows = {"predicting a constant": constants} | {
+        label: [kept.get((method, task), {}).get("mean", "") for task in tasks]
+        for label, method in METHODS.items()
+    }
+    for label, means in rows.items():
+        cells = (f"{float(mean):.2g}" if mean else "" for mean in means)
+        assert f"| {label} | {' | '.join(cells)} |" in page
+
+
+# Tables and sentences on accuracy.
+
+SUMMARY = {line["suite"]: line for line in lines_of("benchmarks/accuracy/results/summary.csv")}
+
+
+def within(suite):
+    """How many cells of a suite are within the bound beside the best peer, and of how many."""
+    cells = int(SUMMARY[suite]["cells"])
+    return round(float(SUMMARY[suite]["level"]) * cells), cells
+
+
+def test_the_page_on_accuracy_has_the_stored_summary():
+    page = prose("docs/accuracy.md")
+    near, cells = within("tables")
+    assert f"{near / cells:.0%} ({near} of {cells})".replace("%", " %") in page
+    won, even, lost = (int(SUMMARY["tables"][f"untuned_{how}"]) for how in ("won", "even", "lost"))
+    assert f"({won + even} of {won + even + lost})" in page
+    assert lost == 4
+    assert "The four comparisons lost" in page
+    assert f"{SUMMARY['tables']['far']} cells are above twice" in page
+    assert "({} of {})".format(*within("public")) in page
+    ours = SUMMARY["evaluation"]
+    both = [f"{float(ours[f'{kind}_median']):.2f}" for kind in ("ratio", "elsewhere")]
+    said = "DP-GD | 0.95 | {}; to DP-GD tuned on the other seeds {} |"
+    assert said.format(*both) in page
+    tails = [f"{float(ours[f'{kind}_p90']):.1f}" for kind in ("ratio", "elsewhere")]
+    assert "90th percentile | 1.8 | {}; {} |".format(*tails) in page
+    near, cells = within("evaluation")
+    assert f"{near / cells:.0%}".replace("%", " %") + f" of the {cells} cells" in page
+    assert f"{ours['far']} are above twice that" in page
+
+
+def test_the_pages_on_public_sets_count_what_is_stored():
+    positive = {}
+    for line in lines_of("benchmarks/accuracy/results/plug_and_play.csv"):
+        if line["method"] == "tailguard":
+            won = positive.setdefault(line["budget"], [])
+            won.append(float(line["r2_median"]) > 0.0)
+    counts = [(sum(won), len(won)) for won in positive.values()]
+    assert counts == [(15, 15), (14, 15)]
+    assert "15 of 15 at (ln 3, 1e-5), 14 at (1, 1e-6)" in prose("docs/accuracy.md")
+
+
+def test_what_is_said_of_the_picture_follows_from_its_numbers():
+    rows = [
+        line
+        for line in lines_of("benchmarks/accuracy/results/tables.csv")
+        if line["method"] == "tailguard"
+    ]
+    names = ["none", "one", "two", "three", "four", "five"]
+
+    def mean_and_worse(epsilon):
+        own = [line for line in rows if float(line["epsilon"]) == epsilon]
+        tables = sum(int(line["tables"]) for line in own)
+        assert tables == 41
+        mean = sum(int(line["tables"]) * float(line["mean"]) for line in own) / tables
+        return mean, names[sum(int(line["worse_than_constant"]) for line in own)]
+
+    _, worse = mean_and_worse(0.3)
+    assert f"at epsilon 0.3, {worse} of the 41 default fits lost more" in prose("README.md")
+    mean, worse = mean_and_worse(1.0)
+    said = f"at epsilon 1 is {mean:.2f} of what a constant loses, and on {worse} of them"
+    assert said in prose("docs/default-method.md")
+
+
+def test_the_page_on_audits_counts_the_stored_faults():
+    verdicts = [
+        line["verdict"] for line in lines_of("benchmarks/results/mutants.csv", delimiter="\t")
+    ]
+    caught = sum(verdict.startswith("caught") for verdict in verdicts)
+    safe = verdicts.count("survived")
+    assert caught + safe == len(verdicts)
+    said = f"of the other {len(verdicts)}, {caught} are caught now, {safe} do no harm"
+    assert said in prose("docs/audits.md")
+
+
+# Rows of the table of theorems side by side, by the names of the stored curves.
+OWN_NAMES = {"DP-SGD, tuned": "DP-SGD, tuned", "`tg.minimize`": "tg.minimize, default",
+             "robust descent, no privacy": "robust descent, no privacy"}  # fmt: skip
+
+
+def test_theorems_side_by_side_have_the_stored_medians():
+    stored = {}
+    for line in lines_of(f"{REPRODUCED}/ranking.csv"):
+        if line["noise"] in ("tight", "-"):
+            key = line["panel"].partition(",")[0], float(line["x"]), line["curve"]
+            stored.setdefault(key, line["median"])
+    page = text("docs/reproduce.md")
+    table = page.partition("| median excess risk, tight noise |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (.+?) \| (.+) \|$", table, re.MULTILINE)[1:]
+    assert len(rows) > 6
+    for name, cells in rows:
+        curve = OWN_NAMES.get(name, name.strip("`"))
+        for (task, epsilon), cell in zip(
+            [("ridge", 0.1), ("ridge", 1.0), ("logistic", 0.1), ("logistic", 1.0)],
+            cells.split(" | "),
+            strict=True,
+        ):
+            if cell == "refused":
+                assert (task, epsilon, curve) not in stored
+            else:
+                assert float(cell) == pytest.approx(float(stored[task, epsilon, curve]), rel=0.05)
+
+
+def test_a_count_of_means_is_that_of_the_stored_table():
+    rows = [line for line in lines_of("benchmarks/results/means.csv") if line["method"] == "auto"]
+    free = [float(line["ratio"]) for line in rows if line["moment"] == "none"]
+    said = f"`auto` is within 1.5 times the best method by name in all {len(free)} cells"
+    assert said in prose("docs/reproduce.md")
+    assert f"{max(free):.2f} times it at worst" in prose("docs/reproduce.md")
+    assert all(ratio <= 1.5 for ratio in free)
+
+
+# The paper
+
+
+def test_the_paper_counts_claims_as_the_page_on_claims_does():
+    row = re.search(
+        r"^\| claims of the papers, tight or .*?\|(.+)\|$", text("docs/claims.md"), re.M
+    )
+    counted = [int(cell) for cell in row[1].split("|")]
+    paper = " ".join(text("paper/paper.md").split())
+    said = re.search(
+        r"Of (\d+) claims .*? (\d+) hold, (\d+) are surpassed, (\d+) do not hold, (\d+) are not "
+        r"reached .*?, and (\d+) cannot be decided",
+        paper,
+    )
+    assert [int(number) for number in said.groups()] == counted[:-1]
