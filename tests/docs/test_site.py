@@ -28,6 +28,12 @@ def test_every_page_is_in_the_list_for_language_models(conf):
     assert sorted(listed) == sorted(pages | {"mechanisms/index.md"})
 
 
+def test_no_page_has_the_name_of_one_that_sphinx_writes():
+    assert {page.stem for page in DOCS.glob("*.md")}.isdisjoint(
+        {"search", "genindex", "py-modindex"}
+    )
+
+
 def test_every_public_name_and_command_has_a_page(conf, tmp_path, monkeypatch):
     monkeypatch.setattr(conf, "llms_text", lambda: "")
     monkeypatch.setattr(conf, "FOLDER", tmp_path)

@@ -19,6 +19,7 @@ the set; a mean and the models of 'tailguard fit' can do without.
       --moment-bound 5 --diameter 2 --smoothness 1
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,25 +86,18 @@ def list_methods(
     mean: (epsilon, delta)-differential privacy with epsilon = 1 and delta = 1e-06, n = 10000, ...
     """
     stated = {
-        "smoothness": smoothness,
-        "strong_convexity": strong_convexity,
-        "row_limit": row_limit,
-        "gradient_bound": gradient_bound,
-        "growth_constant": growth_constant,
+        "smoothness": smoothness, "strong_convexity": strong_convexity, "row_limit": row_limit,
+        "gradient_bound": gradient_bound, "growth_constant": growth_constant,
         "n_nonzero": n_nonzero,
-    }
+    }  # fmt: skip
     facts: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
     kind: Any = moment_kind  # of any other the moment says what is allowed
     moment = None if moment_bound is None else Moment(moment_order, moment_bound, kind=kind)
     if html:
         alone = not (facts or json or diameter is not None or error is not None)
         require(alone, "--html must be given without --json, --error and what theorems ask for.")
-        start = {"n_rows": rows, "epsilon": epsilon}
-        given = {name: value for name, value in start.items() if value is not None}
-        page = destination(out)
-        sizes: dict[str, Any] = {"n_features": columns, "delta": delta, "moment": moment, **given}
-        write_text(page, plan_page(prediction_grid(task, **sizes)))
-        typer.echo(f"Wrote {page}. No record was read.")
+        sizes = {"n_features": columns, "delta": delta, "n_rows": rows, "epsilon": epsilon}
+        _write_page(task, destination(out), {**sizes, "moment": moment})
         return
     advice = plan_of(
         task,
@@ -120,3 +114,10 @@ def list_methods(
         typer.echo(advice.to_json())
     else:
         print_plain(Console(), advice.to_text())
+
+
+def _write_page(task: str, page: Path, sizes: Mapping[str, Any]) -> None:
+    """Write the page with sliders, which begin at the sizes that were given."""
+    given = {name: value for name, value in sizes.items() if value is not None}
+    write_text(page, plan_page(prediction_grid(task, **given)))
+    typer.echo(f"Wrote {page}. No record was read.")
