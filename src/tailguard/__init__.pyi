@@ -54,4 +54,5 @@ from tailguard.summaries.quantile import QuantileResult as QuantileResult
 from tailguard.summaries.quantile import count as count
 from tailguard.summaries.quantile import histogram as histogram
 from tailguard.summaries.quantile import quantile as quantile
+from tailguard.summaries.score import ScoreResult as ScoreResult
 from tailguard.version import __version__ as __version__

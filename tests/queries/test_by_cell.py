@@ -11,7 +11,9 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Laplace, Repeated
+from tailguard.queries.bins import Bins
 from tailguard.queries.bounded_moments import BoundedMoments, CellProducts
+from tailguard.queries.deviances import DevianceMoments, DevianceSizes
 from tailguard.queries.level_tables import CountOfLevels, LevelTables, codes_of
 from tailguard.queries.value_histograms import MOST_COMPARED, ValueHistograms
 
@@ -114,6 +116,13 @@ QUERIES = {
     "count": (CountOfLevels(((0,),), ((1,),)), None, 1.0, 1.0),
     "moments": (BoundedMoments((0, 1)), UNIT, 8.0**0.5, 5.624),
     "products": (CellProducts((0, 1)), UNIT, 2.0**0.5, None),
+    "deviance sizes": (
+        DevianceSizes(tg.losses.Squared(), Bins("octaves", -2, 1, 4)),
+        0.0,
+        2.0,
+        4.0,
+    ),
+    "deviance moments": (DevianceMoments(tg.losses.Squared()), (0.0, 1.0), 5.0**0.5, 5.0),
 }
 """Of each query its state, and how far a record moves two columns in l2 and in l1 norm."""
 

@@ -19,6 +19,7 @@ from tailguard.data.schema import Declared, Schema
 from tailguard.data.sparse import dense_pieces, to_features
 from tailguard.estimators.coefficient_tables import CoefficientTables
 from tailguard.estimators.cost_warnings import fits_with
+from tailguard.estimators.private_score import PrivatelyScored
 from tailguard.estimators.scored import check_exposure, check_target
 from tailguard.estimators.shared_docs import NamedArguments, with_shared
 from tailguard.estimators.summary import note_line
@@ -42,7 +43,7 @@ EXTRAPOLATIONS = ("bounded", "linear")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateLinearModel(NamedArguments, CoefficientTables, BaseEstimator):
+class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, BaseEstimator):
     """Base of the estimators of a linear score.
 
     A subclass says which loss it minimises; being a dataclass, its fields are its parameters, as

@@ -95,6 +95,10 @@ class Loss:
         """Loss of each score."""
         raise NotImplementedError(f"{type(self).__name__} must say its value.")
 
+    def deviance(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Loss of each score above that of the best one for its target, here taken to be zero."""
+        return self.value(score, target)
+
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Differentiate by each score; of a canonical loss, the expected target less the target."""
@@ -184,6 +188,13 @@ class PowerVariance(Loss):
         power = np.exp((1.0 - self.variance_power) * bounded_exponent(score))
         slope: FloatArray = super().slope(score, target) * power
         return slope
+
+    @np.errstate(all="ignore")
+    def deviance(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Loss of each score above that of the logarithm of its target: half the unit deviance."""
+        best = bounded_exponent(np.log(np.maximum(target, SMALLEST_WIDTH)))
+        deviance: FloatArray = np.maximum(self.value(score, target) - self.value(best, target), 0.0)
+        return deviance
 
     def expected_curvature(self, score: ArrayLike) -> FloatArray:
         """Power of the expected target, which is one for the power 2."""

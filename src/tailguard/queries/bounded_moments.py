@@ -110,13 +110,13 @@ class BoundedMoments(GaussianQuery):
         """State the sensitivity of all sums together."""
         k = len(self.columns)
         longest = math.hypot(1.0, self.weight) * math.sqrt(k)
-        return _sensitivity("l2", MOVE * math.sqrt(k), longest, self.size, n_rows)
+        return sensitivity_of_sums("l2", MOVE * math.sqrt(k), longest, self.size, n_rows)
 
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
         k, move = len(self.columns), MOVE_L1_OF_GROUPS if self.by else MOVE_L1
         return laplace_calibration(
-            _sensitivity("l1", move * k, 3.0 * k, self.size, n_rows), epsilon
+            sensitivity_of_sums("l1", move * k, 3.0 * k, self.size, n_rows), epsilon
         )
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
@@ -193,7 +193,7 @@ class CellProducts(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all sums together."""
-        return _sensitivity("l2", math.sqrt(2.0), 1.0, self.size, n_rows)
+        return sensitivity_of_sums("l2", math.sqrt(2.0), 1.0, self.size, n_rows)
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
         """Return centres and radii; refuse what is no number for each column."""
@@ -227,7 +227,9 @@ class CellProducts(GaussianQuery):
         return {"columns": len(self.columns)}
 
 
-def _sensitivity(norm: Norm, move: float, longest: float, size: int, n_rows: int) -> Sensitivity:
+def sensitivity_of_sums(
+    norm: Norm, move: float, longest: float, size: int, n_rows: int
+) -> Sensitivity:
     """State the sensitivity of chunk-wise sums that move so far, of vectors of so long a norm.
 
     Whatever floats do to one vector is far within the error of a chunk's sum, which is charged.

@@ -35,6 +35,8 @@ QUERIES = {
     "count-of-levels": "tailguard.queries.level_tables:CountOfLevels",
     "bounded-moments": "tailguard.queries.bounded_moments:BoundedMoments",
     "cell-products": "tailguard.queries.bounded_moments:CellProducts",
+    "deviance-sizes": "tailguard.queries.deviances:DevianceSizes",
+    "deviance-moments": "tailguard.queries.deviances:DevianceMoments",
     "weight-totals": "tailguard.queries.weight_totals:WeightTotals",
 }
 """Name -> ``"module:Class"``."""

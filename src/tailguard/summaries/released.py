@@ -164,7 +164,7 @@ def released(
     solved = run(solver, plan, gate, assumptions=assumed, check=check)
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
-    if solution.unseen.any() and not solver.by:
+    if solution.unseen.any() and not solver.by and not solution.notes:
         names = {place: name for name, place in table.numbers.items()}
         told = zip(solver.columns, solution.unseen, strict=True)
         hidden = [names[place] for place, gone in told if gone]

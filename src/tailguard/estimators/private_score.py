@@ -1,0 +1,112 @@
+"""A private score of a fitted model on rows of the user's choice."""
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tailguard.checks import InputError, named_arguments
+from tailguard.data.design import target_numbers
+from tailguard.estimators.scored import check_target
+from tailguard.losses.base import Link, Loss
+from tailguard.losses.squared import Squared
+from tailguard.privacy.books import AnyLedger
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.summaries.released import released
+from tailguard.summaries.score import ScoreResult, ScoreSolution, ScoreStatistics
+
+
+class PrivatelyScored:
+    """Mixin of estimators that can be scored privately.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> data = tg.datasets.heavy_tailed_logistic(n_rows=20_000, n_features=2, seed=0)
+    >>> model = tg.LogisticRegression(guarantee=tg.GDP(1.0), random_state=0)
+    >>> model = model.fit(data.features, data.target)
+    >>> found = model.private_score(
+    ...     data.features, data.target, guarantee=tg.GDP(1.0), random_state=1
+    ... )
+    >>> bool(0.5 < found.auc.low < found.auc.high)
+    True
+    """
+
+    @named_arguments
+    def private_score(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        exposure: Any = None,
+        offset: Any = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        guarantee: Guarantee | None = None,
+        ledger: AnyLedger | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        random_state: int | None = None,
+    ) -> ScoreResult:
+        """Return how well the model predicts these rows, privately, on a budget of its own.
+
+        That is the share of the deviance that predictions explain beside the best constant (R2
+        where targets are numbers and the link is no logarithm), the mean deviance and, for labels,
+        the area under the curve. Each has an interval of 95 %. No bound is asked for: deviances
+        above a released level count as that level.
+
+        The rows may be those of the fit or others. If they are the same, or share persons, both
+        costs add up, which a ``ledger`` counts; and a model scored on its own rows looks better
+        than it is. Each row counts once: there are no weights here, nor a table in batches.
+
+        Parameters
+        ----------
+        X, y, exposure, offset
+            As for ``score``; ``y`` is a column of targets or labels.
+        epsilon, delta, guarantee, ledger, checkpoint, random_state
+            As those of the estimator, for the score alone.
+        """
+        check_is_fitted(self)
+        model: Any = self
+        check_target(model, y)
+        if isinstance(y, str):
+            raise InputError("y must be a column of targets; got a text. Names are not read there.")
+        loss = _measure(model)
+        labels = model.classes_.tolist() if loss.link is Link.LOGIT else None
+        model._labels(y)  # refuses categories where no classes are declared, as fit does
+        score = model._score_of(X, exposure=exposure, offset=offset)
+        target = target_numbers(y, loss, labels, len(score))
+        void = ~(np.isfinite(score) & np.isfinite(target))
+        solved, solution, _ = released(
+            np.where(void[:, None], np.nan, np.column_stack([score, target])),
+            lambda _: ScoreStatistics.of(loss),
+            epsilon=epsilon,
+            delta=delta,
+            guarantee=guarantee,
+            ledger=ledger,
+            checkpoint=checkpoint,
+            check_records=False,  # the number of rows that count is told with the score
+            random_state=random_state,
+        )
+        assert isinstance(solution, ScoreSolution)
+        return ScoreResult(
+            solved=solved,
+            title=f"private score of {type(model).__name__}",
+            explained=solution.explained,
+            deviance=solution.deviance,
+            auc=solution.auc if labels else None,
+            names=_names(loss),
+        )
+
+
+def _measure(model: Any) -> Loss:
+    """Return the loss whose deviance is explained: squares, but for a likelihood its own."""
+    loss: Loss = model._loss()
+    return loss if loss.link.curved else Squared()
+
+
+def _names(loss: Loss) -> tuple[str, str]:
+    """Return what the share explained and the mean deviance are called."""
+    if loss.link.residual:
+        return "R2", "mean squared error"
+    return "D2", "log-loss" if loss.link is Link.LOGIT else "mean deviance"

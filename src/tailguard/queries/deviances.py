@@ -1,0 +1,208 @@
+"""How much scores, and a constant, lose above what targets allow: sizes, means and squares.
+
+A record is a score and a target. Its deviance is the loss of the score less that of the best score
+for the target, so it is at least zero. A constant is the same score for all records.
+
+*Sizes.* A record has one bin in the histogram of either deviance, or is counted nowhere. Replacing
+it moves one count of each histogram down and one up: ``sqrt(4) = 2`` in l2 norm, 4 in l1 norm.
+
+*Moments.* With deviances ``a, b`` in parts of a limit, cut to [0, 1], a record adds
+``(a, b, a^2, b^2, a b)``, or zero. Every entry lies in [0, 1], so that replacing it moves the sums
+by at most ``sqrt(5)`` in l2 norm and 5 in l1 norm, from ``a = b = 0`` to ``a = b = 1``.
+
+Reference
+---------
+Dwork, McSherry, Nissim and Smith 2006, Section 3.1 (sums of bounded vectors) and 3.2 (histograms);
+McCullagh and Nelder 1989, Section 2.3 (deviances).
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tailguard.array_types import BoolArray, FloatArray, IntArray
+from tailguard.checks import check_finite, check_positive
+from tailguard.data.rows.base import (
+    RecordBlock,
+    chunks_of,
+    counted,
+    round_to_lattice,
+    rounded_alone,
+)
+from tailguard.losses.base import Loss
+from tailguard.losses.squared import Squared
+from tailguard.noise.lattice import laplace_calibration
+from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.queries.base import GaussianQuery, count_sensitivity
+from tailguard.queries.bins import Bins
+from tailguard.queries.bounded_moments import sensitivity_of_sums
+from tailguard.queries.units import Units
+
+SCORE, TARGET = 0, 1
+"""The features that hold the score and the target."""
+N_MOMENTS = 5
+
+Deviances: TypeAlias = tuple[FloatArray, FloatArray, BoolArray]
+"""Those of scores and of the constant, and which records have none."""
+
+
+def _deviances(loss: Loss, constant: float, block: RecordBlock) -> Iterator[Deviances]:
+    """Yield the deviances of each chunk; those of void records mean nothing."""
+    for chunk in chunks_of(block):
+        cells = np.asarray(chunk.features[:, (SCORE, TARGET)], dtype=np.float64)
+        void = chunk.void() | ~loss.valid_target(cells[:, 1])
+        # What is void is read as a usual record: time does not tell how much it is.
+        score, target = np.where(void, 0.0, cells[:, 0]), np.where(void, 1.0, cells[:, 1])
+        of_score = loss.deviance(score, target)
+        of_constant = loss.deviance(np.full(len(score), constant), target)
+        yield of_score, of_constant, void | np.isnan(of_score) | np.isnan(of_constant)
+
+
+@dataclass(frozen=True)
+class DevianceSizes(GaussianQuery):
+    """Two histograms of deviances, of the scores and of a constant; the state is that constant.
+
+    Attributes
+    ----------
+    loss
+        Whose deviances are counted.
+    bins
+        The bins of both histograms.
+
+    Guarantee
+    ---------
+    Replacing a record by any other moves the counts by at most 2 in l2 norm and 4 in l1 norm, for
+    every input. Counts are exact.
+
+    Edge cases
+    ----------
+    A record with a non-finite value, or with a target that the loss does not allow, is counted
+    nowhere; an infinite deviance is in the last bin.
+
+    Examples
+    --------
+    >>> query = DevianceSizes(Squared(), Bins("octaves", -20.0, 1.0, 40))
+    >>> query.sensitivity(n_rows=10, n_features=2).ideal
+    2.0
+    """
+
+    loss: Loss
+    bins: Bins
+
+    name = "histograms of deviances"
+    places = "none"
+
+    @classmethod
+    def worst_pair(cls, units: Units) -> dict[str, Any]:
+        """Return a record that goes from the first bins to the last ones."""
+        query = cls(Squared(), Bins("octaves", -4.0, 1.0, 8))
+        ends = {"old": (0.0, 0.0, 0.0, 0.0), "new": (-1e300, 1e300, 0.0, 0.0)}
+        return {"label": "both", "query": query, "state": 0.0, **ends}
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of all counts together."""
+        return count_sensitivity(2.0, 2 * self.bins.count, n_rows)
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+        sensitivity = count_sensitivity(4.0, 2 * self.bins.count, n_rows, norm="l1")
+        return laplace_calibration(sensitivity, epsilon)
+
+    def read_state(self, state: float) -> float:
+        """Return the constant."""
+        return check_finite("constant", state)
+
+    def sum_block(self, block: RecordBlock, state: float, grid: float) -> IntArray:
+        """Count exactly, in lattice steps of one over a whole number."""
+        size = 2 * self.bins.count
+        total = np.zeros(size, dtype=np.int64)
+        for *both, void in _deviances(self.loss, state, block):
+            for first, deviance in zip((0, self.bins.count), both, strict=True):
+                # What is void is counted in a place that is dropped.
+                places = np.where(void, size, first + self.bins.index(deviance))
+                total += counted(places, size, grid, None)
+        return total
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Return the counts of the scores' deviances, and of the constant's."""
+        return np.reshape(noised, (2, self.bins.count))
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {"histograms": 2, "bins": self.bins.count}
+
+
+@dataclass(frozen=True)
+class DevianceMoments(GaussianQuery):
+    """Sums of cut deviances, of their squares and of their product, in parts of a limit.
+
+    The state is ``(constant, limit)``.
+
+    Attributes
+    ----------
+    loss
+        Whose deviances are added up.
+
+    Guarantee
+    ---------
+    Replacing a record by any other moves the sums by at most ``sqrt(5)`` in l2 norm and 5 in l1
+    norm, for every input, plus the charged rounding.
+
+    Edge cases
+    ----------
+    A record with a non-finite value, or with a target that the loss does not allow, adds zero; an
+    infinite deviance counts as the limit.
+
+    Examples
+    --------
+    >>> round(DevianceMoments(Squared()).sensitivity(n_rows=10, n_features=2).ideal ** 2, 9)
+    5.0
+    """
+
+    loss: Loss
+
+    name = "moments of deviances"
+    places = "none"
+
+    @classmethod
+    def worst_pair(cls, units: Units) -> dict[str, Any]:
+        """Return a record that goes from no deviance to more than the limit."""
+        ends = {"old": (0.5, 0.5, 0.0, 0.0), "new": (-1e300, 1e300, 0.0, 0.0)}
+        return {"label": "both", "query": cls(Squared()), "state": (0.5, 2.0), **ends}
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of all sums together."""
+        return self._sensitivity("l2", math.sqrt(N_MOMENTS), n_rows)
+
+    def _sensitivity(self, norm: Any, move: float, n_rows: int) -> Sensitivity:
+        return sensitivity_of_sums(norm, move, move, N_MOMENTS, n_rows)
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+        return laplace_calibration(self._sensitivity("l1", N_MOMENTS, n_rows), epsilon)
+
+    def read_state(self, state: tuple[float, float]) -> tuple[float, float]:
+        """Return constant and limit."""
+        constant, limit = state
+        return check_finite("constant", constant), check_positive("limit", limit)
+
+    def sum_block(self, block: RecordBlock, state: tuple[float, float], grid: float) -> IntArray:
+        """Add up on the lattice, chunk by chunk."""
+        constant, limit = state
+        total = np.zeros(N_MOMENTS, dtype=np.int64)
+        for of_score, of_constant, void in _deviances(self.loss, constant, block):
+            with np.errstate(all="ignore"):
+                a, b = (np.clip(each / limit, 0.0, 1.0) for each in (of_score, of_constant))
+            parts = np.where(void, 0.0, np.array([a, b, a * a, b * b, a * b])).T
+            if block.alone:
+                total += rounded_alone(parts, grid)
+            else:
+                total += round_to_lattice(parts.sum(axis=0), grid)
+        return total
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {"sums": N_MOMENTS}

@@ -1,0 +1,297 @@
+"""How well scores predict targets: explained deviance, mean deviance, area under the curve.
+
+The table has two columns, the scores of a model that is public or was released, and the targets.
+
+*Share explained.* It is one less the mean deviance of the scores over that of the best constant,
+which is that of the mean target. Constants near the best one lose as much up to second order, so
+that a rough mean does. Deviances above a released level count as that level in both means.
+
+*Area under the curve.* That is how often a target of 1 has the higher score of two, ties counted
+half, from how many targets of 0 and of 1 have their scores in each bin of a histogram, between
+released quantiles of the scores.
+
+Reference
+---------
+Cameron and Windmeijer 1997 (explained deviance); Hanley and McNeil 1982 (area under the curve);
+DeLong, DeLong and Clarke-Pearson 1988 (its variance); Dwork and Roth 2014, Proposition 2.1.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.gate import Gate
+from tailguard.gate.plan import Plan
+from tailguard.gate.stage import Share, Stage
+from tailguard.losses.base import Link, Loss
+from tailguard.means.base import noise_std_of
+from tailguard.queries.bins import Bins
+from tailguard.queries.deviances import N_MOMENTS, SCORE, TARGET, DevianceMoments, DevianceSizes
+from tailguard.queries.value_histograms import ValueHistograms
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.summaries.distribution import DistributionEstimate
+from tailguard.summaries.results import Cell, ResultTable, SummaryResult
+from tailguard.summaries.statistics import Statistics, SummarySolution
+
+Z = 1.959964
+"""Deviations of an interval that holds in 95 % of cases."""
+SEEN = 4.0  # noise deviations by which a mean must exceed zero to be divided by
+# Octaves of deviances, in units of that of a typical constant: from rounding to far out in a tail.
+SIZES = Bins("octaves", low=-24.0, per_unit=1.0, count=64)
+# Share of what a cut is seen to take that may be wrong: bins are an octave wide.
+UNSURE = 0.5
+# Into how many bins scores are cut: ties within a bin cost at most about 1 over its square of the
+# area, and noise rises by the root.
+N_SCORE_EDGES = 31
+# Predicted errors at mu 1 over the number of records, beside those of other statistics: sizes only
+# choose a level; the ratio of two means with a level of four of them; the area by histograms of
+# that many bins, a fifth of the targets being 1.
+ERRORS = {"deviance sizes": 1.0, "deviances": 9.0, "scores by label": 8.0}
+# What the mean target and the place of scores get of what they would alone: both may be rough.
+ROUGH = 0.3
+PURPOSES = {
+    "deviance sizes": "sizes of deviances, above which they are cut",
+    "deviances": "mean deviances of scores and of a constant",
+    "scores by label": "how many targets of each label have their score in each bin",
+}
+
+HIDDEN = "The budget was too small to see how well the model predicts."
+
+
+class Estimate(NamedTuple):
+    """A released number, with an interval of 95 %; NaN where noise hides it."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+UNKNOWN = Estimate(math.nan)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ScoreResult(SummaryResult):
+    """How well a model predicts, as ``model.private_score`` releases it.
+
+    Attributes
+    ----------
+    explained
+        The share of the deviance that is explained, which is R2 for squares.
+    deviance
+        The mean squared error, the mean deviance or the log-loss.
+    auc
+        The area under the curve; of a model of labels alone, else None.
+    names
+        What the first two are called.
+
+    Each has ``value``, ``low`` and ``high``: an interval of 95 % that covers privacy noise and what
+    other rows would change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> X = np.random.default_rng(0).standard_normal((20_000, 1))
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0).fit(X, X[:, 0])
+    >>> found = model.private_score(X, X[:, 0], guarantee=tg.GDP(1.0), random_state=0)
+    >>> found.explained.value > 0.9
+    True
+    """
+
+    explained: Estimate
+    deviance: Estimate
+    auc: Estimate | None
+    names: tuple[str, str]
+
+    def tables(self) -> list[ResultTable]:
+        """Return one table: a row per measure."""
+        told = [*zip(self.names, (self.explained, self.deviance), strict=True)]
+        told += [("AUC", self.auc)] if self.auc else []
+        rows: list[tuple[Cell, ...]] = [(name, *estimate) for name, estimate in told]
+        return [ResultTable("", ("measure", "value", "95% from", "to"), rows)]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreSolution(SummarySolution):
+    """What a score found; see :class:`ScoreResult`."""
+
+    explained: Estimate = UNKNOWN
+    deviance: Estimate = UNKNOWN
+    auc: Estimate = UNKNOWN
+
+
+@dataclass(frozen=True)
+class ScoreStatistics(Statistics):
+    """A solver, which plans and runs: how well scores predict targets, on one budget.
+
+    Attributes
+    ----------
+    loss
+        Whose deviances are compared.
+    """
+
+    loss: Loss | None = None
+
+    @classmethod
+    def of(cls, loss: Loss) -> "ScoreStatistics":
+        """Return what is released for the scores of a loss."""
+        columns = (SCORE, TARGET) if loss.link is Link.LOGIT else (TARGET,)
+        spend = {"quantiles": ROUGH, "moments": ROUGH}
+        return cls(columns, moments=True, spend=spend, loss=loss)
+
+    @property
+    def _labels(self) -> bool:
+        return SCORE in self.columns
+
+    @property
+    def _errors(self) -> dict[str, float]:
+        own = {name: e for name, e in ERRORS.items() if self._labels or name != "scores by label"}
+        return super()._errors | own
+
+    def _stage(self, name: str, share: Share) -> Stage:
+        if name not in PURPOSES:
+            return super()._stage(name, share)
+        size = self._query(name).sensitivity(1, 1).size
+        return Stage.of(share, name, PURPOSES[name], 1, size)
+
+    def _query(self, name: str) -> Any:
+        assert self.loss is not None
+        if name == "deviance sizes":
+            return DevianceSizes(self.loss, SIZES)
+        if name == "deviances":
+            return DevianceMoments(self.loss)
+        if name == "scores by label":
+            return ValueHistograms((SCORE,), N_SCORE_EDGES, ((TARGET,),))
+        return super()._query(name)
+
+    def run(self, plan: Plan, gate: Gate) -> ScoreSolution:
+        """Ask for all that is planned, and put it together."""
+        found = super().run(plan, gate)
+        assert found.quantiles is not None
+        assert found.moments is not None
+        solution = ScoreSolution(
+            found.coef, 0.0, plan, found.coef, math.nan, found.trace,
+            quantiles=found.quantiles, moments=found.moments, notes=(HIDDEN,),
+        )  # fmt: skip
+        *of_scores, targets = found.quantiles.estimates
+        if solution.unseen[-1]:
+            return solution
+        mean, std = (float(each[0, -1]) for each in (found.moments.mean, found.moments.std))
+        explained, deviance = self._explained(plan, gate, mean, std, targets)
+        rests = f"the score rests on about {targets.total:,.0f} of {gate.n_records:,} rows"
+        notes = (rests, *((HIDDEN,) if math.isnan(explained.value) else ()))
+        solution = replace(solution, explained=explained, deviance=deviance, notes=notes)
+        if not self._labels or solution.unseen.any():
+            return solution
+        return replace(solution, auc=self._area(plan, gate, of_scores[0]))
+
+    def _explained(
+        self, plan: Plan, gate: Gate, mean: float, std: float, targets: DistributionEstimate
+    ) -> tuple[Estimate, Estimate]:
+        """Return the share of the deviance that is explained, and the mean deviance."""
+        loss, sizes = self.loss, (gate.n_records, gate.n_features)
+        assert loss is not None
+        constant, unit = _constant(loss, mean, std, targets)
+        asked, bins = plan.by_name, replace(SIZES, unit=unit)
+        told, stage = DevianceSizes(loss, bins), asked["deviance sizes"]
+        noise_std = noise_std_of(told, *sizes, stage.asked)
+        counts = gate.ask(told, constant, stage)
+        query, stage = DevianceMoments(loss), asked["deviances"]
+        noise = noise_std_of(query, *sizes, stage.asked) / targets.total
+        spread = [NoisyDistribution.of(each, bins, noise_std) for each in counts]
+        if min(each.significance for each in spread) <= SEEN:
+            return UNKNOWN, UNKNOWN
+        limit = _limit(spread, noise)
+        sums = gate.ask(query, (constant, limit), stage) / targets.total
+        lost = np.array([_lost(each, limit) for each in spread]) / limit
+        return _ratio(sums, noise, lost, limit * _factor(loss), targets.total)
+
+    def _area(self, plan: Plan, gate: Gate, scores: DistributionEstimate) -> Estimate:
+        """Return the area under the curve."""
+        query, stage = self._query("scores by label"), plan.by_name["scores by label"]
+        noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
+        levels = np.arange(1, N_SCORE_EDGES + 1) / (N_SCORE_EDGES + 1)
+        edges = np.maximum.accumulate(scores.at(levels))
+        counts = gate.ask(query, np.tile(edges, (query.n_rows_of_edges, 1)), stage)
+        return area_under_curve(counts[0], counts[1], noise_std)
+
+
+def _constant(
+    loss: Loss, mean: float, std: float, targets: DistributionEstimate
+) -> tuple[float, float]:
+    """Return the score of the mean target, and the size of a typical deviance of a constant."""
+    if loss.link.residual:
+        return mean, max(std**2 / 2.0, 1e-200)
+    least = 1.0 / max(targets.total, 2.0)
+    if loss.link.log:
+        mean = max(mean, least * max(std, 1e-100))
+        return math.log(mean), float(loss.expected_curvature(math.log(mean)))
+    mean = min(max(mean, least), 1.0 - least)
+    return math.log(mean / (1.0 - mean)), 1.0
+
+
+def _factor(loss: Loss) -> float:
+    """Return how many times a loss the measure is that goes by its name: two, but for log-loss."""
+    return 1.0 if loss.link is Link.LOGIT else 2.0
+
+
+def _limit(spread: list[NoisyDistribution], noise: float) -> float:
+    """Return the level at which what a cut loses of either mean balances the noise on it."""
+    edges = np.unique(np.concatenate([each.edges[1:] for each in spread]))
+    lost = [max(sum(_lost(each, edge)) for each in spread) for edge in edges]
+    return float(edges[np.argmin(np.hypot(lost, noise * edges))])
+
+
+def _lost(spread: NoisyDistribution, limit: float) -> tuple[float, float]:
+    """Return what a cut at a limit takes from the mean, as far as seen, and what noise may hide."""
+    return spread.mean(np.maximum(spread.points - limit, 0.0)), spread.hidden * limit
+
+
+def _ratio(
+    sums: FloatArray, noise: float, lost: FloatArray, unit: float, total: float
+) -> tuple[Estimate, Estimate]:
+    """Return one less the ratio of two means, and the first, from means in parts of a limit.
+
+    Their variance through sampling is that of ``a - ratio * b`` over the squared mean of ``b``.
+    What the cut is seen to take is put back; that, in part, and what may be hidden widen intervals.
+    """
+    assert sums.size == N_MOMENTS
+    a, b, aa, bb, ab = map(float, sums)
+    (seen_a, hidden_a), (seen_b, hidden_b) = map(tuple, lost)
+    bias_a, bias_b = math.hypot(UNSURE * seen_a, hidden_a), math.hypot(UNSURE * seen_b, hidden_b)
+    own = Z * math.hypot(noise, math.sqrt(max(aa - a * a, 0.0) / total))
+    own = math.hypot(own, bias_a)
+    mean_a, mean_b = max(a + seen_a, 0.0), b + seen_b
+    deviance = Estimate(*(unit * max(each, 0.0) for each in (mean_a, mean_a - own, mean_a + own)))
+    if mean_b <= SEEN * noise:
+        return UNKNOWN, deviance
+    ratio = mean_a / mean_b
+    sampling = max(aa - 2.0 * ratio * ab + ratio**2 * bb - (a - ratio * b) ** 2, 0.0) / total
+    reach = Z * math.sqrt(sampling + noise**2 * (1.0 + ratio**2))
+    reach = math.hypot(reach, bias_a, ratio * bias_b) / mean_b
+    return Estimate(1.0 - ratio, 1.0 - ratio - reach, min(1.0 - ratio + reach, 1.0)), deviance
+
+
+def area_under_curve(zeros: FloatArray, ones: FloatArray, noise_std: float) -> Estimate:
+    """Return the area from noisy counts of the two labels by bin, the lowest score first.
+
+    Examples
+    --------
+    >>> area_under_curve(np.array([90.0, 10.0]), np.array([10.0, 90.0]), 0.1).value.round(2)
+    np.float64(0.9)
+    """
+    n_zeros, n_ones = zeros.sum(), ones.sum()
+    if min(n_zeros, n_ones) <= SEEN * noise_std * math.sqrt(zeros.size):
+        return UNKNOWN
+    below = (np.cumsum(zeros) - zeros / 2.0) / n_zeros
+    above = 1.0 - (np.cumsum(ones) - ones / 2.0) / n_ones
+    area = float(below @ ones / n_ones)
+    away_ones, away_zeros = (below - area) ** 2, (above - area) ** 2
+    sampling = max(float(away_ones @ ones), 0.0) / n_ones**2
+    sampling += max(float(away_zeros @ zeros), 0.0) / n_zeros**2
+    noise = noise_std**2 * (away_ones.sum() / n_ones**2 + away_zeros.sum() / n_zeros**2)
+    reach = Z * math.sqrt(sampling + noise)
+    return Estimate(*np.clip([area, area - reach, area + reach], 0.0, 1.0))

@@ -1,0 +1,61 @@
+"""Deviances of scores and of a constant: what is added up, and which records add nothing."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.checks import InputError
+from tailguard.data.rows.arrays import make_rows
+from tailguard.queries.bins import Bins
+from tailguard.queries.deviances import DevianceMoments, DevianceSizes
+
+CELLS = np.array([[0.0, 2.0], [3.0, 2.0], [np.nan, 2.0], [1.0, np.inf], [1e300, -1e300]])
+
+
+def answered(query, cells, state):
+    calibration = query.calibrate(*cells.shape, 1.0)
+    lattice = query.answer(make_rows(cells, None), query.read_state(state), calibration)
+    return query.finish(lattice * calibration.grid, len(cells))
+
+
+def test_sums_are_those_of_deviances_in_parts_of_the_limit():
+    """Squares: halves of 4, 1 and infinity, and of the constant 1 halves of 1, 1 and infinity."""
+    a, b = np.array([0.5, 0.125, 1.0]), np.array([0.125, 0.125, 1.0])
+    expected = [a.sum(), b.sum(), a @ a, b @ b, a @ b]
+    found = answered(DevianceMoments(tg.losses.Squared()), CELLS, (1.0, 4.0))
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_each_record_has_one_bin_in_both_histograms_or_none():
+    found = answered(DevianceSizes(tg.losses.Squared(), Bins("octaves", -2.0, 1.0, 4)), CELLS, 1.0)
+    assert found.tolist() == [[0, 1, 0, 2], [0, 2, 0, 1]]
+
+
+def test_targets_that_a_loss_does_not_allow_add_nothing():
+    cells = np.array([[0.0, -1.0], [0.0, 0.0], [0.0, 1.0]])
+    for loss, usable in (
+        (tg.losses.Poisson(), 2),
+        (tg.losses.Gamma(), 1),
+        (tg.losses.Logistic(), 2),
+    ):
+        sizes = answered(DevianceSizes(loss, Bins("octaves", -2.0, 1.0, 4)), cells, 0.0)
+        assert sizes.sum(axis=1).tolist() == [usable, usable]
+
+
+@pytest.mark.parametrize(("state", "name"), [((np.nan, 1.0), "constant"), ((0.0, 0.0), "limit")])
+def test_what_is_no_constant_or_limit_is_refused(state, name):
+    with pytest.raises(InputError, match=f"{name} must"):
+        answered(DevianceMoments(tg.losses.Squared()), CELLS, state)
+
+
+@pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
+def test_deviances_are_half_those_of_scikit_learn(power):
+    from sklearn.metrics import mean_tweedie_deviance
+
+    loss = {1.0: tg.losses.Poisson(), 2.0: tg.losses.Gamma()}.get(power, tg.losses.Tweedie(1.5))
+    for target, score in ((0.5, 1.0), (3.0, -1.0), (1e-3, 0.0), (7.0, np.log(7.0))):
+        half = mean_tweedie_deviance([target], [np.exp(score)], power=power) / 2.0
+        assert float(loss.deviance(score, target)) == pytest.approx(half, rel=1e-9, abs=1e-12)
+    if power < 2.0:
+        half = mean_tweedie_deviance([0.0], [2.0], power=power) / 2.0
+        assert float(loss.deviance(np.log(2.0), 0.0)) == pytest.approx(half, rel=1e-9)
