@@ -49,6 +49,7 @@ def test_every_estimator_is_scored_as_without_noise(name):
         assert found.auc is None
     assert found.explained.value == pytest.approx(own, abs=0.02)
     assert found.explained.low < own < found.explained.high
+    assert np.isnan(found.deviance.low) == (KIND.get(name) != "labels")
     assert name in KIND or found.deviance.value == pytest.approx(
         mean_squared_error(y, model.predict(X)), rel=0.05
     )
@@ -152,7 +153,7 @@ def test_the_area_is_that_of_all_pairs_with_ties_by_half():
     zeros, ones = np.array([5.0, 3.0, 1.0]), np.array([1.0, 2.0, 6.0])
     labels = np.repeat([0, 0, 0, 1, 1, 1], [5, 3, 1, 1, 2, 6])
     scores = np.repeat([0, 1, 2, 0, 1, 2], [5, 3, 1, 1, 2, 6])
-    area = area_under_curve(zeros, ones, 1e-9).value
+    area = area_under_curve(zeros, ones, 1e-9, (9.0, 9.0), 1e-9).value
     assert area == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
 
 

@@ -26,7 +26,7 @@ from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
 from tailguard.gate.stage import Share, Stage
-from tailguard.losses.base import Link, Loss
+from tailguard.losses.base import Loss
 from tailguard.means.base import noise_std_of
 from tailguard.queries.bins import Bins
 from tailguard.queries.deviances import N_MOMENTS, SCORE, TARGET, DevianceMoments, DevianceSizes
@@ -43,13 +43,17 @@ SEEN = 4.0  # noise deviations by which a mean must exceed zero to be divided by
 SIZES = Bins("octaves", low=-24.0, per_unit=1.0, count=64)
 # Share of what a cut is seen to take that may be wrong: bins are an octave wide.
 UNSURE = 0.5
-# Into how many bins scores are cut: ties within a bin cost at most about 1 over its square of the
-# area, and noise rises by the root.
-N_SCORE_EDGES = 31
-# Predicted errors at mu 1 over the number of records, beside those of other statistics: sizes only
-# choose a level; the ratio of two means with a level of four of them; the area by histograms of
-# that many bins, a fifth of the targets being 1.
-ERRORS = {"deviance sizes": 1.0, "deviances": 9.0, "scores by label": 8.0}
+# A mean of which a greater part is unsure is not divided by.
+LARGEST_UNSURE = 0.25
+# So many bins beyond a limit, an octave each, may hold what noise hides in one.
+HIDDEN_BINS = 2.0
+# Scores are cut at so many quantiles, evenly in log-odds up to this: the fewer the records of a
+# label, the nearer to an end are their scores. Noise of the area rises by the root of the number.
+N_SCORE_EDGES, LARGEST_LOG_ODDS = 31, 5.0
+# Predicted errors at mu 1 over the number of records, beside those of other statistics: sizes tell
+# what is cut, and what noise may hide of it; the ratio of two means with a level of four of them;
+# the area by histograms of that many bins, a fifth of the targets being 1.
+ERRORS = {"deviance sizes": 6.0, "deviances": 9.0, "scores by label": 8.0}
 # What the mean target and the place of scores get of what they would alone: both may be rough.
 ROUGH = 0.3
 PURPOSES = {
@@ -61,7 +65,7 @@ PURPOSES = {
 HIDDEN = "The budget was too small to see how well the model predicts."
 
 
-class Estimate(NamedTuple):
+class ScoreEstimate(NamedTuple):
     """A released number, with an interval of 95 %; NaN where noise hides it."""
 
     value: float
@@ -69,7 +73,7 @@ class Estimate(NamedTuple):
     high: float = math.nan
 
 
-UNKNOWN = Estimate(math.nan)
+UNKNOWN = ScoreEstimate(math.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -88,7 +92,7 @@ class ScoreResult(SummaryResult):
         What the first two are called.
 
     Each has ``value``, ``low`` and ``high``: an interval of 95 % that covers privacy noise and what
-    other rows would change.
+    other rows would change; NaN of mean deviances without a bound, which rare rows decide.
 
     Examples
     --------
@@ -101,9 +105,9 @@ class ScoreResult(SummaryResult):
     True
     """
 
-    explained: Estimate
-    deviance: Estimate
-    auc: Estimate | None
+    explained: ScoreEstimate
+    deviance: ScoreEstimate
+    auc: ScoreEstimate | None
     names: tuple[str, str]
 
     def tables(self) -> list[ResultTable]:
@@ -118,9 +122,9 @@ class ScoreResult(SummaryResult):
 class ScoreSolution(SummarySolution):
     """What a score found; see :class:`ScoreResult`."""
 
-    explained: Estimate = UNKNOWN
-    deviance: Estimate = UNKNOWN
-    auc: Estimate = UNKNOWN
+    explained: ScoreEstimate = UNKNOWN
+    deviance: ScoreEstimate = UNKNOWN
+    auc: ScoreEstimate = UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,7 @@ class ScoreStatistics(Statistics):
     @classmethod
     def of(cls, loss: Loss) -> "ScoreStatistics":
         """Return what is released for the scores of a loss."""
-        columns = (SCORE, TARGET) if loss.link is Link.LOGIT else (TARGET,)
+        columns = (TARGET,) if loss.link.scaled else (SCORE, TARGET)
         spend = {"quantiles": ROUGH, "moments": ROUGH}
         return cls(columns, moments=True, spend=spend, loss=loss)
 
@@ -179,18 +183,21 @@ class ScoreStatistics(Statistics):
         *of_scores, targets = found.quantiles.estimates
         if solution.unseen[-1]:
             return solution
-        mean, std = (float(each[0, -1]) for each in (found.moments.mean, found.moments.std))
+        told = (found.moments.mean, found.moments.std, found.moments.noise_std)
+        mean, std, noise = (float(each[0, -1]) for each in told)
+        if self._labels and min(mean, 1.0 - mean) <= SEEN * noise:
+            return solution
         explained, deviance = self._explained(plan, gate, mean, std, targets)
         rests = f"the score rests on about {targets.total:,.0f} of {gate.n_records:,} rows"
         notes = (rests, *((HIDDEN,) if math.isnan(explained.value) else ()))
         solution = replace(solution, explained=explained, deviance=deviance, notes=notes)
         if not self._labels or solution.unseen.any():
             return solution
-        return replace(solution, auc=self._area(plan, gate, of_scores[0]))
+        return replace(solution, auc=self._area(plan, gate, of_scores[0], mean, noise))
 
     def _explained(
         self, plan: Plan, gate: Gate, mean: float, std: float, targets: DistributionEstimate
-    ) -> tuple[Estimate, Estimate]:
+    ) -> tuple[ScoreEstimate, ScoreEstimate]:
         """Return the share of the deviance that is explained, and the mean deviance."""
         loss, sizes = self.loss, (gate.n_records, gate.n_features)
         assert loss is not None
@@ -207,16 +214,22 @@ class ScoreStatistics(Statistics):
         limit = _limit(spread, noise)
         sums = gate.ask(query, (constant, limit), stage) / targets.total
         lost = np.array([_lost(each, limit) for each in spread]) / limit
-        return _ratio(sums, noise, lost, limit * _factor(loss), targets.total)
+        explained, deviance = _ratio(sums, noise, lost, limit * _factor(loss), targets.total)
+        # Rare large ones, which no histogram shows, decide a mean of deviances without bound.
+        return explained, ScoreEstimate(deviance.value) if loss.link.scaled else deviance
 
-    def _area(self, plan: Plan, gate: Gate, scores: DistributionEstimate) -> Estimate:
-        """Return the area under the curve."""
+    def _area(
+        self, plan: Plan, gate: Gate, scores: DistributionEstimate, mean: float, noise: float
+    ) -> ScoreEstimate:
+        """Return the area under the curve, with the mean target and its noise."""
         query, stage = self._query("scores by label"), plan.by_name["scores by label"]
         noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
-        levels = np.arange(1, N_SCORE_EDGES + 1) / (N_SCORE_EDGES + 1)
+        odds = np.exp(np.linspace(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, N_SCORE_EDGES))
+        levels = odds / (1.0 + odds)
         edges = np.maximum.accumulate(scores.at(levels))
         counts = gate.ask(query, np.tile(edges, (query.n_rows_of_edges, 1)), stage)
-        return area_under_curve(counts[0], counts[1], noise_std)
+        totals = scores.total * (1.0 - mean), scores.total * mean
+        return area_under_curve(counts[0], counts[1], noise_std, totals, scores.total * noise)
 
 
 def _constant(
@@ -235,7 +248,7 @@ def _constant(
 
 def _factor(loss: Loss) -> float:
     """Return how many times a loss the measure is that goes by its name: two, but for log-loss."""
-    return 1.0 if loss.link is Link.LOGIT else 2.0
+    return 2.0 if loss.link.scaled else 1.0
 
 
 def _limit(spread: list[NoisyDistribution], noise: float) -> float:
@@ -247,12 +260,13 @@ def _limit(spread: list[NoisyDistribution], noise: float) -> float:
 
 def _lost(spread: NoisyDistribution, limit: float) -> tuple[float, float]:
     """Return what a cut at a limit takes from the mean, as far as seen, and what noise may hide."""
-    return spread.mean(np.maximum(spread.points - limit, 0.0)), spread.hidden * limit
+    beyond = spread.mean(np.maximum(spread.points - limit, 0.0))
+    return beyond, HIDDEN_BINS * spread.hidden * limit
 
 
 def _ratio(
     sums: FloatArray, noise: float, lost: FloatArray, unit: float, total: float
-) -> tuple[Estimate, Estimate]:
+) -> tuple[ScoreEstimate, ScoreEstimate]:
     """Return one less the ratio of two means, and the first, from means in parts of a limit.
 
     Their variance through sampling is that of ``a - ratio * b`` over the squared mean of ``b``.
@@ -265,33 +279,49 @@ def _ratio(
     own = Z * math.hypot(noise, math.sqrt(max(aa - a * a, 0.0) / total))
     own = math.hypot(own, bias_a)
     mean_a, mean_b = max(a + seen_a, 0.0), b + seen_b
-    deviance = Estimate(*(unit * max(each, 0.0) for each in (mean_a, mean_a - own, mean_a + own)))
-    if mean_b <= SEEN * noise:
+    deviance = ScoreEstimate(
+        *(unit * max(each, 0.0) for each in (mean_a, mean_a - own, mean_a + own))
+    )
+    if mean_b <= math.hypot(SEEN * noise, bias_b / LARGEST_UNSURE):
         return UNKNOWN, deviance
     ratio = mean_a / mean_b
     sampling = max(aa - 2.0 * ratio * ab + ratio**2 * bb - (a - ratio * b) ** 2, 0.0) / total
     reach = Z * math.sqrt(sampling + noise**2 * (1.0 + ratio**2))
     reach = math.hypot(reach, bias_a, ratio * bias_b) / mean_b
-    return Estimate(1.0 - ratio, 1.0 - ratio - reach, min(1.0 - ratio + reach, 1.0)), deviance
+    return ScoreEstimate(1.0 - ratio, 1.0 - ratio - reach, min(1.0 - ratio + reach, 1.0)), deviance
 
 
-def area_under_curve(zeros: FloatArray, ones: FloatArray, noise_std: float) -> Estimate:
+def area_under_curve(
+    zeros: FloatArray,
+    ones: FloatArray,
+    noise_std: float,
+    totals: tuple[float, float],
+    total_noise: float,
+) -> ScoreEstimate:
     """Return the area from noisy counts of the two labels by bin, the lowest score first.
+
+    ``totals`` say how many targets of 0 and of 1 there are, as far as ``total_noise`` tells: counts
+    of many bins, made to add up to them, have less noise.
 
     Examples
     --------
-    >>> area_under_curve(np.array([90.0, 10.0]), np.array([10.0, 90.0]), 0.1).value.round(2)
-    np.float64(0.9)
+    >>> zeros, ones = np.array([90.0, 10.0]), np.array([10.0, 90.0])
+    >>> round(float(area_under_curve(zeros, ones, 0.1, (100.0, 100.0), 0.1).value), 2)
+    0.9
     """
-    n_zeros, n_ones = zeros.sum(), ones.sum()
-    if min(n_zeros, n_ones) <= SEEN * noise_std * math.sqrt(zeros.size):
+    n_zeros, n_ones = totals
+    if min(totals) <= SEEN * max(total_noise, noise_std):
         return UNKNOWN
+    zeros = zeros + (n_zeros - zeros.sum()) / zeros.size
+    ones = ones + (n_ones - ones.sum()) / ones.size
     below = (np.cumsum(zeros) - zeros / 2.0) / n_zeros
     above = 1.0 - (np.cumsum(ones) - ones / 2.0) / n_ones
     area = float(below @ ones / n_ones)
-    away_ones, away_zeros = (below - area) ** 2, (above - area) ** 2
-    sampling = max(float(away_ones @ ones), 0.0) / n_ones**2
-    sampling += max(float(away_zeros @ zeros), 0.0) / n_zeros**2
-    noise = noise_std**2 * (away_ones.sum() / n_ones**2 + away_zeros.sum() / n_zeros**2)
-    reach = Z * math.sqrt(sampling + noise)
-    return Estimate(*np.clip([area, area - reach, area + reach], 0.0, 1.0))
+    variance = 0.0
+    for share, counts, total in ((below, ones, n_ones), (above, zeros, n_zeros)):
+        away = share - area
+        variance += max(float(away**2 @ counts), 0.0) / total**2  # through sampling
+        variance += noise_std**2 * float(((away - away.mean()) ** 2).sum()) / total**2
+        variance += (total_noise * float(away.mean()) / total) ** 2
+    reach = Z * math.sqrt(variance)
+    return ScoreEstimate(*np.clip([area, area - reach, area + reach], 0.0, 1.0))
