@@ -54,7 +54,7 @@ N_SCORE_EDGES, LARGEST_LOG_ODDS = 31, 5.0
 # what is cut, and what noise may hide of it; the ratio of two means with a level of four of them;
 # the area by histograms of that many bins, a fifth of the targets being 1.
 ERRORS = {"deviance sizes": 6.0, "deviances": 9.0, "scores by label": 8.0}
-# What the mean target and the place of scores get of what they would alone: both may be rough.
+# What the mean target gets of what it would alone: it may be rough.
 ROUGH = 0.3
 PURPOSES = {
     "deviance sizes": "sizes of deviances, above which they are cut",
@@ -143,8 +143,7 @@ class ScoreStatistics(Statistics):
     def of(cls, loss: Loss) -> "ScoreStatistics":
         """Return what is released for the scores of a loss."""
         columns = (TARGET,) if loss.link.scaled else (SCORE, TARGET)
-        spend = {"quantiles": ROUGH, "moments": ROUGH}
-        return cls(columns, moments=True, spend=spend, loss=loss)
+        return cls(columns, moments=True, spend={"moments": ROUGH}, loss=loss)
 
     @property
     def _labels(self) -> bool:
@@ -198,20 +197,25 @@ class ScoreStatistics(Statistics):
     def _explained(
         self, plan: Plan, gate: Gate, mean: float, std: float, targets: DistributionEstimate
     ) -> tuple[ScoreEstimate, ScoreEstimate]:
-        """Return the share of the deviance that is explained, and the mean deviance."""
+        """Return the share of the deviance that is explained, and the mean deviance.
+
+        Of targets that are 0 and 1 no deviance of the constant is cut: the rarer one may hide.
+        """
         loss, sizes = self.loss, (gate.n_records, gate.n_features)
         assert loss is not None
         constant, unit = _constant(loss, mean, std, targets)
         asked, bins = plan.by_name, replace(SIZES, unit=unit)
-        told, stage = DevianceSizes(loss, bins), asked["deviance sizes"]
-        noise_std = noise_std_of(told, *sizes, stage.asked)
-        counts = gate.ask(told, constant, stage)
+        lengths, stage = DevianceSizes(loss, bins), asked["deviance sizes"]
+        noise_std = noise_std_of(lengths, *sizes, stage.asked)
+        counts = gate.ask(lengths, constant, stage)
         query, stage = DevianceMoments(loss), asked["deviances"]
         noise = noise_std_of(query, *sizes, stage.asked) / targets.total
         spread = [NoisyDistribution.of(each, bins, noise_std) for each in counts]
         if min(each.significance for each in spread) <= SEEN:
             return UNKNOWN, UNKNOWN
         limit = _limit(spread, noise)
+        if targets.like_indicator and loss.valid_target(0.0):
+            limit = max(limit, float(loss.deviance(constant, [0.0, 1.0]).max()))
         sums = gate.ask(query, (constant, limit), stage) / targets.total
         lost = np.array([_lost(each, limit) for each in spread]) / limit
         explained, deviance = _ratio(sums, noise, lost, limit * _factor(loss), targets.total)
@@ -323,5 +327,7 @@ def area_under_curve(
         variance += max(float(away**2 @ counts), 0.0) / total**2  # through sampling
         variance += noise_std**2 * float(((away - away.mean()) ** 2).sum()) / total**2
         variance += (total_noise * float(away.mean()) / total) ** 2
-    reach = Z * math.sqrt(variance)
+    # Of two scores in one bin that of a 1 is as often the higher one as elsewhere, at most.
+    ties = max(float(zeros @ ones), 0.0) / (n_zeros * n_ones)
+    reach = math.hypot(Z * math.sqrt(variance), ties * (area - 0.5))
     return ScoreEstimate(*np.clip([area, area - reach, area + reach], 0.0, 1.0))
