@@ -101,7 +101,7 @@ class ScoreResult(SummaryResult):
     >>> X = np.random.default_rng(0).standard_normal((20_000, 1))
     >>> model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0).fit(X, X[:, 0])
     >>> found = model.private_score(X, X[:, 0], guarantee=tg.GDP(1.0), random_state=0)
-    >>> found.explained.value > 0.9
+    >>> bool(found.explained.value > 0.9)
     True
     """
 
@@ -310,7 +310,7 @@ def area_under_curve(
     Examples
     --------
     >>> zeros, ones = np.array([90.0, 10.0]), np.array([10.0, 90.0])
-    >>> round(float(area_under_curve(zeros, ones, 0.1, (100.0, 100.0), 0.1).value), 2)
+    >>> round(area_under_curve(zeros, ones, 0.1, (100.0, 100.0), 0.1).value, 2)
     0.9
     """
     n_zeros, n_ones = totals
@@ -330,4 +330,4 @@ def area_under_curve(
     # Of two scores in one bin that of a 1 is as often the higher one as elsewhere, at most.
     ties = max(float(zeros @ ones), 0.0) / (n_zeros * n_ones)
     reach = math.hypot(Z * math.sqrt(variance), ties * (area - 0.5))
-    return ScoreEstimate(*np.clip([area, area - reach, area + reach], 0.0, 1.0))
+    return ScoreEstimate(*np.clip([area, area - reach, area + reach], 0.0, 1.0).tolist())
