@@ -16,7 +16,9 @@ over columns and statistics, five quantiles, a mean and a spread:
 * ``tree``: all quantiles of a column from one tree of counts, 16 children a node and 4 levels
   between the true bounds, with Gaussian noise (the default of Google's differential privacy
   library; Hay et al. 2010 without their consistency), at the price of five;
-* both: mean and second moment of values between the true bounds, with Gaussian noise.
+* both: mean and second moment of values between the true bounds, with Gaussian noise;
+* ``diffprivlib``, where it is installed: its own quantiles, mean and deviation, by the exponential
+  and the Laplace mechanism, each at the same part of rho (epsilon^2 / 8 and epsilon^2 / 2).
 
 An error is the distance to the table's own statistic over the larger of its interquartile range and
 of its standard deviation between the 1 % and 99 % quantiles. A cell is a column, a statistic and an
@@ -29,6 +31,7 @@ import math
 import time
 import warnings
 from collections import defaultdict
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +42,7 @@ import tailguard as tg
 from tailguard.checks import BudgetWarning
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+KINDS = ("quantiles", "means")
 STATISTICS = (*(f"{100 * level:g}%" for level in LEVELS), "mean", "std")
 DELTA = 1e-6
 BRANCHES, HEIGHT = 16, 4  # the defaults of the library named above
@@ -106,16 +110,33 @@ def bounded_moments(values, rho, rng):
     return [center + radius * first, radius * math.sqrt(max(second - first**2, 0.0))]
 
 
+def by_diffprivlib(values, rho, rng):
+    """All statistics of a column as the library has them."""
+    from diffprivlib import tools  # noqa: PLC0415 (of the environment of `make peers`)
+
+    options = {"bounds": (values[0], max(values[-1], np.nextafter(values[0], np.inf)))}
+    options["random_state"] = np.random.RandomState(int(rng.integers(2**31)))
+    chosen, noised = math.sqrt(8.0 * rho), math.sqrt(2.0 * rho)
+    return [
+        *(tools.quantile(values, level, epsilon=chosen, **options) for level in LEVELS),
+        tools.mean(values, epsilon=noised, **options),
+        tools.std(values, epsilon=noised, **options),
+    ]
+
+
 def rivals(columns, rho, rng):
-    """Errors of both, a row per column."""
+    """Answers of all rivals, a row per column."""
     each = rho / (len(columns) * len(STATISTICS))
     moments = [bounded_moments(values, each, rng) for values in columns]
-    return {
+    found = {
         "exponential": [
             [*exponential(v, each, rng), *m] for v, m in zip(columns, moments, strict=True)
         ],
         "tree": [[*tree(v, each, rng), *m] for v, m in zip(columns, moments, strict=True)],
     }
+    if find_spec("diffprivlib"):
+        found["diffprivlib"] = [by_diffprivlib(values, each, rng) for values in columns]
+    return found
 
 
 def ours(table, epsilon, seed):
@@ -160,8 +181,11 @@ def measure(path, epsilons, n_draws):
         for draw in range(n_draws):
             values, intervals = ours(table, epsilon, draw)
             errors["tailguard"].append(np.abs(values - exact) / units)
-            (low, high), _ = intervals
-            held += [((low <= exact[:, :5]) & (exact[:, :5] <= high))[np.isfinite(low + high)]]
+            for kind, (low, high) in zip(KINDS, intervals, strict=True):
+                own = exact[:, :5] if kind == "quantiles" else exact[:, 5]
+                given = np.isfinite(low + high)
+                inside = int((given & (low <= own) & (own <= high)).sum())
+                held.append((path.stem, len(table) * mu, kind, inside, given.sum(), own.size))
             rng = np.random.default_rng(draw)
             for name, found in rivals(columns, mu**2 / 2.0, rng).items():
                 errors[name].append(np.abs(np.array(found) - exact) / units)
@@ -176,8 +200,7 @@ def measure(path, epsilons, n_draws):
                     (path.stem, len(table), len(columns), epsilon, table.columns[i],
                      STATISTICS[j], name, medians[i, j], spread[i, j])
                 )  # fmt: skip
-    told = np.concatenate(held)
-    return cells, (int(told.sum()), told.size, len(columns) * 5 * n_draws * len(epsilons))
+    return cells, held
 
 
 HEADER = ("table", "n", "d", "epsilon", "column", "statistic", "name", "error", "spread")
@@ -191,7 +214,7 @@ def summary(cells):
     ).dropna(how="all")  # fmt: skip
     own, spread = wide["error"]["tailguard"].fillna(np.inf), wide["spread"]["tailguard"].fillna(0.0)
     lines = []
-    for rival in ("exponential", "tree"):
+    for rival in (name for name in wide["error"] if name != "tailguard"):
         other, noise = wide["error"][rival], wide["spread"][rival]
         level = own <= other + 2.0 * np.hypot(spread, noise) + 1e-12
         told = pd.DataFrame(
@@ -205,6 +228,15 @@ def summary(cells):
             ]
     medians = wide["error"].groupby(level=["epsilon", "statistic"]).median()
     return "\n".join([*lines, "median errors", medians.round(5).to_string()])
+
+
+def intervals(held):
+    """How often intervals are given, and hold the table's own value, by the size of ``n * mu``."""
+    frame = pd.DataFrame(held, columns=["table", "n mu", "kind", "held", "given", "asked"])
+    size = pd.cut(frame["n mu"], [0.0, 300.0, 1000.0, np.inf])
+    sums = frame.groupby(["kind", size], observed=True)[["held", "given", "asked"]].sum()
+    sums["holds"], sums["is given"] = sums["held"] / sums["given"], sums["given"] / sums["asked"]
+    return sums.round(3).to_string()
 
 
 def speed(n_rows, n_columns=20, n_runs=3):
@@ -241,17 +273,17 @@ def main():
     if given.speed:
         speed(given.rows)
         return
-    cells, held = [], np.zeros(3, dtype=int)
+    cells, held = [], []
     for path in given.tables or [Path("5000" if given.quick else "50000")]:
         found, counted = measure(path, given.epsilons, given.draws)
         cells += found
         held += counted
         frame = pd.DataFrame(cells, columns=HEADER)
-        print(path.stem, "intervals hold", counted[0], "of", counted[1], "given", flush=True)
+        print(path.stem, flush=True)
         if given.out:
             frame.to_csv(given.out, index=False)
     print(summary(frame))
-    print(f"intervals of quantiles hold {held[0]} of {held[1]}; given for that many of {held[2]}")
+    print("intervals", intervals(held), sep="\n")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from tailguard.summaries.distribution import (
     LEAST_SIZE,
     OCTAVES,
     DistributionEstimate,
+    octaves_of,
     roundest,
 )
 
@@ -98,3 +99,31 @@ def test_zero_is_zero_and_one_value_is_its_roundest_number():
 def test_the_roundest_number_has_the_fewest_digits(low, high, number):
     assert roundest(low, high) == number
     assert low <= roundest(low, high) <= high
+
+
+def test_octaves_of_both_signs_are_found_though_noise_hides_each_of_them():
+    values, missed = COLUMNS["normal"], 0
+    exact = counted(values, OCTAVES)
+    largest = np.sort(exact)[-6:].min()  # three octaves of either sign, where most records lie
+    most = np.flatnonzero(exact >= largest)
+    for seed in range(50):
+        noise = np.random.default_rng(seed).normal(0.0, largest / 3.0, exact.size)
+        missed += not octaves_of(exact + noise, largest / 3.0)[0][most].any(where=most < 321)
+        missed += not octaves_of(exact + noise, largest / 3.0)[0][most].any(where=most > 321)
+    assert missed <= 5
+
+
+def test_octaves_of_the_other_sign_are_rarely_seen_where_there_are_none():
+    exact, seen = counted(np.exp(COLUMNS["normal"]), OCTAVES), 0
+    for seed in range(200):
+        noise = np.random.default_rng(seed).normal(0.0, 1_000.0, exact.size)
+        seen += bool(octaves_of(exact + noise, 1_000.0)[0][:320].any())
+    assert seen <= 20
+
+
+def test_what_does_not_stand_out_may_hold_as_much_as_its_noise():
+    noise_std, n = 2_000.0, 20_000
+    estimate = DistributionEstimate(counted(COLUMNS["constant"], OCTAVES), noise_std, n)
+    hidden = estimate.mass < n / 2
+    assert hidden.sum() >= 4
+    assert np.sqrt(np.diag(estimate.covariance)[hidden]).min() > 0.6 * noise_std

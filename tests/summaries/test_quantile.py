@@ -68,6 +68,20 @@ def test_intervals_hold_a_value_that_most_records_share():
     assert held >= 0.85 * 90
 
 
+@pytest.mark.parametrize("name", ["about zero", "counts"])
+def test_intervals_hold_where_noise_is_as_large_as_a_tenth_of_the_records(name):
+    held, seen, levels = 0, 0, (0.25, 0.5, 0.75)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        values = rng.normal(size=2_000) if name == "about zero" else rng.poisson(1.0, 2_000)
+        found = tg.quantile(values * 1.0, levels, guarantee=tg.GDP(0.05), random_state=seed)
+        own = np.quantile(values, levels)
+        seen += np.isfinite(found.value[0]).sum()
+        held += np.sum((found.low[0] <= own) & (own <= found.high[0]))
+    assert seen >= 0.9 * 120
+    assert held >= 0.88 * seen
+
+
 def test_a_gap_leaves_other_cells_alone():
     data = table()[NUMBERS]
     data.loc[: N_ROWS // 2, "normal"] = np.nan

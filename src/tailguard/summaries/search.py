@@ -34,8 +34,8 @@ from tailguard.summaries.distribution import (
 
 # Wanted noise of a bin of octaves and of the search, as a part of the records, and the least and
 # most part of the budget that it may cost. By trial on simulated columns.
-OCTAVE_NOISE, OCTAVE_PARTS = 1.0 / 100.0, (0.08, 0.4)
-SEARCH_NOISE, SEARCH_PARTS = 1.0 / 50.0, (0.01, 0.04)
+OCTAVE_NOISE, OCTAVE_PARTS = 1.0 / 50.0, (0.08, 0.6)
+SEARCH_NOISE, SEARCH_PARTS = 1.0 / 50.0, (0.01, 0.03)
 SEARCHES = 8
 """Histograms of the search at most: each has ten times the resolution, near one value."""
 SEARCH_STEPS = 7
