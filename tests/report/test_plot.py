@@ -123,6 +123,33 @@ def test_quantiles_of_groups_have_a_curve_each(frame, ax):
         tg.plot.quantiles(found, ax, columns=["fee"])
 
 
+def test_a_histogram_is_that_of_the_result(frame, ax):
+    data = frame[["age"]].assign(fee=1.0)
+    found = tg.histogram(data, edges=[20.0, 40.0, 50.0], guarantee=tg.GDP(1.0), random_state=0)
+    assert tg.plot.histogram(found, ax, columns=["age"]) is ax
+    [stairs] = ax.patches
+    values, edges, _ = stairs.get_data()
+    assert values.tolist() == found.counts[0, 1:-1].tolist()
+    assert edges.tolist() == [20.0, 40.0, 50.0]
+    [noise] = ax.collections
+    ends = [[low[1], high[1]] for low, high in noise.get_segments()]
+    expected = [[count - 2.0 * found.noise_std, count + 2.0 * found.noise_std] for count in values]
+    np.testing.assert_allclose(ends, expected)
+    with pytest.raises(InputError, match=r"^columns must be of \['age', 'fee'\]; got \['sex'\]\.$"):
+        tg.plot.histogram(found, ax, columns=["sex"])
+
+
+def test_summaries_draw_themselves(frame, ax):
+    options = {"guarantee": tg.GDP(1.0), "random_state": 0}
+    histogram = tg.histogram(frame[["age"]], 5, **options)
+    assert histogram.plot(ax) is ax
+    assert len(ax.patches) == 1
+    for call in (tg.quantile, tg.describe):
+        other = Figure().subplots()
+        assert call(frame[["age"]], q=[0.25, 0.5], **options).plot(other, columns=["age"]) is other
+        assert other.lines[0].get_xdata().tolist() == [0.25, 0.5]
+
+
 def test_a_plan_is_drawn_from_the_best_method_on(ax):
     advice = tg.plan("mean", n_rows=100_000, n_features=10, epsilon=1.0, delta=1e-6)
     assert tg.plot.plan(advice, ax) is ax
@@ -142,6 +169,7 @@ def test_a_plan_is_drawn_from_the_best_method_on(ax):
             tg.plot.quantiles,
             "result must be what tg.quantile or tg.describe returned; got a dict.",
         ),
+        (tg.plot.histogram, "result must be what tg.histogram returned; got a dict."),
         (tg.plot.plan, "advice must be what tg.plan returned; got a dict."),
     ],
 )

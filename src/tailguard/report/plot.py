@@ -110,10 +110,7 @@ def quantiles(
     (1, 'share of records below')
     """
     curves = _curves(result)
-    names = {name for name, *_ in curves}
-    wanted = names if columns is None else {*columns}
-    if not wanted <= names:
-        raise InputError(f"columns must be of {sorted(names)}; got {sorted(wanted - names)}.")
+    wanted = _wanted({name for name, *_ in curves}, columns)
     ax = _axes(ax)
     for name, label, *drawn in curves:
         if name in wanted and np.isfinite(drawn[0]).any():  # noise hides what has none
@@ -121,6 +118,37 @@ def quantiles(
             (line,) = ax.plot(result.levels, value, marker="o", label=label)
             ax.fill_between(result.levels, low, high, alpha=0.25, color=line.get_color())
     ax.set_xlabel("share of records below")
+    ax.legend()
+    return ax
+
+
+def histogram(
+    result: Any, ax: "Axes | None" = None, *, columns: Collection[str] | None = None
+) -> "Axes":
+    """Draw the bins of a histogram, each with a line of two deviations of its noise either way.
+
+    ``result`` is what ``tg.histogram`` returned; ``columns`` names some of its columns, since units
+    differ. Cells up to the first edge and beyond the last one are not drawn.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
+    >>> found = tg.histogram(claims.target, 10, epsilon=1.0, delta=1e-6)
+    >>> ax = tg.plot.histogram(found)
+    >>> len(ax.patches), ax.get_ylabel()
+    (1, 'cells')
+    """
+    if not (hasattr(result, "edges") and hasattr(result, "counts")):
+        raise InputError(f"result must be what tg.histogram returned; got a {type(result).__name__}.")
+    wanted = _wanted({*result.names}, columns)
+    ax = _axes(ax)
+    for name, edges, counts in zip(result.names, result.edges, result.counts, strict=True):
+        if name in wanted:
+            bins, middles = counts[1:-1], (edges[1:] + edges[:-1]) / 2.0
+            ax.stairs(bins, edges, label=name, fill=True, alpha=0.5)
+            ax.errorbar(middles, bins, 2.0 * result.noise_std, fmt="none", ecolor="0.3")
+    ax.set_ylabel("cells")
     ax.legend()
     return ax
 
@@ -155,6 +183,14 @@ def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
     ax.set_xlabel(fill(f"predicted error, {unit}", WIDTH))
     ax.set_title(f"{advice.task}, n = {advice.n_rows}, d = {advice.n_features}")
     return ax
+
+
+def _wanted(names: set[str], columns: Collection[str] | None) -> set[str]:
+    """Return the columns that are drawn; refuse those that the result lacks."""
+    wanted = names if columns is None else {*columns}
+    if not wanted <= names:
+        raise InputError(f"columns must be of {sorted(names)}; got {sorted(wanted - names)}.")
+    return wanted
 
 
 def _curves(result: Any) -> list[tuple[Any, ...]]:

@@ -39,7 +39,7 @@ HIDDEN_SHARE, HIDDEN_NOISE = 0.02, 1.0
 SEEN_BESIDE_ZERO = 4.5
 """Noise deviations of a window of octaves beside zeros; noise alone has one in 100 columns."""
 SEEN_ACROSS_ZERO = 3.0
-"""The same of octaves of the other sign, of about the same size: noise alone has one in 30 columns."""
+"""The same of octaves of the other sign and of about that size: noise alone has one in 30."""
 NEAR_BINS = 2  # octaves beside those that stand out are kept apart: tails lie there
 NO_GAPS = 2.0  # standard deviations of noise that a count of all records must lack to show gaps
 EXACT = 0.5  # records: the deviation of a count that is known

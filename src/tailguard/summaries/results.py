@@ -7,17 +7,21 @@ its uncertainty. What is shown is post-processing of released numbers.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailguard.gate.engine import Solved
 from tailguard.printable import printable
 from tailguard.privacy.certificate import Certificate
+from tailguard.report import plot
 from tailguard.report.content import Report, ReportTable, Stated, saved
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WIDTH = 100  # of what is printed, in signs
 DIGITS = 6  # of a number that is shown
@@ -102,6 +106,13 @@ class SummaryResult:
 
         table = self.tables()[0]
         return pd.DataFrame(table.rows, columns=list(table.header))
+
+    def plot(
+        self, ax: "Axes | None" = None, *, columns: Collection[str] | None = None
+    ) -> "Axes":
+        """Draw the result, as ``tg.plot.histogram`` or ``tg.plot.quantiles`` does."""
+        draw = plot.histogram if hasattr(self, "edges") else plot.quantiles
+        return draw(self, ax, columns=columns)
 
     def report(
         self,
