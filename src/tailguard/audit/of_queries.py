@@ -38,10 +38,13 @@ from tailguard.noise.mechanisms import PEELING_MECHANISMS, make_mechanism
 from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, ZeroConcentrated
 from tailguard.privacy.guarantees import GDP
 from tailguard.queries.base import calibration_for
+from tailguard.queries.bounded_moments import BoundedMoments
 from tailguard.queries.counts import CountBelow
+from tailguard.queries.level_tables import CountOfLevels, LevelTables
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
+from tailguard.queries.value_histograms import ValueHistograms
 
 N_ROWS = 40  # the tests of every query's contract have as many
 MU = 2.5
@@ -50,7 +53,29 @@ false alarm of 2.4e-5 that is 952 a side at 2.5, 1112 at 2 and 3072 at 1 (comput
 
 EPSILON, N_COLUMNS = 2.0, 50  # of each number with Laplace noise: the fewest runs, as measured
 PURE_QUERIES = ("count-below", "clamped-mean", "truncated-mean", "soft-mean")
-"""Queries that have equal columns with Laplace noise."""
+"""Queries that have equal columns with Laplace noise, of one number each."""
+
+CELLS, GROUP = tuple(range(N_COLUMNS)), ((N_COLUMNS,),)
+UNIT = np.zeros((1, N_COLUMNS)), np.ones((1, N_COLUMNS))
+OF_CELLS: dict[str, tuple[Any, Any, tuple[float, float], tuple[float, float]]] = {
+    "value-histograms": (
+        ValueHistograms(CELLS, 1), np.zeros((N_COLUMNS, 1)), (-9.0, 0.0), (9.0, 0.0),
+    ),
+    "value-histograms, by groups": (
+        ValueHistograms(CELLS, 1, GROUP), np.zeros((3 * N_COLUMNS, 1)), (9.0, 0.0), (9.0, 1.0),
+    ),
+    "bounded-moments": (BoundedMoments(CELLS), UNIT, (-0.3012, 0.0), (9.0, 0.0)),
+    "bounded-moments, by groups": (
+        BoundedMoments(CELLS, GROUP), tuple(np.tile(part, (3, 1)) for part in UNIT),
+        (9.0, 0.0), (9.0, 1.0),
+    ),
+    "level-tables": (LevelTables((GROUP,) * N_COLUMNS), None, (0.0, 0.0), (0.0, 1.0)),
+    "count-of-levels": (CountOfLevels(GROUP, ((1,),)), None, (0.0, 0.0), (0.0, 1.0)),
+}  # fmt: skip
+"""Queries by cell with Laplace noise: query, state, and the cell and the group of both records.
+
+All columns are equal, and each releases several numbers that move; a count is one number. From
+-0.3012, ``-1 / (2 b)``, the way of a value and its square to 1 is the longest in l1 norm."""
 
 
 def gaussian_rates(mu: float) -> Rates:
@@ -151,6 +176,45 @@ def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
         rates=lambda factor: (0.5 * math.exp(-factor * epsilon), 0.5),
         threshold=1.0,
         scores_per_run=N_COLUMNS,
+        tester="threshold at the higher answer",
+    )
+
+
+def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
+    """Return the audit of a query by cell with Laplace noise, on equal columns.
+
+    A column shows the second record if all numbers that move pass its answer: at odds of
+    ``exp(epsilon)``, of which the query attains what the claim of a column states.
+    """
+    query, state, *records = OF_CELLS[name]
+    n_columns = 1 if name == "count-of-levels" else N_COLUMNS
+    asked = Laplace(epsilon * n_columns)
+    stage = Stage.of(asked, name, "", 1, query.sensitivity(1, 1).size)
+    rows = []
+    for cell, group in records:
+        data = np.zeros((N_ROWS, N_COLUMNS + 1))
+        data[4] = [*[cell] * N_COLUMNS, group]
+        rows.append(make_rows(data))
+    low, high = (_exact(query, state, each, asked) for each in rows)
+    moved = np.flatnonzero(low != high)
+    # Of groups the numbers of all columns lie together; else those of one column do.
+    by_groups = getattr(query, "by", ()) and n_columns > 1
+    places = moved.reshape(-1, n_columns) if by_groups else moved.reshape(n_columns, -1).T
+
+    def passed(told: FloatArray) -> FloatArray:
+        scores = (told[:, places] - low[places]) / (high - low)[places]
+        return np.asarray(scores.min(axis=1).ravel())
+
+    scores = _scores(query, state, stage, rows, passed)
+    way = float(np.abs(high - low).sum()) / query.calibrate_pure(N_ROWS, 1, asked.epsilon).charged
+    each = 0.5 ** len(places)
+    return ThresholdCase(
+        f"query {name}, Laplace",
+        EpsilonClaim(epsilon, 0.0),
+        scores,
+        rates=lambda factor: (each * math.exp(-factor * epsilon * way), 1.0 - each),
+        threshold=1.0,
+        scores_per_run=n_columns,
         tester="threshold at the higher answer",
     )
 

@@ -20,9 +20,11 @@ from tailguard.array_types import FloatArray
 from tailguard.audit.black_box import audit
 from tailguard.audit.cases import FALSE_ALARM, AuditResult, Case
 from tailguard.audit.of_queries import (
+    OF_CELLS,
     PURE_QUERIES,
     choice_case,
     pure_case,
+    pure_cells_case,
     query_case,
     sample_aggregate_case,
     trimmed_case,
@@ -67,6 +69,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "query trimmed-mean": trimmed_case,
     "query sample-aggregate": sample_aggregate_case,
     **{f"query {name}, Laplace": partial(pure_case, name) for name in PURE_QUERIES},
+    **{f"query {name}, Laplace": partial(pure_cells_case, name) for name in OF_CELLS},
     **{f"mean {name}": partial(mean_case, name) for name in examples_of(MEANS)},
     "mean trimmed": trimmed_mean_case,
     "mean clipped, in private units": private_mean_case,
@@ -85,6 +88,7 @@ WEAKER: dict[str, Callable[[], Case]] = {
         for mu in WEAK_CLAIMS
     },
     **{f"query {name}, Laplace at 1": partial(pure_case, name, 1.0) for name in PURE_QUERIES},
+    **{f"query {name}, Laplace at 1": partial(pure_cells_case, name, 1.0) for name in OF_CELLS},
     "query trimmed-mean at rho = 0.6": partial(trimmed_case, 0.6),
     "solver whitened-newton at mu = 0.5": partial(newton_case, 0.5),
 }

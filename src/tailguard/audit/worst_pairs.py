@@ -21,6 +21,7 @@ from tailguard.data.rows.base import Rows
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
 from tailguard.queries.bins import Bins
+from tailguard.queries.bounded_moments import BoundedMoments
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import ColumnHistograms
@@ -37,6 +38,7 @@ from tailguard.queries.registry import QUERIES
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.usable_records import CellKinds, UsableRecords
+from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.queries.view import View
 from tailguard.queries.weight_totals import WeightTotals
 from tailguard.queries.whitened_histogram import WhitenedHistogram
@@ -54,6 +56,7 @@ OPPOSITE = (9.0, 0.0, 0.0, 1e6), (9.0, 0.0, 0.0, -1e6)
 EVERYWHERE = (-1e6, -1e6, -1e6, 0.0), (1e6, 1e6, 1e6, 0.0)
 FAR = (0.0,) * 4, (1e6,) * 4
 VOID = (np.inf,) * 4
+OVER = (9.0, 9.0, 0.0, 0.0), (9.0, 9.0, 1.0, 0.0)  # from one group to another
 
 
 @dataclass(frozen=True)
@@ -244,7 +247,21 @@ def _own_pair(name: str) -> WorstPair:
     return WorstPair(f"{name}/{own.pop('label')}", **own)
 
 
-WORST_PAIRS = {name: PAIRS.get(name, partial(_own_pair, name)) for name in QUERIES}
+def _grouped_histograms() -> WorstPair:
+    query = ValueHistograms((0, 1), 1, by=((2,),))
+    return WorstPair("value-histograms/groups", query, np.zeros((6, 1)), *OVER)
+
+
+def _grouped_moments() -> WorstPair:
+    state = np.zeros((3, 2)), np.ones((3, 2))
+    return WorstPair("bounded-moments/groups", BoundedMoments((0, 1), by=((2,),)), state, *OVER)
+
+
+WORST_PAIRS = {
+    **{name: PAIRS.get(name, partial(_own_pair, name)) for name in QUERIES},
+    "value-histograms, by groups": _grouped_histograms,
+    "bounded-moments, by groups": _grouped_moments,
+}
 """Name of a query -> its worst pair. Queries whose noise follows the records are elsewhere."""
 
 

@@ -140,7 +140,9 @@ def histogram(
     (1, 'cells')
     """
     if not (hasattr(result, "edges") and hasattr(result, "counts")):
-        raise InputError(f"result must be what tg.histogram returned; got a {type(result).__name__}.")
+        raise InputError(
+            f"result must be what tg.histogram returned; got a {type(result).__name__}."
+        )
     wanted = _wanted({*result.names}, columns)
     ax = _axes(ax)
     for name, edges, counts in zip(result.names, result.edges, result.counts, strict=True):

@@ -107,9 +107,7 @@ class SummaryResult:
         table = self.tables()[0]
         return pd.DataFrame(table.rows, columns=list(table.header))
 
-    def plot(
-        self, ax: "Axes | None" = None, *, columns: Collection[str] | None = None
-    ) -> "Axes":
+    def plot(self, ax: "Axes | None" = None, *, columns: Collection[str] | None = None) -> "Axes":
         """Draw the result, as ``tg.plot.histogram`` or ``tg.plot.quantiles`` does."""
         draw = plot.histogram if hasattr(self, "edges") else plot.quantiles
         return draw(self, ax, columns=columns)
