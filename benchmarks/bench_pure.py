@@ -1,4 +1,4 @@
-"""Descents in pure DP beside those of the five papers, which promise less.
+"""Descents in pure DP beside those of Kamath, Tao, Wang and Zhao, which promise less.
 
     python benchmarks/bench_pure.py
 
