@@ -176,7 +176,8 @@ def convex_threshold(
     36.84
     """
     ratio = n_rows * epsilon / math.sqrt(n_features)
-    return moment_scale(moment_bound, moment_order) * ratio ** (1.0 / (2.0 * moment_order - 1.0))
+    power = 1.0 / (2.0 * moment_order - 1.0)
+    return moment_scale(moment_bound, moment_order) * math.pow(ratio, power)
 
 
 @checked
@@ -205,7 +206,7 @@ def convex_bound(
     """
     cost = math.sqrt(n_features) / (n_rows * epsilon)
     power = (moment_order - 1.0) / (2.0 * moment_order - 1.0)
-    private = math.sqrt(n_features) * cost**power
+    private = math.sqrt(n_features) * math.pow(cost, power)
     scale = moment_scale(moment_bound, moment_order)
     return diameter * scale * (n_features / math.sqrt(n_rows) + private)
 
@@ -265,8 +266,12 @@ def convex_descent(
     >>> convex_descent(10**6, 4, tg.PureDP(1.0), **told).n_steps
     20
     """
-    told = {"moment_order": moment.order, "moment_bound": moment.bound}
-    facts = {"n_rows": n_rows, "n_features": n_features, "epsilon": guarantee.epsilon}
+    told: dict[str, Any] = {"moment_order": moment.order, "moment_bound": moment.bound}
+    facts: dict[str, Any] = {
+        "n_rows": n_rows,
+        "n_features": n_features,
+        "epsilon": guarantee.epsilon,
+    }
     threshold = max(gradient_bound, convex_threshold(**facts, **told))
     oracle = _clamped(threshold, n_rows, n_features)
     query = oracle.query(None, Units.raw(n_features, intercept=False))
@@ -299,7 +304,11 @@ def strongly_convex_descent(
     >>> strongly_convex_descent(10**6, 4, tg.PureDP(1.0), **told).schedule
     'disjoint'
     """
-    told = {"moment_order": moment.order, "n_features": n_features, "epsilon": guarantee.epsilon}
+    told: dict[str, Any] = {
+        "moment_order": moment.order,
+        "n_features": n_features,
+        "epsilon": guarantee.epsilon,
+    }
     shape = {"strong_convexity": strong_convexity, "smoothness": smoothness}
     most = n_rows // (2 * math.ceil(group_count(n_features=n_features)))
 
