@@ -320,3 +320,16 @@ def test_a_table_that_is_just_as_long_as_shown_says_nothing():
     many = tuple(ReportedEstimate(f"x{n}", 1.0) for n in range(page_module.MOST_ROWS))
     page = Page(Report(subject="many", certificate=certificate, estimates=many).to_html())
     assert not any(words.startswith("The table shows") for words in page.words)
+
+
+def test_the_report_of_a_minimum_has_its_coefficients(tmp_path):
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    known = {"guarantee": tg.GDP(2.0), "random_state": 0, "intercept": True}
+    found = tg.minimize(tg.losses.Huber(), X, X[:, 0], **known)
+    report = found.report(tmp_path / "report.html", dataset="Simulated")
+    assert report.stated.dataset == "Simulated"
+    values = {each.name: each.value for each in report.estimates}
+    assert values == {"x0": found.coef[0], "x1": found.coef[1], "(intercept)": found.intercept}
+    text = (tmp_path / "report.html").read_text()
+    assert "Privacy report: minimum of Huber" in text
+    assert f"{found.coef[0]:.6g}" in text

@@ -174,7 +174,8 @@ def _check_features(
     for column in columns:
         if column in seen if allowed is None else column not in allowed:
             which = "numeric features" if declaration == "missing" else "features"
-            raise InputError(f"{declaration} must name {which}; got {column!r}.")
+            listed = "" if allowed is None else f", which is not among {list(allowed)}"
+            raise InputError(f"{declaration} must name {which}; got {column!r}{listed}.")
 
 
 def _is_label(given: Any) -> bool:
