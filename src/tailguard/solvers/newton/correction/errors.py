@@ -64,9 +64,9 @@ class Lean:
     def along(self, directions: FloatArray) -> FloatArray:
         """Squared share of what lies beyond the last level by which it may lean along each."""
         believed = self.prior / max(self.prior + self.variance, 1e-300)
-        seen = self.prior * (1.0 - believed) + (believed * (directions @ self.above)) ** 2
+        seen = (ALIGNED * believed * (directions @ self.above)) ** 2
         least = LEAST_BIAS**2 / len(self.above)
-        squares = ALIGNED**2 * seen / max(self.between, 1e-300) ** 2
+        squares = (self.prior * (1.0 - believed) + seen) / max(self.between, 1e-300) ** 2
         return np.asarray(np.maximum(squares, least))
 
 

@@ -48,6 +48,9 @@ COVARIANCE_FLOOR, LEAST_COVARIANCE = 0.5, 0.05
 # more than the last number.
 VAGUE, MOST_VAGUE = 1.5, 0.7
 HIDDEN_SHARE = 0.4  # of what noise may hide beyond the farthest bin seen that counts as there
+# Of what lies beyond a cut of second moments: the part that a typical direction has of it. The mean
+# direction has all of it, but few records carry it, and these have directions of their own.
+TYPICAL_TAIL = 0.5
 # Share of what the level takes away that is expected to lie along a typical direction, over the
 # root of their number.
 TYPICAL_BIAS = 0.35
@@ -83,10 +86,10 @@ class Moments:
         values, vectors = np.linalg.eigh(self.matrix)
         return cleaned(values, self.edge)[0], vectors
 
-    def raised(self, floor: float, power: float) -> FloatArray:
-        """Return a power of the matrix, its eigenvalues raised to the floor."""
+    def raised(self, floor: float, power: float, more: float = 0.0) -> FloatArray:
+        """Return a power of the matrix, its eigenvalues raised to the floor, and by ``more``."""
         values, vectors = self.spectrum
-        return np.asarray((vectors * np.maximum(values, floor) ** power) @ vectors.T)
+        return np.asarray((vectors * (np.maximum(values, floor) + more) ** power) @ vectors.T)
 
 
 def _release_lengths(
@@ -145,14 +148,18 @@ class Curvature:
     def matrix(self) -> FloatArray:
         """Second moments of whitened rows."""
         back = np.linalg.inv(self.first)
-        return np.asarray(back @ self.second.raised(self.floor, 1.0) @ back)
+        return np.asarray(back @ self._second(1.0) @ back)
 
     @property
     def inverse(self) -> FloatArray:
         """The inverse of the same, with that of the ridge."""
         if self.ridge.any():
             return np.asarray(np.linalg.inv(self.matrix + self.ridge))
-        return np.asarray(self.first @ self.second.raised(self.floor, -1.0) @ self.first)
+        return np.asarray(self.first @ self._second(-1.0) @ self.first)
+
+    def _second(self, power: float) -> FloatArray:
+        """Return a power of the second release, with what a typical direction has beyond its cut."""
+        return self.second.raised(self.floor, power, TYPICAL_TAIL * self.lost())
 
     @property
     def resolved(self) -> BoolArray:
@@ -307,7 +314,7 @@ class Metric:
     def covariance(self) -> FloatArray:
         """Covariance of contributions through ``T``, with its tail and a margin for the noise."""
         width, told = len(self.last), self.moments
-        tail = self.tail.beyond(told.level, 2.0) / width
+        tail = TYPICAL_TAIL * self.tail.beyond(told.level, 2.0) / width
         covariance = self.last.T @ (told.matrix + tail * np.eye(width)) @ self.last
         return np.asarray(covariance + told.noise_std * self.scale**2 * np.eye(width))
 
