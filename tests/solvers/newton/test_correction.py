@@ -14,7 +14,13 @@ from tailguard.scaling.units import find_units
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.correction.correct import correct
 from tailguard.solvers.newton.correction.errors import Lean
-from tailguard.solvers.newton.correction.released import Tail, curvature_floor
+from tailguard.solvers.newton.correction.released import (
+    Curvature,
+    Metric,
+    Moments,
+    Tail,
+    curvature_floor,
+)
 from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD
 from tailguard.solvers.newton.solver import WhitenedNewton, fits
 from tailguard.solvers.units import columns_of
@@ -113,8 +119,8 @@ def test_contributions_that_lean_between_levels_are_taken_to_lean_beyond_them():
     along = sure.along(np.eye(2))
     assert along[0] == pytest.approx(4.0 * 0.25, rel=1e-3)
     assert along[1] < 0.02
-    vague = replace(sure, variance=1e6)
-    assert vague.along(np.eye(2))[0] == pytest.approx(4.0 * 0.1, rel=1e-3)
+    vague = replace(sure, variance=1e6)  # what noise hides leans as is expected, and no more
+    assert vague.along(np.eye(2)) == pytest.approx([0.1, 0.1], rel=1e-3)
 
 
 def test_what_was_planned_without_a_correction_stays_as_it_is():
@@ -127,6 +133,22 @@ def test_what_was_planned_without_a_correction_stays_as_it_is():
 
 def test_eigenvalues_are_raised_to_a_part_of_the_noise_and_to_a_tenth_at_least():
     assert [curvature_floor(edge) for edge in (0.0, 0.5, 1.0, 9.0)] == [0.1, 0.175, 0.35, 0.35]
+
+
+def test_a_typical_direction_has_half_of_the_second_moments_beyond_the_cut():
+    """Lengths tell how much that is, so that it counts in curvatures and in variances."""
+    counts = np.array([0.0, 800.0, 0.0, 200.0])
+    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=1e-9)
+    cut = Moments(np.diag([1.0, 2.0]), 0.0, 2.0, lengths)
+    beyond = lengths.mean(np.maximum(lengths.points**2 - 4.0, 0.0)) / 2.0
+    assert beyond > 0.5
+    curvature = Curvature(np.eye(2), cut, np.zeros((2, 2)))
+    expected = np.diag([1.0, 2.0]) + 0.5 * beyond * np.eye(2)
+    np.testing.assert_allclose(curvature.matrix, expected)
+    np.testing.assert_allclose(curvature.inverse, np.linalg.inv(expected))
+    tail = Tail(lengths, np.zeros(1), np.zeros(1))
+    metric = Metric(np.eye(2), np.eye(2), cut, tail)
+    np.testing.assert_allclose(metric.covariance(), expected, rtol=1e-6)
 
 
 def likelihoods(kind, seed, n_rows=N_ROWS):

@@ -36,9 +36,11 @@ CORRECTION_PARTS = (0.25, 0.5, 1.0)
 """Levels of contributions, as parts of the last; what lies between tells how they lean."""
 STEERING = {
     "target location", "target scale", "typical size", "location", "fine location", "scale",
-    "row norms", "whitened row norms", "early slopes",
+    "row norms", "whitened row norms", "early slopes", "row lengths", "curvature of rows",
+    "contribution lengths", "contribution moments", "early contribution rounds",
 }  # fmt: skip
-"""What reads the sample where there is one, beside the early rounds.
+"""What reads the sample where there is one, beside the early rounds; of the correction what is
+released again, or comes near only.
 
 The target's size and a likelihood's first constant tell rare events, the shared size rare
 indicators: these read all records, as does whatever the last rounds and the standard errors rest

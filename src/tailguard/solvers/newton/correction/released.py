@@ -109,8 +109,8 @@ def _release_moments(
 
     At the median length, if that is more.
     """
-    stage, problem = session.stage(name), session.problem
-    sizes = problem.n_rows, problem.n_features, stage.mu
+    stage = session.stage(name)
+    sizes = session.n_rows(stage), session.problem.n_features, stage.mu
     level = lengths.quantile(0.5)
     for candidate in map(float, lengths.edges[1:]):
         noise = SecondMoments(view, candidate, candidate).noise_std(*sizes)
@@ -148,18 +148,19 @@ class Curvature:
     def matrix(self) -> FloatArray:
         """Second moments of whitened rows."""
         back = np.linalg.inv(self.first)
-        return np.asarray(back @ self._second(1.0) @ back)
+        return np.asarray(back @ self.second.raised(self.floor, 1.0, self.tail) @ back)
 
     @property
     def inverse(self) -> FloatArray:
         """The inverse of the same, with that of the ridge."""
         if self.ridge.any():
             return np.asarray(np.linalg.inv(self.matrix + self.ridge))
-        return np.asarray(self.first @ self._second(-1.0) @ self.first)
+        return np.asarray(self.first @ self.second.raised(self.floor, -1.0, self.tail) @ self.first)
 
-    def _second(self, power: float) -> FloatArray:
-        """Return a power of the second release, with what a typical direction has beyond its cut."""
-        return self.second.raised(self.floor, power, TYPICAL_TAIL * self.lost())
+    @property
+    def tail(self) -> float:
+        """What a typical direction of the second release has beyond its cut."""
+        return TYPICAL_TAIL * self.lost()
 
     @property
     def resolved(self) -> BoolArray:
@@ -183,7 +184,7 @@ class Curvature:
         ``matrix`` maps whitened weights to the weights in question.
         """
         values, vectors = self.second.spectrum
-        parts = (matrix @ self.first @ vectors) ** 2 / np.maximum(values, self.floor)
+        parts = (matrix @ self.first @ vectors) ** 2 / (np.maximum(values, self.floor) + self.tail)
         total = np.maximum(parts.sum(axis=1), 1e-300)
         vague = values < min(VAGUE * self.second.edge, MOST_VAGUE)
         return parts[:, ~self.resolved].sum(axis=1) / total, parts[:, vague].sum(axis=1) / total
@@ -392,12 +393,12 @@ def _root_inverse(moments: Moments) -> FloatArray:
     return moments.raised(floor, -0.5)
 
 
-def choose_level(session: FitSession, metric: Metric, mu: float) -> float:
+def choose_level(metric: Metric, n_rows: int, mu: float) -> float:
     """Return the level of least estimated error along a typical direction, through ``T``.
 
     That is noise, and a share of what the level takes away.
     """
-    n_rows, width, tail = session.problem.n_rows, len(metric.last), metric.tail
+    width, tail = len(metric.last), metric.tail
     candidates = tail.levels()
     share = TYPICAL_BIAS / math.sqrt(width)
     lost = share * np.array([tail.beyond(level) for level in candidates])

@@ -45,8 +45,8 @@ class Rounds:
     increments, increment_noise
         Mean parts of contributions by level, and their noise.
     noise, left
-        The noise of the averaged gradient through ``T``, and how far off the average the rounds
-        started, in the metric of the curvature.
+        The noise of the averaged gradient through ``T``, with how far that of a sample is off, and
+        how far off the average the rounds started, in the metric of the curvature.
     noise_along
         The noise of the average along a typical direction, in the metric of the curvature.
     late
@@ -92,8 +92,8 @@ def run_rounds(
     Where the curvature varies parts fall as those that make an average do: noise would carry single
     rounds to where it is another one.
     """
-    geometry, n_rows = fit.geometry, session.problem.n_rows
-    level = choose_level(session, metric, math.hypot(*(stage.total_mu for stage in stages)))
+    geometry, n_rows = fit.geometry, session.n_rows(stages[-1])
+    level = choose_level(metric, n_rows, math.hypot(*(stage.total_mu for stage in stages)))
     levels = tuple(part * level for part in CORRECTION_PARTS)
     whitening = geometry.matrix @ metric.matrix
     view = replace(geometry.view, loss=session.loss, whitening=whitening)
@@ -111,7 +111,7 @@ def run_rounds(
     for stage in chain(*([stage] * stage.times for stage in stages)):
         state = usable(geometry.matrix @ at)
         increment = session.ask(query, state, stage)
-        stds = query.noise_std(n_rows, session.problem.n_features, stage.mu)
+        stds = query.noise_std(session.n_rows(stage), session.problem.n_features, stage.mu)
         noise = float(np.linalg.norm(stds))
         gradient = gain @ increment.sum(axis=0) + root.T @ (curvature.ridge @ at)
         gradient = known @ gradient
@@ -128,11 +128,13 @@ def run_rounds(
         inverse_root, starts[-count:], arrivals[-count:], len(at) * size**2, miss
     )
     spread = float(np.linalg.norm(shares))
+    # Contributions vary by one along each direction through T: a sample's optimum is that far off.
+    apart = math.sqrt(1.0 / n_rows - 1.0 / session.problem.n_rows)
     inverse = root @ shortening.matrix @ root.T
     return Rounds(
         curvature, metric, level, (inverse + inverse.T) / 2.0, start, mean,
         np.mean(increments[-count:], axis=0), stds / math.sqrt(count),
-        noise * spread, left, size * spread, float(np.mean(sizes[-3:])),
+        math.hypot(noise * spread, apart), left, size * spread, float(np.mean(sizes[-3:])),
     )  # fmt: skip
 
 
