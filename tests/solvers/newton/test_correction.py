@@ -21,6 +21,7 @@ from tailguard.solvers.newton.correction.released import (
     Tail,
     curvature_floor,
 )
+from tailguard.solvers.newton.correction.rounds import run_rounds
 from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD
 from tailguard.solvers.newton.solver import WhitenedNewton, fits
 from tailguard.solvers.units import columns_of
@@ -218,6 +219,22 @@ def test_contributions_of_rare_events_are_not_corrected_and_rounds_get_their_bud
     planned = model.plan_.stage("rounds of phase 3")
     last = [r.sensitivity / r.noise_std for r in released if r.stage == planned.name]
     assert min(last) > 1.7 * planned.mu
+
+
+def test_early_rounds_that_read_a_sample_count_how_far_off_its_optimum_is(monkeypatch):
+    noises = []
+
+    def watched(*arguments):
+        rounds = run_rounds(*arguments)
+        noises.append(rounds.noise)
+        return rounds
+
+    monkeypatch.setattr("tailguard.solvers.newton.correction.correct.run_rounds", watched)
+    n_rows = 250_000
+    X, y = likelihoods("outcomes", 5, n_rows)
+    model = fitted_likelihood("outcomes", X, y, 0, epsilon=4.0)
+    apart = np.sqrt(1.0 / model.plan_.settings["sampled_records"] - 1.0 / n_rows)
+    assert noises[0] > apart > 5.0 * noises[1]
 
 
 def test_squares_of_contributions_to_a_likelihood_average_what_it_says_at_least():

@@ -5,6 +5,10 @@ of skewed targets. One number, the mean slope cut far out, tells how much; the i
 up. It is asked for twice: the second one is small, so that what the slope is compared with need be
 known only roughly.
 
+A corrected fit knows its constant to within what its interval says. Then the move counts by the
+rule of Bayes: where exposures span decades the mean target, which was cut, is far too small, and
+the constant would follow the noise.
+
 The slope is ``expected - paid`` with ``expected = m**(2 - p)`` and ``paid = target * m**(1 - p)``,
 where ``m`` is the expected target and ``p`` the power of the variance. Moving the intercept by
 ``c`` multiplies these by ``exp((2 - p) * c)`` and ``exp((1 - p) * c)``, so slopes average zero at
@@ -40,15 +44,20 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     """Move the intercept so that slopes average zero, if that was planned."""
     if not session.plans(TOTAL) or not fit.iterates:
         return fit
-    counts, error = session.loss.canonical, math.inf
+    counts, relative, part = session.loss.canonical, math.inf, 1.0
+    estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
     known = fit.geometry.mean_target if counts else fit.clipping.rows.weight
     for name in (ROUGH_TOTAL, TOTAL):
         slope, error = _mean_slope(session, fit, name, HEADROOM * known)
         paid, expected = (known, known + slope) if counts else (known - slope, known)
         way = math.log(max(paid, 1e-12) / max(expected, 1e-12))
         known = max(known, error, 1e-12)
-        fit = _moved(fit, min(max(way, -LONGEST_MOVE), LONGEST_MOVE))
-    relative = error / known
+        relative = error / known
+        if estimate is not None:
+            own = float(estimate.whole()[-1, -1])
+            part = own / (own + relative**2)
+            relative = math.hypot(part * relative, (1.0 - part) * math.sqrt(own))
+        fit = _moved(fit, part * min(max(way, -LONGEST_MOVE), LONGEST_MOVE))
     fit = _with_noise(fit, relative)
     if not counts:
         return fit.noted(
