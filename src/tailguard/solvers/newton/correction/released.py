@@ -391,16 +391,3 @@ def _root_inverse(moments: Moments) -> FloatArray:
     mean = max(float(moments.spectrum[0].mean()), 1e-12)
     floor = max(COVARIANCE_FLOOR * moments.edge, LEAST_COVARIANCE * mean)
     return moments.raised(floor, -0.5)
-
-
-def choose_level(metric: Metric, n_rows: int, mu: float) -> float:
-    """Return the level of least estimated error along a typical direction, through ``T``.
-
-    That is noise, and a share of what the level takes away.
-    """
-    width, tail = len(metric.last), metric.tail
-    candidates = tail.levels()
-    share = TYPICAL_BIAS / math.sqrt(width)
-    lost = share * np.array([tail.beyond(level) for level in candidates])
-    errors = (2.0 * candidates / (n_rows * mu)) ** 2 + lost**2
-    return float(candidates[int(np.argmin(errors))]) * metric.scale

@@ -14,7 +14,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.gate.stage import Stage
 from tailguard.queries.contribution_levels import ContributionLevels
-from tailguard.solvers.newton.correction.released import Curvature, Metric, choose_level
+from tailguard.solvers.newton.correction.released import TYPICAL_BIAS, Curvature, Metric
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Fit
@@ -93,7 +93,7 @@ def run_rounds(
     rounds to where it is another one.
     """
     geometry, n_rows = fit.geometry, session.n_rows(stages[-1])
-    level = choose_level(metric, n_rows, math.hypot(*(stage.total_mu for stage in stages)))
+    level = _level(metric, n_rows, math.hypot(*(stage.total_mu for stage in stages)))
     levels = tuple(part * level for part in CORRECTION_PARTS)
     whitening = geometry.matrix @ metric.matrix
     view = replace(geometry.view, loss=session.loss, whitening=whitening)
@@ -136,6 +136,19 @@ def run_rounds(
         np.mean(increments[-count:], axis=0), stds / math.sqrt(count),
         math.hypot(noise * spread, apart), left, size * spread, float(np.mean(sizes[-3:])),
     )  # fmt: skip
+
+
+def _level(metric: Metric, n_rows: int, mu: float) -> float:
+    """Return the level of least estimated error along a typical direction, through ``T``.
+
+    That is noise, and a share of what the level takes away.
+    """
+    width, tail = len(metric.last), metric.tail
+    candidates = tail.levels()
+    share = TYPICAL_BIAS / math.sqrt(width)
+    lost = share * np.array([tail.beyond(level) for level in candidates])
+    errors = (2.0 * candidates / (n_rows * mu)) ** 2 + lost**2
+    return float(candidates[int(np.argmin(errors))]) * metric.scale
 
 
 def _average(
