@@ -37,9 +37,11 @@ def test_an_unfitted_model_has_no_support(model):
 @pytest.mark.parametrize("model", MODELS)
 def test_columns_in_other_units_give_the_same_predictions(model):
     X, y = data(model)
-    plain, scaled = (
-        model(n_nonzero=3, **BUDGET, random_state=0).fit(unit * X, y) for unit in (1.0, 2.0**20)
-    )
+    rich = {
+        "guarantee": tg.GDP(30.0),
+        "random_state": 0,
+    }  # scales differ by the noise of their bins
+    plain, scaled = (model(n_nonzero=3, **rich).fit(unit * X, y) for unit in (1.0, 2.0**20))
     np.testing.assert_array_equal(plain.support_, scaled.support_)
     np.testing.assert_allclose(2.0**20 * scaled.coef_, plain.coef_, rtol=0.05)
 
@@ -64,3 +66,43 @@ def test_more_kept_than_there_are_columns_keeps_all():
     X, y = data(tg.SparseLinearRegression)
     model = tg.SparseLinearRegression(n_nonzero=99, guarantee=tg.GDP(3.0), random_state=0)
     assert model.fit(X[:, :5], y).support_.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_columns_may_lie_anywhere_in_any_units(model):
+    X, y = data(model)
+    units, centers = 10.0 ** np.resize([-3, 0, 4], 60), np.resize([0.0, 500.0, -40.0], 60)
+    moved = model(n_nonzero=3, **BUDGET, random_state=0).fit(units * (X + centers), y)
+    assert moved.support_.tolist() == [4, 20, 41]
+    plain = model(n_nonzero=3, **BUDGET, random_state=0).fit(X, y)
+    assert moved.score(units * (X + centers), y) > plain.score(X, y) - 0.05
+
+
+def test_three_shifted_columns_are_better_than_a_constant():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5_000, 3)) * [1.0, 10.0, 0.1] + [100.0, -2_000.0, 7.0]
+    y = X @ [1.0, 0.1, 5.0] + rng.standard_normal(5_000)
+    model = tg.SparseLinearRegression(n_nonzero=2, **BUDGET, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.3
+    assert "can be told from the noise" in model.explain()
+
+
+def test_of_too_many_columns_one_scale_serves_all():
+    problem = tg.gate.plan.Problem(tg.losses.Squared(), 2_000, 5_000, intercept=True)
+    plan = tg.solvers.HardThresholding(5).plan(problem, tg.ApproxDP(1.0, 1e-6))
+    assert "feature scale" in plan.by_name
+    assert any("comparable units" in each for each in plan.assumptions)
+
+
+def test_a_column_that_is_not_seen_is_not_read():
+    X, y = data(tg.SparseLinearRegression)
+    X[:, 7] = 0.0
+    model = tg.SparseLinearRegression(n_nonzero=60, guarantee=tg.GDP(3.0), random_state=0)
+    assert abs(model.fit(X, y).coef_[7]) < 1e-50
+
+
+def test_a_sparse_model_says_why_it_has_no_intervals():
+    X, y = data(tg.SparseLinearRegression, n_rows=1_000)
+    model = tg.SparseLinearRegression(n_nonzero=3, **BUDGET, random_state=0).fit(X, y)
+    with pytest.raises(tg.InputError, match="pays for sampling variance"):
+        model.conf_int()

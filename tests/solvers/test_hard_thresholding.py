@@ -91,8 +91,9 @@ def test_without_noise_it_is_the_recursion_of_the_paper(loss_name, n_nonzero, in
 def test_the_paper_s_recursion_in_private_units_is_the_same_up_to_units():
     X, y, support = design(2, n_rows=4_000, n_features=30, n_nonzero=3)
     solver = HardThresholding(3, n_steps=4)
-    plain, _, _ = run(solver, X, y, intercept=True)
-    moved, _, _ = run(solver, 1024.0 * X, 5.0 + 4.0 * y, intercept=True)
+    rich = {"guarantee": tg.GDP(2.5e5), "intercept": True}  # scales differ by the noise of their bins
+    plain, _, _ = run(solver, X, y, **rich)
+    moved, _, _ = run(solver, 1024.0 * X, 5.0 + 4.0 * y, **rich)
     np.testing.assert_allclose(moved.coef, plain.coef / 256.0, rtol=1e-3)
     # Four steps leave a part of how far the private centre, read off bins, is from the best one.
     assert moved.intercept == pytest.approx(5.0 + 4.0 * plain.intercept, abs=0.05)
@@ -213,7 +214,7 @@ def test_labels_too():
         loss=tg.losses.Logistic(),
     )
     np.testing.assert_array_equal(np.flatnonzero(solution.coef), support)
-    assert [stage.name for stage in plan.stages] == ["feature scale", "descent"]
+    assert [stage.name for stage in plan.stages] == ["typical size", "descent"]
 
 
 def test_stated_centres_and_scales_are_used():

@@ -30,8 +30,9 @@ class _Sparse:
 class SparseLinearRegression(_Sparse, LeastSquares):
     """Private least squares with at most ``n_nonzero`` columns, for many more columns than that.
 
-    Columns should be in comparable units and lie around zero: one private scale serves all of
-    them. Where they do not, state their scales and centres with
+    Each column is read in private units, about a private centre where there is an intercept. Where
+    there are too many columns for that, as the plan says, one private scale serves all of them:
+    they should then be in comparable units and lie around zero, or state scales and centres with
     ``solver=tg.solvers.HardThresholding(feature_scale=..., feature_center=...)``.
 
     Parameters
@@ -52,7 +53,8 @@ class SparseLinearRegression(_Sparse, LeastSquares):
     -----
     *Guarantee.* As for ``LinearRegression``; which columns are kept is part of what is protected.
 
-    *Edge cases.* With no more columns than ``n_nonzero`` all are kept.
+    *Edge cases.* With no more columns than ``n_nonzero`` all are kept. There are no intervals:
+    which columns are kept was chosen on the same records, which no interval here counts.
 
     References
     ----------

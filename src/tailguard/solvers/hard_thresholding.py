@@ -124,7 +124,8 @@ class HardThresholding:
     n_steps, threshold, step_size
         Public numbers in private units; None takes the rule in ``solvers/limits.py``.
     feature_scale
-        Public scales of the columns, one number or one per column; None releases one for all.
+        Public scales of the columns, one number or one per column; None releases one for each, and
+        a centre, or one for all where noise is predicted to hide typical columns.
     feature_center
         Public centres of the columns, one number or one per column.
     target_scale, target_center
@@ -185,8 +186,9 @@ class HardThresholding:
         promise = usable_guarantee(guarantee, coordinates)
         unit_stages: tuple[Stage, ...] = ()
         if units.releases_any:
-            usable = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN)
-            unit_stages = units.stages(usable * math.sqrt(self.units_share))
+            usable = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN) * math.sqrt(self.units_share)
+            units = units.seen_by_column(usable)
+            unit_stages = units.stages(usable)
         probe = PeeledStep(problem.scored, units.stated, 1.0, 1.0, n_nonzero)
         counts = probe.n_selected, probe.n_free
         form, ratio = self.form(promise, unit_stages, *counts)
@@ -216,8 +218,10 @@ class HardThresholding:
                 "noise_over_sensitivity": std_of(form) / ratio,
             },
             assumptions=(
-                "columns are in comparable units and lie around zero, or their scales and centres "
-                "are stated",
+                "columns vary, and their scales can be told from the noise"
+                if units.by_column
+                else "columns are in comparable units and lie around zero, or their scales and "
+                "centres are stated",
                 "few columns matter, at most as many as are kept, and none of the others nearly "
                 "repeats one",
                 "the weights that matter stand out from the largest noise of all columns",
@@ -231,7 +235,9 @@ class HardThresholding:
         descent = plan.stage("descent")
         query = PeeledStep(
             problem.scored,
-            self._units(problem).release(BudgetSession(plan, gate)),
+            replace(self._units(problem), by_column="typical size" in plan.by_name).release(
+                BudgetSession(plan, gate)
+            ),
             threshold=float(settings["threshold"]),
             step_size=float(settings["step_size"]),
             n_nonzero=int(settings["n_nonzero"]),
@@ -326,8 +332,12 @@ def _vector(name: str, value: PerColumn, n_features: int) -> FloatArray:
 def _most_coordinates(problem: Problem, n_steps: int | None) -> int:
     """Bound the numbers that a plan releases, before its steps are chosen."""
     stated = Units.raw(problem.n_features, intercept=False)
-    stages = SharedScale(problem, stated, releases_scale=True, releases_target=True).stages(1.0)
-    return sum(stage.coordinates for stage in stages) + (n_steps or max(STEP_COUNTS)) * problem.size
+    both = (
+        SharedScale(problem, stated, True, problem.link.scaled, by_column)
+        for by_column in (False, True)
+    )
+    most = max(sum(stage.coordinates for stage in units.stages(1.0)) for units in both)
+    return most + (n_steps or max(STEP_COUNTS)) * problem.size
 
 
 def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solution:

@@ -1,8 +1,10 @@
 """Private units of a problem: which columns are measured, by which stages, and one shared scale.
 
-A scale for each of a thousand columns would cost more than the fit. One for all of them costs as
-much as one column's. So columns must come in comparable units and near zero, as columns of one
-kind do (expression levels, word counts, standardised scores); a user can state scales and centres.
+The noise of a histogram of ``k`` columns grows by the root of ``k``. Where public numbers say that
+typical columns stand out of it each gets a centre and a scale of its own. Where they do not, a
+scale for each would cost more than the fit, and one for all of them costs as much as one column's.
+Then columns must come in comparable units and near zero, as columns of one kind do (expression
+levels, word counts, standardised scores); a user can state scales and centres.
 
 Reference
 ---------
@@ -24,8 +26,13 @@ from tailguard.queries.units import Units
 from tailguard.scaling.columns import MeasuredColumns
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.required_records import scale_warnings
-from tailguard.scaling.sizes import SIZE_BINS, fewest_records, read_octaves
-from tailguard.scaling.units import find_target, histogram_stages, planned_histograms
+from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW, fewest_records, read_octaves
+from tailguard.scaling.units import (
+    find_columns,
+    find_target,
+    histogram_stages,
+    planned_histograms,
+)
 from tailguard.solvers.session import BudgetSession
 
 
@@ -69,6 +76,10 @@ def units_stages(
 
 FEATURES = "feature scale"
 FEATURES_SHARE = 0.4  # of what units get, where the target is measured too, in three stages
+# What units by column take of their budget: sizes first, without which a column is not read.
+BY_COLUMN = {"size": 0.35, "location": 0.3, "pair_differences": 0.15}
+TARGET_SHARE = 0.2  # what the target gets of it, if it is measured
+UNREAD = 1e100  # the scale of a column that was not seen: its cells then count as zero
 SMALLEST, LARGEST = float(SIZE_BINS.value(1)), float(SIZE_BINS.value(SIZE_BINS.count - 1))
 
 
@@ -84,12 +95,23 @@ class SharedScale:
         Centres and scales that the user states.
     releases_scale, releases_target
         What is released: the scale of the features; scale and centre of the target.
+    by_column
+        Whether each feature has a scale and, with an intercept, a centre of its own.
     """
 
     problem: Problem
     stated: Units
     releases_scale: bool
     releases_target: bool
+    by_column: bool = False
+
+    def seen_by_column(self, total_mu: float) -> "SharedScale":
+        """Return it by column where typical ones are predicted to stand out, and it may be."""
+        mu = total_mu * math.sqrt(BY_COLUMN["size"] * (1.0 - TARGET_SHARE))
+        columns = self.problem.n_features
+        needed = detection_threshold(columns) * math.sqrt(2.0 * columns) / SIZE_WINDOW
+        seen = self.problem.n_rows * mu >= needed and not self.stated.center.any()
+        return replace(self, by_column=self.releases_scale and seen)
 
     @property
     def releases_any(self) -> bool:
@@ -98,6 +120,12 @@ class SharedScale:
 
     def stages(self, total_mu: float) -> tuple[Stage, ...]:
         """Share the budget of units out."""
+        if self.by_column:
+            part = 1.0 - TARGET_SHARE if self.releases_target else 1.0
+            shares = {name: part * share for name, share in BY_COLUMN.items()}
+            # Without an intercept nothing is shifted: sizes are scales.
+            shares["size"] += 0.0 if self.problem.intercept else part * (1.0 - BY_COLUMN["size"])
+            return tuple(units_stages(self.problem, total_mu, **shares, target=1.0 - part))
         features = float(self.releases_scale)
         if self.releases_scale and self.releases_target:
             features = FEATURES_SHARE
@@ -140,6 +168,16 @@ class SharedScale:
     def release(self, session: BudgetSession) -> Units:
         """Release the histograms that were planned, and complete the stated units."""
         units = self.stated
+        if self.by_column:
+            found = find_columns(session, columns_of(self.problem))
+            told, d = found.units(columns_of(self.problem)), units.center.size
+            units = replace(
+                units, center=told.center, scale=np.where(found.detected[:d], told.scale, UNREAD)
+            )
+            if self.releases_target:
+                center, scale = told.target_center, told.target_scale
+                units = replace(units, target_center=center, target_scale=scale)
+            return units
         if self.releases_scale:
             units = replace(units, scale=np.full(units.center.size, self._scale(session)))
         if self.releases_target:
