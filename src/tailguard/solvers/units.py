@@ -79,6 +79,7 @@ FEATURES_SHARE = 0.4  # of what units get, where the target is measured too, in 
 # What units by column take of their budget: sizes first, without which a column is not read.
 BY_COLUMN = {"size": 0.35, "location": 0.3, "pair_differences": 0.15}
 TARGET_SHARE = 0.2  # what the target gets of it, if it is measured
+FEWEST_ROWS = 50  # as of a block: of fewer records quartiles, which are read off bins, tell little
 UNREAD = 1e100  # the scale of a column that was not seen: its cells then count as zero
 SMALLEST, LARGEST = float(SIZE_BINS.value(1)), float(SIZE_BINS.value(SIZE_BINS.count - 1))
 
@@ -110,7 +111,8 @@ class SharedScale:
         mu = total_mu * math.sqrt(BY_COLUMN["size"] * (1.0 - TARGET_SHARE))
         columns = self.problem.n_features
         needed = detection_threshold(columns) * math.sqrt(2.0 * columns) / SIZE_WINDOW
-        seen = self.problem.n_rows * mu >= needed and not self.stated.center.any()
+        enough = self.problem.n_rows >= FEWEST_ROWS and not self.stated.center.any()
+        seen = enough and self.problem.n_rows * mu >= needed
         return replace(self, by_column=self.releases_scale and seen)
 
     @property
