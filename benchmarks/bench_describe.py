@@ -117,11 +117,18 @@ def by_diffprivlib(values, rho, rng):
     options = {"bounds": (values[0], max(values[-1], np.nextafter(values[0], np.inf)))}
     options["random_state"] = np.random.RandomState(int(rng.integers(2**31)))
     chosen, noised = math.sqrt(8.0 * rho), math.sqrt(2.0 * rho)
-    return [
-        *(tools.quantile(values, level, epsilon=chosen, **options) for level in LEVELS),
-        tools.mean(values, epsilon=noised, **options),
-        tools.std(values, epsilon=noised, **options),
+    asked = [
+        lambda level=level: tools.quantile(values, level, chosen, **options) for level in LEVELS
     ]
+    asked += [lambda: tools.mean(values, noised, **options)]
+    asked += [lambda: tools.std(values, noised, **options)]
+    found = []
+    for ask in asked:
+        try:
+            found.append(ask())
+        except RuntimeError:  # its weights are no numbers where values lie close together
+            found.append(np.nan)
+    return found
 
 
 def rivals(columns, rho, rng):
@@ -203,6 +210,7 @@ def measure(path, epsilons, n_draws):
     return cells, held
 
 
+HELD = ("table", "n mu", "kind", "held", "given", "asked")
 HEADER = ("table", "n", "d", "epsilon", "column", "statistic", "name", "error", "spread")
 
 
@@ -219,7 +227,7 @@ def summary(cells):
         level = own <= other + 2.0 * np.hypot(spread, noise) + 1e-12
         told = pd.DataFrame(
             {"better": own <= other + 1e-12, "level": level, "unseen": np.isinf(own)}
-        )
+        )[other.notna()]  # where the rival has an answer
         for keys in (["epsilon"], ["statistic"], []):
             parts = told.groupby(level=keys).mean() if keys else told.mean().to_frame().T
             lines += [
@@ -232,7 +240,7 @@ def summary(cells):
 
 def intervals(held):
     """How often intervals are given, and hold the table's own value, by the size of ``n * mu``."""
-    frame = pd.DataFrame(held, columns=["table", "n mu", "kind", "held", "given", "asked"])
+    frame = pd.DataFrame(held, columns=HELD)
     size = pd.cut(frame["n mu"], [0.0, 300.0, 1000.0, np.inf])
     sums = frame.groupby(["kind", size], observed=True)[["held", "given", "asked"]].sum()
     sums["holds"], sums["is given"] = sums["held"] / sums["given"], sums["given"] / sums["asked"]
@@ -282,6 +290,7 @@ def main():
         print(path.stem, flush=True)
         if given.out:
             frame.to_csv(given.out, index=False)
+            pd.DataFrame(held, columns=HELD).to_csv(f"{given.out}.intervals", index=False)
     print(summary(frame))
     print("intervals", intervals(held), sep="\n")
 
