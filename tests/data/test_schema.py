@@ -42,7 +42,7 @@ REFUSED = {
     "levels as a list": ({"categorical": ["b"]}, "categorical must map"),
     "a constant for levels": (
         {"missing": {"b": 1}, "categorical": {"b": ["x"]}},
-        "missing must name numeric features; got 'b'",
+        "missing['b'] must be one of 'x', 'other'; got '1'",
     ),
     "a constant for the target": ({"target": "b", "missing": {"b": 1}}, "missing must name"),
     "a statistic": ({"missing": {"a": "mean"}}, "must be a finite number; got 'mean'"),
@@ -73,10 +73,9 @@ def test_what_does_not_fit_together_is_refused_in_one_sentence(case):
     assert words in str(caught.value)
 
 
-def test_it_names_coefficients_and_constants():
+def test_it_names_coefficients():
     assert FULL.numeric == ("age", "power")
     assert FULL.coefficient_names == ("age", "region=south", "region=other", "power")
-    assert FULL.constants == {0: 40.0}
     assert pickle.loads(pickle.dumps(FULL)) == deepcopy(FULL) == FULL
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from glob import glob
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tailguard.checks import InputError
 from tailguard.data.readers.parquet import parquet_files_in
@@ -46,10 +46,27 @@ def levels_of(declarations: list[str]) -> dict[str, tuple[str, ...]]:
     return _pairs(declarations, refusal, partial(names_of, "--categorical"))
 
 
-def constants_of(declarations: list[str]) -> dict[str, float]:
-    """Read declarations of the form ``column=number``."""
+def constants_of(declarations: list[str], columns_of_levels: Iterable[str]) -> dict[str, Any]:
+    """Read declarations of the form ``column=number``, or ``column=level``."""
     refusal = "--missing must give each column one constant known without the file, such as age=40"
-    return _pairs(declarations, refusal, _finite_number, split=str.rpartition)
+    of_levels = {*columns_of_levels}
+    levels = [text for text in declarations if text.rpartition("=")[0] in of_levels]
+    numbers = [text for text in declarations if text not in levels]
+    found: dict[str, Any] = _pairs(numbers, refusal, _finite_number, split=str.rpartition)
+    return found | _pairs(levels, refusal, _plain_value, split=str.rpartition)
+
+
+def dates_of(declarations: list[str]) -> dict[str, dict[str, str]]:
+    """Read declarations of the form ``column=origin,unit`` or ``column=origin,unit,format``."""
+    refusal = "--dates must declare each column once, such as issued=2020-01-01,days"
+
+    def declared(text: str) -> dict[str, str] | None:
+        origin, _, rest = text.partition(",")
+        unit, _, pattern = rest.partition(",")
+        found = {"origin": origin.strip(), "unit": unit.strip(), "format": pattern.strip()}
+        return {key: value for key, value in found.items() if value} if unit else None
+
+    return _pairs(declarations, refusal, declared)
 
 
 def options_of(declarations: list[str]) -> dict[str, int | float | str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tailguard.checks import InputError
-from tailguard.cli.arguments import constants_of, labels_of, levels_of, names_of
+from tailguard.cli.arguments import constants_of, dates_of, labels_of, levels_of, names_of
 from tailguard.cli.printing import print_wrapped
 from tailguard.data.declarations import check_columns, undeclared_words
 from tailguard.data.schema import Schema
@@ -20,12 +20,17 @@ SHOWN = 2
 
 # What to do on a command line where most records cannot be used.
 REMEDIES: Remedies = {
-    ("feature", False): "declare its levels (--categorical {word}=A,B), turn it into numbers, or "
-    "leave it out (--drop {word})",
+    ("feature", False): "declare its levels (--categorical {word}=A,B) or dates (--dates "
+    "{word}=ORIGIN,days), turn it into numbers, or leave it out (--drop {word})",
     ("feature", True): "declare a constant for them (--missing {word}=NUMBER) or leave it out "
     "(--drop {word})",
     ("levels", False): "turn it into text or leave it out (--drop {word})",
-    ("levels", True): "leave it out (--drop {word})",
+    ("levels", True): "declare a level for them (--missing {word}=LEVEL) or leave it out "
+    "(--drop {word})",
+    ("date", False): "write them as 2020-01-31, or declare their format "
+    "(--dates {word}=ORIGIN,UNIT,FORMAT)",
+    ("date", True): "declare a constant for them (--missing {word}=NUMBER) or leave it out "
+    "(--drop {word})",
     ("target", False): "give numbers that the model allows, or declare its labels (--classes A,B)",
     ("target", True): "fit another column (--target)",
     ("exposure", False): "give numbers above zero",
@@ -43,6 +48,9 @@ def declared_schema(
     columns: str | None = None,
     features: str | None = None,
     categorical: list[str] | None = None,
+    other: str | None = None,
+    dates: list[str] | None = None,
+    terms: list[str] | None = None,
     drop: str | None = None,
     missing: list[str] | None = None,
     target: str | None = None,
@@ -60,11 +68,16 @@ def declared_schema(
     stored = Schema() if path is None else Schema.load(path)
     if columns is not None:
         stored = _narrowed(stored, names_of("--columns", columns))
+    levels = levels_of(categorical) if categorical else None
+    constants = constants_of(missing, levels or stored.categorical) if missing else None
     return stored.with_declared(
+        other=other,
+        dates=dates_of(dates) if dates else None,
+        terms=terms or None,
         features=None if features is None else names_of("--features", features),
-        categorical=levels_of(categorical) if categorical else None,
+        categorical=levels,
         drop=None if drop is None else names_of("--drop", drop),
-        missing=constants_of(missing) if missing else None,
+        missing=constants,
         target=target,
         exposure=exposure,
         offset=offset,
@@ -129,6 +142,9 @@ def _narrowed(schema: Schema, columns: tuple[str, ...]) -> Schema:
             name: schema.categorical[name] for name in columns if name in schema.categorical
         },
         missing={name: schema.missing[name] for name in columns if name in schema.missing},
+        dates={name: schema.dates[name] for name in columns if name in schema.dates},
+        other="level",
+        terms=None,
         target=None if schema.target in columns else schema.target,
         exposure=None if schema.exposure in columns else schema.exposure,
         offset=None if schema.offset in columns else schema.offset,

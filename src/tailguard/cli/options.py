@@ -168,6 +168,28 @@ CategoricalOption: TypeAlias = Annotated[
         COLUMNS,
     ),
 ]
+OtherOption: TypeAlias = Annotated[
+    str | None,
+    typed("level|void", "Whether levels that were not declared share one, or void a row.", COLUMNS),
+]
+DatesOption: TypeAlias = Annotated[
+    list[str] | None,
+    typed(
+        "COLUMN=ORIGIN,UNIT",
+        "A column of dates, such as issued=2020-01-01,days; may be repeated.",
+        COLUMNS,
+    ),
+]
+TermOption: TypeAlias = Annotated[
+    list[str] | None,
+    typed(
+        "TERM",
+        "What coefficients stand for, such as 'log1p(income)', age:region, or ... for all other "
+        "columns; may be repeated. Each feature as it is by default.",
+        COLUMNS,
+        "--term",
+    ),
+]
 DropOption: TypeAlias = Annotated[str | None, typed("A,B,C", "Columns that are left out.", COLUMNS)]
 ExposureOption: TypeAlias = Annotated[
     str | None, typed("COLUMN", "poisson, gamma, tweedie: how long each row was observed.", COLUMNS)
@@ -185,8 +207,8 @@ WeightBoundOption: TypeAlias = Annotated[
 MissingOption: TypeAlias = Annotated[
     list[str] | None,
     typed(
-        "COLUMN=NUMBER",
-        "A public constant for a column's empty or unreadable cells; may be repeated.",
+        "COLUMN=VALUE",
+        "A public number or level for a column's empty or unreadable cells; may be repeated.",
         COLUMNS,
     ),
 ]

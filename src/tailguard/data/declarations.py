@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, check_finite, check_positive, shown
+from tailguard.checks import InputError, check_choice, check_finite, check_positive, shown
+from tailguard.data.terms.term import REST, Term, term_of
 from tailguard.printable import printable
 
 # Error messages list at most this many names, since a table may have thousands.
@@ -19,6 +20,9 @@ MOST_LISTED = 12
 UNDECLARED = "nothing is declared of "
 """The beginning of every sentence about columns without a declaration."""
 OTHER = "other"
+"""The level of all that was not declared."""
+OTHERS = ("level", "void")
+"""What may be made of what was not declared: a level, or a record that is void."""
 
 
 def listing(columns: Sequence[str]) -> str:
@@ -95,10 +99,74 @@ def levels(given: Any) -> dict[str, tuple[str, ...]]:
     return {column: check_levels(column, given[column]) for column in given}
 
 
-def constants(given: Any) -> dict[str, float]:
-    """Return the constants for missing cells."""
+def constants(given: Any, levels: Mapping[str, Any], void: Sequence[str]) -> dict[str, Any]:
+    """Return the constants for missing cells: numbers, and of columns of levels one of these."""
     _check_mapping("missing", "constants known without the records", given)
-    return {column: check_finite(f"missing[{column!r}]", given[column]) for column in given}
+    found: dict[str, Any] = {}
+    for column, constant in given.items():
+        if column not in levels:
+            found[column] = check_finite(f"missing[{column!r}]", constant)
+            continue
+        found[column] = str(constant)
+        known = (*map(str, levels[column]), *(() if column in void else (OTHER,)))
+        check_choice(f"missing[{column!r}]", found[column], known)
+    return found
+
+
+def others(given: Any, levels: Mapping[str, Any]) -> Any:
+    """Return what is made of levels that were not declared, of all columns or by column."""
+    if not isinstance(given, Mapping):
+        check_choice("other", given, OTHERS)
+    else:
+        for column, each in given.items():
+            check_choice("other", column, levels)
+            check_choice(f"other[{column!r}]", each, OTHERS)
+        given = dict(given)
+    for column in void_columns(given, levels):
+        if len(levels[column]) < 2:
+            raise InputError(
+                f"other must be 'level' for a column of one level; got 'void' for {column!r}."
+            )
+    return given
+
+
+def void_columns(other: Any, levels: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns of levels in which a level that was not declared makes a record void."""
+    by_column = other if isinstance(other, Mapping) else dict.fromkeys(levels, other)
+    return tuple(column for column in levels if by_column.get(column) == "void")
+
+
+def terms(given: Any) -> tuple[str, ...] | None:
+    """Return terms as text, each written in one way."""
+    listed = names("terms", given, optional=True)
+    return listed and tuple(text if text == REST else str(term_of(text)) for text in listed)
+
+
+def check_terms(schema: Any) -> None:
+    """Refuse terms that read no features, leave one out, or would fix the slope of a baseline."""
+    for factor in [factor for term in schema.model_terms for factor in term.factors]:
+        if not factor.takes_levels and factor.column in schema.categorical:
+            raise InputError(
+                f"terms must not take {factor.function} of a column of levels; got '{factor}'."
+            )
+    if schema.terms is None or REST in schema.terms:
+        return
+    read = {column for term in schema.model_terms for column in term.columns}
+    if left := [name for name in schema.features or () if name not in read]:
+        raise InputError(f"terms must read all features; no term reads {listing(left)}.")
+    for term in schema.model_terms:
+        for factor in term.factors:
+            rest = Term(tuple(each for each in term.factors if each != factor))
+            beside = {frozenset(each.factors) for each in schema.model_terms}
+            if (
+                rest.factors
+                and factor.are_indicators(schema.levels)
+                and frozenset(rest.factors) not in beside
+            ):
+                raise InputError(
+                    f"terms must have '{rest}' beside '{term}', or its slope would be zero at the "
+                    f"baseline of '{factor}'; got {listing(schema.terms)}."
+                )
 
 
 def _check_mapping(declaration: str, values: str, given: Any) -> None:
@@ -144,8 +212,14 @@ def check_places(schema: Any) -> None:
             if column is not None:
                 seen[column] = place
     _check_features("categorical", schema.categorical, schema.features, seen)
-    numeric = None if schema.features is None else schema.numeric
-    _check_features("missing", schema.missing, numeric, seen | schema.categorical)
+    for declaration in ("missing", "dates"):
+        _check_features(declaration, getattr(schema, declaration), schema.features, seen)
+    read = [column for term in schema.model_terms for column in term.columns]
+    _check_features("terms", read, schema.features, seen)
+    for column in schema.dates:
+        if column in schema.categorical:
+            raise InputError(f"dates must not have declared levels as well; got {column!r}.")
+    check_terms(schema)
     given = schema.coefficient_names
     if len(set(given)) < len(given):
         raise InputError(
@@ -173,9 +247,8 @@ def _check_features(
     """Refuse what is declared of a column that is not among the features it may be declared of."""
     for column in columns:
         if column in seen if allowed is None else column not in allowed:
-            which = "numeric features" if declaration == "missing" else "features"
             listed = "" if allowed is None else f", which is not among {list(allowed)}"
-            raise InputError(f"{declaration} must name {which}; got {column!r}{listed}.")
+            raise InputError(f"{declaration} must name features; got {column!r}{listed}.")
 
 
 def _is_label(given: Any) -> bool:
@@ -205,9 +278,9 @@ def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     return declared
 
 
-def indicator_names(column: str, levels: Sequence[str]) -> tuple[str, ...]:
-    """Name the indicator columns of a categorical column."""
-    return tuple(f"{column}={level}" for level in (*levels[1:], OTHER))
+def indicator_names(column: str, levels: Sequence[str], *, void: bool = False) -> tuple[str, ...]:
+    """Name the indicator columns of a categorical column; ``other`` has none if it is void."""
+    return tuple(f"{column}={level}" for level in (*levels[1:], *(() if void else (OTHER,))))
 
 
 def level_number(text: str) -> float | None:

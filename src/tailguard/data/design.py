@@ -1,10 +1,11 @@
 """How the columns of a table become numbers, by its schema: features, targets, offsets and marks.
 
-Numeric columns are read as they are, and levels as indicators. The width and the names of the
-design matrix follow from the schema alone, and a row of it depends on its own record and on nothing
-else. A cell has a level if it reads the same, as text or as a number. So ``2``, ``2.0`` and ``"2"``
-are one level, and a column of whole numbers that one missing cell turned into floats keeps its
-levels.
+Numeric columns are read as they are, dates as times after an origin, and levels as indicators;
+public constants stand for missing cells, and terms are made of the columns. The width and the names
+of the design matrix follow from the schema alone, and a row of it depends on its own record and on
+nothing else. A cell has a level if it reads the same, as text or as a number. So ``2``, ``2.0`` and
+``"2"`` are one level, and a column of whole numbers that one missing cell turned into floats keeps
+its levels.
 
 Marks say what each cell is: a finite number if it can be used, NaN if it is empty, and else
 infinity. They tell which column makes records void, and each follows from its own cell and from
@@ -24,12 +25,15 @@ from tailguard.data.declarations import check_columns, level_number
 from tailguard.data.frames import chosen_columns, frame_column
 from tailguard.data.labels import encode_labels
 from tailguard.data.matrices import one_column, stacked, to_matrix, to_vector
+from tailguard.data.missing import filled
 from tailguard.data.schema import Schema
 from tailguard.data.table import as_table
+from tailguard.data.terms.dates import date_numbers
+from tailguard.data.terms.term import Cells
 
-Role: TypeAlias = Literal["feature", "levels", "target", "exposure", "offset", "weight"]
-"""What a column is read as: numbers, declared levels, the target, what is added to scores, or how
-much a record counts."""
+Role: TypeAlias = Literal["feature", "levels", "date", "target", "exposure", "offset", "weight"]
+"""What a column is read as: numbers, declared levels, dates, the target, what is added to scores,
+or how much a record counts."""
 
 Marks: TypeAlias = tuple[Features, *tuple[FloatArray | None, ...]]
 """Marks of the cells of the features, the target, the offset and the weight, where they exist.
@@ -98,38 +102,61 @@ def _one(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
 
 def frame_matrix(frame: Any, schema: Schema, where: str = "X") -> Features:
     """Return the design matrix of one frame, which has all columns of the features."""
-    numeric, levels = schema.numeric, schema.levels
-    if isinstance(frame, dict):
-        numbers = stacked([cell_numbers(frame[name]) for name in numeric]) if numeric else None
-    elif numeric or not levels:
-        numbers = to_matrix(chosen_columns(frame, numeric), where)
-    else:
-        numbers = None
-    if not levels:
-        assert numbers is not None
-        return numbers
-    blocks: dict[str, Any] = {}
-    if numbers is not None:
-        blocks |= {name: numbers[:, [place]] for place, name in enumerate(numeric)}
-    for name, column in level_columns(frame, schema, where).items():
-        blocks[name] = indicators(cells_of(column), levels[name])
-    matrix: Features = np.hstack([blocks[name] for name in schema.features or ()])
+    declared = schema.categorical or schema.dates or schema.terms is not None
+    if not declared:
+        numbers = _numbers(frame, schema, where)
+        return filled(numbers, {schema.numeric.index(k): v for k, v in schema.missing.items()})
+    cells = feature_cells(frame, schema, where)
+    matrix: Features = np.hstack([term.values(cells) for term in schema.model_terms])
     return matrix
 
 
-def level_columns(frame: Any, schema: Schema, where: str = "X") -> dict[str, Any]:
-    """Return the columns with declared levels, refusing one of another type."""
-    columns = {name: frame_column(frame, name) for name in schema.categorical}
+def feature_cells(frame: Any, schema: Schema, where: str = "X") -> dict[str, Cells]:
+    """Return the cells of each feature of a frame in numbers, with their gaps and without them."""
+    read: dict[str, Any] = {}
+    if schema.numeric:
+        numbers = _numbers(frame, schema, where)
+        read |= {name: numbers[:, [place]] for place, name in enumerate(schema.numeric)}
+    for name, column in declared_columns(frame, schema, where).items():
+        if name in schema.dates:
+            read[name] = date_numbers(column, schema.dates[name])[:, None]
+        else:
+            void = name in schema.void_columns
+            read[name] = indicators(cells_of(column), schema.levels[name], void=void)
+    cells = {name: (found, found) for name, found in read.items()}
+    for name, constant in schema.missing.items():
+        one: Any = constant
+        if name in schema.categorical:
+            one = indicators([constant], schema.levels[name], void=name in schema.void_columns)
+        cells[name] = read[name], np.where(np.isnan(read[name]), one, read[name])
+    for name in schema.void_columns:
+        found, full = cells[name]
+        cells[name] = found, np.where(np.isinf(full), np.nan, full)
+    return cells
+
+
+def _numbers(frame: Any, schema: Schema, where: str) -> Features:
+    """Return the features that are read as numbers, side by side."""
+    if isinstance(frame, dict):
+        return stacked([cell_numbers(frame[name]) for name in schema.numeric])
+    return to_matrix(chosen_columns(frame, schema.numeric), where)
+
+
+def declared_columns(frame: Any, schema: Schema, where: str = "X") -> dict[str, Any]:
+    """Return the columns of declared levels and of dates, refusing one of another type."""
+    names = (*schema.categorical, *schema.dates)
+    columns = {name: frame_column(frame, name) for name in names}
     for name, column in columns.items():
         kind_of(column, f"Column {name!r} of {where}", LABELS)
     return columns
 
 
-def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:
+def indicators(cells: Iterable[Any], levels: Sequence[str], *, void: bool = False) -> FloatArray:
     """Return one row of indicators per cell: zeros at the baseline, NaN where the cell is missing.
 
-    Text that has no level counts as ``other``, and so does such a number; what is neither text nor
-    a number is missing.
+    Text that has no level counts as ``other``, and so does such a number; where ``other`` is
+    ``void`` it has no indicator, and its row is infinite. What is neither text nor a number is
+    missing.
 
     Examples
     --------
@@ -167,6 +194,9 @@ def indicators(cells: Iterable[Any], levels: Sequence[str]) -> FloatArray:
         for cell in listed
     ]
     rows = np.vstack([np.eye(other + 1)[:, 1:], np.full(other, np.nan)])
+    if void:
+        rows = np.delete(rows, other - 1, axis=1)
+        rows[other] = np.inf
     return rows[np.array(codes, dtype=np.intp)]
 
 
@@ -290,16 +320,13 @@ def number_marks(column: Any, where: str, *, filled: bool) -> FloatArray:
 
 
 def feature_marks(frame: Any, schema: Schema) -> Features:
-    """Return marks of the features that a schema names."""
-    levels, marks = schema.levels, []
+    """Return marks of the features that a schema names: usable are those of which all terms are."""
+    cells, marks = feature_cells(frame, schema), []
+    factors = [factor for term in schema.model_terms for factor in term.factors]
     for name in schema.features or ():
-        column = frame_column(frame, name)
-        if name in levels:  # undeclared text has the level ``other``, so it is never amiss
-            usable = ~np.isnan(indicators(cells_of(column), levels[name])[:, 0])
-            marks.append(_refined(marks_of(column, "X"), usable))
-        else:
-            filled = name in schema.missing
-            marks.append(number_marks(column, f"Column {name!r}", filled=filled))
+        parts = [factor.values(cells) for factor in factors if factor.column == name]
+        usable = np.asarray(np.isfinite(np.hstack(parts)).all(axis=1))
+        marks.append(_refined(marks_of(frame_column(frame, name), f"Column {name!r}"), usable))
     return np.stack(marks, axis=1)
 
 

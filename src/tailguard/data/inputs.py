@@ -14,6 +14,7 @@ from tailguard.data.declarations import check_columns, check_weight_bound, undec
 from tailguard.data.design import (
     Marks,
     Offset,
+    Role,
     TableColumn,
     Weight,
     feature_marks,
@@ -53,7 +54,7 @@ class Inputs:
     schema
         The schema with its features named; None for a matrix.
     missing
-        Constants for missing cells, by the number of the column.
+        Constants for missing cells of a matrix, by the number of the column; a schema has its own.
     targets
         The target as a column of every type that it has, which for a table in batches is empty.
     names
@@ -116,8 +117,10 @@ class Inputs:
             names = self.names or range(self.n_features)
             found = [TableColumn("feature", name) for name in names]
         else:
-            levels, features = self.schema.levels, self.schema.features or ()
-            found = [TableColumn("levels" if x in levels else "feature", x) for x in features]
+            roles: dict[str, Role] = dict.fromkeys(self.schema.categorical, "levels")
+            roles |= dict.fromkeys(self.schema.dates, "date")
+            features = self.schema.features or ()
+            found = [TableColumn(roles.get(name, "feature"), name) for name in features]
         found += [TableColumn("target", self.target_name)] * has_target
         if self.offset is not None:
             found.append(TableColumn(self.offset.role, self.offset.name))
@@ -225,8 +228,8 @@ def read_inputs(
         )
     table = as_table(X)
     settled = declared.settled(table.names, table.where)
-    if features_only:
-        settled = replace(settled, target=None)
+    if features_only:  # of columns as they are
+        settled = replace(settled, target=None, terms=None, other="level")
     read = _of_batches if table.streamed else _of_table
     found = read(table, settled, **beside)
     undeclared = declared.undeclared(table.names) if schema is None else ()
@@ -374,5 +377,4 @@ def _of_batches(
 
 def _by_schema(schema: Schema, **told: Any) -> Inputs:
     names = schema.coefficient_names
-    public: dict[str, Any] = {"names": names, "missing": schema.constants}
-    return Inputs(schema=schema, n_features=len(names), **public, **told)
+    return Inputs(schema=schema, n_features=len(names), names=names, **told)

@@ -49,7 +49,7 @@ def missing_constants(
     return constants
 
 
-def filled(features: Features, constants: Mapping[int, float]) -> Features:
+def filled(features: Features, constants: Mapping[int, Any]) -> Features:
     """Return features without missing cells in the declared columns: a copy if there are any.
 
     Whether a copy is made is decided by what was declared, never by what a record holds. It is of
@@ -63,12 +63,6 @@ def filled(features: Features, constants: Mapping[int, float]) -> Features:
         cells = copied[:, place]
         cells[np.isnan(cells)] = constant
     return copied
-
-
-def constants_described(constants: Mapping[int, float], names: tuple[str, ...] | None) -> str:
-    """Say in one line which constants stand for missing cells; empty where none is declared."""
-    pairs = sorted(constants.items())
-    return ", ".join(f"{names[j] if names else f'x{j}'} = {value:g}" for j, value in pairs)
 
 
 def _column_number(column: Any, n_features: int, names: tuple[str, ...] | None) -> int:

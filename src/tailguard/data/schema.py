@@ -16,6 +16,8 @@ from tailguard.data.columns import kind_if_read
 from tailguard.data.frames import frame_column
 from tailguard.data.readers.opening import opened
 from tailguard.data.table import as_table
+from tailguard.data.terms.dates import checked_dates
+from tailguard.data.terms.term import REST, Factor, Term, term_of
 
 Label: TypeAlias = str | int | float | bool
 
@@ -23,7 +25,8 @@ KEY = "tailguard_schema"
 """The key that says what the file is; its value is the version of the format."""
 NOT_LOOKED_AT = (
     "not looked at: every cell. Codes that are numbers may be levels, columns that are left out "
-    "may have levels to declare, and missing cells make a row void unless a constant is declared"
+    "may have levels or dates to declare, and missing cells make a row void unless a constant is "
+    "declared"
 )
 """What ``describe`` says at its end."""
 VERSION = 1
@@ -42,10 +45,19 @@ class Schema:
     categorical
         Column -> its levels, the baseline first: text or whole numbers, known without the table.
         Whatever else the column holds shares the level ``other``.
+    other
+        ``"level"``, or ``"void"``: a record of another level is void. By column as a dict.
+    dates
+        Column -> its public origin and unit: ``{"origin": "2020-01-01", "unit": "days"}``, with
+        ``"format": "%d/%m/%Y"`` where text is not written as in ISO 8601.
+    terms
+        What coefficients stand for: columns, functions such as ``log1p(income)`` and products such
+        as ``age:region``; ``...`` stands for all columns that no other term of one column reads.
+        None takes each feature as it is.
     drop
         Columns that are left out.
     missing
-        Column -> a public constant for its missing cells; numeric features only.
+        Column -> a public constant for its missing cells: a number, or a level.
     target
         The column that is fitted.
     exposure, offset
@@ -81,8 +93,11 @@ class Schema:
 
     features: Sequence[str] | None = None
     categorical: Mapping[str, Sequence[str | int]] = field(default_factory=dict)
+    other: str | Mapping[str, str] = "level"
+    dates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    terms: Sequence[str] | None = None
     drop: Sequence[str] = ()
-    missing: Mapping[str, float] = field(default_factory=dict)
+    missing: Mapping[str, float | str] = field(default_factory=dict)
     target: str | None = None
     exposure: str | None = None
     offset: str | None = None
@@ -97,11 +112,17 @@ class Schema:
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
+        levels = declarations.levels(self.categorical)
+        other = declarations.others(self.other, levels)
+        void = declarations.void_columns(other, levels)
         checked = {
             "features": declarations.names("features", self.features, optional=True),
-            "categorical": declarations.levels(self.categorical),
+            "categorical": levels,
+            "other": other,
+            "dates": checked_dates(self.dates),
+            "terms": declarations.terms(self.terms),
             "drop": declarations.names("drop", self.drop),
-            "missing": declarations.constants(self.missing),
+            "missing": declarations.constants(self.missing, levels, void),
             "target": declarations.name("target", self.target),
             "exposure": declarations.name("exposure", self.exposure),
             "offset": declarations.name("offset", self.offset),
@@ -116,8 +137,9 @@ class Schema:
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """The features that are numbers; those that are named."""
-        return tuple(name for name in self.features or () if name not in self.categorical)
+        """The features that are read as numbers; those that are named."""
+        declared = {*self.categorical, *self.dates}
+        return tuple(name for name in self.features or () if name not in declared)
 
     @property
     def read_columns(self) -> tuple[str, ...]:
@@ -131,67 +153,91 @@ class Schema:
         return {column: tuple(map(str, levels)) for column, levels in self.categorical.items()}
 
     @property
-    def coefficient_names(self) -> tuple[str, ...]:
-        """One name per coefficient of the named features."""
-        levels = self.levels
-        named = (
-            declarations.indicator_names(name, levels[name]) if name in levels else (name,)
-            for name in self.features or ()
-        )
-        return tuple(name for names in named for name in names)
+    def void_columns(self) -> tuple[str, ...]:
+        """The columns of levels in which a level that was not declared makes a record void."""
+        return declarations.void_columns(self.other, self.categorical)
 
     @property
-    def places_of_levels(self) -> dict[str, tuple[int, ...]]:
-        """Of each categorical feature the numbers of its coefficients."""
-        levels, found, first = self.levels, {}, 0
-        for name in self.features or ():
-            count = len(declarations.indicator_names(name, levels[name])) if name in levels else 1
-            if name in levels:
-                found[name] = tuple(range(first, first + count))
-            first += count
+    def model_terms(self) -> tuple[Term, ...]:
+        """What the coefficients of the named features stand for."""
+        if self.terms is None:
+            return tuple(Term((Factor(name),)) for name in self.features or ())
+        return tuple(term_of(text) for text in self.terms if text != REST)
+
+    @property
+    def coefficient_names(self) -> tuple[str, ...]:
+        """One name per coefficient of the named features."""
+        indicators = self._indicators
+        return tuple(name for term in self.model_terms for name in term.names(indicators))
+
+    @property
+    def places_of_terms(self) -> dict[str, tuple[int, ...]]:
+        """Of each term, by its name, the numbers of its coefficients."""
+        indicators, found, first = self._indicators, {}, 0
+        for term in self.model_terms:
+            stop = first + len(term.names(indicators))
+            found[term.name] = tuple(range(first, stop))
+            first = stop
         return found
 
     @property
     def level_columns(self) -> tuple[tuple[int, ...], ...]:
-        """Of each categorical column the numbers of its coefficients."""
-        return tuple(self.places_of_levels.values())
+        """Of each term that has levels the numbers of its coefficients."""
+        places, levels = self.places_of_terms, self.levels
+        return tuple(places[term.name] for term in self.model_terms if term.are_indicators(levels))
 
     @property
-    def constants(self) -> dict[int, float]:
-        """The constants for missing cells by the number of the coefficient."""
-        places = {name: place for place, name in enumerate(self.coefficient_names)}
-        return {places[name]: constant for name, constant in self.missing.items()}
+    def _indicators(self) -> dict[str, tuple[str, ...]]:
+        """The names of the indicators of each column of levels."""
+        void = self.void_columns
+        return {
+            column: declarations.indicator_names(column, levels, void=column in void)
+            for column, levels in self.levels.items()
+        }
 
     def undeclared(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Return which of a table's columns are features only because nothing was said of them."""
         columns = declarations.columns_of_a_table(columns)
-        if self.features is not None:
+        if self.features is not None or (self.terms is not None and REST not in self.terms):
             return ()
         beside = (self.target, self.exposure, self.offset, self.weight, self.row_id)
-        said = {*self.categorical, *self.drop, *self.missing, *beside}
+        said = {*self.categorical, *self.dates, *self.drop, *self.missing, *beside, *self._read()}
         return tuple(name for name in columns if name not in said)
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
         """Return the schema with its features named, for a table that has these columns."""
         columns = declarations.columns_of_a_table(columns)
         apart = {*self.drop, self.target, self.exposure, self.offset, self.weight, self.row_id}
+        read, terms = self._read(), self.terms
         features = self.features
         if features is None:
             features = [name for name in columns if name not in apart]
+            if terms is not None and REST not in terms:
+                features = read
+        if terms is not None:
+            alone = {term.columns[0] for term in self.model_terms if len(term.factors) == 1}
+            rest = [str(Factor(name)) for name in features if name not in alone]
+            terms = [each for text in terms for each in (rest if text == REST else [text])]
         if not features:
             raise InputError(
                 f"{where} must have a column that is a feature; its columns are "
                 f"{declarations.listing(columns)}."
             )
-        named = (*features, *self.categorical, *self.drop, *self.missing)
+        named = (*features, *self.categorical, *self.dates, *self.drop, *self.missing, *read)
         declarations.check_columns(named, columns, where)
-        return replace(self, features=features)
+        return replace(self, features=features, terms=terms)
+
+    def _read(self) -> list[str]:
+        """Return the columns that terms read, in their order."""
+        if self.terms is None:
+            return []
+        return [*dict.fromkeys(column for term in self.model_terms for column in term.columns)]
 
     def with_declared(self, **given: Any) -> "Schema":
         """Return the schema with more declared, each at most once; None stands for none."""
         more = {name: value for name, value in given.items() if value is not None}
         for name in more:
-            if getattr(self, name) not in (None, (), {}):
+            if getattr(self, name) not in (None, (), {}, declarations.OTHERS[0]):
                 raise InputError(
                     f"{name} must be declared once; it is given beside a schema that declares it."
                 )
@@ -234,12 +280,14 @@ class Schema:
         places = {
             "numbers": self.numeric,
             "levels": levels,
+            "dates": [f"{k} ({v['unit']} after {v['origin']})" for k, v in self.dates.items()],
+            "terms": self.terms or (),
             "left out": self.drop,
             "target": [name for name in (self.target,) if name],
             "exposure or offset": [name for name in (self.exposure, self.offset) if name],
             "weight": [name for name in (self.weight,) if name],
             "tells rows apart": [name for name in (self.row_id,) if name],
-            "constants for missing cells": [f"{k} = {v:g}" for k, v in self.missing.items()],
+            "constants for missing cells": [f"{k} = {v}" for k, v in self.missing.items()],
             "labels": [str(label) for label in self.classes or ()],
         }
         lines = [
@@ -267,6 +315,7 @@ class Schema:
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
         plain["categorical"] = {column: list(v) for column, v in self.categorical.items()}
         plain["missing"] = dict(self.missing)
+        plain["dates"] = {column: dict(v) for column, v in self.dates.items()}
         return {KEY: VERSION, **plain}
 
     @classmethod

@@ -14,7 +14,7 @@ from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, named_arguments, shown
 from tailguard.data.design import design_matrix, takes_off
 from tailguard.data.inputs import Inputs, read_inputs, read_offset, with_declared
-from tailguard.data.missing import constants_described, filled, missing_constants
+from tailguard.data.missing import filled, missing_constants
 from tailguard.data.schema import Declared, Schema
 from tailguard.data.sparse import dense_pieces, to_features
 from tailguard.estimators.coefficient_tables import CoefficientTables
@@ -22,7 +22,7 @@ from tailguard.estimators.cost_warnings import fits_with
 from tailguard.estimators.private_score import PrivatelyScored
 from tailguard.estimators.scored import check_exposure, check_target
 from tailguard.estimators.shared_docs import NamedArguments, with_shared
-from tailguard.estimators.summary import note_line
+from tailguard.estimators.summary import missing_cells, note_line, unseen_others
 from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
@@ -290,10 +290,10 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         self.coef_std_ = solved.solution.coef_std
         self.interval_center_ = solved.solution.center
         self.intercept_std_ = solved.solution.intercept_std
-        self.reasons_ = solved.solution.reasons
+        self.reasons_, unseen = unseen_others(self.schema_, solved.solution.reasons)
         self._covariance_root = solved.solution.covariance_root
         self._residual_shares = solved.solution.residual_shares
-        self.notes_: tuple[str, ...] = solved.notes
+        self.notes_: tuple[str, ...] = (*solved.notes, *unseen)
 
     def _checked_labels(self, table: Inputs) -> tuple[Any, Any] | None:
         """Return the two labels of the targets, if they are labels, refusing targets by type."""
@@ -350,9 +350,9 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         return np.minimum(score, self.score_bound_) if self.extrapolate == "bounded" else score
 
     def _constants(self) -> dict[int, float]:
-        """Return what stands for missing cells, by the columns that the model was fitted on."""
+        """Return what stands for missing cells of a matrix; a schema's are filled as it is read."""
         if self.schema_ is not None:
-            return self.schema_.constants
+            return {}
         return missing_constants(self.missing, self.n_features_in_, self._names())
 
     def _names(self) -> tuple[str, ...] | None:
@@ -365,7 +365,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     def explain(self) -> str:
         """Say what the budget was spent on, what error to expect, and what was decided."""
         check_is_fitted(self)
-        declared = constants_described(self._constants(), self._names())
+        declared = missing_cells(self)
         lines = [f"  stands for missing cells: {declared}"] if declared else []
         lines += [f"  {note_line(note)}" for note in self.notes_]
         return "\n".join([self._plan_text(), *lines]).rstrip()

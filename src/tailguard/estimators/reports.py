@@ -6,8 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.data.missing import constants_described
-from tailguard.estimators.summary import CORRECTED, coefficient_rows, note_line, shown_rows
+from tailguard.estimators.summary import (
+    CORRECTED,
+    coefficient_rows,
+    missing_cells,
+    note_line,
+    shown_rows,
+)
 from tailguard.estimators.wald import intervals
 from tailguard.privacy.certificate import Certificate
 from tailguard.report.content import Report, ReportedEstimate, Stated
@@ -88,5 +93,5 @@ def _declared_columns(model: Any) -> Mapping[str, str]:
     """Return target, exposure and constants, where a schema or the parameters name them."""
     schema = model.schema_
     facts = {} if schema is None else {"target": schema.target, "exposure": schema.exposure}
-    constants = constants_described(model._constants(), model._names())
+    constants = missing_cells(model)
     return {name: text for name, text in {**facts, "missing cells": constants}.items() if text}

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.data.declarations import UNDECLARED, listing
+from tailguard.data.declarations import OTHER, UNDECLARED, listing
 from tailguard.data.labels import CLASSES_ASSUMED
-from tailguard.data.missing import constants_described
+from tailguard.data.schema import Schema
 from tailguard.estimators.wald import (
     centers,
     coefficient_names,
@@ -21,8 +21,13 @@ from tailguard.estimators.wald import (
 from tailguard.gate.plan import NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
 from tailguard.printable import html_list, html_table, html_words, printable
+from tailguard.solvers.newton.covariance import RARE_LEVEL
 
-PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON)
+NO_RECORDS = f"{NOT_ESTIMATED}: no records"
+"""Of the level of all that was not declared, where none of it was counted."""
+UNSEEN = "beyond noise no records were counted with levels of "
+"""How the note on it begins."""
+PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN)
 """How notes begin that a summary shows, and that say themselves where they come from."""
 WIDTH = 88  # of a summary; a wider table is stacked, so that nothing is cut
 
@@ -205,6 +210,56 @@ def note_line(note: str) -> str:
     return note if note.startswith(PLAIN_NOTES) else f"decided on released numbers: {note}"
 
 
+def unseen_others(
+    schema: Schema | None, reasons: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Say where no records of levels that were not declared were counted: reasons, and a note.
+
+    Examples
+    --------
+    >>> schema = Schema(features=["sex"], categorical={"sex": ["f", "m"]})
+    >>> unseen_others(schema, ("", f"{NOT_ESTIMATED}: {RARE_LEVEL}", ""))[0]
+    ('', 'not estimated: no records', '')
+    """
+    if schema is None or not reasons:
+        return reasons, ()
+    others = {f"{column}={OTHER}": column for column in schema.categorical}
+    places = {
+        place: others[name]
+        for place, name in enumerate(schema.coefficient_names)
+        if name in others and reasons[place] == f"{NOT_ESTIMATED}: {RARE_LEVEL}"
+    }
+    if not places:
+        return reasons, ()
+    told = tuple(NO_RECORDS if place in places else each for place, each in enumerate(reasons))
+    note = (
+        f"{UNSEEN}{listing([*places.values()])} that were not declared: "
+        "predictions for these are the baseline's"
+    )
+    return told, (note,)
+
+
+def missing_cells(model: Any) -> str:
+    """Say in one line what stands for missing cells, by the names of columns; or nothing.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), missing={0: 40}, random_state=0)
+    >>> missing_cells(model.fit(np.arange(100.0)[:, None], np.arange(100.0)))
+    'x0 = 40'
+    """
+    if model.schema_ is not None:
+        constants: dict[str, Any] = dict(model.schema_.missing)
+    else:
+        names = model._names() or [f"x{place}" for place in range(model.n_features_in_)]
+        constants = {names[place]: value for place, value in sorted(model._constants().items())}
+    return ", ".join(
+        f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
+        for name, value in constants.items()
+    )
+
+
 def shown_rows(model: Any) -> list[int]:
     """Return which rows a table shows: all, or of a sparse model those that it kept.
 
@@ -325,7 +380,6 @@ def _head(model: Any) -> list[str]:
 
 def _declared_lines(model: Any) -> list[str]:
     """Say what stands for missing cells, what was assumed, and how many records can be used."""
-    names = tuple(name for name, _, _ in coefficient_rows(model))
-    declared = constants_described(model._constants(), names)
+    declared = missing_cells(model)
     lines = [f"missing cells are taken as: {declared}"] if declared else []
     return lines + [note for note in model.notes_ if note.startswith(PLAIN_NOTES)]

@@ -151,12 +151,12 @@ def _checked(weights: FloatArray) -> FloatArray:
 
 
 def _places(model: Any, names: Sequence[str], name: str) -> list[int]:
-    """Return the place of a coefficient, or those of a categorical column's estimated levels."""
-    levels = {} if model.schema_ is None else model.schema_.places_of_levels
-    if name not in levels:
+    """Return the place of a coefficient, or those of a term's that were estimated."""
+    terms = {} if model.schema_ is None else model.schema_.places_of_terms
+    if name not in terms:
         return [_place(names, name)]
-    estimated = [p for p in levels[name] if not model.reasons_[p].startswith(NOT_ESTIMATED)]
-    return estimated or list(levels[name])
+    estimated = [p for p in terms[name] if not model.reasons_[p].startswith(NOT_ESTIMATED)]
+    return estimated or list(terms[name])
 
 
 def _combination(names: Sequence[str], weights: Mapping[str, float]) -> FloatArray:

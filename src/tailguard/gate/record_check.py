@@ -65,11 +65,14 @@ Remedies = Mapping[tuple[Role, bool], str]
 """
 
 REMEDIES: Remedies = {
-    ("feature", False): "declare its levels (`schema={{'categorical': {{{name!r}: [...]}}}}`), "
-    "turn it into numbers, or drop it",
+    ("feature", False): "declare its levels (`schema={{'categorical': {{{name!r}: [...]}}}}`) "
+    "or dates, turn it into numbers, or drop it",
     ("feature", True): "declare a constant for them (`missing={{{name!r}: ...}}`) or drop it",
     ("levels", False): "turn it into text or drop it",
-    ("levels", True): "drop it",
+    ("levels", True): "declare a level for them (`missing={{{name!r}: ...}}`) or drop it",
+    ("date", False): "write them as 2020-01-31, or declare their format "
+    "(`schema={{'dates': {{{name!r}: {{'format': ...}}}}}}`)",
+    ("date", True): "declare a constant for them (`missing={{{name!r}: ...}}`) or drop it",
     ("target", False): "give numbers that the model allows, or declare its labels "
     "(`classes=(..., ...)`)",
     ("target", True): "fit another column",
@@ -91,6 +94,7 @@ UNNAMED: Remedies = {
 WHAT: Mapping[Role, tuple[str, str]] = {
     "feature": ("Column", "are no numbers"),
     "levels": ("Column", "are no levels"),
+    "date": ("Column", "are no dates"),
     "target": ("Target", "are no valid targets"),
     "exposure": ("Exposure", "are no exposures"),
     "offset": ("Offset", "are no offsets"),

@@ -29,8 +29,9 @@ declared categorical, in CSV and Parquet alike. A row with an empty or
 unreadable cell is void: it counts as a row, contributes nothing, and no message
 names it; with --missing age=40 such a cell of age counts as 40
 instead, in predictions too. In a categorical column, values that were not
-declared share the level 'other'. A column of words or dates that is neither
-declared categorical nor dropped makes every row void. So a fit first counts
+declared share the level 'other', unless --other void makes their rows void. A
+column of words or dates that is neither declared, by --categorical or --dates,
+nor dropped makes every row void. So a fit first counts
 usable rows privately; where these are surely fewer than half, it stops with
 exit code 3, having spent little, and names the column.
 """
@@ -63,6 +64,9 @@ def fit(
     model: options.ModelOption = "linear",
     features: options.FeaturesOption = None,
     categorical: options.CategoricalOption = None,
+    other: options.OtherOption = None,
+    dates: options.DatesOption = None,
+    terms: options.TermOption = None,
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
@@ -109,6 +113,7 @@ def fit(
     tg.ApproxDP(epsilon, delta)
     columns = opened_table(file, engine, fewest=2)  # private spreads are those of pairs of rows
     said: dict[str, Any] = {"features": features, "categorical": categorical, "drop": drop}
+    said |= {"other": other, "dates": dates, "terms": terms}
     said |= {"missing": missing, "target": target, "exposure": exposure, "offset": offset}
     said |= {"weight": weight, "weight_bound": weight_bound, "row_id": row_id}
     declared = declared_schema(schema, classes=classes, **said)
@@ -178,6 +183,9 @@ def search(
     model: options.ModelOption = "linear",
     features: options.FeaturesOption = None,
     categorical: options.CategoricalOption = None,
+    other: options.OtherOption = None,
+    dates: options.DatesOption = None,
+    terms: options.TermOption = None,
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
@@ -217,6 +225,7 @@ def search(
     """
     columns = opened_table(file, fewest=2)
     said: dict[str, Any] = {"features": features, "categorical": categorical, "drop": drop}
+    said |= {"other": other, "dates": dates, "terms": terms}
     said |= {"missing": missing, "target": target, "exposure": exposure, "offset": offset}
     declared = declared_schema(schema, classes=classes, row_id=row_id, **said)
     settled = _settled(declared, columns)

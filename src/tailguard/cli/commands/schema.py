@@ -34,6 +34,9 @@ def schema(
     target: options.TargetOption = None,
     features: options.FeaturesOption = None,
     categorical: options.CategoricalOption = None,
+    other: options.OtherOption = None,
+    dates: options.DatesOption = None,
+    terms: options.TermOption = None,
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     exposure: options.ExposureOption = None,
@@ -54,6 +57,9 @@ def schema(
     settled = declared_schema(
         features=features,
         categorical=categorical,
+        other=other,
+        dates=dates,
+        terms=terms,
         drop=drop,
         missing=missing,
         target=target,
@@ -67,5 +73,6 @@ def schema(
     print_wrapped(
         Console(),
         f"Wrote {out}: {listing(settled.numeric)} are numbers in it; give columns of words their "
-        'levels under "categorical" or move them to "drop", then pass it as --schema.',
+        'levels under "categorical", dates an origin and a unit under "dates", or move them to '
+        '"drop", then pass it as --schema.',
     )

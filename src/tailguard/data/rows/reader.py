@@ -17,11 +17,11 @@ from tailguard.data.declarations import check_columns
 from tailguard.data.design import (
     Offset,
     Weight,
+    declared_columns,
     declared_offset,
     declared_weight,
     feature_marks,
     frame_matrix,
-    level_columns,
     offset_marks,
     offset_numbers,
     scored_numbers,
@@ -33,7 +33,6 @@ from tailguard.data.design import (
     weight_parts,
 )
 from tailguard.data.frames import frame_column, rows_at
-from tailguard.data.missing import filled
 from tailguard.data.rows.base import BESIDE, Kernel, RecordBlock
 from tailguard.data.rows.threads import limited_blas
 from tailguard.data.schema import Schema
@@ -111,7 +110,7 @@ class RecordReader:
 
     def _check_types(self, empty: Any, where: str) -> None:
         schema = self.schema
-        level_columns(empty, schema, where)
+        declared_columns(empty, schema, where)
         beside = (schema.exposure, schema.offset, schema.weight, schema.target)
         for name in (*schema.numeric, *beside):
             if name is None:
@@ -174,7 +173,7 @@ class RecordReader:
 
     def _of_frame(self, frame: Any) -> RecordBlock:
         column, offset, weight = self._beside(frame)
-        features = filled(frame_matrix(frame, self.schema), self.schema.constants)
+        features = frame_matrix(frame, self.schema)
         n_rows = len(features)
         target = None
         if column is not None:

@@ -1,0 +1,154 @@
+"""Dates as numbers: how long after a public moment, each cell by itself.
+
+A column of a type for dates is read at once. All others are read cell by cell: text in the format
+of ISO 8601 or in a declared one, whole numbers as the text of their digits, and dates of Python. A
+moment with a time zone is taken in universal time, and so is one without.
+"""
+
+import re
+import sys
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.checks import InputError, check_choice, shown
+from tailguard.data.cells import cell_identifier
+from tailguard.data.columns import cells_of
+from tailguard.data.frames import is_a
+from tailguard.quiet import quietly
+
+UNITS = {"seconds": 1.0, "hours": 3600.0, "days": 86400.0, "weeks": 604800.0, "years": 31557600.0}
+"""Seconds of each unit; a year has 365.25 days."""
+
+KEYS = ("origin", "unit", "format")
+"""What is declared of a column of dates; the format may be left out."""
+
+# Seconds of NumPy's units of time that are whole numbers of these, and the days of all longer ones.
+TICKS = {"W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
+TICKS |= {"ns": 1e-9}
+
+
+def checked_dates(given: Any) -> dict[str, dict[str, str]]:
+    """Return what is declared of columns of dates: origin, unit and perhaps a format, as text."""
+    if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given):
+        raise InputError(
+            "dates must map names of columns to their origin and unit, such as {'issued': "
+            f"{{'origin': '2020-01-01', 'unit': 'days'}}}}; got {shown(given)}."
+        )
+    return {column: _checked(f"dates[{column!r}]", declared) for column, declared in given.items()}
+
+
+def _checked(where: str, declared: Any) -> dict[str, str]:
+    if not isinstance(declared, Mapping) or not {"origin", "unit"} <= {*declared} <= {*KEYS}:
+        raise InputError(
+            f"{where} must declare an origin and a unit, and perhaps a format, such as {{'origin': "
+            f"'2020-01-01', 'unit': 'days'}}; got {shown(declared)}."
+        )
+    origin, pattern = declared["origin"], declared.get("format")
+    origin = origin.isoformat() if isinstance(origin, date) else origin
+    if not isinstance(origin, str) or np.isnan(_seconds(None, origin)):
+        raise InputError(f"{where} must have an origin such as '2020-01-01'; got {shown(origin)}.")
+    check_choice(f"{where}['unit']", declared["unit"], UNITS)
+    if pattern is not None and not (isinstance(pattern, str) and re.search("%[a-zA-Z]", pattern)):
+        raise InputError(f"{where} must have a format such as '%d/%m/%Y'; got {shown(pattern)}.")
+    written = {"origin": origin, "unit": declared["unit"]}
+    return written if pattern is None else {**written, "format": pattern}
+
+
+def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:
+    """Return how many units after the origin each cell is; NaN where it is no date.
+
+    Examples
+    --------
+    >>> date_numbers(["2020-01-02", "2020-02-30", None], {"origin": "2020-01-01", "unit": "days"})
+    array([ 1., nan, nan])
+    """
+    seconds = _seconds_of_column(column)
+    if seconds is None:
+        read = partial(_seconds_of_cell, declared.get("format"))
+        cells = cells_of(column)
+        with quietly():
+            seconds = np.fromiter(map(read, cells), np.float64, len(cells))
+    return (seconds - _seconds(None, declared["origin"])) / UNITS[declared["unit"]]
+
+
+def _seconds_of_column(column: Any) -> FloatArray | None:
+    """Return seconds after 1970 of a column of a type for dates; None for any other type."""
+    if is_a(column, "polars", "Series"):
+        return _of_polars(column)
+    dtype: Any = getattr(column, "dtype", None)
+    if is_a(dtype, "pandas", "ArrowDtype"):
+        column = getattr(column, "array", column).__arrow_array__()
+    if is_a(column, "pyarrow", "Array") or is_a(column, "pyarrow", "ChunkedArray"):
+        return _of_arrow(column)
+    if is_a(dtype, "pandas", "DatetimeTZDtype"):
+        return _of_numpy(np.asarray(column, dtype=f"M8[{dtype.unit}]"))
+    return _of_numpy(np.asarray(column)) if getattr(dtype, "kind", "") == "M" else None
+
+
+def _of_numpy(moments: Any) -> FloatArray:
+    unit, count = np.datetime_data(moments.dtype)
+    if unit not in TICKS:  # years and months, or what is shorter than a nanosecond
+        moments, unit, count = moments.astype("M8[s]"), "s", 1
+    seconds = moments.view(np.int64).astype(np.float64) * (TICKS[unit] * count)
+    return np.where(np.isnat(moments), np.nan, seconds)
+
+
+def _of_polars(column: Any) -> FloatArray | None:
+    polars, dtype = sys.modules["polars"], column.dtype
+    if dtype != polars.Date and not isinstance(dtype, polars.Datetime):
+        return None
+    unit = "D" if dtype == polars.Date else dtype.time_unit
+    ticks: FloatArray = column.to_physical().cast(polars.Float64).to_numpy()
+    return ticks * TICKS[unit]
+
+
+def _of_arrow(column: Any) -> FloatArray | None:
+    import pyarrow as pa  # noqa: PLC0415
+
+    kind = column.type
+    if not pa.types.is_date(kind) and not pa.types.is_timestamp(kind):
+        return None
+    unit = kind.unit if pa.types.is_timestamp(kind) else "D" if kind == pa.date32() else "ms"
+    whole = pa.int32() if unit == "D" else pa.int64()
+    ticks: FloatArray = (
+        column.cast(whole)
+        .cast(pa.float64(), safe=False)
+        .to_numpy(**({} if isinstance(column, pa.ChunkedArray) else {"zero_copy_only": False}))
+    )
+    return ticks * TICKS[unit]
+
+
+def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
+    """Return seconds after 1970 of one cell, NaN where it is no date."""
+    try:
+        if type(cell) is datetime:
+            return _after_1970(cell)
+        if type(cell) is date:
+            return _after_1970(datetime(cell.year, cell.month, cell.day))
+        if type(cell) is np.datetime64:
+            return float(_of_numpy(np.array([cell]))[0])
+        if type(cell) is getattr(sys.modules.get("pandas"), "Timestamp", None):
+            return float(cell.timestamp())
+        found = cell_identifier(cell)  # text, or the whole number that a cell is
+        return np.nan if found is None else _seconds(pattern, str(found).strip())
+    except Exception:
+        return np.nan
+
+
+def _seconds(pattern: str | None, text: str) -> float:
+    """Return seconds after 1970 of text, NaN where it is no date of the pattern or of ISO 8601."""
+    try:
+        read = datetime.fromisoformat if pattern is None else None
+        return _after_1970(read(text) if read else datetime.strptime(text, pattern or ""))
+    except (ValueError, OverflowError):
+        return np.nan
+
+
+def _after_1970(moment: datetime) -> float:
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return (aware - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()

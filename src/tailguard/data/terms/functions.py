@@ -1,0 +1,129 @@
+"""The functions of one column that a term may take, in one table: their values and their names.
+
+Their numbers are public. Where a function is not defined, as the logarithm of zero, the value is
+not finite and the record void; so it is where the cell is infinite.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from scipy.interpolate import BSpline
+
+from tailguard.array_types import FloatArray
+
+Values: TypeAlias = Callable[[FloatArray, Sequence[float]], FloatArray]
+"""From the numbers of a column, and those of the function, to one column per coefficient."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of one column.
+
+    Attributes
+    ----------
+    values
+        What it makes of a column.
+    names
+        The names of its coefficients, by column and numbers; None where its text is the one name.
+    least, most
+        How many numbers it takes; several must increase.
+    wanted
+        How it is called, for errors.
+    indicators
+        Whether a record has at most one 1 among its columns, and else zeros.
+    of_gaps
+        Whether it tells missing cells from others: it reads the column before constants stand for
+        them, and may read one of levels.
+    """
+
+    values: Values
+    wanted: str
+    names: Callable[[str, Sequence[float]], list[str]] | None = None
+    least: int = 0
+    most: float = 0
+    indicators: bool = False
+    of_gaps: bool = False
+
+    def accepts(self, numbers: Sequence[float]) -> bool:
+        """Whether these may be its numbers."""
+        increasing = all(low < high for low, high in pairwise(numbers))
+        return self.least <= len(numbers) <= self.most and increasing
+
+
+def number_text(number: float) -> str:
+    """Return the shortest text that reads as a number, without a needless fraction."""
+    return repr(float(number)).removesuffix(".0")
+
+
+def _log(x: FloatArray, _: Sequence[float]) -> FloatArray:
+    return np.log(x)[:, None]
+
+
+def _log1p(x: FloatArray, _: Sequence[float]) -> FloatArray:
+    return np.log1p(x)[:, None]
+
+
+def _power(x: FloatArray, numbers: Sequence[float]) -> FloatArray:
+    return np.power(x, numbers[0])[:, None]
+
+
+def _missing(x: FloatArray, _: Sequence[float]) -> FloatArray:
+    return np.isnan(x).astype(np.float64)[:, None]
+
+
+def _cut(x: FloatArray, breaks: Sequence[float]) -> FloatArray:
+    """Return indicators of the intervals above the first, each without its lower end."""
+    intervals = np.eye(len(breaks) + 1)[:, 1:]
+    return _where_finite(x, intervals[np.searchsorted(breaks, x)])
+
+
+def _intervals(column: str, breaks: Sequence[float]) -> list[str]:
+    ends = [*map(number_text, breaks), "inf"]
+    return [f"{column}=({low}, {high}]" for low, high in pairwise(ends)]
+
+
+def _basis(degree: int) -> Values:
+    """Return all B-splines of this degree but the first: with a constant they span all splines.
+
+    ``B[i, 0](x)`` is 1 where ``t[i] <= x < t[i + 1]``, else 0, and ``B[i, k](x) = w[i, k] B[i, k -
+    1](x) + (1 - w[i + 1, k]) B[i + 1, k - 1](x)`` with ``w[i, k] = (x - t[i]) / (t[i + k] -
+    t[i])``, where ``t`` are the knots, the first and the last of them ``degree`` times more. Beyond
+    the knots ``x`` counts as the nearest one. They are at least zero and add up to one.
+
+    Reference: de Boor 1978, *A Practical Guide to Splines*, Chapter IX.
+    """
+
+    def values(x: FloatArray, knots: Sequence[float]) -> FloatArray:
+        t = np.concatenate([[knots[0]] * degree, knots, [knots[-1]] * degree])
+        inside = np.clip(np.where(np.isfinite(x), x, knots[0]), knots[0], knots[-1])
+        return _where_finite(x, BSpline.design_matrix(inside, t, degree).toarray()[:, 1:])
+
+    return values
+
+
+def _where_finite(x: FloatArray, values: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(x)[:, None], values, np.nan)
+
+
+def _at_knots(column: str, knots: Sequence[float]) -> list[str]:
+    return [f"{column} at {number_text(knot)}" for knot in knots[1:]]
+
+
+def _numbered(column: str, knots: Sequence[float]) -> list[str]:
+    return [f"spline({column}) {number}" for number in range(1, len(knots) + 2)]
+
+
+FUNCTIONS = {
+    "log": Function(_log, "log(x)"),
+    "log1p": Function(_log1p, "log1p(x)"),
+    "power": Function(_power, "power(x, 2)", least=1, most=1),
+    "cut": Function(_cut, "cut(x, 10, 20)", _intervals, 1, math.inf, indicators=True),
+    "linear": Function(_basis(1), "linear(x, 0, 10, 20)", _at_knots, 2, math.inf),
+    "spline": Function(_basis(3), "spline(x, 0, 10, 20)", _numbered, 2, math.inf),
+    "missing": Function(_missing, "missing(x)", indicators=True, of_gaps=True),
+}
+"""Name -> function; a line here makes a new one."""

@@ -1,0 +1,128 @@
+"""Dates as numbers: the same from every kind of column, each cell by itself."""
+
+import datetime
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import tailguard as tg
+from support import hostile
+from tailguard.data.design import design_matrix, feature_marks
+from tailguard.data.terms.dates import UNITS, checked_dates, date_numbers
+
+DAYS = {"origin": "2020-01-01", "unit": "days"}
+TEXTS = ["2020-01-01", "2020-03-01", "1999-12-31", None]
+EXPECTED = [0.0, 60.0, -7306.0, np.nan]
+DATES = [None if text is None else datetime.date.fromisoformat(text) for text in TEXTS]
+MOMENTS = [
+    None if day is None else datetime.datetime(day.year, day.month, day.day) for day in DATES
+]
+STAMPS = pd.to_datetime(pd.Series(TEXTS))
+COLUMNS = {
+    "list of text": TEXTS,
+    "list of dates": DATES,
+    "list of moments": MOMENTS,
+    "list of stamps": [*STAMPS],
+    "list of NumPy's": [*STAMPS.to_numpy()],
+    "list of bytes": [text and text.encode() for text in TEXTS],
+    "objects": pd.Series(TEXTS, dtype=object),
+    "text of pandas": pd.Series(TEXTS, dtype="string"),
+    "categories": pd.Series(TEXTS, dtype="category"),
+    **{f"datetime64 {unit}": STAMPS.astype(f"M8[{unit}]") for unit in ("s", "ms", "us", "ns")},
+    "index": pd.Index(STAMPS),
+    "with a zone": STAMPS.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"),
+    "arrow in pandas": STAMPS.astype("timestamp[us][pyarrow]"),
+    "date of arrow in pandas": pd.Series(DATES, dtype="date32[pyarrow]"),
+    "polars dates": pl.Series(DATES),
+    **{
+        f"polars {unit}": pl.Series(MOMENTS, dtype=pl.Datetime(unit)) for unit in ("ms", "us", "ns")
+    },
+    "polars text": pl.Series(TEXTS),
+    "polars with a zone": pl.Series(MOMENTS).dt.replace_time_zone("UTC"),
+    "date32": pa.array(DATES, pa.date32()),
+    "date64": pa.array(DATES, pa.date64()),
+    **{f"timestamp {unit}": pa.array(MOMENTS, pa.timestamp(unit)) for unit in ("s", "ms", "us")},
+    "chunks": pa.chunked_array([pa.array(DATES[:2]), pa.array(DATES[2:])]),
+    "arrow text": pa.array(TEXTS),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_a_column_of_any_type_has_the_same_numbers(kind):
+    np.testing.assert_array_equal(date_numbers(COLUMNS[kind], DAYS), EXPECTED)
+
+
+def test_moments_are_taken_in_universal_time_in_every_unit():
+    tokyo = datetime.datetime(2020, 1, 1, 9, tzinfo=ZoneInfo("Asia/Tokyo"))
+    cells = [tokyo, "2020-01-01T09:00+09:00", "2020-01-01T00:00:00Z", "2020-01-01 12:00"]
+    np.testing.assert_array_equal(date_numbers(cells, DAYS), [0.0, 0.0, 0.0, 0.5])
+    for unit, seconds in UNITS.items():
+        found = date_numbers(["2021-01-01"], {"origin": "2020-01-01", "unit": unit})
+        assert found[0] == 366 * 86400 / seconds
+    shifted = {"origin": "2020-01-01T12:00+12:00", "unit": "days"}
+    assert date_numbers(["2020-01-01"], shifted)[0] == 0.0
+
+
+def test_other_formats_are_declared():
+    declared = DAYS | {"format": "%d/%m/%Y"}
+    cells = ["02/01/2020", " 01/03/2020 ", "2020-03-01", "13/13/2020", b"02/01/2020"]
+    np.testing.assert_array_equal(date_numbers(cells, declared), [1, 60, np.nan, np.nan, 1])
+    for digits in ([20200102, 20200301], [20200102.0, np.nan], ["20200102", None]):
+        found = date_numbers(pd.Series(digits), DAYS)
+        assert found[0] == 1.0
+    assert np.isnan(date_numbers([2020.5, 1e300, True, "2020", 3], DAYS)).all()
+
+
+def test_a_cell_of_any_kind_changes_no_other():
+    for case in hostile.cells(200):
+        np.testing.assert_array_equal(date_numbers([*TEXTS, case.cell], DAYS)[:4], EXPECTED)
+
+
+def test_declared_dates_are_features_with_constants_and_marks():
+    table = pd.DataFrame({"issued": ["2020-01-03", "", "soon", None]})
+    schema = tg.Schema(dates={"issued": DAYS}).settled(["issued"])
+    assert schema.numeric == ()
+    assert schema.coefficient_names == ("issued",)
+    np.testing.assert_array_equal(design_matrix(table, schema)[:, 0], [2, np.nan, np.nan, np.nan])
+    marks = feature_marks(table, schema)[:, 0]
+    assert [np.isfinite(marks[0]), *np.isnan(marks[1:])] == [True, True, False, True]
+    filled = tg.Schema(dates={"issued": DAYS}, missing={"issued": 9}).settled(["issued"])
+    np.testing.assert_array_equal(design_matrix(table, filled)[:, 0], [2, 9, 9, 9])
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        (["issued"], "dates must map names of columns to their origin and unit"),
+        ({"issued": "2020-01-01"}, "must declare an origin and a unit"),
+        ({"issued": {"unit": "days"}}, "must declare an origin and a unit"),
+        ({"issued": DAYS | {"zone": "UTC"}}, "must declare an origin and a unit"),
+        ({"issued": DAYS | {"origin": "first"}}, "must have an origin such as '2020-01-01'"),
+        ({"issued": DAYS | {"origin": 2020}}, "must have an origin such as '2020-01-01'"),
+        ({"issued": DAYS | {"unit": "months"}}, "must be one of 'seconds', 'hours', 'days'"),
+        ({"issued": DAYS | {"format": "iso"}}, "must have a format such as '%d/%m/%Y'"),
+    ],
+)
+def test_what_is_no_declaration_of_dates_is_refused(declared, words):
+    with pytest.raises(tg.InputError, match=words) as caught:
+        tg.Schema(dates=declared)
+    assert "\n" not in str(caught.value)
+
+
+def test_dates_have_no_levels_and_no_other_place():
+    with pytest.raises(tg.InputError, match="dates must not have declared levels as well"):
+        tg.Schema(dates={"issued": DAYS}, categorical={"issued": ["2020"]})
+    with pytest.raises(tg.InputError, match="dates must name features; got 'issued'"):
+        tg.Schema(dates={"issued": DAYS}, drop=["issued"])
+    day = datetime.date(2020, 1, 1)
+    assert checked_dates({"issued": {"origin": day, "unit": "days"}}) == {"issued": DAYS}
+
+
+def test_lengths_of_time_are_no_dates():
+    table = pd.DataFrame({"issued": pd.to_timedelta([1, 2], unit="D")})
+    schema = tg.Schema(dates={"issued": DAYS}).settled(["issued"])
+    assert np.isnan(design_matrix(table, schema)).all()
