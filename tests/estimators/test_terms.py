@@ -61,7 +61,7 @@ def test_coefficients_have_names_of_their_terms(model):
     assert "log1p(income)" in str(model.summary())
     assert "missing cells are taken as: age = 40, region = south" in str(model.summary())
     assert abs(model.coef_[2] - 3.0) < 0.3
-    assert len(model.wald_test("linear(age, 20, 40, 80)").contrasts) == 2
+    assert model.wald_test("linear(age, 20, 40, 80)").df == 2
 
 
 def test_a_fit_is_that_of_the_matrix_that_the_schema_stands_for(table, model):
