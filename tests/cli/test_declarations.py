@@ -135,7 +135,8 @@ def test_a_column_of_words_voids_no_row_once_it_is_dropped(csv_file, tmp_path, c
     assert (told.code, out.exists()) == (3, False)
     for name in ("region", "ill"):
         assert f"Column '{name}' holds about 600 cells that are no numbers: declare its" in told.err
-        assert f"(--categorical {name}=A,B), turn it into numbers, or leave it out" in told.err
+        assert f"(--categorical {name}=A,B) or dates (--dates {name}=ORIGIN,days), " in told.err
+        assert f"turn it into numbers, or leave it out (--drop {name})" in told.err
     assert "Traceback" not in told.err
     for more in (["--on-unusable", "fit"], ["--no-check-records"]):
         told = call("fit", csv_file, "--target", "cost", *more, *PRIVACY, "--out", out)

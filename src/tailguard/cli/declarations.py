@@ -9,9 +9,10 @@ from rich.console import Console
 from tailguard.checks import InputError
 from tailguard.cli.arguments import constants_of, dates_of, labels_of, levels_of, names_of
 from tailguard.cli.printing import print_wrapped
-from tailguard.data.declarations import check_columns, undeclared_words
+from tailguard.data.declarations import check_columns, said_of, undeclared_words
 from tailguard.data.schema import Schema
 from tailguard.data.table import Table
+from tailguard.data.terms.formula import with_formula
 from tailguard.gate.record_check import Remedies
 
 # Examples name this many columns.
@@ -88,8 +89,10 @@ def declared_schema(
     )
 
 
-def settled_for(schema: Schema, columns: Table) -> Schema:
+def settled_for(schema: Schema, columns: Table, formula: str | None = None) -> Schema:
     r"""Return a schema with its features named, for a file that has its other columns too."""
+    if formula is not None:
+        schema = with_formula(schema, formula, columns.names)
     if schema.target is None:
         raise InputError(
             "--target must name the column to predict, since no schema does; got none."
@@ -138,13 +141,8 @@ def _narrowed(schema: Schema, columns: tuple[str, ...]) -> Schema:
     return replace(
         schema,
         features=columns,
-        categorical={
-            name: schema.categorical[name] for name in columns if name in schema.categorical
-        },
-        missing={name: schema.missing[name] for name in columns if name in schema.missing},
-        dates={name: schema.dates[name] for name in columns if name in schema.dates},
-        other="level",
         terms=None,
+        **said_of(schema, columns),
         target=None if schema.target in columns else schema.target,
         exposure=None if schema.exposure in columns else schema.exposure,
         offset=None if schema.offset in columns else schema.offset,

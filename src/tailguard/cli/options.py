@@ -190,6 +190,12 @@ TermOption: TypeAlias = Annotated[
         "--term",
     ),
 ]
+FormulaOption: TypeAlias = Annotated[
+    str | None,
+    typed(
+        "FORMULA", "Target and terms, such as 'cost ~ age + C(region)'; needs formulaic.", COLUMNS
+    ),
+]
 DropOption: TypeAlias = Annotated[str | None, typed("A,B,C", "Columns that are left out.", COLUMNS)]
 ExposureOption: TypeAlias = Annotated[
     str | None, typed("COLUMN", "poisson, gamma, tweedie: how long each row was observed.", COLUMNS)

@@ -142,6 +142,17 @@ def terms(given: Any) -> tuple[str, ...] | None:
     return listed and tuple(text if text == REST else str(term_of(text)) for text in listed)
 
 
+def said_of(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
+    """Return what a schema declares of these columns alone, column by column."""
+    by_column = {name: getattr(schema, name) for name in ("categorical", "dates", "missing")}
+    if isinstance(schema.other, Mapping):
+        by_column["other"] = schema.other
+    return {
+        name: {column: said[column] for column in columns if column in said}
+        for name, said in by_column.items()
+    }
+
+
 def check_terms(schema: Any) -> None:
     """Refuse terms that read no features, leave one out, or would fix the slope of a baseline."""
     for factor in [factor for term in schema.model_terms for factor in term.factors]:

@@ -32,6 +32,7 @@ from tailguard.data.readers.opening import opened
 from tailguard.data.schema import Schema
 from tailguard.data.sparse import NUMBERS_AT_ONCE, SparseFeatures, dense_pieces, to_features
 from tailguard.data.table import Table, as_table
+from tailguard.data.terms.formula import with_formula
 
 ORDERS = ("file", "any")
 """What may be said of the order of rows."""
@@ -180,6 +181,7 @@ def read_inputs(
     missing: Any = None,
     target: str | None = None,
     columns: Any = None,
+    formula: str | None = None,
     row_id: str | None = None,
     order: str = "file",
     exposure: Any = None,
@@ -191,9 +193,10 @@ def read_inputs(
     """Read what a user brought; only the head of a table in batches is read.
 
     ``target``, ``columns``, ``row_id``, and an ``exposure``, ``offset`` or ``sample_weight`` of
-    text name columns, as the schema may do instead. ``order`` says whether that of the rows may
-    change. ``missing`` declares constants where there is no schema. With ``features_only`` no
-    target is read, whatever the schema names, and X may be one vector.
+    text name columns, as the schema may do instead, and ``formula`` says what its target and terms
+    say. ``order`` says whether that of the rows may change. ``missing`` declares constants where
+    there is no schema. With ``features_only`` no target is read, whatever the schema names, and X
+    may be one vector.
 
     Examples
     --------
@@ -214,19 +217,21 @@ def read_inputs(
         known = schema is not None and schema.weight == weight.column
         said |= {} if known else {"weight": weight.column, "weight_bound": weight.bound}
     beside = {"y": y, "offset": added, "weight": weight}
-    unnamed = all(name is None for name in said.values())
+    unnamed = formula is None and all(name is None for name in said.values())
     if schema is None and unnamed and not isinstance(X, Table):
         return _of_matrix(X, missing, order, may_be_vector=features_only, **beside)
     declared = Schema(missing=missing or {}) if schema is None else schema
     declared = declared.with_declared(**said)
-    if y is not None and target is not None:
-        raise InputError("y must be None where target names its column; got both.")
     if features_only and declared.weight is not None:
         raise InputError(
             "weight must not be declared in the schema of a mean or a summary, in which every row "
             f"counts alike: leave it out, and drop the column; got {declared.weight!r}."
         )
-    table = as_table(X)
+    table, in_schema = as_table(X), declared.target
+    if formula is not None:
+        declared = with_formula(declared, formula, table.names)
+    if y is not None and (target is not None or declared.target != in_schema):
+        raise InputError("y must be None where target names its column; got both.")
     settled = declared.settled(table.names, table.where)
     if features_only:  # of columns as they are
         settled = replace(settled, target=None, terms=None, other="level")

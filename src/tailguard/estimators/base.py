@@ -185,6 +185,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         *,
         target: str | None = None,
         columns: Any = None,
+        formula: str | None = None,
         row_id: str | None = None,
         order: str = "file",
         exposure: Any = None,
@@ -206,6 +207,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         target, columns
             The column that is fitted and a list of the features, by their names; all other columns
             by default.
+        formula
+            Both as in ``"cost ~ age + C(region) + log1p(income)"``, with the levels of a schema.
         row_id
             The name of a column that tells every row from all others: the rows then need no order.
         order
@@ -215,7 +218,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             counts, with a ``weight_bound``: a number each or the name of a column, by default what
             the schema declares.
         """
-        named = {"target": target, "columns": columns, "row_id": row_id, "order": order}
+        named = {"target": target, "columns": columns, "formula": formula}
+        named |= {"row_id": row_id, "order": order}
         beside = {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
         return self._fit(X, y, **named, **beside)
 
@@ -224,7 +228,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         if isinstance(y, str) or (isinstance(X, str) and "~" in X):
             raise InputError(
                 "y must be a column of numbers or labels: formulas and names are not read there. A "
-                "column of X is named as in fit(X, target='cost'), features as columns."
+                "column of X is named as in fit(X, target='cost'), a formula is given as in fit(X, "
+                "formula='cost ~ age')."
             )
         rule = RecordRule(self.check_records, self.on_unusable)
         asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)

@@ -67,6 +67,7 @@ def fit(
     other: options.OtherOption = None,
     dates: options.DatesOption = None,
     terms: options.TermOption = None,
+    formula: options.FormulaOption = None,
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
@@ -119,7 +120,7 @@ def fit(
     declared = declared_schema(schema, classes=classes, **said)
     own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure, "--keep": keep}
     own |= {"--alpha": alpha, "--level": level, "--power": power, "--threshold": threshold}
-    settled = _settled(declared, columns)
+    settled = _settled(declared, columns, formula)
     parameters = {
         **{"epsilon": epsilon, "delta": delta, "fit_intercept": intercept, "schema": settled},
         **{"checkpoint": checkpoint_of(checkpoint, resume=resume), "random_state": random_state},
@@ -128,16 +129,17 @@ def fit(
     }
     fitted = _with_classes(make_estimator(model, parameters, own_options=own), settled, columns)
     destination(out, file, schema, ledger, checkpoint)
-    tell_undeclared(Console(), declared, columns)
+    if formula is None:
+        tell_undeclared(Console(), declared, columns)
     with progress_bar():
         fitted.fit(columns, order=order)
     write_text(out, model_text(fitted))
     _print_fit(Console(), fitted, out)
 
 
-def _settled(declared: tg.Schema, columns: Table) -> tg.Schema:
+def _settled(declared: tg.Schema, columns: Table, formula: str | None) -> tg.Schema:
     """Return the schema with its features named, refusing columns that are read as no numbers."""
-    schema = settled_for(declared, columns)
+    schema = settled_for(declared, columns, formula)
     labels = any(isinstance(label, str) for label in schema.classes or ())
     beside = (None if labels else schema.target, schema.exposure, schema.offset, schema.weight)
     columns.check_types([*schema.numeric, *(name for name in beside if name)])
@@ -186,6 +188,7 @@ def search(
     other: options.OtherOption = None,
     dates: options.DatesOption = None,
     terms: options.TermOption = None,
+    formula: options.FormulaOption = None,
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
@@ -228,7 +231,7 @@ def search(
     said |= {"other": other, "dates": dates, "terms": terms}
     said |= {"missing": missing, "target": target, "exposure": exposure, "offset": offset}
     declared = declared_schema(schema, classes=classes, row_id=row_id, **said)
-    settled = _settled(declared, columns)
+    settled = _settled(declared, columns, formula)
     own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure}
     bare = make_estimator(model, {"schema": settled}, own_options=own)
     estimator = _with_classes(bare, settled, columns)
@@ -244,7 +247,8 @@ def search(
         random_state=random_state,
     )
     destination(out, file, schema, ledger)
-    tell_undeclared(Console(), declared, columns)
+    if formula is None:
+        tell_undeclared(Console(), declared, columns)
     chosen.fit(columns, order=order)
     write_text(out, model_text(chosen.best_estimator_))
     found = ", ".join(f"{name} = {value}" for name, value in chosen.best_params_.items())

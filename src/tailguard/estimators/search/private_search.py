@@ -140,6 +140,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         *,
         target: str | None = None,
         columns: Any = None,
+        formula: str | None = None,
         row_id: str | None = None,
         order: str = "file",
         exposure: Any = None,
@@ -150,7 +151,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, target, columns, row_id, order, exposure, offset, sample_weight
+        X, y, target, columns, formula, row_id, order, exposure, offset, sample_weight
             As for the estimator.
         """
         guarantee = resolve_guarantee(
@@ -160,7 +161,12 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         model = self._checked_estimator()
         candidates = _candidates_of(self.candidates, model)
         told = {"target": target, "columns": columns, "row_id": row_id, "order": order}
-        told |= {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
+        told |= {
+            "formula": formula,
+            "exposure": exposure,
+            "offset": offset,
+            "sample_weight": sample_weight,
+        }
         task = model._task(X, y, **told)
         models = [clone(model).set_params(**each) for each in candidates]
         problem = replace(task.problem, loss=self._scoring(model))

@@ -1,0 +1,168 @@
+"""A formula as declarations: formulaic reads its grammar, and the terms are those of a schema.
+
+formulaic evaluates nothing. So a formula says what ``target`` and ``terms`` of a schema say, and
+what it would learn from records, such as levels or a mean, is refused.
+"""
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tailguard.checks import InputError, shown
+from tailguard.data.declarations import said_of
+from tailguard.data.schema import Schema
+from tailguard.data.terms.functions import FUNCTIONS, number_text
+from tailguard.data.terms.term import Factor, term_of
+
+LEARNED = {"center", "scale", "standardize", "poly", "cr", "cs", "cc", "te", "bs", "hashed", "lag"}
+"""What formulas of other packages take of all records."""
+
+DEGREES = {1: "linear", 3: "spline"}
+"""Degree of B-splines -> the function that has them."""
+
+
+def with_formula(schema: Schema, formula: Any, columns: Sequence[str]) -> Schema:
+    """Return a schema with the target and the terms of a formula, for a table of these columns.
+
+    What the schema declares of other columns is left out.
+
+    Examples
+    --------
+    >>> declared = with_formula(Schema(), "cost ~ log(age) + C(sex, levels=['f', 'm'])", [])
+    >>> declared.target, declared.terms, declared.levels
+    ('cost', ('log(age)', 'sex'), {'sex': ('f', 'm')})
+    """
+    apart = {*schema.drop, schema.exposure, schema.offset, schema.weight, schema.row_id}
+    left, right = _sides(formula, [name for name in columns if name not in apart])
+    levels: dict[str, list[str]] = {}
+    terms = [
+        ":".join(_factor(factor, schema, levels, formula) for factor in term.factors)
+        for term in right
+    ]
+    if repeated := [column for column in levels if column in schema.categorical]:
+        raise InputError(
+            f"levels of {repeated[0]!r} must be declared once; a formula does as well."
+        )
+    read = [column for text in terms for column in term_of(text).columns]
+    declared = replace(schema, **said_of(schema, dict.fromkeys(read)))
+    declared = replace(declared, categorical={**declared.categorical, **levels})
+    return declared.with_declared(target=left, terms=terms)
+
+
+def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]:
+    """Return the target, if a formula has one, and its terms but for the constant."""
+    try:
+        from formulaic.errors import FormulaicError  # noqa: PLC0415
+        from formulaic.parser import DefaultFormulaParser  # noqa: PLC0415
+    except ImportError:
+        raise InputError(
+            "formula needs the package formulaic: pip install 'tailguard[formula]', or declare "
+            "target and terms in a schema."
+        ) from None
+    if not isinstance(formula, str):
+        raise InputError(f"formula must be a text such as 'cost ~ age'; got {shown(formula)}.")
+    context = {"__formulaic_variables_available__": [*columns]}
+    try:
+        parsed = DefaultFormulaParser().get_terms(formula, context=context)._to_dict()
+    except (FormulaicError, SyntaxError, RecursionError):
+        raise InputError(
+            f"formula must be one that formulaic reads, such as 'cost ~ age + log1p(income)'; got "
+            f"{shown(formula)}."
+        ) from None
+    left, right = parsed.get("lhs"), parsed.get("rhs", parsed.get("root"))
+    if isinstance(left, tuple) or isinstance(right, tuple) or right is None:
+        raise InputError(f"formula must have one part on each side; got {shown(formula)}.")
+    names = [factor for term in left or () for factor in term.factors]
+    if names and (len(names) > 1 or names[0].eval_method.value != "lookup"):
+        raise InputError(
+            f"formula must have one column as it is on its left, or none; got {shown(formula)}."
+        )
+    terms = [*right]
+    constant = [term for term in terms if [factor.expr for factor in term.factors] == ["1"]]
+    if not constant:
+        raise InputError(
+            "formula must keep its constant: leave it out by fit_intercept=False in place of '- 1' "
+            f"or '0 +'; got {shown(formula)}."
+        )
+    return (names[0].expr if names else None), [term for term in terms if term not in constant]
+
+
+def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: str) -> str:
+    """Return a factor of a formula as that of a term."""
+    text, method = str(factor.expr), factor.eval_method.value
+    if method == "lookup":
+        return str(Factor(text))
+    quoted = re.findall(r"`([^`]+)`", text)
+    names = {f"quoted_name_{place}": name for place, name in enumerate(quoted)}
+    stands_for = iter(names)
+    body = ast.parse(re.sub(r"`[^`]+`", lambda _: next(stands_for), text), mode="eval").body
+    match body:
+        case ast.Call(func=ast.Name("I"), args=[inner], keywords=[]):
+            body = inner
+        case ast.Call(func=ast.Attribute(value=ast.Name("np"), attr=name)):
+            body.func = ast.Name(name)
+    match body:
+        case ast.BinOp(left=ast.Name(column), op=ast.Pow(), right=ast.Constant() as power):
+            return str(term_of(f"power(`{names.get(column, column)}`, {ast.unparse(power)})"))
+        case ast.Call(func=ast.Name("C"), args=[ast.Name(column)], keywords=more):
+            return _levels(names.get(column, column), _values(more), schema, levels)
+        case ast.Call(func=ast.Name("bs"), args=[ast.Name(column)], keywords=more) if (
+            spline := _spline(names.get(column, column), _values(more))
+        ):
+            return spline
+        case ast.Call(func=ast.Name(name)) if name in FUNCTIONS:
+            return str(term_of(text.replace("np.", "", 1)))
+        case ast.Call(func=ast.Name(name)) if name in LEARNED:
+            told = ": give it knots, lower_bound and upper_bound" if name == "bs" else ""
+            raise InputError(
+                f"formula must not use {name}, which would be learned from records{told}; got "
+                f"{shown(text)}."
+            )
+    wanted = ", ".join(function.wanted for function in FUNCTIONS.values())
+    raise InputError(
+        f"formula must be made of columns, C(x), I(x**2), bs(x, knots=..., lower_bound=..., "
+        f"upper_bound=...), {wanted}; got {shown(text)}."
+    )
+
+
+def _values(keywords: Sequence[ast.keyword]) -> dict[str, Any] | None:
+    """Return the values of keywords; None where one is more than a number, a text or a list."""
+    try:
+        return {str(each.arg): ast.literal_eval(each.value) for each in keywords}
+    except ValueError:
+        return None
+
+
+def _levels(
+    column: str, more: dict[str, Any] | None, schema: Schema, levels: dict[str, list[str]]
+) -> str:
+    """Return a column of levels, which the schema or ``levels=`` must declare."""
+    if more is None or {*more} - {"levels"}:
+        raise InputError(
+            f"formula must give C({column}) no more than levels, of which the first is the "
+            "baseline."
+        )
+    if "levels" in more:
+        levels[column] = more["levels"]
+    elif column not in schema.categorical:
+        raise InputError(
+            f"formula must declare the levels of {column!r}, which are not read off the records: "
+            f"C({column}, levels=[...]), or schema={{'categorical': {{{column!r}: [...]}}}}."
+        )
+    return str(Factor(column))
+
+
+def _spline(column: str, more: dict[str, Any] | None) -> str | None:
+    """Return formulaic's B-splines as ours; None where anything is learned."""
+    if more is None or not {"lower_bound", "upper_bound"} <= {*more}:
+        return None
+    if {*more} - {"lower_bound", "upper_bound", "knots", "degree"}:
+        return None
+    ends, degree = (more["lower_bound"], more["upper_bound"]), more.get("degree", 3)
+    if degree not in DEGREES or not isinstance(more.get("knots", []), list | tuple):
+        return None
+    knots = [ends[0], *more.get("knots", []), ends[1]]
+    numbers = ", ".join(number_text(knot) for knot in knots)
+    return str(term_of(f"{DEGREES[degree]}(`{column}`, {numbers})"))
