@@ -3,9 +3,12 @@
 import csv
 import io
 import json
+import os
+import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tailguard as tg
@@ -42,8 +45,66 @@ def test_csv_and_parquet_predict_the_same(model_file, csv_file, parquet_file, tm
 def test_a_row_with_a_missing_cell_gets_none(model_file, tmp_path, call):
     rows = tmp_path / "rows.csv"
     rows.write_text("region,age\nnorth,50\n,50\nmoon,?\nmoon,60\n")
-    predicted = cells(call("predict", model_file, rows).out)
-    assert [cell == "" for cell in predicted] == [False, True, True, False]
+    answer = call("predict", model_file, rows)
+    assert [cell == "" for cell in cells(answer.out)] == [False, True, True, False]
+    assert " ".join(answer.err.split()) == (
+        "2 rows have no prediction, since cells are empty, unreadable or of levels that are void "
+        "in columns of the model: age (1), region (1)."
+    )
+
+
+def test_levels_of_which_no_records_were_counted_are_said_to_be_the_baseline(
+    csv_file, tmp_path, call
+):
+    out, rows = tmp_path / "model.json", tmp_path / "rows.csv"
+    levels = ["--categorical", "region=north,south,moon", "--features", "age,region"]
+    privacy = ["--epsilon", "5", "--delta", "1e-6", "--random-state", "1"]
+    fitted = call("fit", csv_file, "--target", "cost", *levels, *privacy, "--out", out)
+    assert "not estimated: no records" in fitted.out
+    rows.write_text("region,age\nnorth,50\nmars,50\nsouth,50\nvenus,60\n")
+    answer = call("predict", out, rows)
+    predicted = numbers(answer.out)
+    assert predicted[0] == predicted[1] != predicted[2]
+    assert " ".join(answer.err.split()) == (
+        "2 rows have a level of region that was not declared, and so the prediction of its "
+        "baseline, since no records of such were counted in the fit."
+    )
+
+
+def test_levels_that_are_void_have_no_prediction(csv_file, tmp_path, call):
+    out, rows = tmp_path / "model.json", tmp_path / "rows.csv"
+    levels = ["--categorical", "region=north,south,moon", "--other", "void"]
+    privacy = ["--epsilon", "5", "--delta", "1e-6", "--random-state", "1", "--out", out]
+    levels += ["--features", "age,region"]
+    assert call("fit", csv_file, "--target", "cost", *levels, *privacy).code == 0
+    rows.write_text("region,age\nmars,50\nsouth,50\n")
+    answer = call("predict", out, rows, "--out", tmp_path / "predictions.csv")
+    assert cells((tmp_path / "predictions.csv").read_text())[0] == ""
+    assert "1 row has no prediction" in " ".join(answer.err.split())
+
+
+def test_a_cache_folder_that_cannot_be_written_is_no_matter(model_file, csv_file, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    told = {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "cache"), "XDG_CACHE_HOME": "/dev/null"}
+    command = [sys.executable, "-m", "tailguard", "predict", str(model_file), str(csv_file)]
+    done = subprocess.run(
+        command, env=os.environ | told, capture_output=True, text=True, check=True
+    )
+    assert (len(done.stdout.splitlines()), done.stderr) == (601, "")
+
+
+def test_a_model_of_a_matrix_has_no_columns_to_look_for(csv_file, tmp_path, call):
+    X = np.arange(1000.0)[:, None]
+    tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0]).save(tmp_path / "model.json")
+    answer = call("predict", tmp_path / "model.json", csv_file)
+    assert answer.code == 2
+    assert "Traceback" not in answer.err
+    assert "MODEL must be of a table whose columns have names" in " ".join(answer.err.split())
+    table = pd.read_csv(csv_file)[["age"]]
+    model = tg.LinearRegression(missing={"age": 40}, epsilon=1.0, delta=1e-6)
+    model.fit(table, table.age).save(tmp_path / "model.json")
+    found = numbers(call("predict", tmp_path / "model.json", csv_file).out)
+    np.testing.assert_array_equal(found, model.predict(table))
 
 
 def fit(call, file, out, *options):

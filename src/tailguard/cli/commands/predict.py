@@ -2,7 +2,8 @@ r"""Predict with a model file for every row of a CSV or Parquet file.
 
 FILE needs the model's columns, in any order. Predictions are written as CSV,
 one line a row, in order; a row with an empty or unreadable cell gets an
-empty one. A logistic model adds the probability of the second class. A model
+empty one, and a sentence at the end says how many there are, and in which
+columns. A logistic model adds the probability of the second class. A model
 that was fitted with exposures predicts rates, for an exposure of 1 each, or
 counts for the exposures that --exposure names; --offset likewise.
 
@@ -22,6 +23,7 @@ the rows that they are made for: guard them as you guard FILE.
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,12 +37,15 @@ from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_texts
 from tailguard.cli.model_file import ModelFile, load_model, takers
-from tailguard.cli.printing import print_plain
-from tailguard.data.declarations import check_columns
+from tailguard.cli.printing import print_plain, print_wrapped
+from tailguard.data.declarations import OTHER, check_columns, listing
+from tailguard.data.design import feature_cells, feature_marks
 from tailguard.data.readers.csv import existing_file
 from tailguard.data.readers.opening import opened_path
 from tailguard.data.table import Table, pieces
 from tailguard.estimators.base import EXTRAPOLATIONS
+from tailguard.estimators.summary import NO_RECORDS
+from tailguard.printable import printable
 
 # So many rows are read, predicted and written at a time, whatever the file's size.
 ROWS_AT_ONCE = 100_000
@@ -73,6 +78,10 @@ def predict(
      Usage: tailguard predict [OPTIONS] ...
     """
     fitted = load_model(model)
+    if fitted.estimator.schema_ is None:
+        raise InputError(
+            "MODEL must be of a table whose columns have names to look for; got one of a matrix."
+        )
     if exposure is not None and not fitted.estimator.takes_exposure:
         raise InputError(
             f"--exposure belongs to a {takers('--exposure')} model; got a {fitted.model} one."
@@ -86,21 +95,74 @@ def predict(
     observed = {role: name for role, name in named.items() if name is not None}
     names = tuple(dict.fromkeys([*fitted.estimator.schema_.features, *observed.values()]))
     check_columns(names, columns.names, columns.where)
-    texts = _csv_texts(fitted, pieces(columns, names, ROWS_AT_ONCE), observed)
+    amiss = _Amiss(fitted.estimator)
+    texts = _csv_texts(fitted, pieces(columns, names, ROWS_AT_ONCE), observed, amiss)
     if out is None:
         for text, _ in texts:
             typer.echo(text, nl=False)
     else:
         n_rows = write_texts(out, texts)
         print_plain(Console(), f"Wrote {n_rows} predictions to {out}.")
+    for sentence in amiss.sentences():
+        print_wrapped(Console(stderr=True), sentence)
+
+
+class _Amiss:
+    """What of the rows of a file is missing, and which levels of them were never fitted."""
+
+    def __init__(self, estimator: Any) -> None:
+        schema, reasons = estimator.schema_, estimator.reasons_
+        named = zip(schema.coefficient_names, reasons, strict=False)
+        unseen = {name for name, reason in named if reason == NO_RECORDS}
+        self.schema = schema
+        self.unseen = [name for name in schema.categorical if f"{name}={OTHER}" in unseen]
+        self.n_rows = 0
+        self.cells: Counter[str] = Counter()
+        self.others: Counter[str] = Counter()
+
+    def see(self, piece: Table, n_unpredicted: int) -> None:
+        """Count what is amiss in some rows, of which some have no prediction."""
+        self.n_rows += n_unpredicted
+        for frame in piece.batches(self.schema.features or (), piece.n_rows):
+            if n_unpredicted:
+                unusable = ~np.isfinite(feature_marks(frame, self.schema))
+                self.cells.update(_counts(self.schema.features or (), unusable))
+            if self.unseen:
+                cells = feature_cells(frame, self.schema)
+                others = np.column_stack([cells[name][1][:, -1] == 1.0 for name in self.unseen])
+                self.others.update(_counts(self.unseen, others))
+
+    def sentences(self) -> Iterator[str]:
+        """Say what was counted, in one sentence each."""
+        if self.n_rows:
+            cells = [f"{name} ({count})" for name, count in self.cells.items()]
+            what = f"in columns of the model: {listing(cells)}" if cells else "beside the features"
+            have = "1 row has" if self.n_rows == 1 else f"{self.n_rows} rows have"
+            yield (
+                f"{have} no prediction, since cells are empty, unreadable or of levels that are "
+                f"void {what}."
+            )
+        for name, count in self.others.items():
+            have = "1 row has" if count == 1 else f"{count} rows have"
+            yield (
+                f"{have} a level of {printable(name)} that was not declared, and so the prediction "
+                "of its baseline, since no records of such were counted in the fit."
+            )
+
+
+def _counts(names: Iterable[str], columns: NDArray[np.bool_]) -> dict[str, int]:
+    """Return how many rows of each column are true, where any are."""
+    counts = zip(names, columns.sum(axis=0).tolist(), strict=True)
+    return {name: count for name, count in counts if count}
 
 
 def _csv_texts(
-    fitted: ModelFile, read: Iterable[Table], observed: dict[str, str]
+    fitted: ModelFile, read: Iterable[Table], observed: dict[str, str], amiss: _Amiss
 ) -> Iterator[tuple[str, int]]:
     """Yield the file of predictions piece by piece, each with its number of rows."""
     for place, piece in enumerate(read):
         predicted = _predicted_columns(fitted, piece, observed)
+        amiss.see(piece, predicted["prediction"].count(None))
         yield _csv_text(predicted, header=place == 0), piece.n_rows
 
 
