@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,11 +125,45 @@ def test_defaults_are_planned_as_the_estimators_run_them(name):
     assert 1 <= sum(release.times for release in certificate.releases) <= found.n_passes
 
 
-def test_too_few_records_for_the_default_method_are_said_to_be_so():
-    """As docs/quickstart.md has it: 110 sqrt(columns, target included) / mu."""
-    least = 110.0 * 5.0**0.5 / GUARANTEE.gaussian_mu()
-    assert f"below {least:.3g} records" in advice("squared", n_rows=int(least)).notes[0]
-    assert not advice("squared", n_rows=int(least) + 1).notes
+def test_plan_and_warning_say_the_same_number_of_records():
+    """How many a fit needs to beat a constant: one answer, also in the README and two pages."""
+    few = advice("squared", n_rows=300, n_features=4)
+    assert few.notes[0].startswith(f"below about {few.useful_rows:,} records the default fit is")
+    assert few.to_dict()["useful_rows"] == few.useful_rows
+    enough = advice("squared", n_rows=few.useful_rows, n_features=4)
+    assert not enough.notes
+    assert f"beat a constant from about {few.useful_rows:,} records" in enough.to_text()
+    rng = np.random.default_rng(0)
+    with pytest.warns(tg.BudgetWarning) as caught:
+        tg.LinearRegression(guarantee=GUARANTEE, random_state=0).fit(
+            rng.standard_normal((150, 3)), rng.standard_normal(150)
+        )
+    assert f"about {few.useful_rows:,} records" in str(caught[0].message)
+    at_one = tg.plan("squared", n_rows=9_999, n_features=4, epsilon=1.0, delta=1e-6).useful_rows
+    root = Path(__file__).parents[1]
+    for page in ("README.md", "docs/quickstart.md", "docs/how-much-budget.md"):
+        assert f"{at_one}" in (root / page).read_text()
+
+
+def test_the_table_of_records_is_what_plan_says_and_its_benchmark_measured():
+    root = Path(__file__).parents[1]
+    page = (root / "docs/how-much-budget.md").read_text()
+    for epsilon in (0.3, 1.0, 3.0):
+        told = [
+            tg.plan("squared", n_rows=9_999, n_features=k + 1, epsilon=epsilon, delta=1e-6)
+            for k in (3, 5, 20)
+        ]
+        cells = " | ".join(f"{each.useful_rows:,}" for each in told)
+        assert f"| {epsilon:g} | {cells} |" in page
+    rows = json.loads((root / "benchmarks/results/useful_rows.json").read_text())
+
+    def beat(multiple):
+        some = [row for row in rows if row["multiple"] == multiple]
+        return f"{sum(row['beat'] for row in some)} of {sum(row['fits'] for row in some)}"
+
+    prose = " ".join(page.split())
+    assert f"{beat(2)} beat a constant at that number, {beat(1)} at half of it" in prose
+    assert f"{beat(3)} at one and a half times" in prose
 
 
 def test_more_budget_predicts_less_error():

@@ -31,7 +31,9 @@ from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
 from tailguard.moments import Moment, check_moment
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.scaling.required_records import rounded
 from tailguard.solvers.limits import typical_curvature
+from tailguard.solvers.newton.outlook import useful_rows
 from tailguard.solvers.registry import make_solver, solver_for
 from tailguard.wing import wing
 
@@ -120,8 +122,9 @@ def plan(
     found: list[Candidate] = []
     refusals: list[tuple[str, str]] = []
     notes: list[str] = []
+    useful: int | None = None
     if task in LOSSES:
-        found, refusals, notes = _default(task, n_rows, n_features, promise)
+        found, refusals, notes, useful = _default(task, n_rows, n_features, promise)
         kind = "convex" if moment and diameter else None
     else:
         kind = task
@@ -148,7 +151,8 @@ def plan(
     if not found:
         missing = "" if task in LOSSES else "task must have a method here, and has none; "
         raise InputError(missing + refusals[0][1])
-    return Advice(task, n_rows, n_features, promise, tuple(found), tuple(refusals), tuple(notes))
+    told = tuple(found), tuple(refusals), tuple(notes), useful
+    return Advice(task, n_rows, n_features, promise, *told)
 
 
 # What `tailguard plan --html` shows: decades of records cut at 1, 2 and 5, budgets in use, and
@@ -303,32 +307,31 @@ def _of_mean(found: MeanPlan, moment: Moment | None) -> Candidate:
 
 def _default(
     name: str, n_rows: int, n_features: int, guarantee: Guarantee
-) -> tuple[list[Candidate], list[tuple[str, str]], list[str]]:
+) -> tuple[list[Candidate], list[tuple[str, str]], list[str], int | None]:
     """Return what the estimators do by default, which needs no public bound; or why it is nothing.
 
-    A note comes with it.
+    A note comes with it, and from how many records on it beats a constant, if any number will do.
     """
     loss = make_loss(name)
     method = _fitted_by(name, loss)
     columns = max(1, n_features - 1)
     problem = Problem(loss, n_rows, columns, intercept=n_features > 1)
-    # docs/quickstart.md: 110 times the root of the columns, target included, over mu.
-    least = 110.0 * math.sqrt(n_features) / guarantee.gaussian_mu()
-    shows = f"below {least:.3g} records the budget shows no scales"
-    note = f"{shows}: the default fit is then a constant."
     try:
         planned = solver_for("auto", problem).plan(problem, guarantee)
     except InputError as refused:
-        return [], [(method, str(refused))], []
+        return [], [(method, str(refused))], [], None
+    least = useful_rows(problem, guarantee)
+    note = f"below about {rounded(least)} records the default fit is little more than a constant."
+    useful = None if math.isinf(least) else int(least)
     if "predicted_privacy_error" not in planned.settings:  # a constant alone is planned
-        return [], [(method, f"n_rows or the budget must be larger: {note}")], []
+        return [], [(method, f"n_rows or the budget must be larger: {note}")], [], useful
     assert problem.scored is not None  # as of every loss with a name
     error = float(planned.settings["predicted_privacy_error"])
     excess = error**2 / (2.0 * typical_curvature(problem.scored))
     passes = sum(stage.times for stage in planned.stages)
     noise = error / math.sqrt(problem.size)
     found = Candidate(method, excess, passes, noise, PRIVATE_UNITS)
-    return [found], [], [note] * (n_rows < least)
+    return [found], [], [note] * (n_rows < least), useful
 
 
 def _fitted_by(name: str, loss: Loss | RecordLoss) -> str:

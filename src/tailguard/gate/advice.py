@@ -59,6 +59,9 @@ class Advice:
         Method and reason.
     notes
         What a reader should know before taking any of them.
+    useful_rows
+        Of a loss of the estimators, from how many records on its default fit beats a constant at
+        this budget, as ``fit`` itself warns; None where no number would do.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class Advice:
     candidates: tuple[Candidate, ...]
     refusals: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    useful_rows: int | None = None
 
     @property
     def recommended(self) -> Candidate:
@@ -92,6 +96,7 @@ class Advice:
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "not_possible": [{"method": name, "reason": why} for name, why in self.refusals],
             "notes": [*self.notes],
+            "useful_rows": self.useful_rows,
         }
 
     def to_json(self) -> str:
@@ -115,6 +120,8 @@ class Advice:
             )
         lines += ["", f"* recommended. Error and noise are in {self.recommended.unit}"]
         lines[-1] += self._other_units()
+        if self.useful_rows is not None and self.n_rows >= self.useful_rows:
+            lines.append(f"  fits beat a constant from about {self.useful_rows:,} records on")
         lines += [f"  note: {note}" for note in self.notes]
         lines += [f"  {method} is not possible: {reason}" for method, reason in self.refusals]
         return "\n".join(lines)

@@ -89,19 +89,26 @@ def _enough_epsilon(guarantee: Guarantee, hides: Callable[[Guarantee], bool]) ->
     if not isinstance(guarantee, ApproxDP | PureDP):
         return None
     epsilon = least(lambda e: hides(replace(guarantee, epsilon=e)), guarantee.epsilon)
-    return _rounded(epsilon) if epsilon < LARGEST_EPSILON else None
+    return rounded(epsilon) if epsilon < LARGEST_EPSILON else None
 
 
 def _would_do(n_rows: float, epsilon: str | None) -> str:
     if math.isinf(n_rows):
         words = "no number of records" if epsilon is None else f"epsilon = {epsilon}"
     else:
-        words = f"about {_rounded(n_rows)} records"
+        words = f"about {rounded(n_rows)} records"
         words += "" if epsilon is None else f", or epsilon = {epsilon},"
     return f"{words} would do."
 
 
-def _rounded(number: float) -> str:
-    """Two digits, rounded up."""
+def rounded(number: float) -> str:
+    """Two digits, rounded up, as text."""
+    return f"{two_digits(number):,.10g}"
+
+
+def two_digits(number: float) -> float:
+    """Return a number rounded up to two digits."""
+    if math.isinf(number):
+        return number
     unit = 10.0 ** (math.floor(math.log10(number)) - 1)
-    return f"{math.ceil(number / unit - 1e-9) * unit:,.10g}"
+    return math.ceil(number / unit - 1e-9) * unit

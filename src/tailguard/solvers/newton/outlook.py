@@ -23,7 +23,13 @@ from tailguard.losses.base import Link
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
 from tailguard.scaling.noisy_distribution import detection_threshold
-from tailguard.scaling.required_records import least, mean_hides, noise_refusal, remedy
+from tailguard.scaling.required_records import (
+    least,
+    mean_hides,
+    noise_refusal,
+    remedy,
+    two_digits,
+)
 from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.scaling.units import LEVELS
 from tailguard.solvers.limits import leans
@@ -41,6 +47,11 @@ PREDICTS = {
     Link.LOG: ("the logarithm of the prediction", "for a mean of about one", "1 to 20"),
     Link.LOGIT: ("the score, as log-odds,", "for slopes and curvatures of about one", "2 to 13"),
 }
+
+
+# Fits of this many times the records from which scales are seen beat a constant, 50 of 54 measured
+# (benchmarks/bench_useful_rows.py); of half as many records 26 of 54.
+USEFUL = 2.0
 
 
 def planned_mu(problem: Problem, guarantee: Guarantee) -> float:
@@ -156,10 +167,10 @@ def meaning(problem: Problem) -> str:
 def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
     """Say what will be fitted in spite of the noise, and what would do; public numbers only."""
     words = "only a constant is fitted" if constant else "little more than a constant is expected"
-    columns = "every column" if constant else "typical columns"
+    hides = "every column is predicted to" if constant else "typical columns may"
     return (
-        f"{words}: at {guarantee.describe()} the scale of {columns} is predicted to hide in the "
-        f"noise of {problem.n_rows} records; {_remedy(problem, guarantee)}"
+        f"{words}: at {guarantee.describe()} the scale of {hides} hide in the noise of "
+        f"{problem.n_rows} records; {_remedy(problem, guarantee)}"
     )
 
 
@@ -181,9 +192,20 @@ def _is_quantile(problem: Problem) -> bool:
 
 def _remedy(problem: Problem, guarantee: Guarantee) -> str:
     """Say how many records would do, and which epsilon."""
+    n_rows = useful_rows(problem, guarantee)
+    return remedy(n_rows, guarantee, lambda promise: is_little(problem, promise))
 
-    def rows_hide(n_rows: float) -> bool:
-        return scales_hide(replace(problem, n_rows=int(n_rows)), guarantee)
 
-    n_rows = least(rows_hide, problem.n_rows)
-    return remedy(n_rows, guarantee, lambda promise: scales_hide(problem, promise))
+def useful_rows(problem: Problem, guarantee: Guarantee) -> float:
+    """Return from how many records on fits beat a constant, rounded up to two digits."""
+
+    def too_few(n_rows: float) -> bool:
+        return is_little(replace(problem, n_rows=int(n_rows)), guarantee)
+
+    return two_digits(least(too_few, 2.0))
+
+
+def is_little(problem: Problem, guarantee: Guarantee) -> bool:
+    """Whether a fit is often no better than a constant, which it warns of."""
+    n_rows = max(1, int(problem.n_rows / USEFUL))
+    return scales_hide(replace(problem, n_rows=n_rows), guarantee)

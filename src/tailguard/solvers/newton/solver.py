@@ -44,6 +44,7 @@ from tailguard.solvers.newton.outlook import (
     ESTIMAND,
     assumptions,
     check_fitted,
+    is_little,
     meaning,
     predicted,
     scales_hide,
@@ -118,7 +119,7 @@ class WhitenedNewton:
         )
         coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
         mu = usable_mu(guarantee, coordinates)
-        hidden = default_shares and scales_hide(problem, guarantee)
+        hidden = default_shares and is_little(problem, guarantee)
         return Plan(
             solver="whitened-newton",
             problem=problem,
