@@ -1,8 +1,11 @@
 """What a command line declares of a file's columns, by options and a schema file, as one schema."""
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -41,6 +44,12 @@ REMEDIES: Remedies = {
     ("weight", False): "give numbers of at least zero",
     ("weight", True): "leave --weight out",
 }
+
+
+def column_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a command was given of a file's columns, for ``declared_schema``."""
+    names = signature(declared_schema).parameters.keys() - {"path", "columns"}
+    return {name: given[name] for name in names if name in given}
 
 
 def declared_schema(

@@ -45,13 +45,23 @@ import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.arguments import candidates_of, checkpoint_of, destination, ledger_of, write_text
-from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
+from tailguard.cli.declarations import (
+    column_options,
+    declared_schema,
+    settled_for,
+    tell_undeclared,
+)
 from tailguard.cli.model_file import make_estimator
 from tailguard.cli.printing import print_coefficients, print_notes, print_plain
 from tailguard.data.readers.opening import opened_table
 from tailguard.data.table import Table
 from tailguard.estimators.model_file import model_name, model_text
 from tailguard.progress import progress_bar
+
+PASSED_ON = ("epsilon", "delta", "check_records", "on_unusable", "random_state")
+"""Options that are parameters of an estimator, and of a search, by the same names."""
+OWN = ("alpha", "exposure", "keep", "level", "power", "threshold")
+"""Options that belong to some models alone."""
 
 
 def fit(
@@ -111,30 +121,28 @@ def fit(
     ... )  # doctest: +ELLIPSIS
     LinearRegression ...
     """
+    given = locals()
     tg.ApproxDP(epsilon, delta)
     columns = opened_table(file, engine, fewest=2)  # private spreads are those of pairs of rows
-    said: dict[str, Any] = {"features": features, "categorical": categorical, "drop": drop}
-    said |= {"other": other, "dates": dates, "terms": terms}
-    said |= {"missing": missing, "target": target, "exposure": exposure, "offset": offset}
-    said |= {"weight": weight, "weight_bound": weight_bound, "row_id": row_id}
-    declared = declared_schema(schema, classes=classes, **said)
-    own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure, "--keep": keep}
-    own |= {"--alpha": alpha, "--level": level, "--power": power, "--threshold": threshold}
+    declared = declared_schema(schema, **column_options(given))
     settled = _settled(declared, columns, formula)
-    parameters = {
-        **{"epsilon": epsilon, "delta": delta, "fit_intercept": intercept, "schema": settled},
-        **{"checkpoint": checkpoint_of(checkpoint, resume=resume), "random_state": random_state},
-        **{"check_records": check_records, "on_unusable": on_unusable},
-        "ledger": ledger_of(ledger, ledger_name, ledger_key),
-    }
-    fitted = _with_classes(make_estimator(model, parameters, own_options=own), settled, columns)
+    parameters: dict[str, Any] = {name: given[name] for name in PASSED_ON}
+    parameters |= {"fit_intercept": intercept, "schema": settled}
+    parameters |= {"checkpoint": checkpoint_of(checkpoint, resume=resume)}
+    parameters |= {"ledger": ledger_of(ledger, ledger_name, ledger_key)}
+    bare = make_estimator(model, parameters, own_options=_own_options(given, declared))
+    fitted = _with_classes(bare, settled, columns)
     destination(out, file, schema, ledger, checkpoint)
-    if formula is None:
-        tell_undeclared(Console(), declared, columns)
+    tell_undeclared(Console(), declared if formula is None else settled, columns)
     with progress_bar():
         fitted.fit(columns, order=order)
     write_text(out, model_text(fitted))
     _print_fit(Console(), fitted, out)
+
+
+def _own_options(given: dict[str, Any], declared: tg.Schema) -> dict[str, object]:
+    """Return the options that belong to some models alone, of those that a command was given."""
+    return {"--classes": declared.classes, **{f"--{name}": given.get(name) for name in OWN}}
 
 
 def _settled(declared: tg.Schema, columns: Table, formula: str | None) -> tg.Schema:
@@ -226,29 +234,21 @@ def search(
     ... )  # doctest: +ELLIPSIS
     Chosen among 2 settings: target = ...
     """
+    given = locals()
     columns = opened_table(file, fewest=2)
-    said: dict[str, Any] = {"features": features, "categorical": categorical, "drop": drop}
-    said |= {"other": other, "dates": dates, "terms": terms}
-    said |= {"missing": missing, "target": target, "exposure": exposure, "offset": offset}
-    declared = declared_schema(schema, classes=classes, row_id=row_id, **said)
+    declared = declared_schema(schema, **column_options(given))
     settled = _settled(declared, columns, formula)
-    own: dict[str, object] = {"--classes": declared.classes, "--exposure": exposure}
-    bare = make_estimator(model, {"schema": settled}, own_options=own)
+    bare = make_estimator(model, {"schema": settled}, own_options=_own_options(given, declared))
     estimator = _with_classes(bare, settled, columns)
     chosen = tg.PrivateSearch(
         estimator,
         candidates_of(tried),
         n_tries=tries,
-        epsilon=epsilon,
-        delta=delta,
         ledger=ledger_of(ledger, ledger_name, ledger_key),
-        check_records=check_records,
-        on_unusable=on_unusable,
-        random_state=random_state,
+        **{name: given[name] for name in PASSED_ON},
     )
     destination(out, file, schema, ledger)
-    if formula is None:
-        tell_undeclared(Console(), declared, columns)
+    tell_undeclared(Console(), declared if formula is None else settled, columns)
     chosen.fit(columns, order=order)
     write_text(out, model_text(chosen.best_estimator_))
     found = ", ".join(f"{name} = {value}" for name, value in chosen.best_params_.items())

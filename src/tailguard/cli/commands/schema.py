@@ -21,7 +21,7 @@ from rich.console import Console
 
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
-from tailguard.cli.declarations import declared_schema
+from tailguard.cli.declarations import column_options, declared_schema
 from tailguard.cli.printing import print_wrapped
 from tailguard.data.declarations import listing
 from tailguard.data.readers.opening import opened_path
@@ -53,22 +53,9 @@ def schema(
     >>> schema(Path("claims.csv"), target="cost", out=Path("schema.json"))  # doctest: +ELLIPSIS
     Wrote schema.json: age, region are numbers in it; ...
     """
+    said = column_options(locals())
     columns = opened_path(file)
-    settled = declared_schema(
-        features=features,
-        categorical=categorical,
-        other=other,
-        dates=dates,
-        terms=terms,
-        drop=drop,
-        missing=missing,
-        target=target,
-        exposure=exposure,
-        offset=offset,
-        weight=weight,
-        weight_bound=weight_bound,
-        classes=classes,
-    ).settled(columns.names, columns.where)
+    settled = declared_schema(**said).settled(columns.names, columns.where)
     write_text(destination(out, file), settled.to_json())
     print_wrapped(
         Console(),
