@@ -119,15 +119,10 @@ def plan(
     _check_facts(facts, moment, diameter)
     if task == "mean":
         return _mean_advice(n_rows, n_features, promise, moment)
-    found: list[Candidate] = []
-    refusals: list[tuple[str, str]] = []
-    notes: list[str] = []
-    useful: int | None = None
+    found, refusals, notes, useful = _default(task, n_rows, n_features, promise)
+    kind: str | None = task
     if task in LOSSES:
-        found, refusals, notes, useful = _default(task, n_rows, n_features, promise)
         kind = "convex" if moment and diameter else None
-    else:
-        kind = task
     if task == "sparse" and "n_nonzero" in facts:
         kept = int(facts["n_nonzero"])
         found.append(_sparse_candidate(n_rows, n_features, promise, kept))
@@ -308,10 +303,12 @@ def _of_mean(found: MeanPlan, moment: Moment | None) -> Candidate:
 def _default(
     name: str, n_rows: int, n_features: int, guarantee: Guarantee
 ) -> tuple[list[Candidate], list[tuple[str, str]], list[str], int | None]:
-    """Return what the estimators do by default, which needs no public bound; or why it is nothing.
+    """Return what the estimators do by default for a loss, without public bounds; or why nothing.
 
     A note comes with it, and from how many records on it beats a constant, if any number will do.
     """
+    if name not in LOSSES:
+        return [], [], [], None
     loss = make_loss(name)
     method = _fitted_by(name, loss)
     columns = max(1, n_features - 1)
