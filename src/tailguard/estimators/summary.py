@@ -255,7 +255,7 @@ def missing_cells(model: Any) -> str:
         names = model._names() or [f"x{place}" for place in range(model.n_features_in_)]
         constants = {names[place]: value for place, value in sorted(model._constants().items())}
     return ", ".join(
-        f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
+        f"{printable(name)} = {printable(value) if isinstance(value, str) else f'{value:g}'}"
         for name, value in constants.items()
     )
 
