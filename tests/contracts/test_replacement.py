@@ -107,7 +107,7 @@ def test_500_hostile_cells_of_rows_concern_themselves_only():
             exposure=object_array(replaced(list(positive), found.cell)),
             missing=missing,
         )
-        records = rows._piece(0, len(NUMBERS))
+        records = rows.piece(0, len(NUMBERS))
         number = 7.0 if missing and np.isnan(found.number) else found.number
         with np.errstate(all="ignore"):
             exposure = np.log(replaced(list(positive), found.number))

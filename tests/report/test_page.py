@@ -55,6 +55,7 @@ def test_what_is_declared(model, text):
         ["dataset", "Claims of 2026"],
         ["date", "2026-11-26"],
         ["curator", "not stated"],
+        ["protects", "one row, and not a person with several rows"],
         ["records", f"{N_ROWS}, a public number"],
         ["made by", f"tailguard {tg.__version__}"],
     ]

@@ -70,6 +70,8 @@ def declared_schema(
     weight_bound: float | None = None,
     classes: str | None = None,
     row_id: str | None = None,
+    person: str | None = None,
+    max_rows: int | None = None,
 ) -> Schema:
     """Return what a schema file and the options declare; nothing may be declared by both.
 
@@ -95,6 +97,8 @@ def declared_schema(
         weight_bound=weight_bound,
         classes=None if classes is None else labels_of(classes),
         row_id=row_id,
+        person=person,
+        max_rows=max_rows,
     )
 
 
@@ -107,7 +111,7 @@ def settled_for(schema: Schema, columns: Table, formula: str | None = None) -> S
             "--target must name the column to predict, since no schema does; got none."
         )
     beside = (schema.target, schema.exposure, schema.offset, schema.weight, schema.row_id)
-    others = [name for name in beside if name]
+    others = [name for name in (*beside, schema.person) if name]
     check_columns(others, columns.names, columns.where)
     return schema.settled(columns.names, columns.where)
 

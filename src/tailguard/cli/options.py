@@ -210,6 +210,21 @@ WeightBoundOption: TypeAlias = Annotated[
     float | None,
     typed("NUMBER", "The largest weight that counts in full; larger ones are cut.", COLUMNS),
 ]
+PersonOption: TypeAlias = Annotated[
+    str | None,
+    typed(
+        "COLUMN",
+        "Tells persons apart, all of whose rows are protected together; needs --max-rows.",
+        COLUMNS,
+    ),
+]
+MaxRowsOption: TypeAlias = Annotated[
+    int | None, typed("NUMBER", "How many rows of a person are used at most.", COLUMNS)
+]
+PersonWeightOption: TypeAlias = Annotated[
+    str,
+    typed("person|row", "Whether each person counts once, or each used row of her alike.", COLUMNS),
+]
 MissingOption: TypeAlias = Annotated[
     list[str] | None,
     typed(

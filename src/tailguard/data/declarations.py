@@ -11,9 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, check_choice, check_finite, check_positive, shown
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_finite,
+    check_integer,
+    check_positive,
+    shown,
+)
 from tailguard.data.terms.term import REST, Term, term_of
 from tailguard.printable import printable
+from tailguard.privacy.unit import MOST_ROWS
 
 # Error messages list at most this many names, since a table may have thousands.
 MOST_LISTED = 12
@@ -212,7 +220,7 @@ def check_places(schema: Any) -> None:
     places = {"features": schema.features or (), "drop": schema.drop}
     places |= {"target": (schema.target,), "exposure": (schema.exposure,)}
     places |= {"offset": (schema.offset,), "weight": (schema.weight,)}
-    places |= {"row_id": (schema.row_id,)}
+    places |= {"row_id": (schema.row_id,), "person": (schema.person,)}
     seen: dict[str, str] = {}
     for place, columns in places.items():
         for column in columns:
@@ -250,6 +258,17 @@ def check_weight_bound(name: str, weight: Any, bound: float | None) -> None:
         )
     if bound is not None:
         check_positive("weight_bound", bound)
+
+
+def check_max_rows(person: str | None, max_rows: Any) -> None:
+    """Refuse persons without a number of rows that are used of each, and the number alone."""
+    if (person is None) != (max_rows is None):
+        raise InputError(
+            "person and max_rows must be declared together: the column of keys, and how many rows "
+            f"of a person are used at most; got {shown(person)} and {shown(max_rows)}."
+        )
+    if max_rows is not None:
+        check_integer("max_rows", max_rows, minimum=1, maximum=MOST_ROWS)
 
 
 def _check_features(

@@ -19,9 +19,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from tailguard.array_types import BoolArray, Features, FloatArray
+from tailguard.checks import InputError, check_positive
 from tailguard.data.cells import cell_numbers, cell_texts
 from tailguard.data.columns import LABELS, cells_of, kind_of, marks_of, numbers_of
-from tailguard.data.declarations import check_columns, level_number
+from tailguard.data.declarations import check_columns, check_weight_bound, level_number
 from tailguard.data.frames import chosen_columns, frame_column
 from tailguard.data.labels import encode_labels
 from tailguard.data.matrices import one_column, stacked, to_matrix, to_vector
@@ -220,6 +221,14 @@ class Weight(NamedTuple):
     column: Any = None
 
 
+def weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
+    """Return the weights of rows, whose bound must be declared."""
+    if sample_weight is None:
+        return None
+    check_weight_bound("sample_weight", True, bound)
+    return Weight("sample_weight", check_positive("weight_bound", bound), sample_weight)
+
+
 def weight_parts(weight: Weight, n_rows: int) -> FloatArray:
     """Return weights as parts of their bound, in [0, 1]; NaN where missing, negative or infinite.
 
@@ -264,6 +273,35 @@ def offset_numbers(offset: Offset, n_rows: int) -> FloatArray:
     numbers = to_vector(offset.column, offset.role, n_rows=n_rows)
     with np.errstate(all="ignore"):
         return np.log(numbers) if offset.role == "exposure" else numbers
+
+
+def offset_given(exposure: Any, offset: Any) -> Offset | None:
+    """Return what is added to scores, of which at most one may be given."""
+    if exposure is not None and offset is not None:
+        raise InputError(
+            "offset must be None where an exposure is given, which enters as its logarithm: add "
+            "that to the offset; got both."
+        )
+    if exposure is not None:
+        return Offset("exposure", "exposure", exposure)
+    return None if offset is None else Offset("offset", "offset", offset)
+
+
+def read_offset(X: Any, exposure: Any, offset: Any, n_rows: int) -> FloatArray | None:
+    """Return what is added to the scores of ``n_rows`` rows, given or a column of X, if anything.
+
+    Examples
+    --------
+    >>> read_offset(np.zeros((2, 1)), None, [1.0, 2.0], 2)
+    array([1., 2.])
+    """
+    added = offset_given(exposure, offset)
+    if added is not None and isinstance(name := added.column, str):
+        table = as_table(X)
+        check_columns([name], table.names, table.where)
+        parts = [frame_column(frame, name) for frame in table.batches((name,), max(1, n_rows))]
+        added = Offset(added.role, name, parts[0] if len(parts) == 1 else [*chain(*parts)])
+    return None if added is None else offset_numbers(added, n_rows)
 
 
 def scored_numbers(

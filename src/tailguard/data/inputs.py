@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, check_choice, check_positive
+from tailguard.array_types import Features
+from tailguard.checks import InputError, check_choice
 from tailguard.data.columns import identifiers_of
-from tailguard.data.declarations import check_columns, check_weight_bound, undeclared_note
+from tailguard.data.declarations import check_columns, undeclared_note
 from tailguard.data.design import (
     Marks,
     Offset,
@@ -19,20 +18,23 @@ from tailguard.data.design import (
     Weight,
     feature_marks,
     number_marks,
+    offset_given,
     offset_marks,
-    offset_numbers,
     read_columns,
     target_marks,
+    weight_given,
     weight_marks,
 )
 from tailguard.data.frames import column_names, frame_column, frame_columns, is_column, rows_of
 from tailguard.data.matrices import to_matrix_or_vector
 from tailguard.data.missing import missing_constants
 from tailguard.data.readers.opening import opened
+from tailguard.data.rows.keys import PersonRule, Persons
 from tailguard.data.schema import Schema
 from tailguard.data.sparse import NUMBERS_AT_ONCE, SparseFeatures, dense_pieces, to_features
 from tailguard.data.table import Table, as_table
 from tailguard.data.terms.formula import with_formula
+from tailguard.privacy.unit import ROWS, Unit
 
 ORDERS = ("file", "any")
 """What may be said of the order of rows."""
@@ -72,6 +74,10 @@ class Inputs:
         Whether the features are one vector without a name.
     target_name
         What it is called in the table, or as an argument beside it.
+    persons
+        Whose each row is, where persons are protected.
+    unit
+        What is protected one by one.
 
     Examples
     --------
@@ -97,16 +103,30 @@ class Inputs:
     undeclared: tuple[str, ...] = ()
     is_vector: bool = False
     target_name: str = "y"
+    persons: Persons | None = None
+    unit: Unit = ROWS
 
     @property
     def n_records(self) -> int:
-        """The public number of records, by which a run is planned: each row is one of its own."""
-        return self.n_rows
+        """The public number of records, by which a run is planned: of rows, or of persons."""
+        return self.n_rows if self.persons is None else self.persons.count
+
+    @property
+    def by_person(self) -> bool:
+        """Whether records are persons, who may have several rows."""
+        return self.persons is not None
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether what records weigh together must be released: they do not count alike."""
+        return self.weight is not None or self.unit.weight == "row"
 
     @property
     def assumed(self) -> tuple[str, ...]:
         """What is said of weights, and of columns that no schema declares to be numbers."""
         notes = (undeclared_note(self.undeclared),) if self.undeclared else ()
+        if self.persons is not None or self.unit.one_row_per_person:
+            notes = (*notes, f"protected is {self.unit.describe()}")
         if self.weight is None:
             return notes
         weighted = f"rows count by their weights; weights above {self.weight.bound:g} are cut"
@@ -188,6 +208,7 @@ def read_inputs(
     offset: Any = None,
     sample_weight: Any = None,
     weight_bound: float | None = None,
+    persons: Mapping[str, Any] | None = None,
     features_only: bool = False,
 ) -> Inputs:
     """Read what a user brought; only the head of a table in batches is read.
@@ -195,8 +216,9 @@ def read_inputs(
     ``target``, ``columns``, ``row_id``, and an ``exposure``, ``offset`` or ``sample_weight`` of
     text name columns, as the schema may do instead, and ``formula`` says what its target and terms
     say. ``order`` says whether that of the rows may change. ``missing`` declares constants where
-    there is no schema. With ``features_only`` no target is read, whatever the schema names, and X
-    may be one vector.
+    there is no schema. ``persons`` says how rows belong to persons; who gives none reads no person,
+    and refuses a schema that names one. With ``features_only`` no target is read, whatever the
+    schema names, and X may be one vector.
 
     Examples
     --------
@@ -212,11 +234,15 @@ def read_inputs(
     if added is not None and isinstance(added.column, str):
         known = schema is not None and getattr(schema, added.role) == added.column
         said |= {} if known else {added.role: added.column}
-    weight = _weight_given(sample_weight, weight_bound)
+    rule = PersonRule.told(persons, schema)
+    rule.check_axes(X, y=y, offset=added, may_be_vector=features_only)
+    if rule.column is not None and (schema is None or schema.person is None):
+        said |= {"person": rule.column, "max_rows": rule.unit.max_rows}
+    weight = weight_given(sample_weight, weight_bound)
     if weight is not None and isinstance(weight.column, str):
         known = schema is not None and schema.weight == weight.column
         said |= {} if known else {"weight": weight.column, "weight_bound": weight.bound}
-    beside = {"y": y, "offset": added, "weight": weight}
+    beside = {"y": y, "offset": added, "weight": weight, "persons": rule}
     unnamed = formula is None and all(name is None for name in said.values())
     if schema is None and unnamed and not isinstance(X, Table):
         return _of_matrix(X, missing, order, may_be_vector=features_only, **beside)
@@ -241,18 +267,6 @@ def read_inputs(
     return replace(found, source=X, order=order, undeclared=undeclared)
 
 
-def offset_given(exposure: Any, offset: Any) -> Offset | None:
-    """Return what is added to scores, of which at most one may be given."""
-    if exposure is not None and offset is not None:
-        raise InputError(
-            "offset must be None where an exposure is given, which enters as its logarithm: add "
-            "that to the offset; got both."
-        )
-    if exposure is not None:
-        return Offset("exposure", "exposure", exposure)
-    return None if offset is None else Offset("offset", "offset", offset)
-
-
 def with_declared(
     given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None, *, exposed: bool
 ) -> dict[str, Any]:
@@ -268,31 +282,6 @@ def with_declared(
     return found
 
 
-def read_offset(X: Any, exposure: Any, offset: Any, n_rows: int) -> FloatArray | None:
-    """Return what is added to the scores of ``n_rows`` rows, given or a column of X, if anything.
-
-    Examples
-    --------
-    >>> read_offset(np.zeros((2, 1)), None, [1.0, 2.0], 2)
-    array([1., 2.])
-    """
-    added = offset_given(exposure, offset)
-    if added is not None and isinstance(name := added.column, str):
-        table = as_table(X)
-        check_columns([name], table.names, table.where)
-        parts = [frame_column(frame, name) for frame in table.batches((name,), max(1, n_rows))]
-        added = Offset(added.role, name, parts[0] if len(parts) == 1 else [*chain(*parts)])
-    return None if added is None else offset_numbers(added, n_rows)
-
-
-def _weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
-    """Return the weights of rows, whose bound must be declared."""
-    if sample_weight is None:
-        return None
-    check_weight_bound("sample_weight", True, bound)
-    return Weight("sample_weight", check_positive("weight_bound", bound), sample_weight)
-
-
 def _of_matrix(X: Any, missing: Any, order: str, *, may_be_vector: bool, **beside: Any) -> Inputs:
     is_vector = False
     features = X
@@ -302,10 +291,14 @@ def _of_matrix(X: Any, missing: Any, order: str, *, may_be_vector: bool, **besid
     n_rows, n_features = features.shape
     names = column_names(X)
     constants = missing_constants(missing, n_features, names)
+    persons = beside.pop("persons")
+    persons.check_lengths(n_rows, **beside)
     return Inputs(
         records=features,
         n_rows=n_rows,
         n_features=n_features,
+        persons=persons.read(None, n_rows),
+        unit=persons.unit,
         **beside,
         missing=constants,
         names=names,
@@ -318,12 +311,19 @@ def _of_matrix(X: Any, missing: Any, order: str, *, may_be_vector: bool, **besid
 
 
 def _of_table(
-    table: Table, schema: Schema, *, y: Any, offset: Offset | None, weight: Weight | None
+    table: Table,
+    schema: Schema,
+    *,
+    y: Any,
+    offset: Offset | None,
+    weight: Weight | None,
+    persons: PersonRule,
 ) -> Inputs:
     target = schema.target if y is None else None
     named = offset.column if offset is not None and isinstance(offset.column, str) else None
     weighed = weight.column if weight is not None and isinstance(weight.column, str) else None
-    beside = [name for name in (target, named, weighed, schema.row_id) if name is not None]
+    others = (target, named, weighed, schema.row_id, schema.person)
+    beside = [name for name in others if name is not None]
     features, columns = read_columns(table, schema, *beside)
     y = y if target is None else columns[target]
     if offset is not None and named is not None:
@@ -331,6 +331,7 @@ def _of_table(
     if weight is not None and weighed is not None:
         weight = Weight(weighed, weight.bound, columns[weighed])
     ids = None if schema.row_id is None else identifiers_of(columns[schema.row_id])
+    persons.check_lengths(len(features), y=y, offset=offset, weight=weight)
     return _by_schema(
         schema,
         records=features,
@@ -339,15 +340,28 @@ def _of_table(
         offset=offset,
         weight=weight,
         row_ids=ids,
+        persons=persons.read(columns.get(persons.column or ""), len(features)),
+        unit=persons.unit,
         targets=() if y is None else (y,),
         target_name=target or "y",
     )
 
 
 def _of_batches(
-    table: Table, schema: Schema, *, y: Any, offset: Offset | None, weight: Weight | None
+    table: Table,
+    schema: Schema,
+    *,
+    y: Any,
+    offset: Offset | None,
+    weight: Weight | None,
+    persons: PersonRule,
 ) -> Inputs:
     """Return a table in batches, whose target, offset and weight are columns of its own."""
+    if persons.keys is not None:
+        raise InputError(
+            f"person must be None for {table.where}, which is read in batches: read its columns "
+            "into memory, as with pandas.read_parquet, and fit those."
+        )
     columns = {"y": y}
     columns |= {} if offset is None else {offset.role: offset.column}
     columns |= {} if weight is None else {"sample_weight": weight.column}
@@ -371,6 +385,7 @@ def _of_batches(
         replace(schema, **unread),
         records=table,
         n_rows=table.n_rows,
+        unit=persons.unit,
         targets=()
         if target is None
         else tuple(frame_column(empty, target) for empty in table.empties()),

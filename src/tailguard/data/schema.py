@@ -71,6 +71,9 @@ class Schema:
     row_id
         A column of whole numbers, text or UUIDs that tells every row from all others. With it the
         rows of a table need no order: they are taken in a secret one, by a key, wherever they lie.
+    person, max_rows
+        A column of keys that tell persons apart, all of whose rows are protected together, and how
+        many rows of a person are used at most. They are declared together.
 
     Notes
     -----
@@ -105,6 +108,8 @@ class Schema:
     weight_bound: float | None = None
     classes: Sequence[Label] | None = None
     row_id: str | None = None
+    person: str | None = None
+    max_rows: int | None = None
 
     def __new__(cls, **declared: Any) -> "Schema":
         """Refuse declarations that there are not, and name those that may have been meant."""
@@ -129,11 +134,13 @@ class Schema:
             "weight": declarations.name("weight", self.weight),
             "classes": declarations.labels(self.classes),
             "row_id": declarations.name("row_id", self.row_id),
+            "person": declarations.name("person", self.person),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         declarations.check_places(self)
         declarations.check_weight_bound("weight", self.weight, self.weight_bound)
+        declarations.check_max_rows(self.person, self.max_rows)
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -200,14 +207,15 @@ class Schema:
         columns = declarations.columns_of_a_table(columns)
         if self.features is not None or (self.terms is not None and REST not in self.terms):
             return ()
-        beside = (self.target, self.exposure, self.offset, self.weight, self.row_id)
+        beside = (self.target, self.exposure, self.offset, self.weight, self.row_id, self.person)
         said = {*self.categorical, *self.dates, *self.drop, *self.missing, *beside, *self._read()}
         return tuple(name for name in columns if name not in said)
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
         """Return the schema with its features named, for a table that has these columns."""
         columns = declarations.columns_of_a_table(columns)
-        apart = {*self.drop, self.target, self.exposure, self.offset, self.weight, self.row_id}
+        beside = (self.target, self.exposure, self.offset, self.weight, self.row_id, self.person)
+        apart = {*self.drop, *beside}
         read, terms = self._read(), self.terms
         features = self.features
         if features is None:
@@ -287,6 +295,7 @@ class Schema:
             "exposure or offset": [name for name in (self.exposure, self.offset) if name],
             "weight": [name for name in (self.weight,) if name],
             "tells rows apart": [name for name in (self.row_id,) if name],
+            "tells persons apart": [name for name in (self.person,) if name],
             "constants for missing cells": [f"{k} = {v}" for k, v in self.missing.items()],
             "labels": [str(label) for label in self.classes or ()],
         }

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, named_arguments, shown
-from tailguard.data.design import design_matrix, takes_off
-from tailguard.data.inputs import Inputs, read_inputs, read_offset, with_declared
-from tailguard.data.missing import filled, missing_constants
+from tailguard.data.design import design_matrix, read_offset, takes_off
+from tailguard.data.inputs import Inputs, read_inputs, with_declared
+from tailguard.data.missing import filled
 from tailguard.data.schema import Declared, Schema
 from tailguard.data.sparse import dense_pieces, to_features
 from tailguard.estimators.coefficient_tables import CoefficientTables
@@ -22,7 +22,7 @@ from tailguard.estimators.cost_warnings import fits_with
 from tailguard.estimators.private_score import PrivatelyScored
 from tailguard.estimators.scored import check_exposure, check_target
 from tailguard.estimators.shared_docs import NamedArguments, with_shared
-from tailguard.estimators.summary import missing_cells, note_line, unseen_others
+from tailguard.estimators.summary import unseen_others
 from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
@@ -65,6 +65,12 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         ``tg.Schema``, a dict of its declarations or the path of its JSON file.
     weight_bound
         The largest ``sample_weight`` that counts in full, known without the rows; larger are cut.
+    person, max_rows, weight
+        The column of keys that tell persons apart, and how many rows of a person are used at most,
+        known without the rows: then all rows of a person are protected together. By ``"person"``
+        each person counts once, by ``"row"`` each used row alike. None protects each row by itself.
+    one_row_per_person
+        True states that no person has two rows; the certificate repeats it.
     extrapolate
         ``"bounded"``: a prediction reads each feature as the fit did, within ``feature_bounds_``,
         and goes no higher than ``score_bound_``; ``"linear"``: as it is, however far out.
@@ -130,6 +136,10 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     missing: Mapping[str | int, float] | None = None
     schema: Declared | None = None
     weight_bound: float | None = None
+    person: str | None = None
+    max_rows: int | None = None
+    weight: str = "person"
+    one_row_per_person: bool = False
     extrapolate: str = "bounded"
     solver: str | Solver = "auto"
     ledger: AnyLedger | None = None
@@ -191,6 +201,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         exposure: Any = None,
         offset: Any = None,
         sample_weight: Any = None,
+        person: Any = None,
     ) -> Self:
         """Fit privately; see the class for the guarantee.
 
@@ -217,11 +228,14 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             How long each row was observed, for log links; what is added to its score; how much it
             counts, with a ``weight_bound``: a number each or the name of a column, by default what
             the schema declares.
+        person
+            A key per row that tells persons apart, or the name of a column of keys, by default that
+            of the estimator or the schema; needs ``max_rows``.
         """
         named = {"target": target, "columns": columns, "formula": formula}
         named |= {"row_id": row_id, "order": order}
         beside = {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
-        return self._fit(X, y, **named, **beside)
+        return self._fit(X, y, **named, **beside, person=person)
 
     def _fit(self, X: Any, y: Any, **told: Any) -> Self:
         solver = self._solver()
@@ -264,7 +278,10 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         stated = self._given_schema()
         check_exposure(self, told.get("exposure"))
         told = with_declared(told, stated, self.weight_bound, exposed=self.takes_exposure)
-        table = read_inputs(X, y, schema=stated, missing=self.missing, **told)
+        keys = told.pop("person", None)
+        persons = {"keys": self.person if keys is None else keys, "max_rows": self.max_rows}
+        persons |= {"weight": self.weight, "one_row_per_person": self.one_row_per_person}
+        table = read_inputs(X, y, schema=stated, missing=self.missing, persons=persons, **told)
         return GivenProblem(table, self._checked_labels(table), self._problem(table))
 
     def _problem(self, table: Inputs) -> Problem:
@@ -277,7 +294,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             intercept=check_boolean("fit_intercept", self.fit_intercept),
             constraint=self._constraint(),
             has_offset=table.offset is not None and not takes_off(loss),
-            has_weights=table.weight is not None,
+            has_weights=table.has_weights,
+            by_person=table.by_person,
             levels=() if table.schema is None else table.schema.level_columns,
             ridge=check_ridge(getattr(self, "alpha", 0.0)),
         )
@@ -353,31 +371,6 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         with np.errstate(all="ignore"):
             score: FloatArray = features @ self.coef_ + self.intercept_
         return np.minimum(score, self.score_bound_) if self.extrapolate == "bounded" else score
-
-    def _constants(self) -> dict[int, float]:
-        """Return what stands for missing cells of a matrix; a schema's are filled as it is read."""
-        if self.schema_ is not None:
-            return {}
-        return missing_constants(self.missing, self.n_features_in_, self._names())
-
-    def _names(self) -> tuple[str, ...] | None:
-        """Return the names of the coefficients, where the columns had names."""
-        if self.schema_ is not None:
-            return self.schema_.coefficient_names
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(map(str, names))
-
-    def explain(self) -> str:
-        """Say what the budget was spent on, what error to expect, and what was decided."""
-        check_is_fitted(self)
-        declared = missing_cells(self)
-        lines = [f"  stands for missing cells: {declared}"] if declared else []
-        lines += [f"  {note_line(note)}" for note in self.notes_]
-        return "\n".join([self._plan_text(), *lines]).rstrip()
-
-    def _plan_text(self) -> str:
-        """Return what the budget was spent on; of a model from a file, as it was written."""
-        return self.plan_.explain() if hasattr(self, "plan_") else str(self._stored_plan)
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy that is not fitted, unless it would take another's answers for its own."""

@@ -1,5 +1,6 @@
 """What a fitted model tells of its coefficients: intervals, tests and tables."""
 
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any, overload
 
@@ -8,9 +9,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, named_arguments, write_file
+from tailguard.data.missing import missing_constants
+from tailguard.data.schema import Schema
 from tailguard.estimators.model_file import model_text
 from tailguard.estimators.reports import model_report
-from tailguard.estimators.summary import coefficient_rows, summary_html, summary_table
+from tailguard.estimators.summary import (
+    coefficient_rows,
+    missing_cells,
+    note_line,
+    summary_html,
+    summary_table,
+)
 from tailguard.estimators.wald import Contrasts, JointTest, intervals, joint_test, wald_test
 from tailguard.report.content import Report, Stated, saved
 
@@ -26,6 +35,12 @@ class CoefficientTables:
     >>> model.coef_frame().round(2).coefficient.tolist()[0]
     1.0
     """
+
+    schema_: Schema | None
+    missing: Mapping[str | int, float] | None
+    n_features_in_: int
+    notes_: tuple[str, ...]
+    _stored_plan: str
 
     @named_arguments
     def conf_int(self, level: float = 0.95) -> FloatArray:
@@ -119,6 +134,31 @@ class CoefficientTables:
         check_is_fitted(self)
         found = model_report(self, Stated(dataset=dataset, date=date, curator=curator))
         return saved(found, path)
+
+    def _constants(self) -> dict[int, float]:
+        """Return what stands for missing cells of a matrix; a schema's are filled as it is read."""
+        if self.schema_ is not None:
+            return {}
+        return missing_constants(self.missing, self.n_features_in_, self._names())
+
+    def _names(self) -> tuple[str, ...] | None:
+        """Return the names of the coefficients, where the columns had names."""
+        if self.schema_ is not None:
+            return self.schema_.coefficient_names
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
+    def explain(self) -> str:
+        """Say what the budget was spent on, what error to expect, and what was decided."""
+        check_is_fitted(self)
+        declared = missing_cells(self)
+        lines = [f"  stands for missing cells: {declared}"] if declared else []
+        lines += [f"  {note_line(note)}" for note in self.notes_]
+        return "\n".join([self._plan_text(), *lines]).rstrip()
+
+    def _plan_text(self) -> str:
+        """Return what the budget was spent on; of a model from a file, as it was written."""
+        return self.plan_.explain() if hasattr(self, "plan_") else str(self._stored_plan)
 
 
 def coefficient_frame(model: Any, level: float) -> Any:

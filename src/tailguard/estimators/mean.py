@@ -118,6 +118,8 @@ def mean(
     columns: Any = None,
     row_id: str | None = None,
     order: str = "file",
+    person: Any = None,
+    max_rows: int | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     guarantee: Guarantee | None = None,
@@ -145,6 +147,10 @@ def mean(
         The name of a column that tells every row from all others: the rows then need no order.
     order
         ``"any"`` where rows have no order and no ``row_id``, for methods that need no places.
+    person, max_rows
+        A key per row that tells persons apart, or the name of a column of keys, and how many rows
+        of a person are used at most: then all rows of a person are protected together, and the mean
+        is one over persons of the means of their rows.
     epsilon, delta, guarantee
         The privacy parameters. There is no default.
     method
@@ -201,9 +207,10 @@ def mean(
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
     rule = RecordRule(check_records, on_unusable)
     stated = None if schema is None else Schema.of(schema)
-    named = {"columns": columns, "row_id": row_id}
-    table = read_inputs(X, schema=stated, order=order, features_only=True, **named)
-    problem = Problem(None, *_checked_shape(table), moment=moment)
+    named: dict[str, Any] = {"columns": columns, "row_id": row_id}
+    named |= {"persons": {"keys": person, "max_rows": max_rows}, "order": order}
+    table = read_inputs(X, schema=stated, features_only=True, **named)
+    problem = Problem(None, *_checked_shape(table), moment=moment, by_person=table.by_person)
     task = GivenProblem(table, None, problem)
 
     def make(rest: Guarantee) -> tuple[Choice, MeanPlan]:

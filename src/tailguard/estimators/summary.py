@@ -372,8 +372,8 @@ def _head(model: Any) -> list[str]:
     target = None if model.schema_ is None else model.schema_.target
     return [
         type(model).__name__ + (f" of {printable(target)}" if target else ""),
-        f"rows: {certificate.n_rows}   mode: {certificate.mode}",
-        certificate.guarantee.describe(),
+        f"{certificate.unit.noun}: {certificate.n_rows}   mode: {certificate.mode}",
+        f"{certificate.guarantee.describe()}, for {certificate.unit.describe()}",
         *_declared_lines(model),
     ]
 

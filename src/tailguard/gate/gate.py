@@ -12,7 +12,6 @@ Feldman, McMillan and Talwar 2021 (shuffles); Balle, Barthe and Gaboardi 2018 (s
 replacement).
 """
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
@@ -23,7 +22,6 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import (
     InputError,
-    ReleaseError,
     RoomError,
     check_finite,
     check_integer,
@@ -33,9 +31,10 @@ from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.labels import label_list
 from tailguard.data.rows.base import Rows, WatchedRows
 from tailguard.data.rows.partitions import Partitions
+from tailguard.data.rows.persons import PersonRows
 from tailguard.data.rows.unordered import UnorderedRows, rows_over
 from tailguard.data.schema import Schema
-from tailguard.gate.run_books import RunBooks
+from tailguard.gate.run_books import RunBooks, failure
 from tailguard.gate.stage import Stage
 from tailguard.losses.registry import check_known
 from tailguard.noise.mechanisms import make_mechanism
@@ -47,6 +46,7 @@ from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.unit import ROWS, Unit
 from tailguard.progress import tell_answered
 from tailguard.queries.admission import check_question, check_state
 from tailguard.queries.base import AnyQuery, calibration_for, release_record
@@ -59,7 +59,8 @@ class Gate:
     Guarantee
     ---------
     Everything that ``ask`` returned so far costs, together, at most the reserved event, and the
-    reserved event costs at most the guarantee, for replace-one neighbours with public ``n_rows``.
+    reserved event costs at most the guarantee, for replace-one neighbours with public ``n_rows``:
+    a row is replaced, or all rows of a person.
 
     Examples
     --------
@@ -84,11 +85,13 @@ class Gate:
         ledger: AnyLedger | None = None,
         checkpoint: str | PathLike[str] | None = None,
         facts: Mapping[str, Any] | None = None,
+        unit: Unit = ROWS,
     ) -> None:
         self._rows = rows
         self._guarantee = guarantee
         self._source = source
-        self._books = RunBooks(guarantee, source, ledger, checkpoint)
+        self.unit = rows.unit if isinstance(rows, PersonRows) else unit
+        self._books = RunBooks(guarantee, source, ledger, checkpoint, self.unit)
         self._partitions = Partitions(rows, source)
         self._facts = dict(facts or {})
 
@@ -132,6 +135,7 @@ class Gate:
             source=source,
             ledger=ledger,
             checkpoint=checkpoint,
+            unit=inputs.unit,
             facts={
                 "declarations": (inputs.schema, inputs.missing, labels, loss, inputs.names),
                 "weight bound": None if inputs.weight is None else inputs.weight.bound,
@@ -146,10 +150,7 @@ class Gate:
 
     @property
     def n_records(self) -> int:
-        """The public number of records: what is protected one by one, and all sizes go by.
-
-        Each row is a record of its own. Here alone the number of rows becomes that of records.
-        """
+        """The public number of records, rows or persons: what all sizes go by."""
         return self._rows.n_rows
 
     @property
@@ -175,7 +176,7 @@ class Gate:
         certificate say that nothing is protected, and from then on queries need no proof.
         """
         ordered = not isinstance(self._rows, UnorderedRows)
-        public = (self._guarantee, self.n_records, self.n_features, ordered)
+        public = (self._guarantee, self.n_records, self.n_features, ordered, self.unit)
         facts = self._facts | {"records": public, "plan": run}
         self._books.reserve(event, coordinates, facts, unprotected=unprotected)
 
@@ -267,7 +268,8 @@ class Gate:
         if self._books.own.unprotected:
             check_state(state)
         else:
-            check_question(query, state, weighted=self._rows.has_weight)
+            told = {"weighted": self._rows.has_weight, "persons": self.unit.person is not None}
+            check_question(query, state, **told)
         self._books.check_question((query, state))
 
     def _reads(
@@ -306,7 +308,8 @@ class Gate:
 
     def _calibrate(self, query: AnyQuery, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
         """Choose noise for what the stage asks: Gaussian where who is read is ``hidden``."""
-        calibration = calibration_for(query, n_rows, self.n_features, stage.asked)
+        sizes = n_rows, self.n_features
+        calibration = calibration_for(query, *sizes, stage.asked, self.unit.max_rows)
         if hidden and calibration.mechanism != "gaussian":
             raise InputError(
                 "query must be one with Gaussian noise to be asked of a sample, or of a block of "
@@ -316,9 +319,7 @@ class Gate:
 
     def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
         """Write a release of ``n_answers`` answers into the books."""
-        distance = make_mechanism(calibration.mechanism).distance(calibration)
-        if n_answers > 1:
-            distance = distance.times(n_answers)
+        distance = make_mechanism(calibration.mechanism).distance(calibration).times(n_answers)
         self._record(release, calibration.size * n_answers, distance)
 
     def _record(self, release: Release, size: int, distance: Distance) -> None:
@@ -349,7 +350,7 @@ class Gate:
             if not full and not self._source.private:
                 cause = error
         # Raised out here, where the error above is no longer its context.
-        raise _failure(query.name, full=full) from cause
+        raise failure(query.name, full=full) from cause
 
     def settle(self, *, stopped_early: bool = False) -> None:
         """End the run: nothing more is reserved or released, and a ledger is told.
@@ -371,6 +372,7 @@ class Gate:
             guarantee=self._guarantee,
             books=self._books.own,
             n_rows=self.n_records,
+            unit=self.unit,
             assumptions_for_accuracy=assumptions,
             unused_stages=unused_stages,
             private=self._source.private,
@@ -379,20 +381,3 @@ class Gate:
             ledger_entries=self._books.entries,
             charged=self._books.charged,
         )
-
-
-def _failure(name: str, *, full: bool) -> ReleaseError:
-    """Return what is said where reading failed, or the disk is full that rows are ordered on.
-
-    How long a file gets is public, and so is what others leave of the disk.
-    """
-    if full:
-        return RoomError(
-            f"release {name!r} must be repeated: the disk of temporary files in "
-            f"{tempfile.gettempdir()!r}, where rows are put in order, is full; it stays charged, "
-            "and nothing of it leaves: name another folder in the variable TMPDIR."
-        )
-    return ReleaseError(
-        f"release {name!r} must be repeated: it failed while records were read, stays charged, "
-        "and nothing of it leaves; with random_state=<int>, a simulation, the cause is shown."
-    )

@@ -43,6 +43,8 @@ class Problem:
         The set of allowed weights in the user's units; None leaves the choice to the solver.
     has_offset, has_weights
         Whether an offset is added to the score, and whether records count by weights.
+    by_person
+        Whether records are persons, who may have several rows.
     moment
         What is assumed of the tails of columns whose mean is asked for.
     unit
@@ -67,6 +69,7 @@ class Problem:
     constraint: ConstraintSet | None = None
     has_offset: bool = False
     has_weights: bool = False
+    by_person: bool = False
     moment: Moment | None = None
     unit: float | None = None
     levels: tuple[tuple[int, ...], ...] = ()
@@ -138,6 +141,7 @@ class Plan:
     assumptions: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()  # what ``explain`` says of the settings beside their values
     warnings: tuple[str, ...] = ()  # what a user is warned of before anything is spent
+    takes_persons: bool = False  # whether all that it asks may be asked of persons
     admits_check: bool = field(default=True, kw_only=True)  # whether a count may come before it
     # Whether noise is as a paper prints it, so that the plan may cost more than the guarantee.
     printed: bool = field(default=False, kw_only=True)

@@ -1,12 +1,19 @@
 """What one gate writes down: its own books, a ledger beside them, and a checkpoint of answers."""
 
+import tempfile
 from collections.abc import Mapping
 from os import PathLike
 from threading import Lock
 from typing import Any
 
 from tailguard.array_types import IntArray
-from tailguard.checks import BudgetError, check_integer, check_methods
+from tailguard.checks import (
+    BudgetError,
+    ReleaseError,
+    RoomError,
+    check_integer,
+    check_methods,
+)
 from tailguard.gate.checkpoint import Checkpoint
 from tailguard.gate.described import described
 from tailguard.noise.sources import Source
@@ -17,6 +24,7 @@ from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.privacy.unit import ROWS, Unit
 
 
 class RunBooks:
@@ -28,6 +36,7 @@ class RunBooks:
         source: Source,
         ledger: AnyLedger | None = None,
         checkpoint: str | PathLike[str] | None = None,
+        unit: Unit = ROWS,
     ) -> None:
         if ledger is not None:
             needed = ("opened",) if checkpoint is None else ("opened", "resumed")
@@ -36,6 +45,13 @@ class RunBooks:
             raise BudgetError(
                 "random_state must be None when a ledger is given: a simulation is not private "
                 "and cannot be charged to a budget."
+            )
+        held = getattr(ledger, "unit", unit.budget)  # books in memory have no unit of their own
+        if held != unit.budget:
+            raise BudgetError(
+                f"ledger must count {unit.budget}, as this run does; it counts {held}. A cost in "
+                "one has no counterpart in the other, and nothing is charged or released: use a "
+                "ledger of that unit."
             )
         self.own = MemoryBooks()
         self.distance = EXACT
@@ -183,3 +199,20 @@ class RunBooks:
                 f"release {release.name!r} must be on a finer lattice; its noise is further from "
                 "ideal than was charged."
             )
+
+
+def failure(name: str, *, full: bool) -> ReleaseError:
+    """Return what is said where reading failed, or the disk is full that rows are ordered on.
+
+    How long a file gets is public, and so is what others leave of the disk.
+    """
+    if full:
+        return RoomError(
+            f"release {name!r} must be repeated: the disk of temporary files in "
+            f"{tempfile.gettempdir()!r}, where rows are put in order, is full; it stays charged, "
+            "and nothing of it leaves: name another folder in the variable TMPDIR."
+        )
+    return ReleaseError(
+        f"release {name!r} must be repeated: it failed while records were read, stays charged, "
+        "and nothing of it leaves; with random_state=<int>, a simulation, the cause is shown."
+    )

@@ -31,15 +31,23 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from tailguard.checks import BudgetError, check_failure, check_integer, check_positive, shown
+from tailguard.checks import (
+    BudgetError,
+    InputError,
+    check_failure,
+    check_integer,
+    check_positive,
+    shown,
+)
 from tailguard.ledger.cap import Cap, Charge, squared_mu
 from tailguard.ledger.lines import RESERVED, SETTLED, Draft, Line, canonical, changed_line
 from tailguard.privacy.books import LedgerEntry, Release
 from tailguard.privacy.books.composed_releases import spent_event
 from tailguard.privacy.events import Event, event_from_dict
 from tailguard.privacy.flat_events import FlatEvents, flatten
-from tailguard.privacy.guarantees import guarantee_from_dict
+from tailguard.privacy.guarantees import Guarantee, guarantee_from_dict
 from tailguard.privacy.roots import ROUNDING
+from tailguard.privacy.unit import ROWS, Unit
 
 T = TypeVar("T")
 
@@ -50,6 +58,42 @@ LARGEST_LEDGER = 2**16
 def cap_of(lines: Sequence[Line]) -> Cap:
     """Return the cap, which the first line states."""
     return _read(lines[0], _cap_in)
+
+
+def unit_of(lines: Sequence[Line]) -> str:
+    """Return what is protected one by one, which the first line states; else it is rows."""
+    return _read(lines[0], _unit_in)
+
+
+def check_same(ledger: str, lines: Sequence[Line], cap: Guarantee, unit: Unit) -> None:
+    """Refuse another cap or another unit than a ledger has."""
+    held = cap_of(lines).guarantee
+    if held != cap:
+        raise InputError(
+            f"ledger {ledger!r} must keep its cap, {held.describe()}; got {cap.describe()}. Open "
+            "it without a cap, or charge under another name."
+        )
+    if unit_of(lines) != unit.budget:
+        raise InputError(
+            f"ledger {ledger!r} must go on counting {unit_of(lines)}; got {unit.budget}: charge "
+            "under another name."
+        )
+
+
+def taken(ledger: str, line: Line) -> BudgetError:
+    """Return what is said of a key that was charged before."""
+    return BudgetError(
+        f"key must be new to ledger {ledger!r}; entry {line.position} was "
+        f"charged under {line.key!r}, and nothing more is charged or released."
+    )
+
+
+def beyond(ledger: str, cap: Cap, before: Sequence[Charge]) -> BudgetError:
+    """Return what is said of a charge that the cap does not admit."""
+    return BudgetError(
+        f"ledger {ledger!r} must keep {cap.guarantee.describe()}; with this run it would not; the "
+        f"rest of the budget fits {cap.describe_left(before)}, and nothing is charged or released."
+    )
 
 
 def charges_of(lines: Sequence[Line]) -> tuple[Charge, ...]:
@@ -112,6 +156,10 @@ def _read(line: Line, read: Callable[[str], T]) -> T:
         return read(line.content)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
         raise changed_line(line.ledger, line.position) from None
+
+
+def _unit_in(content: str) -> str:
+    return str(json.loads(content).get("unit", ROWS.budget))
 
 
 @lru_cache(maxsize=64)

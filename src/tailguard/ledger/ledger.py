@@ -14,14 +14,18 @@ from tailguard.checks import (
 )
 from tailguard.ledger.cap import Cap
 from tailguard.ledger.charges import (
+    beyond,
     cap_of,
     charges_of,
     check_held,
     check_kept,
+    check_same,
     coordinates_of,
     events_of,
     settlement,
     standing,
+    taken,
+    unit_of,
 )
 from tailguard.ledger.lines import (
     CREATED,
@@ -43,6 +47,7 @@ from tailguard.privacy.books import Release, own_copy
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import GDP, Guarantee, resolve_guarantee
+from tailguard.privacy.unit import Unit
 from tailguard.version import __version__
 
 MOST_COORDINATES = 10**11
@@ -65,6 +70,9 @@ class Ledger:
     epsilon, delta, guarantee
         The cap, in any guarantee, where the ledger is new. An existing one keeps the cap that it
         has, and refuses another.
+    person
+        The column of keys by which runs protect persons, where the ledger is new; None counts rows.
+        Runs of another unit are refused, and what other tools charge must protect this one.
 
     Guarantee
     ---------
@@ -111,6 +119,7 @@ class Ledger:
         epsilon: float | None = None,
         delta: float | None = None,
         guarantee: Guarantee | None = None,
+        person: str | None = None,
     ) -> None:
         self.path = checked_path(path)
         self._key: str | None = None
@@ -118,7 +127,7 @@ class Ledger:
         if not (epsilon is None and delta is None and guarantee is None):
             cap = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
         self.name = self._only_name(cap) if name is None else check_text("name", name)
-        self._open(cap)
+        self._open(cap, Unit(person=person))
 
     @staticmethod
     def names(path: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -129,6 +138,11 @@ class Ledger:
     def cap(self) -> Guarantee:
         """The most that all runs may cost together."""
         return cap_of(self.lines()).guarantee
+
+    @property
+    def unit(self) -> str:
+        """What is protected one by one: ``"rows"``, or persons by a column of keys."""
+        return unit_of(self.lines())
 
     @property
     def reserved(self) -> Event:
@@ -221,7 +235,7 @@ class Ledger:
             check_chain(self.name, lines)
             charged = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
             if charged and charged[0].data()["released_by"] != run:
-                raise self._taken(charged[0])
+                raise taken(self.name, charged[0])
             starts = [line.data() for line in lines if line.kind == RESUMED]
             later = any(each["run"] == key and each["start"] >= start for each in starts)
             if later or any((line.kind, line.key) == (SETTLED, key) for line in lines):
@@ -285,17 +299,19 @@ class Ledger:
             raise InputError(f"name must be given; ledgers of {self.path!r}: {listed}.")
         return names[0]
 
-    def _open(self, cap: Guarantee | None) -> None:
-        """Find the ledger, or begin it with the cap."""
+    def _open(self, cap: Guarantee | None, unit: Unit) -> None:
+        """Find the ledger, or begin it with cap and unit."""
         if cap is None:
             if self.name not in (self._store.names() if self._store.exists() else ()):
                 raise InputError(
                     f"ledger {self.name!r} must exist in {self.path!r}, or be given a cap: pass "
                     "epsilon= and delta=, or guarantee=."
                 )
+            if unit.person is not None:
+                check_same(self.name, self.lines(), self.cap, unit)
             return
         Cap(cap)  # refuses what is no cap
-        content = {"cap": cap.to_dict(), "software": __version__}
+        content = {"cap": cap.to_dict(), "software": __version__, "unit": unit.budget}
         if not self._store.exists():
             self._store.create()
 
@@ -303,12 +319,7 @@ class Ledger:
             if not lines:
                 return Draft(CREATED, "", content)
             check_chain(self.name, lines)
-            held = cap_of(lines).guarantee
-            if held != cap:
-                raise InputError(
-                    f"ledger {self.name!r} must keep its cap, {held.describe()}; got "
-                    f"{cap.describe()}. Open it without a cap, or charge under another name."
-                )
+            check_same(self.name, lines, cap, unit)
             return lines[0]
 
         self._store.append(self.name, decide)
@@ -338,23 +349,13 @@ class Ledger:
             if stands and again and there[0].content == canonical(content):
                 return there[0]
             if there:
-                raise self._taken(there[0])
+                raise taken(self.name, there[0])
             cap, before = cap_of(lines), charges_of(lines)
             if not cap.admits((*before, charge)):
-                raise BudgetError(
-                    f"ledger {self.name!r} must keep {cap.guarantee.describe()}; with this run it "
-                    f"would not; the rest of the budget fits {cap.describe_left(before)}, and "
-                    "nothing is charged or released."
-                )
+                raise beyond(self.name, cap, before)
             return Draft(RESERVED, key, content)
 
         return self._store.append(self.name, decide).entry()
-
-    def _taken(self, line: Line) -> BudgetError:
-        return BudgetError(
-            f"key must be new to ledger {self.name!r}; entry {line.position} was "
-            f"charged under {line.key!r}, and nothing more is charged or released."
-        )
 
     def _settled(
         self, entries: Sequence[LedgerEntry], releases: Sequence[Release], stopped_early: bool
@@ -383,7 +384,8 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        facts = {"cap": self.cap.describe(), "fits": self.describe_left(), "file": self.path}
+        facts = {"cap": self.cap.describe(), "counts": self.unit, "fits": self.describe_left()}
+        facts |= {"file": self.path}
         return html_table([("ledger", self.name), *facts.items()])
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tailguard.checks import BudgetError, InputError, check_integer, check_text, check_version
+from tailguard.ledger.charges import unit_of
 from tailguard.ledger.lines import RESERVED, SETTLED, Line, canonical, check_chain
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
@@ -31,6 +32,8 @@ def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:
         raise InputError(
             f"certificate must name charges of ledger {name!r} alone; it names {named}."
         )
+    if certificate.unit.budget != unit_of(lines):
+        raise _other(entries[0], f"counts {unit_of(lines)}")
     planned = certificate.planned
     events = planned.events if isinstance(planned, Composed) else (planned,)
     if len(events) != len(entries):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_between, check_positive
+from tailguard.checks import InputError, check_between, check_positive, require
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import BUDGET_MARGIN, Share, Stage, usable_mu
@@ -188,6 +188,11 @@ class MeanMethod:
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
         """Work out stages, shares and thresholds, or refuse; numbers only, never a record."""
+        require(
+            not problem.by_person or self.takes_persons(problem),
+            f"person must be None for method {self.name!r}, which is no sum over all rows here; "
+            "choose 'clipped', or 'clamped', 'truncated' or 'soft' with n_groups=1.",
+        )
         return self.plan_from(MeanFacts(problem, guarantee))
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -211,6 +216,10 @@ class MeanMethod:
         if self.stated is not None or facts.moment is not None:
             return self.public_plan(facts)
         return self.private_plan(facts)
+
+    def takes_persons(self, problem: Problem) -> bool:
+        """Whether records may be persons with several rows; each method says so."""
+        return False
 
     def check(self, facts: MeanFacts) -> None:
         """Check the method's own options."""

@@ -45,7 +45,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock, round_to_lattice, rounded_alone, shrink
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan, Solution
+from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Share, Stage
 from tailguard.means.base import (
     Expected,
@@ -103,6 +103,7 @@ class ClippedShells(GaussianQuery):
 
     name = "clipped mean by shells"
     places = "none"
+    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -140,6 +141,8 @@ class ClippedShells(GaussianQuery):
         for read in self.units.score(block):
             lengths = np.clip((read.radius[:, None] - inner) / widths, 0.0, 1.0) * limits
             lengths *= read.inverse[:, None]
+            if read.weight is not None:
+                lengths *= read.weight[:, None]
             if block.alone:
                 total += rounded_alone(lengths[:, :, None] * read.rows[:, None, :], grid)
             else:
@@ -202,6 +205,10 @@ class Clipped(MeanMethod):
         distance=1e-6,
         shown={"clip_norm": 1.0},
     )
+
+    def takes_persons(self, problem: Problem) -> bool:
+        """Whether records may be persons: rows are clipped, then weighed by their shares."""
+        return True
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask, and put the shells together."""

@@ -118,6 +118,11 @@ class CoordinateMean(GaussianQuery):
         return "random" if self.group_count > 2 else "any"
 
     @property
+    def takes_persons(self) -> bool:  # type: ignore[override]
+        """Whether records may be persons: where their mean is one of all rows by their shares."""
+        return self.group_count == 1
+
+    @property
     def middles(self) -> int:
         """How many group means the median averages."""
         return 2 - self.group_count % 2
@@ -179,6 +184,10 @@ class CoordinateWise(MeanMethod):
     failure_probability: float = 0.1
 
     tail_assumption, laplace = "few entries exceed the threshold", True
+
+    def takes_persons(self, problem: Problem) -> bool:
+        """Whether records may be persons."""
+        return self.groups(problem) == 1
 
     def query(self, units: Units, threshold: float, groups: int) -> CoordinateMean:
         """Return the query at a threshold; every method says its own."""

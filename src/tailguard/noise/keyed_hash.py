@@ -11,13 +11,13 @@ Aumasson and Bernstein 2012 (SipHash, a pseudo-random function of short inputs);
 Wilcox-O'Hearn and Winnerlein 2013 (BLAKE2, Section 2.9: keyed hashing).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import TypeAlias
 
 import numpy as np
 
-from tailguard.array_types import IntArray
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.noise.orders import ranked
 from tailguard.noise.sources import CryptographicSource, SimulationSource, Source, Words
 
@@ -53,7 +53,7 @@ class KeyedHash:
         """Return the value of each identifier."""
         if isinstance(identifiers, np.ndarray):
             return _hashed(identifiers.astype(np.int64).view(np.uint64), self._key)
-        numbers = [_number_in(each) for each in identifiers]
+        numbers = [number_in(each) for each in identifiers]
         whole = np.array([number or 0 for number in numbers], dtype=np.int64).view(np.uint64)
         found = _hashed(whole, self._key)
         key = self._key.tobytes()
@@ -68,6 +68,17 @@ class KeyedHash:
         """Return the values of ``count`` places of a table from ``first`` on, under another key."""
         places = np.arange(first, first + count, dtype=np.int64).view(np.uint64)
         return _hashed(places, self._derived("places"))
+
+    def of_rows(self, values: Words, columns: Iterable[FloatArray]) -> Words:
+        """Return the value of each row by what it had before and by its numbers, column by column.
+
+        Rows of the same numbers have the same value: there is one zero, and one NaN.
+        """
+        key = self._derived("rows")
+        for column in columns:
+            numbers = np.where(np.isnan(column), np.nan, column + 0.0)
+            values = _hashed(values ^ numbers.view(np.uint64), key)
+        return values
 
     def order(self, values: Words) -> IntArray:
         """Return where the values are in rising order; equal ones are in a random order."""
@@ -123,7 +134,7 @@ def _turned(words: Words, count: int) -> Words:
     return (words << np.uint64(count)) | (words >> np.uint64(64 - count))
 
 
-def _number_in(identifier: int | str | None) -> int | None:
+def number_in(identifier: int | str | None) -> int | None:
     """Return the whole number of 64 bits that an identifier is or writes, else None."""
     if isinstance(identifier, str):
         try:

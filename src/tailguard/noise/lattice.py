@@ -11,6 +11,11 @@ Real statistics
     With ``grid = noise_scale / lattice_scale`` the share is ``computed / noise_scale +
     size_term / lattice_scale``, which is solved for the noise scale.
 
+Records of several rows
+    Persons add each of their ``roundings`` rows by itself, rounded as a chunk's sum is; the sums of
+    two persons' rows differ by ``|a - b| / grid`` and the roundings of all rows: ``roundings``
+    times ``size_term``.
+
 Integer statistics
     The lattice is ``1 / multiplier`` with a whole multiplier, so rounding is exact and the charge
     is the ideal sensitivity. The largest multiplier within the share is taken.
@@ -26,6 +31,7 @@ summation and rounding must be charged.
 """
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -73,7 +79,7 @@ def gaussian_calibration(sensitivity: Sensitivity, mu: float) -> Calibration:
     ---------
     Dong, Roth and Su 2022, Theorem 2.7 (a Gaussian mechanism is GDP).
     """
-    size_term = _ROUNDING * math.sqrt(sensitivity.size)
+    size_term = _ROUNDING * sensitivity.roundings * math.sqrt(sensitivity.size)
     return _calibrate(sensitivity, "gaussian", "l2", check_positive("mu", mu), size_term)
 
 
@@ -93,8 +99,17 @@ def laplace_calibration(sensitivity: Sensitivity, epsilon: float) -> Calibration
     ---------
     Dwork, McSherry, Nissim and Smith 2006, Proposition 1 (the Laplace mechanism).
     """
-    size_term = _ROUNDING * sensitivity.size
+    size_term = _ROUNDING * sensitivity.roundings * sensitivity.size
     return _calibrate(sensitivity, "laplace", "l1", check_positive("epsilon", epsilon), size_term)
+
+
+def with_roundings(calibration: Calibration, roundings: int, share: float) -> Calibration:
+    """Return the calibration of the same statistic of records that are rounded so many times."""
+    sensitivity = replace(calibration.sensitivity, roundings=roundings)
+    if sensitivity.integer or roundings == calibration.sensitivity.roundings:
+        return calibration
+    again = gaussian_calibration if calibration.mechanism == "gaussian" else laplace_calibration
+    return again(sensitivity, share)
 
 
 def _calibrate(

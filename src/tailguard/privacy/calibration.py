@@ -82,12 +82,14 @@ class Sensitivity:
         A bound on the magnitude of a coordinate of the whole vector.
     integer
         Whether the vector consists of exact integers, so that rounding to the lattice is exact.
+    roundings
+        How often a coordinate of one record is rounded to the lattice: once for each of its rows.
 
     Examples
     --------
     >>> Sensitivity("l2", ideal=2.0, computed=2.0, size=3, largest_partial=1e3, largest_total=1e6)
     Sensitivity(norm='l2', ideal=2.0, computed=2.0, size=3, largest_partial=1000.0, \
-largest_total=1000000.0, integer=False)
+largest_total=1000000.0, integer=False, roundings=1)
     """
 
     norm: Norm
@@ -97,6 +99,7 @@ largest_total=1000000.0, integer=False)
     largest_partial: float
     largest_total: float
     integer: bool = False
+    roundings: int = 1
 
 
 @dataclass(frozen=True)

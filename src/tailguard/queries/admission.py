@@ -44,16 +44,24 @@ ESTIMATOR = "estimator"  # the field of a user's function of one block
 PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.bool_)
 
 
-def check_question(query: object, state: object, *, weighted: bool = False) -> None:
+def check_question(
+    query: object, state: object, *, weighted: bool = False, persons: bool = False
+) -> None:
     """Refuse whatever no proof covers, before any record is read.
 
-    Of ``weighted`` records, also a query in which they cannot count by their weights.
+    Of ``weighted`` records, also a query in which they cannot count by their weights; of
+    ``persons``, one in which a record cannot have several rows.
     """
     check_admitted(query)
     check_state(state)
     if weighted and not getattr(query, "takes_weights", False):
         raise InputError(
             "sample_weight must be None for a query in which records cannot count by weights; got "
+            f"{type(query).__qualname__}."
+        )
+    if persons and not getattr(query, "takes_persons", False):
+        raise InputError(
+            "person must be None for a query in which a record cannot have several rows; got "
             f"{type(query).__qualname__}."
         )
 

@@ -25,7 +25,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, Rows, Together, summation_slack
 from tailguard.data.rows.threads import one_blas_thread
-from tailguard.noise.lattice import gaussian_calibration
+from tailguard.noise.lattice import gaussian_calibration, with_roundings
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.books import Release
 from tailguard.privacy.books.blocks import Blocks
@@ -64,6 +64,11 @@ class Query(Protocol):
     @property
     def takes_weights(self) -> bool:
         """Whether records may count by weights."""
+        ...
+
+    @property
+    def takes_persons(self) -> bool:
+        """Whether records may be persons with several rows."""
         ...
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -130,6 +135,14 @@ class GaussianQuery(_Placed):
     of weight ``w`` adds a point of the hull of ``K``. In any norm that is as wide as ``K``, since a
     distance is convex in either end and so largest at extreme points. So replacing a record, its
     weight included, moves the sum by no more than the sensitivity that is stated without weights.
+    """
+
+    takes_persons: ClassVar[bool] = False
+    """Whether records may be persons of several rows, each of which counts by its share of one.
+
+    What a row adds is multiplied by its weight, or all that a person's rows add is put together
+    before it is bounded, so that a person adds a point of the hull of ``K``; ``rows/persons.py``
+    has the proof.
     """
 
     @property
@@ -212,6 +225,9 @@ class SmoothQuery(_Placed):
     takes_weights: ClassVar[bool] = False
     """It is no sum over records that could count by weights."""
 
+    takes_persons: ClassVar[bool] = False
+    """Nor one over rows that could be shares of persons."""
+
     @abstractmethod
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
         """Choose smoothness and noise so that the release costs at most ``event``."""
@@ -242,17 +258,20 @@ AnyQuery: TypeAlias = Query | SmoothQuery
 
 
 def calibration_for(
-    query: AnyQuery, n_rows: int, n_features: int, asked: Event
+    query: AnyQuery, n_rows: int, n_features: int, asked: Event, roundings: int = 1
 ) -> Calibration | SmoothCalibration:
     """Choose noise so that a release costs at most ``asked``, or refuse; no record is read.
 
     Of the query's forms a ``Gaussian`` event takes the one in mu, a ``Laplace`` event the pure one,
-    and any other the one whose noise follows the records.
+    and any other the one whose noise follows the records. ``roundings`` is how many rows of a
+    record are rounded to the lattice.
     """
     if isinstance(asked, Gaussian):
-        return query.calibrate(n_rows, n_features, asked.mu)
+        gaussian = query.calibrate(n_rows, n_features, asked.mu)
+        return with_roundings(gaussian, roundings, asked.mu)
     if isinstance(asked, Laplace):
-        return query.calibrate_pure(n_rows, n_features, asked.epsilon)
+        laplace = query.calibrate_pure(n_rows, n_features, asked.epsilon)
+        return with_roundings(laplace, roundings, asked.epsilon)
     return query.calibrate_event(n_rows, n_features, asked)
 
 

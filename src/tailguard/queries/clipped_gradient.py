@@ -70,6 +70,7 @@ class MeanClippedGradient(GaussianQuery):
     name = "sum of clipped gradients"
     places = "none"
     takes_weights = True
+    takes_persons = True
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:

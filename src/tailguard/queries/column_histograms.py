@@ -61,6 +61,7 @@ class ColumnHistograms(GaussianQuery):
     paired: bool = False
 
     takes_weights = True
+    takes_persons = True
 
     @property
     def name(self) -> str:

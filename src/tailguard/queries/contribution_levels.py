@@ -68,6 +68,7 @@ class ContributionLevels(GaussianQuery):
     name = "sum of cut contributions by level"
     places = "none"
     takes_weights = True
+    takes_persons = True
 
     @property
     def root_widths(self) -> FloatArray:

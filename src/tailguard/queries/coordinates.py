@@ -25,7 +25,13 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_positive, shown
-from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, round_to_lattice, rounded_alone
+from tailguard.data.rows.base import (
+    CHUNK_ROWS,
+    RecordBlock,
+    chunks_of,
+    round_to_lattice,
+    rounded_alone,
+)
 from tailguard.losses.base import Loss
 from tailguard.queries.gather import placed
 from tailguard.queries.soft_truncation import (
@@ -129,8 +135,15 @@ def bounded_group_sums(
 ) -> IntArray:
     """Add up the bounded gradients of a block on the lattice, one row a group."""
     totals = np.zeros((n_groups, units.size), dtype=np.int64)
-    # Of records that are all one group no places are needed.
-    first = 0 if block.alone and n_groups == 1 else block.place
+    if block.alone and n_groups == 1:  # then no places are needed
+        for chunk in chunks_of(block):
+            (gradients,) = score_gradients(loss, units, weights, chunk)
+            values = bound.apply_fast(gradients)
+            if chunk.weight is not None:
+                values *= chunk.weight[:, None]
+            totals[0] += rounded_alone(values, grid * n_rows)
+        return totals
+    first = block.place
     if first % CHUNK_ROWS or first + block.n_rows > n_rows:
         raise InputError(
             f"n_rows must cover every block, and blocks start with a chunk; got {n_rows} rows for "
@@ -144,9 +157,6 @@ def bounded_group_sums(
         end, step = min(block.n_rows, chunk_end, closing - first), grid * (closing - opening)
         for gradients in score_gradients(loss, units, weights, block.rows(start, end)):
             values = bound.apply_fast(gradients)
-            if block.alone:
-                totals[group] += rounded_alone(values, step)
-            else:
-                totals[group] += round_to_lattice(values.sum(axis=0), step)
+            totals[group] += round_to_lattice(values.sum(axis=0), step)
         start = end
     return totals

@@ -55,6 +55,7 @@ class LevelCounts(GaussianQuery):
     name = "counts of levels"
     places = "none"
     takes_weights = True
+    takes_persons = True
 
     @property
     def size(self) -> int:

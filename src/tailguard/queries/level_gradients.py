@@ -68,6 +68,7 @@ class LevelGradients(GaussianQuery):
     name = "sum of clipped gradients by level"
     places = "none"
     takes_weights = True
+    takes_persons = True
 
     @property
     def norm_limit(self) -> float:

@@ -65,6 +65,7 @@ class LossDifferences(GaussianQuery):
     name = "mean loss differences"
     places = "none"
     takes_weights = True
+    takes_persons = True
 
     @property
     def size(self) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, require, shown
-from tailguard.data.rows.base import RecordBlock, chunks_of
+from tailguard.data.rows.base import RecordBlock, chunks_of, counted
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
@@ -64,6 +64,7 @@ class CountMagnitudes(GaussianQuery):
     of: Literal["norm", "entries", "differences"] = "norm"
 
     name = "histogram of magnitudes"
+    takes_persons = True
 
     def __post_init__(self) -> None:
         check_choice("of", self.of, ("norm", "entries", "differences"))
@@ -104,12 +105,16 @@ class CountMagnitudes(GaussianQuery):
         """
         block.check_features(self.units.center.size)
         edges, n_cells = np.array(self.edges, dtype=np.float64), len(self.edges) + 1
-        counts = np.zeros(n_cells, dtype=np.int64)
+        counts, first = np.zeros(n_cells, dtype=np.int64), 0
+        weight = None if block.weight is None else block.weight[:: 1 + (self.of == "differences")]
         for magnitudes, void in self._magnitudes(block):
             cells = count_below(edges, np.fmin(magnitudes, LARGEST_FEATURE))
             cells = np.where(void[:, None], n_cells, cells)
-            counts += np.bincount(cells.ravel(), minlength=n_cells + 1)[:n_cells]
-        return counts * round(1.0 / grid)
+            last = first + len(void)
+            own = None if weight is None else weight[first:last]
+            counts += counted(cells, n_cells, grid, own)
+            first = last
+        return counts
 
     def _magnitudes(self, block: RecordBlock) -> Iterator[tuple[FloatArray, BoolArray]]:
         """Yield the magnitudes of each record, or pair, of a chunk, and which of these are void."""

@@ -297,6 +297,16 @@ def map_rows(released: FloatArray, rows: FloatArray, mapped: FloatArray) -> None
                     mapped[line + k, start + i] = sums[k, i]
 
 
+@compiled_loop("in matrix", "in vector", "in places", "matrix")
+def add_by_person(
+    mapped: FloatArray, factors: FloatArray, persons: IntArray, sums: FloatArray
+) -> None:
+    """Add the columns, each times its factor, to the sums of their persons, one by one."""
+    for j in range(len(mapped)):
+        for i in range(factors.size):
+            sums[j, persons[i]] += mapped[j, i] * factors[i]
+
+
 @compiled_loop("in matrix", "in vector", "places")
 def add_rounded(mapped: FloatArray, factors: FloatArray, totals: IntArray) -> None:
     """Add up the products of each line with the factors, every one rounded to a whole number.

@@ -10,7 +10,8 @@ matrix), here for rows bounded by a released limit.
 """
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from tailguard.data.rows.base import (
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.reading_loops import add_rounded_squares
-from tailguard.queries.view import View, Weighting
+from tailguard.queries.view import Sight, View, Weighting, by_person
 
 __all__ = ["SecondMoments", "Weighting", "symmetric"]
 
@@ -75,6 +76,7 @@ class SecondMoments(GaussianQuery):
     name = "second moments of bounded rows"
     places = "none"
     takes_weights = True
+    takes_persons = True
 
     @property
     def norm_limit(self) -> float:
@@ -109,11 +111,7 @@ class SecondMoments(GaussianQuery):
         upper = np.triu_indices(width)
         packing = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
         total = np.zeros(packing.size, dtype=np.int64)
-        scores = self.weighting.needs_scores
-        for seen in self.view.read(block, state, shrunk=shrink(4 * width), scores=scores):
-            weight = self.weighting.of(self.view, seen)
-            weight *= np.minimum(seen.length, self.row_limit)
-            weight *= np.minimum(seen.length, self.row_cap)
+        for seen, weight in self._read(block, state):
             roots = np.sqrt(weight) * seen.inverse
             if block.alone:
                 steps = np.array([1.0, np.sqrt(2.0)]) / grid
@@ -123,6 +121,32 @@ class SecondMoments(GaussianQuery):
             rows = seen.mapped * roots
             total += round_to_lattice((rows @ rows.T)[upper] * packing, grid)
         return total
+
+    def _read(self, block: RecordBlock, state: FloatArray) -> Iterator[tuple[Sight, FloatArray]]:
+        """Yield what is read of records, and the sizes of their outer products.
+
+        By squared slopes a person counts as the outer product of the sum of her rows times their
+        clipped slopes: each of these is as long as the root of ``norm_limit`` at most.
+        """
+        shrunk, scores = shrink(4 * self.view.width), self.weighting.needs_scores
+        if block.person is not None and self.weighting.kind == "squared-slope":
+            rows = self.view.read(replace(block, person=None), state)
+            summed = ((seen, self._clipped(seen)) for seen in rows)
+            for seen in by_person(block, summed, self.view.width, shrunk):
+                yield seen, np.minimum(seen.length**2, self.norm_limit)
+            return
+        for seen in self.view.read(block, state, shrunk=shrunk, scores=scores):
+            weight = self.weighting.of(self.view, seen)
+            weight *= np.minimum(seen.length, self.row_limit)
+            weight *= np.minimum(seen.length, self.row_cap)
+            yield seen, weight
+
+    def _clipped(self, seen: Sight) -> FloatArray:
+        """Return what turns rows into cut ones, times their clipped slopes and weights."""
+        sizes = np.minimum(seen.length, self.row_limit) * np.minimum(seen.length, self.row_cap)
+        slopes = self.view.slope(seen, self.weighting.slope_limit) / self.weighting.slope_limit
+        weighed = slopes if seen.weight is None else slopes * seen.weight
+        return np.asarray(weighed * np.sqrt(sizes) * seen.inverse)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the symmetric matrix of means."""

@@ -22,7 +22,6 @@ from tailguard.checks import require
 from tailguard.data.rows.base import RecordBlock, chunks_of
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
-from tailguard.queries.counts import CountBelow
 
 KINDS = 3  # numbers, empty cells, anything else
 
@@ -53,18 +52,19 @@ class UsableRecords(GaussianQuery):
     name = "number of usable records"
     places = "none"
     takes_weights = True
+    takes_persons = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of one count."""
         return count_sensitivity(1.0, 1, n_rows)
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Count exactly: every number is below infinity, and a void record is below nothing."""
-        if self.any_cell:
-            readable = [np.isfinite(chunk.features).any(axis=1) for chunk in chunks_of(block)]
-            count = sum(int(np.count_nonzero(some)) for some in readable)
-            return np.array([count * round(1.0 / grid)], dtype=np.int64)
-        return CountBelow((0,)).sum_block(block, np.array([np.inf]), grid)
+        """Count exactly, or in whole steps: of a person, the share of her rows that can be used."""
+        total = 0
+        for chunk in chunks_of(block):
+            readable = np.isfinite(chunk.features).any(axis=1) if self.any_cell else ~chunk.void()
+            total += int(_steps(chunk, grid) @ readable)
+        return np.array([total], dtype=np.int64)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
@@ -101,6 +101,7 @@ class CellKinds(GaussianQuery):
     name = "kinds of cells by column"
     places = "none"
     takes_weights = True
+    takes_persons = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all counts together."""
@@ -112,13 +113,14 @@ class CellKinds(GaussianQuery):
         for chunk in chunks_of(block):
             beside = (chunk.target, chunk.offset, chunk.weight)
             vectors = (v[:, None] for v in beside if v is not None)
-            counts = np.concatenate([_counts(part) for part in (chunk.features, *vectors)])
+            steps = _steps(chunk, grid)
+            counts = np.concatenate([_counts(part, steps) for part in (chunk.features, *vectors)])
             require(
                 len(counts) == self.n_columns,
                 f"n_columns must be that of the records, {len(counts)}; got {self.n_columns}.",
             )
             total += counts
-        return total.ravel() * round(1.0 / grid)
+        return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return one row of counts per column."""
@@ -129,8 +131,15 @@ class CellKinds(GaussianQuery):
         return {"columns": self.n_columns, "kinds": KINDS}
 
 
-def _counts(marks: Features | FloatArray) -> IntArray:
-    """Return one row of counts per column."""
+def _steps(block: RecordBlock, grid: float) -> IntArray:
+    """Return how many whole steps each row counts; those of a person are one record or less."""
+    one = round(1.0 / grid)
+    share = np.ones(block.n_rows) if block.share is None else block.share
+    return np.floor(share * one).astype(np.int64)
+
+
+def _counts(marks: Features | FloatArray, steps: IntArray) -> IntArray:
+    """Return one row of counts per column, in steps."""
     finite, empty = np.isfinite(marks), np.isnan(marks)
     kinds = (finite, empty, ~(finite | empty))
-    return np.stack([np.count_nonzero(kind, axis=0) for kind in kinds], axis=1)
+    return np.stack([steps @ kind for kind in kinds], axis=1)

@@ -16,7 +16,7 @@ Dwork and Roth 2014, Proposition 2.1: what earlier releases told may choose the 
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,10 +24,11 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_positive, shown
-from tailguard.data.rows.base import RecordBlock, round_to_lattice
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, round_to_lattice
 from tailguard.losses.base import Loss
 from tailguard.queries.reading_loops import (
     LARGEST_FEATURE,
+    add_by_person,
     add_rounded,
     bound_slopes,
     climb,
@@ -175,6 +176,10 @@ class View:
         scores: bool = True,
     ) -> Iterator[Sight]:
         """Read a block chunk by chunk; without lengths, or scores, there are zeros for them."""
+        if self.times == "slope" and block.person is not None:
+            rows = self.read(replace(block, person=None), weights)
+            yield from by_person(block, ((row, along(row)) for row in rows), self.width, shrunk)
+            return
         scores = scores or self.times != "one"
         # Products with the transposed map leave one number of every record side by side.
         parts = [self.whitening.T] * lengths + [weights[None, :]] * scores
@@ -215,6 +220,37 @@ class View:
             np.ascontiguousarray(found, dtype=np.float64), seen.void, float(limit), bounded
         )
         return bounded
+
+
+def along(seen: Sight) -> FloatArray:
+    """Return what turns the columns of ``mapped`` into the rows themselves, finite whatever."""
+    return np.minimum(seen.length, LARGEST_ENTRY) * seen.inverse
+
+
+def by_person(
+    block: RecordBlock, read: Iterable[tuple[Sight, FloatArray]], width: int, shrunk: float
+) -> Iterator[Sight]:
+    """Yield persons as if each were a row: the sum of her rows, each times its factor.
+
+    Rows are added one by one in the person's own order, so that no bit depends on where others lie.
+    A person is void if all her rows are. She counts fully: the factors hold the weights.
+    """
+    assert block.person is not None
+    n_persons, first = int(block.person[-1]) + 1 if block.n_rows else 0, 0
+    sums, usable = np.zeros((width, n_persons)), np.zeros(n_persons, dtype=np.int64)
+    for seen, factors in read:
+        last = first + factors.size
+        persons = np.ascontiguousarray(block.person[first:last])
+        add_by_person()(seen.mapped, factors, persons, sums)
+        usable += np.bincount(persons, ~seen.void, n_persons).astype(np.int64)
+        first = last
+    for start in range(0, n_persons, CHUNK_ROWS):
+        chunk = sums[:, start : start + CHUNK_ROWS]
+        count = chunk.shape[1]
+        each = Sight(ReadRows(count, width), width, width)
+        each.lines[:], each.void = chunk, usable[start : start + count] == 0
+        measure()(each.mapped, np.ones(count), shrunk, each.length, each.inverse)
+        yield each
 
 
 @dataclass(frozen=True, kw_only=True)

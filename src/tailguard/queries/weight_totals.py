@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import IntArray
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import RecordBlock, chunks_of
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
@@ -30,7 +30,8 @@ class WeightTotals(GaussianQuery):
 
     Edge cases
     ----------
-    Where records have no weights each counts as one.
+    Where records have no weights each counts as one. A person weighs what her usable rows do
+    together, and no more than one.
 
     Examples
     --------
@@ -41,6 +42,7 @@ class WeightTotals(GaussianQuery):
     name = "total weight of usable records"
     places = "none"
     takes_weights = True
+    takes_persons = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of both sums together."""
@@ -49,12 +51,21 @@ class WeightTotals(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
         """Add up whole steps, which is exact."""
         steps, total = round(1.0 / grid), np.zeros(2, dtype=np.int64)
+        if block.person is not None and block.n_rows:
+            assert block.weight is not None
+            weight = np.bincount(block.person, np.where(block.void(), 0.0, block.weight))
+            return total + _in_steps(np.minimum(weight, 1.0), steps)
         for chunk in chunks_of(block):
             own = np.ones(chunk.n_rows) if chunk.weight is None else chunk.weight
-            weight = np.where(chunk.void(), 0.0, own)
-            total += np.floor(np.array([weight, weight * weight]) * steps).sum(axis=1).astype(int)
+            total += _in_steps(np.where(chunk.void(), 0.0, own), steps)
         return total
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
         return {"sums": 2}
+
+
+def _in_steps(weight: FloatArray, steps: int) -> IntArray:
+    """Return the sums of weights and of their squares, each rounded down to whole steps."""
+    down = np.floor(np.array([weight, weight * weight]) * steps)
+    return np.asarray(down.astype(np.int64).sum(axis=1))

@@ -60,6 +60,7 @@ class WhitenedHistogram(GaussianQuery):
 
     places = "none"
     takes_weights = True
+    takes_persons = True
 
     def __post_init__(self) -> None:
         check_choice("what", self.what, ("length", "residual", "slope"))

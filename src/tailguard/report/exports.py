@@ -24,9 +24,8 @@ VARIANTS = {
     "gdp": "Custom",
 }
 """Of each guarantee its name in the registry, which has none for Gaussian differential privacy."""
-UNIT = "one record (a row of the table); a person with several records is not the unit"
-DOMAIN = "all tables of {n} records with these columns, missing and infinite values included"
-UNPROTECTED = "the number of records, {n}; names and types of columns; what was declared of them"
+DOMAIN = "all tables of {n} {records} with these columns, missing and infinite values included"
+UNPROTECTED = "the number of {records}, {n}; names and types of columns; what was declared of them"
 NO_TUNING = (
     "Locations, scales, clips and counts that the method needs were released with noise and are "
     "counted; the run read nothing else. What was done with the data before is not stated."
@@ -44,6 +43,8 @@ def registry_record(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return a draft of a record of the deployments registry, from a report's dictionary."""
     certificate, stated = report["certificate"], _stated(report)
     made = ". ".join([*_mechanisms(certificate), *_software(certificate), FLOATS])
+    by_row = certificate["unit"]["person"] is None
+    counted = {"n": certificate["n_rows"], "records": "rows" if by_row else "persons"}
     return {
         "url_slug": _slug(f"{stated['dataset']} {report['subject']}"),
         "status": "Draft",
@@ -55,16 +56,16 @@ def registry_record(report: Mapping[str, Any]) -> dict[str, Any]:
                 "intended_use": NOT_STATED,
                 "data_product_type": _product(report),
                 "data_product_region": NOT_STATED,
-                "description": f"{report['subject']} of {certificate['n_rows']} records.",
+                "description": f"{report['subject']} of {counted['n']} {counted['records']}.",
                 "publication_date": stated["date"],
             },
             "dp_variant": {
                 "variant_name": VARIANTS[certificate["guarantee"]["kind"]],
-                "data_domain": DOMAIN.format(n=certificate["n_rows"]),
-                "unprotected_quantities": UNPROTECTED.format(n=certificate["n_rows"]),
+                "data_domain": DOMAIN.format(**counted),
+                "unprotected_quantities": UNPROTECTED.format(**counted),
             },
             "privacy_loss": {
-                "privacy_unit": UNIT,
+                "privacy_unit": certificate["protects"],
                 "privacy_unit_details": certificate["neighbours"],
                 "privacy_parameters": _parameters(certificate["guarantee"]),
                 "privacy_parameters_details": f"{certificate['promise']}; {certificate['mode']}",
@@ -97,7 +98,7 @@ def nist_fields(report: Mapping[str, Any]) -> dict[str, Any]:
         "privacy_parameters": dict(certificate["guarantee"]),
         "definition": certificate["promise"],
         "mode": certificate["mode"],
-        "unit_of_privacy": UNIT,
+        "unit_of_privacy": certificate["protects"],
         "neighboring_datasets": certificate["neighbours"],
         "total_reserved": dict(certificate["total"]),
         "total_released": dict(certificate["spent"]),

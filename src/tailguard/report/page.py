@@ -143,6 +143,7 @@ def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
         yield f'<p class="panel alarm">This is no private result: {mode}.</p>'
     facts = {
         **{name: text or NOT_STATED for name, text in data["stated"].items()},
+        "protects": certificate["protects"],
         "records": f"{certificate['n_rows']}, a public number",
         **data["facts"],
         "made by": f"tailguard {certificate['version']}",

@@ -4,8 +4,8 @@ from os import PathLike
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods, named_arguments
-from tailguard.data.design import takes_off
-from tailguard.data.inputs import Inputs, offset_given, read_inputs
+from tailguard.data.design import offset_given, takes_off
+from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.labels import check_plain_labels, classes_assumed, n_labels
 from tailguard.gate import Gate
 from tailguard.gate.engine import GivenProblem, Solved, Solver, run
@@ -41,6 +41,9 @@ def minimize(
     offset: Any = None,
     sample_weight: Any = None,
     weight_bound: float | None = None,
+    person: Any = None,
+    max_rows: int | None = None,
+    weight: str = "person",
     classes: Any = None,
     solver: str | Solver = "auto",
     ledger: AnyLedger | None = None,
@@ -67,7 +70,7 @@ def minimize(
     intercept
         Whether a constant is fitted, for losses of a score; the constraint then covers it as the
         last weight.
-    exposure, offset, sample_weight, weight_bound, classes
+    exposure, offset, sample_weight, weight_bound, person, max_rows, weight, classes
         As for ``PoissonRegression`` and ``LogisticRegression``; a loss of k labels takes them as 0
         to k - 1 where no classes are declared.
     solver, ledger, checkpoint, check_records, on_unusable, random_state
@@ -114,17 +117,10 @@ def minimize(
         check_set("constraint", constraint)
     told: dict[str, Any] = {"target": target, "columns": columns, "row_id": row_id, "order": order}
     told |= {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
-    table = read_inputs(X, y, **told, weight_bound=weight_bound)
+    persons = {"keys": person, "max_rows": max_rows, "weight": weight}
+    table = read_inputs(X, y, **told, weight_bound=weight_bound, persons=persons)
     assumed = _assumed(stated, table, classes)
-    problem = Problem(
-        stated,
-        table.n_records,
-        table.n_features,
-        intercept=check_boolean("intercept", intercept),
-        constraint=constraint,
-        has_offset=given is not None and not takes_off(stated),
-        has_weights=sample_weight is not None,
-    )
+    problem = _problem(stated, table, constraint, check_boolean("intercept", intercept))
     task = GivenProblem(table, classes, problem)
     rule = RecordRule(check_records, on_unusable)
     chosen, plan, check = task.planned(lambda rest: plan_for(solver, problem, rest), promise, rule)
@@ -132,6 +128,22 @@ def minimize(
         Gate, guarantee=promise, ledger=ledger, checkpoint=checkpoint, random_state=random_state
     )
     return run(chosen, plan, gate, assumptions=(*assumed, *table.assumed), check=check)
+
+
+def _problem(
+    loss: Loss | RecordLoss, table: Inputs, constraint: ConstraintSet | None, intercept: bool
+) -> Problem:
+    """Return the public facts of a fit."""
+    return Problem(
+        loss,
+        table.n_records,
+        table.n_features,
+        intercept=intercept,
+        constraint=constraint,
+        has_offset=table.offset is not None and not takes_off(loss),
+        has_weights=table.has_weights,
+        by_person=table.by_person,
+    )
 
 
 def _assumed(loss: Loss | RecordLoss, table: Inputs, classes: Any) -> tuple[str, ...]:

@@ -72,6 +72,11 @@ def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tu
         "sample_weight must be None unless the default method, 'whitened-newton', fits without a "
         f"constraint; got weights for {type(solver).__name__}.",
     )
+    require(
+        not problem.by_person or plan.takes_persons,
+        "person must be None unless the default method, 'whitened-newton', fits without a "
+        f"constraint; got persons for {type(solver).__name__}.",
+    )
     return solver, plan
 
 

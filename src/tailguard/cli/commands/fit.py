@@ -85,6 +85,9 @@ def fit(
     offset: options.OffsetOption = None,
     weight: options.WeightOption = None,
     weight_bound: options.WeightBoundOption = None,
+    person: options.PersonOption = None,
+    max_rows: options.MaxRowsOption = None,
+    person_weight: options.PersonWeightOption = "person",
     row_id: options.RowIdOption = None,
     order: options.OrderOption = "file",
     classes: options.ClassesOption = None,
@@ -123,11 +126,12 @@ def fit(
     """
     given = locals()
     tg.ApproxDP(epsilon, delta)
-    columns = opened_table(file, engine, fewest=2)  # private spreads are those of pairs of rows
     declared = declared_schema(schema, **column_options(given))
+    # Private spreads are those of pairs of rows; how many rows persons have is secret.
+    columns = opened_table(file, engine, fewest=2 if declared.person is None else 1)
     settled = _settled(declared, columns, formula)
     parameters: dict[str, Any] = {name: given[name] for name in PASSED_ON}
-    parameters |= {"fit_intercept": intercept, "schema": settled}
+    parameters |= {"fit_intercept": intercept, "schema": settled, "weight": person_weight}
     parameters |= {"checkpoint": checkpoint_of(checkpoint, resume=resume)}
     parameters |= {"ledger": ledger_of(ledger, ledger_name, ledger_key)}
     bare = make_estimator(model, parameters, own_options=_own_options(given, declared))
@@ -168,8 +172,9 @@ def _print_fit(console: Console, estimator: Any, out: Path) -> None:
     certificate = estimator.certificate_
     print_plain(
         console,
-        f"{type(estimator).__name__} on {certificate.n_rows} rows, mode: {certificate.mode}\n"
-        f"{certificate.guarantee.describe()}",
+        f"{type(estimator).__name__} on {certificate.n_rows} {certificate.unit.noun}, mode: "
+        f"{certificate.mode}\n{certificate.guarantee.describe()}, for "
+        f"{certificate.unit.describe()}",
     )
     print_coefficients(console, estimator)
     print_notes(console, estimator)

@@ -71,6 +71,8 @@ def estimate_means(
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
+    person: options.PersonOption = None,
+    max_rows: options.MaxRowsOption = None,
     row_id: options.RowIdOption = None,
     order: options.OrderOption = "file",
     method: options.MeanMethodOption = "auto",
@@ -104,9 +106,9 @@ def estimate_means(
     """
     guarantee = promise_of(epsilon, delta, pure=pure)
     table = opened_table(file, engine)
-    declared = declared_schema(
-        schema, columns=columns, categorical=categorical, drop=drop, missing=missing, row_id=row_id
-    )
+    said: dict[str, Any] = {"columns": columns, "categorical": categorical, "drop": drop}
+    said |= {"missing": missing, "row_id": row_id, "person": person, "max_rows": max_rows}
+    declared = declared_schema(schema, **said)
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
     out = None if out is None else destination(out, file, schema, ledger, checkpoint)

@@ -43,6 +43,8 @@ def schema(
     offset: options.OffsetOption = None,
     weight: options.WeightOption = None,
     weight_bound: options.WeightBoundOption = None,
+    person: options.PersonOption = None,
+    max_rows: options.MaxRowsOption = None,
     classes: options.ClassesOption = None,
 ) -> None:
     r"""Write what was declared, and every other column as a numeric feature.

@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+import numpy as np
+
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.data.design import (
     Marks,
@@ -87,7 +89,9 @@ class ArrayRows:
     @classmethod
     def of_block(cls, block: RecordBlock) -> "ArrayRows":
         """Wrap records that were read."""
-        return cls(block.features, block.target, block.offset, weight=block.weight)
+        rows = cls(block.features, block.target, block.offset, weight=block.weight)
+        rows._records = replace(block, first=0)
+        return rows
 
     def __repr__(self) -> str:
         return f"ArrayRows(n_rows={self.n_rows}, n_features={self.n_features})"
@@ -114,16 +118,16 @@ class ArrayRows:
         length = -(-n_chunks // count) * CHUNK_ROWS
         return added(
             kernel.size,
-            lambda first: kernel.sum_block(self._piece(first, first + length)),
+            lambda first: kernel.sum_block(self.piece(first, first + length)),
             range(0, self.n_rows, length),
             worthwhile,
         )
 
     def block(self) -> RecordBlock:
         """Return all records in their order, with constants for missing cells."""
-        return self._piece(0, self.n_rows)
+        return self.piece(0, self.n_rows)
 
-    def _piece(self, start: int, stop: int) -> RecordBlock:
+    def piece(self, start: int, stop: int) -> RecordBlock:
         """Return some records in their order, with constants for missing cells."""
         if self._order is None:
             piece = self._records.rows(start, stop)
@@ -151,6 +155,25 @@ class ArrayRows:
         rows._records = replace(self._records, first=0)
         rows.n_rows = len(order)
         return rows
+
+    def marks(self) -> Iterable[Marks]:
+        """Yield marks of the cells of all rows as they lie; numbers are marks of their own."""
+        if self._marks is not None:
+            return self._marks()
+        block = self.block()
+        return [(block.features, block.target, block.offset, block.weight)]
+
+    def of_persons(self, places: IntArray, share: FloatArray, person: IntArray) -> "ArrayRows":
+        """Return the rows at these places, each a share of the person of that number.
+
+        Weights are multiplied by the shares.
+        """
+        shares, persons = np.zeros(self.n_rows), np.zeros(self.n_rows, dtype=np.int64)
+        shares[places], persons[places] = share, person
+        rows, own = copy(self), self._records.weight
+        weight = shares if own is None else own * shares
+        rows._records = replace(self._records, weight=weight, share=shares, person=persons)
+        return rows.restricted(places).without_order()
 
     def without_order(self) -> "ArrayRows":
         """Return the same records, each rounded to the lattice by itself."""

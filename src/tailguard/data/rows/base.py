@@ -51,6 +51,8 @@ def shrink(size: int) -> float:
 
 BESIDE = ("target", "offset", "weight")
 """The vectors that a block may have beside its features."""
+OF_PERSONS = ("share", "person")
+"""The vectors that a block of persons has beside these."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +74,13 @@ class RecordBlock:
         Vectors of length ``m``, or None.
     weight
         How much each record counts, in [0, 1]: zero where it is void; None where all count fully.
+        A row of a person counts by her share of it.
     first
         Number of the first record in the whole dataset; None for records without an order.
+    share, person
+        Where persons are protected, which part of its person a row is, and the number of that
+        person, from 0 on in the block. Shares of a person add up to at most one. Rows of a person
+        lie side by side, all of them in one block. None where each row is a record of its own.
     n_rows, alone
         Number of records in the block; whether each is rounded to the lattice by itself.
     """
@@ -83,6 +90,8 @@ class RecordBlock:
     offset: FloatArray | None = None
     weight: FloatArray | None = None
     first: int | None = 0
+    share: FloatArray | None = None
+    person: IntArray | None = None
     n_rows: int = field(init=False)
     alone: bool = field(init=False)
 
@@ -117,24 +126,20 @@ class RecordBlock:
 
     def rows(self, start: int, stop: int) -> "RecordBlock":
         """Return records ``start`` to ``stop`` of this block; dense ones are not copied."""
-        return RecordBlock(
-            self.features[start:stop],
-            None if self.target is None else self.target[start:stop],
-            None if self.offset is None else self.offset[start:stop],
-            None if self.weight is None else self.weight[start:stop],
-            None if self.first is None else self.first + start,
-        )
+        first = None if self.first is None else self.first + start
+        return self._chosen(self.features[start:stop], slice(start, stop), first)
 
     def at(self, places: IntArray, first: int | None = 0) -> "RecordBlock":
         """Return a copy of the records at these places, in this order."""
-        return RecordBlock(
-            # To take rows is nearly twice as fast as to index by them, and gives the same.
-            self.features.take(places, axis=0),
-            None if self.target is None else self.target[places],
-            None if self.offset is None else self.offset[places],
-            None if self.weight is None else self.weight[places],
-            first,
-        )
+        # To take rows is nearly twice as fast as to index by them, and gives the same.
+        return self._chosen(self.features.take(places, axis=0), places, first)
+
+    def _chosen(
+        self, features: Features, places: slice | IntArray, first: int | None
+    ) -> "RecordBlock":
+        beside = {name: getattr(self, name) for name in (*BESIDE, *OF_PERSONS)}
+        picked = {name: None if v is None else v[places] for name, v in beside.items()}
+        return RecordBlock(features, **picked, first=first)
 
 
 def chunks_of(block: RecordBlock) -> list[RecordBlock]:

@@ -332,7 +332,7 @@ class GatheredRows:
         by_place = np.argsort(places)
         places = places[by_place]
         features = np.empty((len(places), self.n_features))
-        beside = {name: np.empty(len(places)) for name in names_of(self.stored)[2:]}
+        beside: dict[str, Any] = {name: np.empty(len(places)) for name in names_of(self.stored)[2:]}
         for block in self._rows.blocks(places):
             low, high = np.searchsorted(places, [block.place, block.place + block.n_rows])
             found = block.at(places[low:high] - block.place)

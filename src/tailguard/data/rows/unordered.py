@@ -47,6 +47,7 @@ from tailguard.checks import InputError
 from tailguard.data.inputs import Inputs
 from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.data.rows.base import Kernel, RecordBlock, Rows
+from tailguard.data.rows.persons import PersonRows
 from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
 from tailguard.data.rows.record_file import RecordFile, check_room, parts_for, record_type, width_of
 from tailguard.data.rows.streams import NUMBERS_GATHERED, FileRows, StreamRows
@@ -153,6 +154,8 @@ def rows_over(inputs: Inputs, loss: Any, classes: Any, source: Source) -> Rows:
     else:
         unordered = unordered or inputs.row_ids is not None
         rows = make_rows(inputs, loss=loss, classes=classes)
+        if inputs.persons is not None:  # who have an order of their own
+            return PersonRows(rows, inputs.persons, source)
     return UnorderedRows(rows, source, inputs.row_ids) if unordered else rows
 
 

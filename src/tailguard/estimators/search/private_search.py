@@ -168,6 +168,11 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
             "sample_weight": sample_weight,
         }
         task = model._task(X, y, **told)
+        require(
+            task.table.persons is None,
+            "person must be None in a search, which protects each row by itself; got "
+            f"{task.table.unit.person!r}.",
+        )
         models = [clone(model).set_params(**each) for each in candidates]
         problem = replace(task.problem, loss=self._scoring(model))
         tasks = [

@@ -167,7 +167,7 @@ def unproven(certificate: Any, settled: bool | None = None) -> tuple[str, ...]:
     ``settled`` says what a ledger adds: None where there is none, else whether it lists what the
     run released beside what the run was charged.
     """
-    private, charged = certificate.mode == "private", settled is not None
+    private, charged, unit = certificate.mode == "private", settled is not None, certificate.unit
     entries = "; ".join(entry.describe() for entry in certificate.ledger_entries)
     doubts = (
         (private and not charged, "The mode: that noise was drawn in secret, and from no seed."),
@@ -178,7 +178,9 @@ def unproven(certificate: Any, settled: bool | None = None) -> tuple[str, ...]:
             "That each sensitivity is that of its query, for any records; the library proves and "
             "tests that of its own queries.",
         ),
-        (True, f"The number of records, n = {certificate.n_rows}, and whose records they are."),
+        (True, f"The number of {unit.noun}, n = {certificate.n_rows}, and whose data they are."),
+        (unit.person is not None, f"That {unit.person!r} tells persons apart."),
+        (unit.one_row_per_person, "That each person has one row, as the user states."),
         (True, "Words: names of releases and stages, assumptions for accuracy."),
         (not charged, f"That tailguard {certificate.version} wrote it: it is not signed."),
         (not charged, "What other runs on the same records cost: a certificate speaks of one."),

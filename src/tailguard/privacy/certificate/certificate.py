@@ -13,7 +13,15 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from tailguard.checks import InputError, check_choice, check_failure, check_integer, check_version
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_failure,
+    check_integer,
+    check_version,
+    require,
+    shown,
+)
 from tailguard.privacy import events
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
@@ -30,6 +38,7 @@ from tailguard.privacy.certificate.pages import (
 )
 from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, Guarantee, guarantee_from_dict
+from tailguard.privacy.unit import ROWS, Unit
 from tailguard.version import __version__
 
 Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: NOT PRIVATE"]
@@ -63,18 +72,15 @@ COUNTED_AS_GAUSSIAN: Mapping[type[events.Event], str] = {
     ),
 }
 """And as what where squares of mu are added up."""
-NEIGHBOURS = (
-    "replace-one, n public: two data sets of the same public size that differ in one record, "
-    "which may be replaced by any other, missing and infinite values included"
-)
 
 
 @dataclass(frozen=True)
 class Certificate:
     """What was promised, reserved, released and assumed.
 
-    *Guarantee.* Speaks of replace-one neighbours with public ``n_rows``. ``total`` and ``spent``
-    are recomputed from ``planned`` and ``releases`` by the smallest valid accountant, rounded up.
+    *Guarantee.* Speaks of replace-one neighbours with public ``n_rows``, as ``unit`` says.
+    ``total`` and ``spent`` are recomputed from ``planned`` and ``releases`` by the smallest valid
+    accountant, rounded up.
 
     *Edge cases.* In mode ``"simulation: NOT PRIVATE"`` the totals say what a private run would
     cost; the run itself promises nothing. Neither does a run in mode ``"reproduction: NOT
@@ -85,7 +91,7 @@ class Certificate:
     guarantee
         The promise.
     n_rows
-        The public number of records.
+        The public number of records: of rows, or of persons.
     planned
         The event that was reserved before any record was read; it counts as spent.
     releases
@@ -103,6 +109,8 @@ class Certificate:
     charged
         What the ledger counts in the place of ``planned`` after an early stop; None where all that
         was planned counts.
+    unit
+        What is protected one by one: a row, or a person with all of her rows.
     version
         The version of tailguard that made the releases.
 
@@ -125,11 +133,13 @@ class Certificate:
     sampler_distance: Distance = EXACT
     ledger_entries: tuple[LedgerEntry, ...] = ()
     charged: events.Event | None = None
+    unit: Unit = ROWS
     version: str = __version__
 
     def __post_init__(self) -> None:
         check_integer("n_rows", self.n_rows, minimum=1)
         check_choice("mode", self.mode, get_args(Mode))
+        require(isinstance(self.unit, Unit), f"unit must be a Unit; got {shown(self.unit)}.")
 
     @classmethod
     def of(
@@ -191,7 +201,9 @@ class Certificate:
             "mode": self.mode,
             "promise": self._promise(),
             "guarantee": self.guarantee.to_dict(),
-            "neighbours": NEIGHBOURS,
+            "neighbours": self.unit.neighbours,
+            "unit": self.unit.to_dict(),
+            "protects": self.unit.describe(),
             "n_rows": self.n_rows,
             "total": self.total.to_dict(),
             "spent": self.spent.to_dict(),
@@ -235,6 +247,7 @@ class Certificate:
                 ),
                 ledger_entries=tuple(LedgerEntry(**entry) for entry in data["ledger_entries"]),
                 charged=events.event_from_dict(charged) if charged is not None else None,
+                unit=Unit.from_dict(data["unit"]),
                 version=data["version"],
             )
             if not covers(found.planned, found.releases):

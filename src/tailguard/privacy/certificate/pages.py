@@ -65,8 +65,9 @@ def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
     return {
         "mode": data["mode"],
         "promise": data["promise"],
+        "protects": data["protects"],
         "neighbours": data["neighbours"],
-        "records": f"n = {data['n_rows']}, public",
+        _noun(data): f"n = {data['n_rows']}, public",
         "reserved": f"{_total_words(data['total'])}; {_counted(data)}",
         "released": _total_words(data["spent"]),
         "unused": _unused(data),
@@ -76,6 +77,11 @@ def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
         or "none was charged",
         "software": f"tailguard {data['version']}",
     }
+
+
+def _noun(data: Mapping[str, Any]) -> str:
+    """Return what is counted as a record."""
+    return "records" if data["unit"]["person"] is None else "persons"
 
 
 def _head(data: Mapping[str, Any]) -> Iterator[str]:

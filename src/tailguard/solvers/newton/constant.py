@@ -68,6 +68,7 @@ def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
         stages=constant_stages(problem, mu),
         settings={"target": target, CONSTANT_ONLY: 1, **ridge_setting(problem)},
         warnings=(warning(problem, guarantee, constant=True),),
+        takes_persons=True,
     )
 
 

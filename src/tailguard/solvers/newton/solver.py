@@ -132,6 +132,7 @@ class WhitenedNewton:
             assumptions=assumptions(problem, mu),
             remarks=(meaning(problem), *[ESTIMAND] * (shares.correction > 0.0)),
             warnings=(warning(problem, guarantee, constant=False),) if hidden else (),
+            takes_persons=True,
         )
 
     def shares_of(self, problem: Problem, guarantee: Guarantee) -> Shares:

@@ -1,0 +1,186 @@
+"""The persons of a table: which rows are of one person, by a column of keys.
+
+A key is a whole number or a text; a text that writes a whole number is that number, so that a key
+is the same in every format. A cell that is neither, or blank, is no key: its row is of nobody, and
+adds nothing. The number of persons is that of the different keys. It is public.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import IntArray
+from tailguard.checks import InputError, check_integer, require
+from tailguard.data.columns import identifiers_of
+from tailguard.data.frames import is_column
+from tailguard.data.matrices import one_column
+from tailguard.data.schema import Schema
+from tailguard.noise.keyed_hash import Identifiers, number_in
+from tailguard.privacy.unit import MOST_ROWS, ROWS, Unit
+
+NOBODY = -1
+"""The number of the person of a row without a key."""
+
+
+@dataclass(frozen=True, eq=False)
+class PersonRule:
+    """How rows belong to persons, as a user says it.
+
+    Attributes
+    ----------
+    keys
+        The name of a column, or a key per row beside X; None protects rows.
+    unit
+        What is protected; its person is named here where a column is.
+    """
+
+    keys: Any = None
+    unit: Unit = ROWS
+
+    @classmethod
+    def of(
+        cls,
+        keys: Any = None,
+        *,
+        schema: Schema | None = None,
+        max_rows: int | None = None,
+        weight: str = "person",
+        one_row_per_person: bool = False,
+    ) -> "PersonRule":
+        """Check what a user says of persons, or a schema declares where nothing else is said."""
+        if schema is not None and schema.person is not None:
+            if max_rows is not None or not (keys is None or keys == schema.person):
+                raise InputError(
+                    "person and max_rows must be declared once; they are given beside a schema "
+                    "that declares them."
+                )
+            keys, max_rows = schema.person, schema.max_rows
+        if keys is None:
+            if max_rows is not None or weight != "person":
+                name, got = ("max_rows", max_rows) if max_rows is not None else ("weight", weight)
+                raise InputError(
+                    f"{name} must be left out without person=, the column or the array of keys "
+                    f"that tell persons apart; got {got!r}."
+                )
+            return cls(None, Unit(one_row_per_person=one_row_per_person))
+        if max_rows is None:
+            raise InputError(
+                "max_rows must be given beside person=: how many rows of a person are used at "
+                "most, chosen without a look at the rows; got None."
+            )
+        most = check_integer("max_rows", max_rows, minimum=1, maximum=MOST_ROWS)
+        own: Any = keys if isinstance(keys, str) else getattr(keys, "name", None)
+        named = own if isinstance(own, str) and own.strip() else "person"
+        told: dict[str, Any] = {"weight": weight, "one_row_per_person": one_row_per_person}
+        return cls(keys, Unit(person=named, max_rows=most, **told))
+
+    @classmethod
+    def told(cls, given: Mapping[str, Any] | None, schema: Schema | None) -> "PersonRule":
+        """Read what ``of`` takes; who gives nothing reads no persons, and refuses a schema's."""
+        if given is None and schema is not None and schema.person is not None:
+            raise InputError(
+                "person must not be declared in the schema here, where each row is protected by "
+                f"itself; got {schema.person!r}: use an estimator or tg.mean."
+            )
+        return cls.of(schema=schema, **(given or {}))
+
+    @property
+    def column(self) -> str | None:
+        """The name of the column of keys, where X has it."""
+        return self.keys if isinstance(self.keys, str) else None
+
+    def read(self, column: Any, n_rows: int) -> "Persons | None":
+        """Return the persons of ``n_rows`` rows; None where rows are protected.
+
+        ``column`` holds the keys where X has them. No message tells how many rows there are.
+        """
+        if self.keys is None:
+            return None
+        keys = self.keys if column is None else column
+        if not (is_column(keys) or isinstance(keys, list)):
+            keys = one_column(keys, "person")[1]
+        if len(keys) != n_rows:
+            raise InputError("person must have one key per row of X; it has more or fewer.")
+        return Persons.of(identifiers_of(keys), self.unit)
+
+    def check_axes(self, X: Any, *, may_be_vector: bool, **beside: Any) -> None:
+        """Refuse arrays of other shapes, in a sentence that tells of no number of rows."""
+        if self.keys is None:
+            return
+        axes = (1, 2) if may_be_vector else (2,)
+        shape = getattr(X, "shape", None)
+        require(
+            not isinstance(shape, tuple) or (len(shape) in axes and 0 not in shape[1:]),
+            "X must be a matrix of rows by features, with at least one feature; it is none.",
+        )
+        for name, given in (*beside.items(), ("person", self.keys)):
+            shape = getattr(getattr(given, "column", given), "shape", None)
+            one = not isinstance(shape, tuple) or shape[1:] in ((), (1,))
+            require(one, f"{name} must be a vector, one entry per row of X; it is none.")
+
+    def check_lengths(self, n_rows: int, **beside: Any) -> None:
+        """Refuse what has another length than X, in a sentence that tells of no number of rows."""
+        for name, given in beside.items():
+            column = getattr(given, "column", given)
+            if self.keys is not None and column is not None and not isinstance(column, str):
+                length = len(one_column(column, name)[1])
+                require(length == n_rows, f"{name} must have one entry per row of X; it has not.")
+
+
+@dataclass(frozen=True, eq=False)
+class Persons:
+    """Whose each row is.
+
+    Attributes
+    ----------
+    unit
+        What is protected.
+    keys
+        The key of each row; None where there is none.
+    numbers
+        The number of the person of each row, by the order of the keys; -1 where there is none.
+    count
+        How many persons there are.
+
+    Examples
+    --------
+    >>> persons = Persons.of(["b", "7", None, 7, " "], Unit(person="key", max_rows=2))
+    >>> persons.count, persons.numbers
+    (2, array([ 1,  0, -1,  0, -1]))
+    """
+
+    unit: Unit
+    keys: Identifiers
+    numbers: IntArray
+    count: int
+
+    @classmethod
+    def of(cls, keys: Identifiers, unit: Unit) -> "Persons":
+        """Give persons numbers; at least one must have a key."""
+        if isinstance(keys, np.ndarray):
+            whole, numbers = np.unique(keys, return_inverse=True)
+            persons = cls(unit, keys, numbers.astype(np.int64).ravel(), len(whole))
+        else:
+            read: list[int | str | None] = [_key_in(key) for key in keys]
+            found = sorted(
+                {k for k in read if k is not None}, key=lambda k: (isinstance(k, str), k)
+            )
+            places = {key: place for place, key in enumerate(found)} | {None: NOBODY}
+            numbers = np.array([places[key] for key in read], dtype=np.int64)
+            persons = cls(unit, read, numbers, len(found))
+        if persons.count < 1:
+            raise InputError(
+                f"{unit.person} must hold a key, a whole number or a text, in at least one row; "
+                "it holds none."
+            )
+        return persons
+
+
+def _key_in(cell: int | str | None) -> int | str | None:
+    """Return the whole number or the text that a cell holds, if it is no blank."""
+    if isinstance(cell, str) and not cell.strip():
+        return None
+    number = number_in(cell)
+    return cell if number is None else number

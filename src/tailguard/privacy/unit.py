@@ -1,0 +1,104 @@
+"""Whose data a promise protects: one row, or one person with all of her rows."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from tailguard.checks import InputError, check_boolean, check_choice, check_integer, check_text
+
+RowWeight: TypeAlias = Literal["person", "row"]
+"""Whether each person counts once, or each used row alike."""
+
+MOST_ROWS = 2**20
+"""Rows of a person: with more, rounding each to the lattice would cost more than any statistic."""
+
+ROWS_DIFFER = (
+    "replace-one, n public: two data sets of the same public size that differ in one row, which "
+    "may be replaced by any other, missing and infinite values included"
+)
+PERSONS_DIFFER = (
+    "replace-one person, n public: two data sets with the same public number of persons, of whom "
+    "each has at least one row, that differ in all rows of one person, which may be replaced by "
+    "any others, more or fewer, under any key that is new"
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is protected one by one, and counted by the public number of records.
+
+    Attributes
+    ----------
+    person
+        What tells persons apart: the name of a column of keys. None protects one row.
+    max_rows
+        How many rows of a person are used at most; 1 for rows.
+    weight
+        ``"person"``: each person counts once; ``"row"``: each used row counts alike.
+    one_row_per_person
+        Whether the user states that no person has two rows, so that a row is a person.
+
+    Examples
+    --------
+    >>> Unit(person="patient_id", max_rows=20).describe()
+    'one person (patient_id), at most 20 rows'
+    >>> Unit().describe()
+    'one row, and not a person with several rows'
+    """
+
+    person: str | None = None
+    max_rows: int = 1
+    weight: RowWeight = "person"
+    one_row_per_person: bool = False
+
+    def __post_init__(self) -> None:
+        if self.person is not None:
+            check_text("person", self.person)
+        check_integer("max_rows", self.max_rows, minimum=1, maximum=MOST_ROWS)
+        check_choice("weight", self.weight, get_args(RowWeight))
+        check_boolean("one_row_per_person", self.one_row_per_person)
+        if self.person is None and (self.max_rows, self.weight) != (1, "person"):
+            raise InputError("max_rows and weight must be left out where no person is named.")
+        if self.person is not None and self.one_row_per_person:
+            raise InputError(
+                "one_row_per_person must be False where a person is named: max_rows=1 uses one row "
+                "of each."
+            )
+
+    @property
+    def noun(self) -> str:
+        """What records are called."""
+        return "rows" if self.person is None else "persons"
+
+    @property
+    def budget(self) -> str:
+        """What a ledger counts by: rows, or the persons of one column of keys."""
+        return "rows" if self.person is None else f"persons by {self.person!r}"
+
+    @property
+    def neighbours(self) -> str:
+        """Say in which pairs of data sets nobody can be told apart."""
+        return ROWS_DIFFER if self.person is None else PERSONS_DIFFER
+
+    def describe(self) -> str:
+        """Say what is protected."""
+        if self.person is not None:
+            rows = "row" if self.max_rows == 1 else "rows"
+            alike = ", each used row counting alike" if self.weight == "row" else ""
+            return f"one person ({self.person}), at most {self.max_rows} {rows}{alike}"
+        if self.one_row_per_person:
+            return "one row; the user states that each person has one row"
+        return "one row, and not a person with several rows"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Unit":
+        """Read what ``to_dict`` returns."""
+        return cls(**data)
+
+
+ROWS = Unit()
+"""One row is protected."""

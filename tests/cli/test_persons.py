@@ -1,0 +1,79 @@
+"""``--person`` and ``--max-rows``: the same fit as in Python, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+
+PRIVACY = ["--epsilon", "5", "--delta", "1e-6", "--random-state", "1"]
+N_PERSONS = 900
+
+
+@pytest.fixture
+def file(tmp_path):
+    rng = np.random.default_rng(0)
+    keys = np.repeat(np.arange(N_PERSONS), rng.integers(1, 5, N_PERSONS))
+    age = rng.uniform(20.0, 80.0, N_PERSONS)[keys].round(3)
+    cost = (2.0 * age + rng.standard_normal(len(keys)) * 9.0).round(3)
+    lines = [f"p{key},{a},{c}" for key, a, c in zip(keys, age, cost, strict=True)]
+    path = tmp_path / "visits.csv"
+    path.write_text("\n".join(["patient,age,cost", *lines, ",50.0,1e9"]) + "\n")
+    return path, keys, age, cost
+
+
+def test_a_column_of_keys_is_that_of_python(file, tmp_path, call):
+    path, keys, age, cost = file
+    out, told = tmp_path / "model.json", ["--target", "cost", "--person", "patient"]
+    answer = call("fit", path, *PRIVACY, *told, "--max-rows", "3", "--out", out)
+    assert answer.code == 0, answer.err
+    assert f"on {N_PERSONS} persons" in answer.out
+    assert "one person (patient), at most 3 rows" in " ".join(answer.out.split())
+    model = json.loads(out.read_text())
+    assert (model["schema"]["person"], model["schema"]["max_rows"]) == ("patient", 3)
+    python = tg.LinearRegression(epsilon=5.0, delta=1e-6, random_state=1, max_rows=3)
+    python.fit(age[:, None], cost, person=[f"p{key}" for key in keys])
+    assert model["coef"] == python.coef_.tolist()
+    assert call("predict", out, path).code == 0
+    certificate = call("certificate", out)
+    assert "one person (patient), at most 3 rows" in " ".join(certificate.out.split())
+    by_row = call(
+        "fit", path, *PRIVACY, *told, "--max-rows", "3", "--person-weight", "row", "--out", out
+    )
+    assert by_row.code == 0
+    assert json.loads(out.read_text())["coef"] != model["coef"]
+
+
+def test_means_and_schemas_take_persons(file, tmp_path, call):
+    path, *_ = file
+    schema = tmp_path / "schema.json"
+    told = ["--person", "patient", "--max-rows", "3"]
+    assert call("schema", path, "--target", "cost", *told, "--out", schema).code == 0
+    out = tmp_path / "model.json"
+    assert call("fit", path, *PRIVACY, "--schema", schema, "--out", out).code == 0
+    assert json.loads(out.read_text())["certificate"]["n_rows"] == N_PERSONS
+    means = tmp_path / "means.json"
+    answer = call("mean", path, *PRIVACY, "--columns", "age", *told, "--out", means)
+    assert answer.code == 0, answer.err
+    assert json.loads(means.read_text())["certificate"]["unit"]["person"] == "patient"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--person", "patient"), "person and max_rows must be declared together"),
+        (("--max-rows", "3"), "person and max_rows must be declared together"),
+        (("--person", "patient", "--max-rows", "0"), "max_rows must be"),
+        (("--person", "nobody", "--max-rows", "3"), "must have a column 'nobody'"),
+        (("--person-weight", "row"), "weight must be left out without person="),
+        (("--person", "patient", "--max-rows", "3", "--person-weight", "x"), "weight must be"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence(file, tmp_path, call, options, message):
+    path, *_ = file
+    told = ["--target", "cost", "--drop", "patient"] if "patient" not in options else []
+    told = told or ["--target", "cost"]
+    answer = call("fit", path, *PRIVACY, *told, *options, "--out", tmp_path / "model.json")
+    assert answer.code == 2
+    assert message in " ".join(answer.err.split())

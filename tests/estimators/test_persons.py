@@ -1,0 +1,303 @@
+"""Fits and means that protect persons: what they aim at, what they state, where persons enter."""
+
+import json
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import tailguard as tg
+from support.transcripts import check_noises
+from tailguard.audit.gates import OverheardGate, Transcript
+from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.keys import Persons
+from tailguard.data.rows.persons import PersonRows
+from tailguard.gate.plan import Problem
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.unit import Unit
+from tailguard.solvers.newton.solver import WhitenedNewton
+
+RNG = np.random.default_rng(0)
+N_PERSONS = 4_000
+COUNTS = RNG.integers(1, 9, N_PERSONS)
+KEYS = np.repeat(np.arange(N_PERSONS), COUNTS)
+X = RNG.standard_normal((N_PERSONS, 2))[KEYS] + 0.5 * RNG.standard_normal((len(KEYS), 2))
+# Persons of many rows have another line: rows and persons aim at different fits.
+SCORE = X @ [1.0, -0.5] + 0.2 * (COUNTS[KEYS] - 4.5) * X[:, 0]
+COSTS = SCORE + RNG.standard_normal(N_PERSONS)[KEYS] + 0.5 * RNG.standard_normal(len(KEYS))
+ILL = (SCORE + RNG.logistic(size=len(KEYS)) > 0.0).astype(int)
+TABLE = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "cost": COSTS, "key": KEYS, "home": KEYS // 2})
+FEATURES = {"target": "cost", "columns": ["a", "b"]}
+SHARE = 1.0 / COUNTS[KEYS]
+BUDGET = {"epsilon": 6.0, "delta": 1e-6, "random_state": 0}
+PERSONS = {"max_rows": 8, **BUDGET}
+
+
+def weights_of(model):
+    return np.array([*np.ravel(model.coef_), *np.ravel(model.intercept_)])
+
+
+@cache
+def fitted(**options):
+    return tg.LinearRegression(**{**PERSONS, **options}).fit(X, COSTS, person=KEYS)
+
+
+def test_by_person_each_counts_once_and_by_row_each_row_does():
+    once = weights_of(LinearRegression().fit(X, COSTS, sample_weight=SHARE))
+    alike = weights_of(LinearRegression().fit(X, COSTS))
+    assert np.abs(once - alike).max() > 0.15
+    assert np.abs(weights_of(fitted()) - once).max() < 0.06
+    assert np.abs(weights_of(fitted(weight="row")) - alike).max() < 0.08
+
+
+def test_likelihoods_take_persons():
+    once = weights_of(LogisticRegression(C=np.inf).fit(X, ILL, sample_weight=SHARE))
+    model = tg.LogisticRegression(**PERSONS).fit(X, ILL, person=KEYS)
+    assert np.abs(weights_of(model) - once).max() < 0.2
+
+
+def clustered():
+    """Standard errors of the fit without privacy, by hand: of independent persons, and of rows."""
+    rows = np.column_stack([X, np.ones(len(X))])
+    best = weights_of(LinearRegression().fit(X, COSTS, sample_weight=SHARE))
+    bread = np.linalg.inv((SHARE[:, None] * rows).T @ rows)
+    sums = np.zeros((N_PERSONS, 3))
+    np.add.at(sums, KEYS, (SHARE * (COSTS - rows @ best))[:, None] * rows)
+    alone = SHARE[:, None] * (COSTS - rows @ best)[:, None] * rows
+    return [np.sqrt(np.diag(bread @ s.T @ s @ bread)) for s in (sums, alone)]
+
+
+def test_standard_errors_are_those_of_clusters():
+    model = fitted(epsilon=None, delta=None, guarantee=tg.GDP(20.0))
+    by_person, by_row = clustered()
+    assert (by_person > 1.3 * by_row).all()
+    found = np.append(model.coef_std_, model.intercept_std_)
+    np.testing.assert_allclose(found, by_person, rtol=0.25)
+
+
+def test_certificate_summary_plan_and_report_say_who_is_protected():
+    model, words = fitted(), "one person (person), at most 8 rows"
+    certificate = model.certificate_
+    assert (certificate.n_rows, certificate.unit.max_rows) == (N_PERSONS, 8)
+    assert tg.Certificate.from_json(certificate.to_json()) == certificate
+    for text in (certificate.to_text(), certificate.to_html(), model.report().to_html()):
+        assert words in " ".join(text.split())
+    assert "persons: 4000" in model.summary()
+    assert f"protected is {words}" in model.explain()
+    assert model.report().to_registry()["deployment"]["privacy_loss"]["privacy_unit"] == words
+    rows = tg.LinearRegression(**BUDGET).fit(X, COSTS)
+    assert "one row, and not a person with several rows" in rows.certificate_.to_text()
+    stated = tg.LinearRegression(**BUDGET, one_row_per_person=True).fit(X, COSTS)
+    assert "states that each person has one row" in stated.certificate_.to_json()
+    edited = json.loads(certificate.to_json())
+    edited["unit"]["max_rows"] = 4
+    with pytest.raises(tg.InputError, match="protects"):
+        tg.Certificate.from_dict(edited)
+
+
+def test_columns_schemas_and_keys_beside_the_table_are_alike():
+    beside = weights_of(fitted())
+    named = tg.LinearRegression(person="key", **PERSONS).fit(TABLE, **FEATURES)
+    told = tg.LinearRegression(**PERSONS).fit(TABLE, **FEATURES, person="key")
+    schema = {"target": "cost", "person": "key", "max_rows": 8, "features": ["a", "b"]}
+    declared = tg.LinearRegression(schema=schema, **BUDGET).fit(TABLE)
+    texts = TABLE.assign(key=TABLE.key.astype(str)).sample(frac=1.0, random_state=1)
+    shuffled = tg.LinearRegression(schema=schema, **BUDGET).fit(texts)
+    for model in (named, told, declared):
+        assert weights_of(model).tolist() == beside.tolist()
+        assert model.certificate_.unit.describe().startswith("one person (key)")
+    # Texts are numbered as the numbers that they write, and no order of rows enters.
+    assert weights_of(shuffled).tolist() == beside.tolist()
+    assert tg.Schema.from_json(tg.Schema.of(schema).to_json()) == tg.Schema.of(schema)
+
+
+def test_one_row_a_person_is_the_fit_of_rows_up_to_what_is_drawn():
+    """With one row each, persons are rows in another order."""
+    first = np.append(0, np.cumsum(COUNTS)[:-1])
+    rows = tg.LinearRegression(**BUDGET).fit(X[first], COSTS[first], order="file")
+    model = tg.LinearRegression(**BUDGET, max_rows=1)
+    persons = model.fit(X[first], COSTS[first], person=np.arange(N_PERSONS))
+    np.testing.assert_allclose(weights_of(persons), weights_of(rows), atol=0.08)
+    assert persons.certificate_.planned == rows.certificate_.planned
+
+
+def test_means_are_those_of_persons():
+    once = np.average(X + 1.0, axis=0, weights=SHARE)
+    for how in (
+        {},
+        {"method": "clipped"},
+        {"method": "clamped", "n_groups": 1},
+        {"method": "truncated", "n_groups": 1, "threshold": 9.0},
+        {"method": "clipped", "clip_norm": 9.0},
+    ):
+        found = tg.mean(X + 1.0, person=KEYS, max_rows=8, **how, **BUDGET)
+        np.testing.assert_allclose(found.value, once, atol=0.05)
+        assert found.certificate.n_rows == N_PERSONS
+    pure = tg.mean(
+        X + 1.0, person=KEYS, max_rows=8, method="clamped", n_groups=1, guarantee=tg.PureDP(6.0),
+        random_state=0,
+    )  # fmt: skip
+    np.testing.assert_allclose(pure.value, once, atol=0.1)
+
+
+def test_the_general_form_takes_persons_without_a_constraint():
+    given = {"person": KEYS, "max_rows": 8}
+    solved = tg.minimize(tg.losses.Squared(), X, COSTS, intercept=True, **given, **BUDGET)
+    assert [*solved.coef, solved.intercept] == weights_of(fitted()).tolist()
+    with pytest.raises(tg.InputError, match="person must be None unless the default method"):
+        tg.minimize(
+            tg.losses.Squared(), X, COSTS, constraint=tg.sets.L2Ball(2.0), **given, **BUDGET
+        )
+
+
+def test_a_sample_of_many_is_one_of_persons():
+    """Beyond 200 000 persons what steers reads a random tenth of them."""
+    times = 60
+    many, y = np.tile(X, (times, 1)), np.tile(COSTS, times)
+    keys = np.concatenate([KEYS + N_PERSONS * turn for turn in range(times)])
+    model = tg.LinearRegression(**PERSONS).fit(many, y, person=keys)
+    assert any(stage.block_map == "sample" for stage in model.plan_.stages)
+    assert model.certificate_.n_rows == times * N_PERSONS
+    once = weights_of(LinearRegression().fit(X, COSTS, sample_weight=SHARE))
+    np.testing.assert_allclose(weights_of(model), once, atol=0.02)
+
+
+def test_a_ledger_counts_rows_or_the_persons_of_one_column(tmp_path):
+    private = {"epsilon": 1.0, "delta": 1e-6}
+    cap = {"epsilon": 4.0, "delta": 1e-5}
+    rows = tg.Ledger(tmp_path / "l.sqlite", "rows", **cap)
+    persons = tg.Ledger(tmp_path / "l.sqlite", "persons", person="key", **cap)
+    assert (rows.unit, persons.unit) == ("rows", "persons by 'key'")
+    some = TABLE.iloc[:4_000]
+    for ledger, options, message in (
+        (rows, {"person": "key", "max_rows": 8}, r"must count persons by 'key'.*it counts rows"),
+        (persons, {}, r"must count rows.*it counts persons by 'key'"),
+        (persons, {"person": "home", "max_rows": 8}, "must count persons by 'home'"),
+    ):
+        before = len(ledger.lines())
+        with pytest.raises(tg.BudgetError, match=message):
+            tg.LinearRegression(ledger=ledger, **options, **private).fit(some, **FEATURES)
+        assert len(ledger.lines()) == before
+    model = tg.LinearRegression(ledger=persons, person="key", max_rows=8, **private)
+    certificate = model.fit(some, **FEATURES).certificate_
+    assert persons.verify(certificate)
+    with pytest.raises(tg.InputError, match="go on counting persons by 'key'; got rows"):
+        tg.Ledger(tmp_path / "l.sqlite", "persons", **cap)
+    with pytest.raises(tg.InputError, match="go on counting rows; got persons by 'key'"):
+        tg.Ledger(tmp_path / "l.sqlite", "rows", person="key")
+    assert tg.Ledger(tmp_path / "l.sqlite", "persons").unit == "persons by 'key'"
+
+
+REFUSED = [
+    ({}, {"person": KEYS}, "max_rows must be given beside person="),
+    ({"max_rows": 0}, {"person": KEYS}, "max_rows must be"),
+    ({"max_rows": 8}, {}, "max_rows must be left out without person="),
+    ({"weight": "row"}, {}, "weight must be left out without person="),
+    ({"max_rows": 8, "weight": "visit"}, {"person": KEYS}, "weight must be"),
+    ({"max_rows": 8}, {"person": KEYS[:5]}, "person must have one key per row of X"),
+    ({"max_rows": 8}, {"person": np.full(len(KEYS), "")}, "person must hold a key"),
+    ({"max_rows": 8, "one_row_per_person": True}, {"person": KEYS}, "one_row_per_person must be"),
+]
+
+
+@pytest.mark.parametrize(("options", "given", "message"), REFUSED)
+def test_what_does_not_fit_is_refused_in_a_sentence(options, given, message):
+    with pytest.raises(tg.InputError, match=message):
+        tg.LinearRegression(**BUDGET, **options).fit(X, COSTS, **given)
+
+
+def test_what_protects_rows_alone_refuses_persons_before_anything_is_spent(tmp_path):
+    given, persons = {"person": KEYS, "max_rows": 8}, {"person": "key", "max_rows": 8}
+    with pytest.raises(tg.InputError, match="person must be None unless the default method"):
+        tg.SparseLinearRegression(n_nonzero=1, **PERSONS).fit(X, COSTS, person=KEYS)
+    for method in ("trimmed", "iterative"):
+        how = {"low": -9.0, "high": 9.0} if method == "trimmed" else {}
+        with pytest.raises(tg.InputError, match=f"person must be None for method '{method}'"):
+            tg.mean(X, method=method, **given, **how, **BUDGET)
+    with pytest.raises(tg.InputError, match="person must be None for method 'truncated'"):
+        tg.mean(X, method="truncated", n_groups=8, **given, **BUDGET)
+    search = tg.PrivateSearch(tg.LinearRegression(**persons), [{}], n_tries=2, **BUDGET)
+    with pytest.raises(tg.InputError, match="person must be None in a search"):
+        search.fit(TABLE, **FEATURES)
+    with pytest.raises(tg.InputError, match="person must not be declared in the schema here"):
+        tg.describe(TABLE, schema=persons, epsilon=1.0, delta=1e-6)
+    path = tmp_path / "rows.parquet"
+    TABLE.to_parquet(path)
+    with pytest.raises(tg.InputError, match=r"person must be None for .*read in batches"):
+        tg.LinearRegression(person="key", **PERSONS).fit(path, **FEATURES)
+
+
+def test_sample_weights_count_beside_the_shares():
+    heavy = np.where(KEYS % 2 == 0, 4.0, 1.0)
+    best = weights_of(LinearRegression().fit(X, COSTS, sample_weight=SHARE * heavy))
+    model = tg.LinearRegression(weight_bound=4.0, **PERSONS)
+    found = model.fit(X, COSTS, person=KEYS, sample_weight=heavy)
+    assert np.abs(weights_of(found) - best).max() < 0.08
+
+
+def test_saved_models_predict_and_repeat_who_was_protected(tmp_path):
+    model = tg.LinearRegression(person="key", **PERSONS).fit(TABLE, **FEATURES)
+    model.save(tmp_path / "m.json")
+    again = tg.load(tmp_path / "m.json")
+    assert again.certificate_ == model.certificate_
+    assert again.predict(TABLE[["a", "b"]])[:5].tolist() == model.predict(TABLE)[:5].tolist()
+
+
+# A whole fit, overheard -------------------------------------------------------------------------
+
+AUDITED_PERSONS, AUDITED_ROWS, AUDITED_MU = 200, 5, 1.5
+
+
+class OverheardPersons(OverheardGate):
+    """Overhears fits of persons, the first of whom is replaced with all of her rows."""
+
+    @classmethod
+    def between(cls, pair, *, guarantee, neighbour, seed, loss=None):
+        unit = Unit(person="key", max_rows=AUDITED_ROWS)
+        rows = [
+            PersonRows(make_rows(X, y, loss=loss), Persons.of(keys, unit), SimulationSource(0))
+            for X, y, keys in pair
+        ]
+        here, there = rows[::-1] if neighbour else rows
+        gate = cls.of(here, guarantee=guarantee, seed=seed)
+        gate.there, gate.transcript = there, Transcript()
+        gate.sign = -1.0 if neighbour else 1.0
+        return gate
+
+
+def audited_pair():
+    """Ordinary persons of two rows; the first has five or three, far out and alike."""
+    rng = np.random.default_rng(0)
+    signs, sizes = rng.choice([-1.0, 1.0], (2, 2, 200)), rng.uniform(1.0, 1.4, (2, 2, 200))
+    x, y = (signs * sizes).reshape(2, -1)
+    keys = np.tile(np.arange(AUDITED_PERSONS), 2)
+    for count, (far, cost) in ((5, (2.0**6, 2.0**6)), (3, (-(2.0**12), 2.0**12))):
+        rest = keys != 0
+        yield (
+            np.append(np.full(count, far), x[rest])[:, None],
+            np.append(np.full(count, cost), y[rest]),
+            np.append(np.zeros(count, dtype=np.int64), keys[rest]),
+        )
+
+
+def test_a_whole_fit_shows_most_of_what_it_claims_of_a_person_and_never_more():
+    pair = tuple(audited_pair())
+    problem = Problem(tg.losses.Squared(), AUDITED_PERSONS, 1, by_person=True)
+    plan = WhitenedNewton().plan(problem, tg.GDP(AUDITED_MU))
+
+    @cache
+    def fit(seed, *, neighbour):
+        gate = OverheardPersons.between(
+            pair, guarantee=plan.guarantee, neighbour=neighbour, seed=seed, loss=problem.loss
+        )
+        gate.reserve(plan.event, coordinates=plan.coordinates)
+        with np.errstate(all="ignore"):
+            WhitenedNewton().run(plan, gate)
+        return gate.transcript
+
+    for seed in range(4):
+        attained = fit(seed, neighbour=seed % 2 == 1).mu
+        assert 0.7 * AUDITED_MU <= attained <= AUDITED_MU * (1.0 + 1e-9)
+    check_noises(fit)
