@@ -130,10 +130,7 @@ def fit(
     # Private spreads are those of pairs of rows; how many rows persons have is secret.
     columns = opened_table(file, engine, fewest=2 if declared.person is None else 1)
     settled = _settled(declared, columns, formula)
-    parameters: dict[str, Any] = {name: given[name] for name in PASSED_ON}
-    parameters |= {"fit_intercept": intercept, "schema": settled, "weight": person_weight}
-    parameters |= {"checkpoint": checkpoint_of(checkpoint, resume=resume)}
-    parameters |= {"ledger": ledger_of(ledger, ledger_name, ledger_key)}
+    parameters = {**_parameters(given), "schema": settled}
     bare = make_estimator(model, parameters, own_options=_own_options(given, declared))
     fitted = _with_classes(bare, settled, columns)
     destination(out, file, schema, ledger, checkpoint)
@@ -142,6 +139,17 @@ def fit(
         fitted.fit(columns, order=order)
     write_text(out, model_text(fitted))
     _print_fit(Console(), fitted, out)
+
+
+def _parameters(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that every model takes, of the options that a command was given."""
+    named = {name: given[name] for name in PASSED_ON}
+    return named | {
+        "fit_intercept": given["intercept"],
+        "weight": given["person_weight"],
+        "checkpoint": checkpoint_of(given["checkpoint"], resume=given["resume"]),
+        "ledger": ledger_of(given["ledger"], given["ledger_name"], given["ledger_key"]),
+    }
 
 
 def _own_options(given: dict[str, Any], declared: tg.Schema) -> dict[str, object]:
