@@ -69,6 +69,13 @@ class PrivatelyScored:
         """
         check_is_fitted(self)
         model: Any = self
+        unit = model.certificate_.unit
+        if unit.person is not None:
+            raise InputError(
+                "private_score must be asked of a model that protects rows, as it does itself; got "
+                f"one that protects persons, by {unit.person!r}: where rows may be seen, "
+                "score(X, y) tells the same."
+            )
         check_target(model, y)
         if isinstance(y, str):
             raise InputError("y must be a column of targets; got a text. Names are not read there.")
