@@ -235,10 +235,10 @@ def read_inputs(
         known = schema is not None and getattr(schema, added.role) == added.column
         said |= {} if known else {added.role: added.column}
     rule = PersonRule.told(persons, schema)
-    rule.check_axes(X, y=y, offset=added, may_be_vector=features_only)
+    weight = weight_given(sample_weight, weight_bound)
+    rule.check_axes(X, y=y, offset=added, weight=weight, may_be_vector=features_only)
     if rule.column is not None and (schema is None or schema.person is None):
         said |= {"person": rule.column, "max_rows": rule.unit.max_rows}
-    weight = weight_given(sample_weight, weight_bound)
     if weight is not None and isinstance(weight.column, str):
         known = schema is not None and schema.weight == weight.column
         said |= {} if known else {"weight": weight.column, "weight_bound": weight.bound}

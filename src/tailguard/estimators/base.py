@@ -278,6 +278,10 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         stated = self._given_schema()
         check_exposure(self, told.get("exposure"))
         told = with_declared(told, stated, self.weight_bound, exposed=self.takes_exposure)
+        if not (self.person is None or isinstance(self.person, str)):
+            raise InputError(
+                "person must be the name of a column; give keys beside X: fit(X, y, person=keys)."
+            )
         keys = told.pop("person", None)
         persons = {"keys": self.person if keys is None else keys, "max_rows": self.max_rows}
         persons |= {"weight": self.weight, "one_row_per_person": self.one_row_per_person}

@@ -46,7 +46,7 @@ class RunBooks:
                 "random_state must be None when a ledger is given: a simulation is not private "
                 "and cannot be charged to a budget."
             )
-        held = getattr(ledger, "unit", unit.budget)  # books in memory have no unit of their own
+        held = unit.budget if ledger is None else getattr(ledger, "unit", ROWS.budget)
         if held != unit.budget:
             raise BudgetError(
                 f"ledger must count {unit.budget}, as this run does; it counts {held}. A cost in "

@@ -163,15 +163,17 @@ class ArrayRows:
         block = self.block()
         return [(block.features, block.target, block.offset, block.weight)]
 
-    def of_persons(self, places: IntArray, share: FloatArray, person: IntArray) -> "ArrayRows":
+    def of_persons(
+        self, places: IntArray, share: FloatArray, person: IntArray, counted: FloatArray
+    ) -> "ArrayRows":
         """Return the rows at these places, each a share of the person of that number.
 
-        Weights are multiplied by the shares.
+        Weights are multiplied by what a row is ``counted``, as part of one record.
         """
-        shares, persons = np.zeros(self.n_rows), np.zeros(self.n_rows, dtype=np.int64)
-        shares[places], persons[places] = share, person
+        (shares, parts), persons = np.zeros((2, self.n_rows)), np.zeros(self.n_rows, dtype=np.int64)
+        shares[places], parts[places], persons[places] = share, counted, person
         rows, own = copy(self), self._records.weight
-        weight = shares if own is None else own * shares
+        weight = parts if own is None else own * parts
         rows._records = replace(self._records, weight=weight, share=shares, person=persons)
         return rows.restricted(places).without_order()
 

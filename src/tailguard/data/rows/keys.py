@@ -51,7 +51,9 @@ class PersonRule:
     ) -> "PersonRule":
         """Check what a user says of persons, or a schema declares where nothing else is said."""
         if schema is not None and schema.person is not None:
-            if max_rows is not None or not (keys is None or keys == schema.person):
+            if max_rows is not None or not (
+                keys is None or (isinstance(keys, str) and keys == schema.person)
+            ):
                 raise InputError(
                     "person and max_rows must be declared once; they are given beside a schema "
                     "that declares them."

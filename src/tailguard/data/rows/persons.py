@@ -12,6 +12,9 @@ more than to replace a record does where each row is one. Each row is rounded to
 itself, so that no other person's rounding depends on how many rows she has: the gate charges
 ``max_rows`` roundings for one.
 
+*What counts.* Usable records are counted by these shares. Where each used row counts alike, a row
+adds to all else ``1 / max_rows`` in place of its share, which is never more.
+
 *Which rows.* Those with the smallest values of a keyed hash of the key, the row's numbers, and how
 many equal rows of the person come before. No other person and no order of rows enters. That the
 draw is random serves accuracy alone.
@@ -93,9 +96,9 @@ class PersonRows:
         self.n_rows = len(counts)
         self._chosen, self._starts = chosen, np.append(0, np.cumsum(counts))
         alike = np.full(len(counts), self.unit.max_rows) if self.unit.weight == "row" else counts
-        self._share = np.repeat(shares_of(alike), counts)
+        self._share, counted = (np.repeat(shares_of(each), counts) for each in (counts, alike))
         number = np.repeat(np.arange(len(counts)), counts)
-        self._rows = self._file.of_persons(chosen, self._share, number)
+        self._rows = self._file.of_persons(chosen, self._share, number, counted)
         self._order: Order | None = None
         self._paired: tuple[ArrayRows, IntArray] | None = None
         self._lock = Lock()
@@ -154,7 +157,7 @@ class PersonRows:
                 places[1::2] = self._chosen[_runs(self._starts[second], meetings)]
                 share = np.repeat(shares_of(meetings), 2 * meetings)
                 pair = np.repeat(np.arange(len(meetings)), 2 * meetings)
-                rows = self._file.of_persons(places, share, pair)
+                rows = self._file.of_persons(places, share, pair, share)
                 self._paired = rows, np.append(0, 2 * np.cumsum(meetings))
             return self._paired
 

@@ -36,7 +36,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 PRIVACY = ("epsilon", "delta", "guarantee", "ledger", "random_state")
 CHECKS = ("check_records", "on_unusable")
 # How a table is read does not depend on the try.
-READING = ("schema", "missing", "weight_bound", "classes", "extrapolate")
+READING = (
+    *("schema", "missing", "weight_bound", "classes", "extrapolate"),
+    *("person", "max_rows", "weight", "one_row_per_person"),
+)
 
 
 def _if_estimator_has(method: str) -> Callable[[Method], Method]:

@@ -1,0 +1,71 @@
+"""What is said of persons where it cannot be meant, and what a person's rows weigh."""
+
+import re
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+
+BUDGET = {"guarantee": tg.GDP(2.0), "random_state": 0}
+
+
+def visits(n_persons=3_000, most=2, seed=0):
+    rng = np.random.default_rng(seed)
+    keys = np.repeat(np.arange(n_persons), rng.integers(1, most + 1, n_persons))
+    X = rng.standard_normal((len(keys), 2))
+    return X, X[:, 0] + rng.standard_normal(len(keys)), keys
+
+
+@pytest.mark.parametrize(
+    "candidates",
+    [
+        {"person": ["p"], "max_rows": [3]},
+        {"one_row_per_person": [True]},
+        {"weight": ["row"]},
+        {"max_rows": [3, 5]},
+    ],
+)
+def test_what_is_protected_is_no_candidate_of_a_search(candidates):
+    X, y, _ = visits(200)
+    search = tg.PrivateSearch(tg.LinearRegression(), candidates, epsilon=2.0, delta=1e-6)
+    with pytest.raises(tg.InputError, match="candidates must name parameters among"):
+        search.fit(X, y)
+
+
+def test_weights_of_another_shape_tell_no_number_of_rows():
+    X, y, keys = visits(200)
+    model = tg.LinearRegression(max_rows=5, weight_bound=1.0, **BUDGET)
+    with pytest.raises(tg.InputError, match=r"weight must be a vector, one entry per row of X; it"):
+        model.fit(X, y, person=keys, sample_weight=np.ones((len(y), 2)))
+
+
+@pytest.mark.parametrize("max_rows", [5, 1_000])
+def test_persons_of_fewer_rows_than_are_used_at_most_are_whole_records_where_rows_count(max_rows):
+    X, y, keys = visits()
+    model = tg.LinearRegression(max_rows=max_rows, weight="row", check_records=True, **BUDGET)
+    said = str(model.fit(X, y, person=keys).summary())
+    assert re.search(r"rests on about (2,9\d\d|3,000) of 3,000 records", said)
+
+
+def test_keys_are_given_beside_the_table():
+    X, y, keys = visits(200)
+    with pytest.raises(tg.InputError, match=r"person must be the name of a column; .* person=keys"):
+        tg.LinearRegression(person=keys, max_rows=3, **BUDGET).fit(X, y)
+
+
+@pytest.mark.parametrize("n_rows", [1, 50])
+def test_keys_beside_a_schema_that_names_persons_are_one_sentence(n_rows):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"p": np.arange(n_rows), "x": np.ones(n_rows), "y": np.ones(n_rows)})
+    schema = tg.Schema(target="y", person="p", max_rows=2)
+    with pytest.raises(tg.InputError, match="person and max_rows must be declared once"):
+        tg.LinearRegression(schema=schema, **BUDGET).fit(table, person=np.arange(n_rows))
+
+
+def test_books_in_memory_count_rows():
+    X, y, keys = visits(500)
+    books = tg.privacy.MemoryBooks()
+    with pytest.raises(tg.BudgetError, match=r"must count persons by 'person', .* it counts rows"):
+        tg.LinearRegression(max_rows=3, guarantee=tg.GDP(2.0), ledger=books).fit(X, y, person=keys)
+    assert not books.releases
