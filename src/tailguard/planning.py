@@ -168,8 +168,8 @@ def prediction_grid(
 ) -> dict[str, Any]:
     """Return predictions of ``plan`` over columns, records and epsilons, as plain data.
 
-    ``cells`` has for each the error, the place of its method and whether noise may hide scales, or
-    None where no method fits. ``start`` has the places of what was given.
+    ``cells`` has for each the error, the place of its method and whether the fit is little more
+    than a constant, or None where no method fits. ``start`` has the places of what was given.
 
     Examples
     --------

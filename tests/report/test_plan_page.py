@@ -38,7 +38,7 @@ def test_each_cell_is_what_the_planner_says(grid, place):
     advice = tg.plan("squared", **asked)
     assert cell[0] == pytest.approx(advice.recommended.predicted_error, rel=1e-3)
     assert grid["methods"][cell[1]] == advice.recommended.method
-    assert cell[2] == any("shows no scales" in note for note in advice.notes)
+    assert cell[2] == any("little more than a constant" in note for note in advice.notes)
 
 
 def test_there_are_places_without_a_method_and_with_hidden_scales(grid):

@@ -16,7 +16,7 @@ AXES = {
 }
 WORDS = {
     "nothing": "No method fits here: the budget is too small for so few records.",
-    "hidden": "Noise may hide the scales of columns here: the fit may then be a constant.",
+    "hidden": "With so little, the default fit is little more than a constant.",
 }
 NO_SCRIPT = (
     "The sliders need a script, which did not run. The table has what is predicted at first."

@@ -206,6 +206,8 @@ def problems():
             for n_features in (2, 40):
                 for budget in (20.0, 120.0, 300.0, 450.0, 2e3, 2e4, 2e6):
                     yield Problem(loss, n_rows, n_features, intercept=True), budget / n_rows
+    counts = Problem(tg.losses.Poisson(), 3_000_000, 2, intercept=True, has_offset=True)
+    yield counts, 2.0 / 3.0  # with exposures no likelihood is corrected by contributions
 
 
 def test_every_regime_holds_somewhere_and_changes_something(monkeypatch):
