@@ -92,7 +92,7 @@ def test_rows_that_cannot_be_used_count_nowhere():
     spoiled[:500, 0], targets[500:1000], targets[1000:1500] = np.nan, -1.0, np.inf
     found = model.private_score(spoiled, targets, **RICH)
     assert found.explained.value == pytest.approx(model.score(X[1500:], y[1500:]), abs=0.02)
-    assert "about 4,500 of 6,000 rows" in found.notes[0]
+    assert "about 4,500 of 6,000 rows" in found.notes[-1]
 
 
 def test_labels_of_any_kind_are_those_of_the_fit():
@@ -180,3 +180,18 @@ def test_intervals_hold_what_many_rows_tell():
         found = model.private_score(rows[part], y[part], **told).explained
         missed += not found.low <= truth <= found.high
     assert missed <= 8
+
+
+def test_infinities_of_one_row_say_nothing():
+    model = tg.PoissonRegression(extrapolate="linear", **RICH).fit(X, TARGETS["counts"])
+    rows, offset = X.copy(), np.zeros(N_ROWS)
+    rows[7], offset[7] = -1e308, -1.79e308
+    model.private_score(rows, TARGETS["counts"], offset=offset, **RICH)
+    rows[7], offset[7] = np.inf, -np.inf
+    model.private_score(rows, TARGETS["counts"], offset=offset, **RICH)
+
+
+def test_the_certificate_says_that_the_model_must_be_released_or_public():
+    model, y = fitted("linear")
+    said = model.private_score(X, y, **RICH).certificate.assumptions
+    assert "the model is public, or was released under a promise of its own" in said

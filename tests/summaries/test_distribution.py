@@ -127,3 +127,17 @@ def test_what_does_not_stand_out_may_hold_as_much_as_its_noise():
     hidden = estimate.mass < n / 2
     assert hidden.sum() >= 4
     assert np.sqrt(np.diag(estimate.covariance)[hidden]).min() > 0.6 * noise_std
+
+
+def test_laplace_noise_makes_no_octave_that_surely_is_filled():
+    """Taken for Gaussian noise, it has six deviations in one column of 15."""
+    rng, shape = np.random.default_rng(0), (2_000, len(OCTAVES) + 1)
+    noise = rng.laplace(0.0, 20.0 / math.sqrt(2.0), shape)
+    noise[:, len(OCTAVES) // 2 + 3] += 4_000.0
+
+    def far(rare):
+        edges = [DistributionEstimate(row, 20.0, 4_000, rare=rare).edges for row in noise]
+        return np.mean([np.abs(each).max() > 2.0**60 for each in edges])
+
+    assert far(1.8 * 20.0) <= 0.002
+    assert far(20.0) > 0.02

@@ -352,7 +352,10 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         else:
             score = score_intervals(self, read, interval, level)
         added = read_offset(X, exposure, offset, len(score))
-        return score if added is None else (score.T + added).T
+        if added is None:
+            return score
+        with np.errstate(all="ignore"):  # a row of infinities says nothing of itself
+            return np.asarray((score.T + added).T)
 
     def _features_of(self, X: Any) -> Iterator[Features]:
         """Yield the features that predictions are made of, some rows at a time."""

@@ -16,6 +16,9 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.summaries.released import released
 from tailguard.summaries.score import ScoreResult, ScoreSolution, ScoreStatistics
 
+# A promise of the score alone covers no model that was fitted to the same rows without one.
+OF_A_RELEASED_MODEL = "the model is public, or was released under a promise of its own"
+
 
 class PrivatelyScored:
     """Mixin of estimators that can be scored privately.
@@ -52,13 +55,15 @@ class PrivatelyScored:
 
         That is the share of the deviance that predictions explain beside the best constant (R2
         where targets are numbers and the link is no logarithm), the mean deviance and, for labels,
-        the area under the curve, with intervals of 95 %; of mean deviances log-loss alone has one,
+        the area under the curve, with intervals of 95 %. They cover no tails without a fourth
+        moment: of targets so heavy they are too short. Of mean deviances log-loss alone has one,
         since rare rows that noise hides decide the others. No bound is asked for: deviances
         above a released level count as that level.
 
         The rows may be those of the fit or others. If they are the same, or share persons, both
-        costs add up, which a ``ledger`` counts; and a model scored on its own rows looks better
-        than it is. Each row counts once: there are no weights here, nor a table in batches.
+        costs add up, which a ``ledger`` counts; a model that was fitted to them without privacy
+        tells of them, whatever its score does; and a model scored on its own rows looks better than
+        it is. Each row counts once: there are no weights here, nor a table in batches.
 
         Parameters
         ----------
@@ -93,6 +98,7 @@ class PrivatelyScored:
             guarantee=guarantee,
             ledger=ledger,
             checkpoint=checkpoint,
+            assumptions=(OF_A_RELEASED_MODEL,),
             check_records=False,  # the number of rows that count is told with the score
             random_state=random_state,
         )

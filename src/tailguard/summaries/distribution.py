@@ -75,13 +75,15 @@ class DistributionEstimate:
         noise_std: float,
         n_rows: int,
         known: BoolArray | Literal[False] = False,
+        rare: float | None = None,
     ) -> None:
         """Read the histogram of octaves; ``n_rows`` is the most that the column can hold.
 
-        ``known`` are octaves that hold cells of other groups of the column.
+        ``known`` are octaves that hold cells of other groups of the column. What stands out of
+        noise is told by ``rare``, the deviation of Gaussian noise that is as rarely large.
         """
         self.n_rows = n_rows
-        kept, self.significance = octaves_of(counts, noise_std)
+        kept, self.significance = octaves_of(counts, noise_std if rare is None else rare)
         kept |= known
         kept[[0, -1]] = False  # open ends: they are looked at by later edges
         looked_at, binary = kept.copy(), [kept.size // 2, ONE]

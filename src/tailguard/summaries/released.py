@@ -129,6 +129,7 @@ def released(
     check_records: bool = True,
     on_unusable: str = "stop",
     random_state: int | None = None,
+    assumptions: tuple[str, ...] = (),
 ) -> tuple[Solved, SummarySolution, SummaryTable]:
     """Read the table's public facts, plan what ``make`` asks of them, and run it."""
     asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
@@ -161,7 +162,7 @@ def released(
     )
     undeclared = inputs.undeclared
     assumed = (undeclared_note(undeclared, by_cell=True),) if undeclared else ()
-    solved = run(solver, plan, gate, assumptions=assumed, check=check)
+    solved = run(solver, plan, gate, assumptions=(*assumed, *assumptions), check=check)
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
     if solution.unseen.any() and not solver.by and not solution.notes:

@@ -27,7 +27,7 @@ from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
 from tailguard.gate.stage import Share, Stage
 from tailguard.losses.base import Loss
-from tailguard.means.base import noise_std_of
+from tailguard.means.base import noise_std_of, tail_noise
 from tailguard.queries.bins import Bins
 from tailguard.queries.deviances import N_MOMENTS, SCORE, TARGET, DevianceMoments, DevianceSizes
 from tailguard.queries.value_histograms import ValueHistograms
@@ -206,11 +206,11 @@ class ScoreStatistics(Statistics):
         constant, unit = _constant(loss, mean, std, targets)
         asked, bins = plan.by_name, replace(SIZES, unit=unit)
         lengths, stage = DevianceSizes(loss, bins), asked["deviance sizes"]
-        noise_std = noise_std_of(lengths, *sizes, stage.asked)
+        rare = tail_noise(lengths, *sizes, stage.asked)
         counts = gate.ask(lengths, constant, stage)
         query, stage = DevianceMoments(loss), asked["deviances"]
         noise = noise_std_of(query, *sizes, stage.asked) / targets.total
-        spread = [NoisyDistribution.of(each, bins, noise_std) for each in counts]
+        spread = [NoisyDistribution.of(each, bins, rare) for each in counts]
         if min(each.significance for each in spread) <= SEEN:
             return UNKNOWN, UNKNOWN
         limit = _limit(spread, noise)

@@ -20,7 +20,7 @@ import numpy as np
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
 from tailguard.gate.stage import Share, Stage, part_of
-from tailguard.means.base import noise_std_of
+from tailguard.means.base import noise_std_of, tail_noise
 from tailguard.means.private_units import ROUNDING
 from tailguard.privacy.events import Laplace
 from tailguard.queries.level_tables import Indicators, n_codes
@@ -212,13 +212,14 @@ def _first_look(search: QuantileSearch, stage: Stage, gate: Gate) -> FoundQuanti
     edges = np.tile(OCTAVES, (search.n_estimates, 1))
     query = search.query(OCTAVES.size)
     counts = gate.ask(query, edges, stage)
-    noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
+    asked = query, gate.n_records, gate.n_features, stage.asked
+    noise_std, rare = noise_std_of(*asked), tail_noise(*asked)
     bins, n_columns = OCTAVES.size + 1, len(search.columns)
     pooled = counts[:, :bins].reshape(-1, n_columns, bins).sum(axis=0)
-    noise_of_pooled = noise_std * math.sqrt(len(counts) / n_columns)
-    known = [octaves_of(row, noise_of_pooled)[0] for row in pooled]
+    rare_of_pooled = rare * math.sqrt(len(counts) / n_columns)
+    known = [octaves_of(row, rare_of_pooled)[0] for row in pooled]
     estimates = [
-        DistributionEstimate(row[:bins], noise_std, gate.n_records, known[place % n_columns])
+        DistributionEstimate(row[:bins], noise_std, gate.n_records, known[place % n_columns], rare)
         for place, row in enumerate(counts)
     ]
     if not search.by:

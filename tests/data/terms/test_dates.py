@@ -126,3 +126,20 @@ def test_lengths_of_time_are_no_dates():
     table = pd.DataFrame({"issued": pd.to_timedelta([1, 2], unit="D")})
     schema = tg.Schema(dates={"issued": DAYS}).settled(["issued"])
     assert np.isnan(design_matrix(table, schema)).all()
+
+
+class Loud(datetime.tzinfo):
+    """A zone that came with a cell: what it runs is not ours."""
+
+    def utcoffset(self, moment):
+        raise SystemExit("secret")
+
+    dst = tzname = utcoffset
+
+
+def test_a_zone_of_an_unknown_type_is_not_asked():
+    known = datetime.datetime(2020, 1, 2, tzinfo=ZoneInfo("UTC"))
+    column = [datetime.datetime(2020, 1, 2, tzinfo=Loud()), known]
+    np.testing.assert_array_equal(
+        date_numbers(column, checked_dates({"c": DAYS})["c"]), [np.nan, 1]
+    )

@@ -8,9 +8,10 @@ moment with a time zone is taken in universal time, and so is one without.
 import re
 import sys
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timezone
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -26,6 +27,9 @@ UNITS = {"seconds": 1.0, "hours": 3600.0, "days": 86400.0, "weeks": 604800.0, "y
 
 KEYS = ("origin", "unit", "format")
 """What is declared of a column of dates; the format may be left out."""
+
+ZONES = (timezone, ZoneInfo)
+"""Time zones that a date of Python may have: others run code that came with the cell."""
 
 # Seconds of NumPy's units of time that are whole numbers of these, and the days of all longer ones.
 TICKS = {"W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
@@ -127,7 +131,8 @@ def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
     """Return seconds after 1970 of one cell, NaN where it is no date."""
     try:
         if type(cell) is datetime:
-            return _after_1970(cell)
+            known = cell.tzinfo is None or type(cell.tzinfo) in ZONES
+            return _after_1970(cell) if known else np.nan
         if type(cell) is date:
             return _after_1970(datetime(cell.year, cell.month, cell.day))
         if type(cell) is np.datetime64:
