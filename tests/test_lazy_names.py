@@ -11,6 +11,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.lazy_names import places_of_stub
+from tailguard.wing import wing
 
 PLACES = places_of_stub("tailguard")
 
@@ -30,7 +31,9 @@ def test_a_stub_shows_what_it_imports(package):
     stub = ast.parse(Path(shown.__file__).with_suffix(".pyi").read_text())
     names = [alias for line in stub.body for alias in line.names]
     assert all(alias.asname == alias.name for alias in names)  # what type checkers show
-    assert sorted(alias.name for alias in names) == sorted(shown.__all__) == sorted(dir(shown))
+    away = set() if wing("rates") else {"papers"}
+    stated = sorted({alias.name for alias in names} - away)
+    assert stated == sorted(shown.__all__) == sorted(dir(shown))
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 WING = ("src/tailguard/papers", "tests/papers")
 # As in a source distribution: tests of the house read what lies beside the sources.
-FOLDERS = ("src", "tests", "docs", "benchmarks", "paper", "release", ".ci", ".github")
+FOLDERS = ("src", "tests", "docs", "benchmarks", "examples", "paper", "release", ".ci", ".github")
 # Of every room that reaches for the wing, or that the wing reaches into.
 REPRESENTATIVE = (
     *("tests/means/test_formulas.py", "tests/solvers/test_smooth_stage.py"),

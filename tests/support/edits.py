@@ -42,6 +42,7 @@ for seen in view.read(RecordBlock(np.array([[3.0], [1e-3], [1e200], [np.nan]])),
 """,
     "counts": """
 import numpy as np
+from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.counts import CountBelow
 block = RecordBlock(np.array([[1.0], [2.0], [np.inf]]))
 print(CountBelow((0,)).sum_block(block, np.ones(1), 1.0))
@@ -57,6 +58,7 @@ print(safe_clip(np.array([3.0, 4.0]), 1.0).tolist())
 """,
     "sums": """
 import numpy as np
+from tailguard.data.rows.base import RecordBlock
 from tailguard.losses import Squared
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
@@ -94,10 +96,5 @@ AUDITED_EDITS = [
     ("queries/reading_loops.py", "(BIAS - 64)", "(BIAS - 2)", "whitened"),
     ("queries/reading_loops.py", "\nLARGEST_FEATURE = 1e150", "\nLARGEST_FEATURE = 1e-5", "sums"),
     ("queries/reading_loops.py", "SMALLEST_LENGTH = 1e-140", "SMALLEST_LENGTH = 1.0", "whitened"),
-    (
-        "queries/coordinates.py",
-        "value > -form[2] else -form[2])",
-        "value > -9.0 else 9.0)",
-        "entries",
-    ),
+    ("queries/soft_truncation.py", "value < limit else limit", "value < 0.1 else 0.1", "entries"),
 ]

@@ -34,7 +34,7 @@ class BatchesForgotten(Gate):
     """
 
     def ask(self, query, state, stage, *, block=None):
-        share = block.n_rows / self.n_rows
+        share = block.n_rows / self.n_records
         return super().ask(shrunk(query, share), state, stage, block=block)
 
 
