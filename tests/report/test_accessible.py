@@ -89,6 +89,7 @@ def test_everything_has_a_name_and_its_own_id(text):
     assert all(each["id"] in labelled for each in page.all("input"))
     assert len(page.all("table")) == len(page.all("caption"))
     assert all(head.get("scope") in {"row", "col"} for head in page.all("th"))
+    assert all(all(rows[0]) for rows in page.tables.values()), "a heading without a word"
     assert all(picture.get("aria-hidden") == "true" for picture in page.all("svg"))
     focused = [each for _, each in page.elements if each.get("tabindex") == "0"]
     assert all(each.get("aria-label") for each in focused)

@@ -84,7 +84,7 @@ class MatrixResult(SummaryResult):
         """Return one table: the matrix, with the names beside it."""
         matrix = zip(self.names, self.value, strict=True)
         rows: list[tuple[Cell, ...]] = [(name, *map(float, row)) for name, row in matrix]
-        return [ResultTable("", ("", *self.names), rows)]
+        return [ResultTable("", ("column", *self.names), rows)]
 
 
 def variance(X: Any, **options: Unpack[RunOptions]) -> VarianceResult:

@@ -92,7 +92,7 @@ class Description(SummaryResult):
         if self.correlation is not None:
             matrix = zip(self.names, self.correlation, strict=True)
             rows = [(name, *(round(float(x), 3) for x in row)) for name, row in matrix]
-            found.append(ResultTable("correlations", ("", *self.names), rows))
+            found.append(ResultTable("correlations", ("column", *self.names), rows))
         return found
 
     def _numbers(self) -> ResultTable:
