@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tailguard.audit.cases import AuditResult
+from tailguard.audit.suite import LONG
 from tailguard.cli.commands import audit
 
 GOOD = AuditResult("a mean", "mu = 2", 2.0, 1.7, 0.999, 0.97, 1200, "threshold", {"less": True})
@@ -23,6 +24,14 @@ def test_a_row_is_printed_with_what_it_proves(call):
     assert (answer.code, answer.err) == (0, "")
     for part in ("epsilon = 2", "holds", "2/2", "NOT PRIVATE"):
         assert part in answer.out
+
+
+def test_names_are_whole_at_any_width(call, found, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    found.extend(replace(GOOD, name=name) for name in LONG)
+    printed = " ".join(call("audit", "--all").out.split())
+    assert "…" not in printed
+    assert all(word in printed for name in LONG for word in name.split())
 
 
 @pytest.mark.parametrize(

@@ -86,13 +86,12 @@ def audit_table(found: list[AuditResult]) -> Table:
     1
     """
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("audited")
-    table.add_column("claim")
+    table.add_column("audited, and its claim", overflow="fold")
     for heading in ("shown", "of it", "power", "runs", "mutants"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for row in found:
         seen = f"{sum(row.mutants.values())}/{len(row.mutants)}" if row.mutants else "-"
         numbers = f"{row.shown:.3g}", f"{row.share:.0%}", f"{row.power:.2f}", f"{row.n_runs}"
-        table.add_row(row.name, row.claim, *numbers, seen, row.verdict)
+        table.add_row(f"{row.name}\n  {row.claim}", *numbers, seen, row.verdict)
     return table
