@@ -48,6 +48,7 @@ from tailguard.summaries.crosstab import actual_expected as actual_expected
 from tailguard.summaries.crosstab import crosstab as crosstab
 from tailguard.summaries.describe import Description as Description
 from tailguard.summaries.describe import describe as describe
+from tailguard.summaries.describe import rows_per_person as rows_per_person
 from tailguard.summaries.quantile import CountResult as CountResult
 from tailguard.summaries.quantile import HistogramResult as HistogramResult
 from tailguard.summaries.quantile import QuantileResult as QuantileResult

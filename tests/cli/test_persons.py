@@ -59,6 +59,36 @@ def test_means_and_schemas_take_persons(file, tmp_path, call):
     assert json.loads(means.read_text())["certificate"]["unit"]["person"] == "patient"
 
 
+def test_searches_take_persons(file, tmp_path, call):
+    path, keys, age, cost = file
+    out, told = tmp_path / "model.json", ["--target", "cost", "--person", "patient"]
+    tried = ["--try", "fit_intercept=true,false", "--tries", "2", "--max-rows", "3"]
+    answer = call("search", path, *PRIVACY, *told, *tried, "--out", out)
+    assert answer.code == 0, answer.err
+    assert f"on {N_PERSONS} persons" in answer.out
+    python = tg.PrivateSearch(
+        tg.LinearRegression(max_rows=3), {"fit_intercept": [True, False]},
+        n_tries=2.0, epsilon=5.0, delta=1e-6, random_state=1,
+    )  # fmt: skip
+    python.fit(age[:, None], cost, person=[f"p{key}" for key in keys])
+    assert json.loads(out.read_text())["coef"] == python.best_estimator_.coef_.tolist()
+
+
+def test_descriptions_take_persons(file, tmp_path, call):
+    path, keys, age, _ = file
+    told, out = ["--person", "patient", "--max-rows", "3"], tmp_path / "description.json"
+    answer = call("describe", path, *PRIVACY, "--columns", "age", *told, "--out", out)
+    assert answer.code == 0, answer.err
+    assert "one person (patient), at most 3 rows" in " ".join(answer.out.split())
+    python = tg.describe(
+        age[:, None], person=[f"p{key}" for key in keys], max_rows=3,
+        epsilon=5.0, delta=1e-6, random_state=1,
+    )  # fmt: skip
+    written = json.loads(out.read_text())
+    assert written["certificate"]["n_rows"] == N_PERSONS
+    assert written["tables"][0]["rows"][0][3] == python.mean[0, 0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

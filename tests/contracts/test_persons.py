@@ -49,6 +49,7 @@ UNITS = [
     Unit(person="key", max_rows=3, weight="row"),
 ]
 SQUARED = {"whitened-histogram/slopes"}
+GAPS = "level-tables", "count-of-levels"  # a missing cell is a level, and is counted as one
 every_example = pytest.mark.parametrize("name", EXAMPLES)
 
 
@@ -177,7 +178,7 @@ def test_neither_the_order_of_rows_nor_the_number_of_void_ones_moves_a_bit(name)
             one = persons_of(example, found[places], [told[p] for p in places], unit)
             answers.append(lattice(example, one, calibration, order))
     # A third of a person is rounded down: of cells, which count whatever they hold, three of them.
-    most = 3 * example.width if example.query.reads_cells else 0
+    most = 3 * example.width if example.query.reads_cells or name.startswith(GAPS) else 0
     for answer in answers[1:]:
         assert np.abs(answer - answers[0]).sum() <= most
 

@@ -209,7 +209,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(options, given, message):
 
 
 def test_what_protects_rows_alone_refuses_persons_before_anything_is_spent(tmp_path):
-    given, persons = {"person": KEYS, "max_rows": 8}, {"person": "key", "max_rows": 8}
+    given = {"person": KEYS, "max_rows": 8}
     with pytest.raises(tg.InputError, match="person must be None unless the default method"):
         tg.SparseLinearRegression(n_nonzero=1, **PERSONS).fit(X, COSTS, person=KEYS)
     for method in ("trimmed", "iterative"):
@@ -218,11 +218,6 @@ def test_what_protects_rows_alone_refuses_persons_before_anything_is_spent(tmp_p
             tg.mean(X, method=method, **given, **how, **BUDGET)
     with pytest.raises(tg.InputError, match="person must be None for method 'truncated'"):
         tg.mean(X, method="truncated", n_groups=8, **given, **BUDGET)
-    search = tg.PrivateSearch(tg.LinearRegression(**persons), [{}], n_tries=2, **BUDGET)
-    with pytest.raises(tg.InputError, match="person must be None in a search"):
-        search.fit(TABLE, **FEATURES)
-    with pytest.raises(tg.InputError, match="person must not be declared in the schema here"):
-        tg.describe(TABLE, schema=persons, epsilon=1.0, delta=1e-6)
     path = tmp_path / "rows.parquet"
     TABLE.to_parquet(path)
     with pytest.raises(tg.InputError, match=r"person must be None for .*read in batches"):

@@ -125,8 +125,7 @@ class Inputs:
     def assumed(self) -> tuple[str, ...]:
         """What is said of weights, and of columns that no schema declares to be numbers."""
         notes = (undeclared_note(self.undeclared),) if self.undeclared else ()
-        if self.persons is not None or self.unit.one_row_per_person:
-            notes = (*notes, f"protected is {self.unit.describe()}")
+        notes = (*notes, *self.unit.notes)
         if self.weight is None:
             return notes
         weighted = f"rows count by their weights; weights above {self.weight.bound:g} are cut"

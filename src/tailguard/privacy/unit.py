@@ -90,6 +90,12 @@ class Unit:
             return "one row; the user states that each person has one row"
         return "one row, and not a person with several rows"
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is said beside a result, if a user says anything of persons."""
+        plain = self.person is None and not self.one_row_per_person
+        return () if plain else (f"protected is {self.describe()}",)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return asdict(self)

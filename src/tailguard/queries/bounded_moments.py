@@ -16,6 +16,9 @@ norm ``t + b t s <= t (1 + b (2 - t)) <= (1 + 2 b)^2 / (4 b)``, which is below 2
 *Products.* The row ``z`` of standardised cells, cut to norm 1, adds ``z z'``. Packed, with
 ``sqrt(2)`` off the diagonal, ``|z z' - w w'|^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2``, in groups too.
 
+*Persons.* What a row adds is multiplied by its share of its person and rounded by itself. So she
+adds a point of the hull of what records add, over all groups together, which is as wide.
+
 Reference
 ---------
 Dwork, McSherry, Nissim and Smith 2006, Section 3.1 (sums of bounded vectors); Dwork, Talwar,
@@ -88,6 +91,7 @@ class BoundedMoments(GaussianQuery):
 
     name = "first and second moments of cells"
     places = "none"
+    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -130,6 +134,8 @@ class BoundedMoments(GaussianQuery):
             group = codes_of(chunk.features, self.by)
             cut = _standardised(chunk, self.columns, state[0][group], state[1][group])
             parts = np.stack([cut, self.weight * (cut * cut)], axis=2)
+            if chunk.weight is not None:
+                parts *= chunk.weight[:, None, None]
             parts = np.rint(parts / grid) if block.alone else parts
             first = (group[:, None] * k + np.arange(k))[:, :, None] * 2
             places = (first + np.arange(2)).ravel()
@@ -178,6 +184,7 @@ class CellProducts(GaussianQuery):
 
     name = "products of pairs of cells"
     places = "none"
+    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -208,10 +215,11 @@ class CellProducts(GaussianQuery):
             cut = _standardised(chunk, self.columns, *state)
             norms = np.sqrt((cut * cut).sum(axis=1, keepdims=True))
             cut *= shrink(self.size) / np.maximum(norms, 1.0)
+            counts = cut if chunk.weight is None else cut * chunk.weight[:, None]
             if block.alone:
-                total += rounded_alone(cut[:, first] * cut[:, second] * weights, grid)
+                total += rounded_alone(counts[:, first] * cut[:, second] * weights, grid)
             else:
-                total += round_to_lattice((cut.T @ cut)[first, second] * weights, grid)
+                total += round_to_lattice((counts.T @ cut)[first, second] * weights, grid)
         return total
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:

@@ -10,6 +10,9 @@ it moves one count of each histogram down and one up: ``sqrt(4) = 2`` in l2 norm
 ``(a, b, a^2, b^2, a b)``, or zero. Every entry lies in [0, 1], so that replacing it moves the sums
 by at most ``sqrt(5)`` in l2 norm and 5 in l1 norm, from ``a = b = 0`` to ``a = b = 1``.
 
+*Persons.* What a row adds is multiplied by its share of its person, of counts in whole steps. So
+she adds a point of the hull of what records add, which is as wide.
+
 Reference
 ---------
 Dwork, McSherry, Nissim and Smith 2006, Section 3.1 (sums of bounded vectors) and 3.2 (histograms);
@@ -45,8 +48,8 @@ SCORE, TARGET = 0, 1
 """The features that hold the score and the target."""
 N_MOMENTS = 5
 
-Deviances: TypeAlias = tuple[FloatArray, FloatArray, BoolArray]
-"""Those of scores and of the constant, and which records have none."""
+Deviances: TypeAlias = tuple[FloatArray, FloatArray, BoolArray, FloatArray | None]
+"""Those of scores and of the constant, which records have none, and what each record counts."""
 
 
 def _deviances(loss: Loss, constant: float, block: RecordBlock) -> Iterator[Deviances]:
@@ -58,7 +61,8 @@ def _deviances(loss: Loss, constant: float, block: RecordBlock) -> Iterator[Devi
         score, target = np.where(void, 0.0, cells[:, 0]), np.where(void, 1.0, cells[:, 1])
         of_score = loss.deviance(score, target)
         of_constant = loss.deviance(np.full(len(score), constant), target)
-        yield of_score, of_constant, void | np.isnan(of_score) | np.isnan(of_constant)
+        void |= np.isnan(of_score) | np.isnan(of_constant)
+        yield of_score, of_constant, void, chunk.weight
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class DevianceSizes(GaussianQuery):
 
     name = "histograms of deviances"
     places = "none"
+    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -119,11 +124,11 @@ class DevianceSizes(GaussianQuery):
         """Count exactly, in lattice steps of one over a whole number."""
         size = 2 * self.bins.count
         total = np.zeros(size, dtype=np.int64)
-        for *both, void in _deviances(self.loss, state, block):
-            for first, deviance in zip((0, self.bins.count), both, strict=True):
+        for of_score, of_constant, void, weight in _deviances(self.loss, state, block):
+            for first, deviance in ((0, of_score), (self.bins.count, of_constant)):
                 # What is void is counted in a place that is dropped.
                 places = np.where(void, size, first + self.bins.index(deviance))
-                total += counted(places, size, grid, None)
+                total += counted(places, size, grid, weight)
         return total
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
@@ -166,6 +171,7 @@ class DevianceMoments(GaussianQuery):
 
     name = "moments of deviances"
     places = "none"
+    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -193,10 +199,11 @@ class DevianceMoments(GaussianQuery):
         """Add up on the lattice, chunk by chunk."""
         constant, limit = state
         total = np.zeros(N_MOMENTS, dtype=np.int64)
-        for of_score, of_constant, void in _deviances(self.loss, constant, block):
+        for of_score, of_constant, void, weight in _deviances(self.loss, constant, block):
             with np.errstate(all="ignore"):
                 a, b = (np.clip(each / limit, 0.0, 1.0) for each in (of_score, of_constant))
             parts = np.where(void, 0.0, np.array([a, b, a * a, b * b, a * b])).T
+            parts = parts if weight is None else parts * weight[:, None]
             if block.alone:
                 total += rounded_alone(parts, grid)
             else:

@@ -1,7 +1,8 @@
 """Counts of declared levels: of each column, of their combinations, and of chosen ones.
 
 A record has one cell of every table, since missing cells have a place of their own. So each table
-is a histogram, and a replaced record moves two of its counts by one.
+is a histogram, and a replaced record moves two of its counts by one. A row of a person counts by
+its share of her, in whole steps: she adds a point of the hull of what records add.
 
 Reference
 ---------
@@ -16,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tailguard.array_types import Features, IntArray
-from tailguard.data.rows.base import RecordBlock, chunks_of
+from tailguard.data.rows.base import RecordBlock, chunks_of, counted, whole_steps
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
@@ -76,6 +77,7 @@ class LevelTables(GaussianQuery):
 
     name = "tables of levels"
     places = "none"
+    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -102,11 +104,11 @@ class LevelTables(GaussianQuery):
         total = np.zeros(self.size, dtype=np.int64)
         for chunk in chunks_of(block):
             counts = [
-                np.bincount(codes_of(chunk.features, table), minlength=n_codes(table))
+                counted(codes_of(chunk.features, table), n_codes(table), grid, chunk.weight)
                 for table in self.tables
             ]
             total += np.concatenate(counts)
-        return total * round(1.0 / grid)
+        return total
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
@@ -140,6 +142,7 @@ class CountOfLevels(GaussianQuery):
 
     name = "count of records by levels"
     places = "none"
+    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -162,8 +165,8 @@ class CountOfLevels(GaussianQuery):
             meets = np.ones(chunk.n_rows, dtype=np.bool_)
             for columns, codes in zip(self.by, self.allowed, strict=True):
                 meets &= np.isin(codes_of(chunk.features, (columns,)), codes)
-            total += int(np.count_nonzero(meets))
-        return np.array([total * round(1.0 / grid)], dtype=np.int64)
+            total += int(whole_steps(chunk.weight, chunk.n_rows, grid) @ meets)
+        return np.array([total], dtype=np.int64)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

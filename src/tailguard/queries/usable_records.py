@@ -19,7 +19,7 @@ import numpy as np
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import require
-from tailguard.data.rows.base import RecordBlock, chunks_of
+from tailguard.data.rows.base import RecordBlock, chunks_of, whole_steps
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
 
@@ -63,7 +63,7 @@ class UsableRecords(GaussianQuery):
         total = 0
         for chunk in chunks_of(block):
             readable = np.isfinite(chunk.features).any(axis=1) if self.any_cell else ~chunk.void()
-            total += int(_steps(chunk, grid) @ readable)
+            total += int(whole_steps(chunk.share, chunk.n_rows, grid) @ readable)
         return np.array([total], dtype=np.int64)
 
     def parameters(self) -> dict[str, float | int | str]:
@@ -113,7 +113,7 @@ class CellKinds(GaussianQuery):
         for chunk in chunks_of(block):
             beside = (chunk.target, chunk.offset, chunk.weight)
             vectors = (v[:, None] for v in beside if v is not None)
-            steps = _steps(chunk, grid)
+            steps = whole_steps(chunk.share, chunk.n_rows, grid)
             counts = np.concatenate([_counts(part, steps) for part in (chunk.features, *vectors)])
             require(
                 len(counts) == self.n_columns,
@@ -129,13 +129,6 @@ class CellKinds(GaussianQuery):
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
         return {"columns": self.n_columns, "kinds": KINDS}
-
-
-def _steps(block: RecordBlock, grid: float) -> IntArray:
-    """Return how many whole steps each row counts; those of a person are one record or less."""
-    one = round(1.0 / grid)
-    share = np.ones(block.n_rows) if block.share is None else block.share
-    return np.floor(share * one).astype(np.int64)
 
 
 def _counts(marks: Features | FloatArray, steps: IntArray) -> IntArray:

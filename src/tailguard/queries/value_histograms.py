@@ -13,6 +13,9 @@ enter another: without the count it takes one from a bin and adds one to another
 column again; with it that would be 2, so groups have no such count. ``h`` looks at equal prices
 have together the sensitivity ``sqrt(2 h k)`` of a tree of ``h`` levels.
 
+*Persons.* All that a row adds is multiplied by one whole number of steps, its share of its person
+rounded down. So a person adds a point of the hull of what records add, in all groups together.
+
 Reference
 ---------
 Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Hay, Rastogi, Miklau and Suciu
@@ -27,7 +30,7 @@ import numpy as np
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import InputError
-from tailguard.data.rows.base import RecordBlock, chunks_of
+from tailguard.data.rows.base import RecordBlock, chunks_of, whole_steps
 from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
@@ -61,7 +64,8 @@ class ValueHistograms(GaussianQuery):
     Guarantee
     ---------
     Replacing a record by any other moves the counts by at most ``sqrt(2 * k)`` in l2 norm and
-    ``2 * k`` in l1 norm, with ``k`` columns and any number of groups. Counts are exact.
+    ``2 * k`` in l1 norm, with ``k`` columns and any number of groups. Counts are exact, or shares
+    of persons in whole steps: nothing is charged for rounding.
 
     Edge cases
     ----------
@@ -79,6 +83,7 @@ class ValueHistograms(GaussianQuery):
 
     name = "histograms of cells"
     places = "none"
+    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -128,20 +133,21 @@ class ValueHistograms(GaussianQuery):
         """
         columns, features = np.array(self.columns, dtype=np.int64), block.features
         tile = np.empty((len(columns), CELLS_AT_ONCE))
-        if self.by or self.n_edges > MOST_COMPARED:
+        if self.by or self.n_edges > MOST_COMPARED or block.weight is not None:
             padded = np.full((len(state), 2 ** self.n_edges.bit_length() - 1), np.inf)
             padded[:, : self.n_edges] = state
             found = np.zeros((len(state), self.n_edges + 2), dtype=np.int64)
             for chunk in chunks_of(block):
                 group = codes_of(chunk.features, self.by) * len(columns)
-                _search(features.dtype)(chunk.features, columns, group, padded, tile, found)
+                steps = whole_steps(chunk.weight, chunk.n_rows, grid)
+                _search(features.dtype)(chunk.features, columns, group, steps, padded, tile, found)
             bins = found[:, :-1]
         else:
             above = np.zeros((len(state), self.n_edges + 1), dtype=np.int64)
             _count_above(features.dtype)(features, columns, state, tile, above)
-            bins = -np.diff(above, append=0)
+            bins = -np.diff(above, append=0) * round(1.0 / grid)
         readable = bins.sum(axis=1, keepdims=True)
-        return np.hstack([bins, readable])[:, : self.width].ravel() * round(1.0 / grid)
+        return np.hstack([bins, readable])[:, : self.width].ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return one row of counts per row of edges."""
@@ -177,16 +183,17 @@ def _count_above(
                 counts[j, k + 1] += above
 
 
-@compiled_loop("features", "in places", "in places", "in matrix", "matrix", "counts")
+@compiled_loop("features", "in places", "in places", "in places", "in matrix", "matrix", "counts")
 def _search(
     features: Features,
     columns: IntArray,
     group: IntArray,
+    steps: IntArray,
     edges: FloatArray,
     tile: FloatArray,
     counts: IntArray,
 ) -> None:
-    """Find by halving how many edges of its row lie below each cell, and count.
+    """Find by halving how many edges of its row lie below each cell, and count it by its steps.
 
     Rows of edges end in infinities, so that one less than a power of two are searched.
     """
@@ -207,4 +214,4 @@ def _search(
             for i in range(last - first):
                 cell = tile[j, i]
                 place = cells[i] if cell - cell == 0.0 else counts.shape[1] - 1
-                counts[group[first + i] + j, place] += 1
+                counts[group[first + i] + j, place] += steps[first + i]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from os import PathLike
 from statistics import NormalDist
 from typing import Any, Unpack
 
@@ -17,8 +18,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.checks import InputError, check_boolean, check_positive, shown
-from tailguard.privacy.guarantees import PureDP
+from tailguard.checks import (
+    InputError,
+    check_boolean,
+    check_positive,
+    named_arguments,
+    require,
+    shown,
+)
+from tailguard.data.rows_per_person import rows_per_person as counted_rows
+from tailguard.privacy.books import AnyLedger
+from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.summaries.quantile import LEVEL, checked_levels, quantiles_of
 from tailguard.summaries.released import RunOptions, SummaryTable, released
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult
@@ -158,7 +168,8 @@ def describe(
     Edge cases
     ----------
     A cell that is no number leaves the other cells of its record alone. Correlations take gaps of
-    two columns for independent. Columns and groups that noise hides have NaN.
+    two columns for independent. Columns and groups that noise hides have NaN. With ``person`` cells
+    are counted in persons, and intervals hold whether a person's rows are alike or not.
 
     Reference
     ---------
@@ -197,6 +208,77 @@ def describe(
     solved, solution, table = released(X, make, **options)
     groups = ("",) if by is None else group_names(table, table.indicators("by", by)[0])
     return _description(solved.certificate.n_rows, solution, table, groups, levels, solved)
+
+
+@named_arguments
+def rows_per_person(
+    person: Any,
+    *,
+    q: ArrayLike = QUANTILES,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    guarantee: Guarantee | None = None,
+    ledger: AnyLedger | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    random_state: int | None = None,
+) -> Description:
+    """Describe how many rows persons have, privately, before ``max_rows`` is chosen.
+
+    Parameters
+    ----------
+    person
+        A key per row that tells persons apart, such as ``table["patient_id"]``.
+    q
+        Levels of the quantiles.
+    epsilon, delta, guarantee, ledger, checkpoint, random_state
+        As for ``tg.quantile``.
+
+    Returns
+    -------
+    Description
+        Of one column, with a row a person: mean, spread and quantiles of the number of her rows.
+
+    Guarantee
+    ---------
+    The result is private at the certificate's guarantee for all rows of a person, however many: a
+    person has one number here, which her own rows alone decide. The number of persons is public.
+
+    Edge cases
+    ----------
+    Rows without a key belong to nobody and are not counted.
+
+    Reference
+    ---------
+    Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tailguard as tg
+    >>> visits = np.random.default_rng(0).integers(1, 12, 5_000)
+    >>> keys = np.repeat(np.arange(5_000), visits)
+    >>> found = tg.rows_per_person(keys, epsilon=0.5, delta=1e-6, random_state=0)
+    >>> bool(5.0 <= found.quantiles[0, 0, 2] <= 7.0)
+    True
+    """
+    levels = checked_levels("q", q)
+    require(
+        hasattr(person, "__len__") and not isinstance(person, str),
+        f"person must be a column of keys, such as table['patient_id']; got {shown(person)}.",
+    )
+    solved, solution, table = released(
+        counted_rows(person),
+        lambda _: Statistics((0,), levels=levels, moments=True),
+        epsilon=epsilon,
+        delta=delta,
+        guarantee=guarantee,
+        ledger=ledger,
+        checkpoint=checkpoint,
+        check_records=False,  # each person has a number
+        random_state=random_state,
+        assumptions=("the one row of a person is how many rows she has, of which all are counted",),
+    )
+    return _description(solved.certificate.n_rows, solution, table, ("",), levels, solved)
 
 
 def _description(

@@ -80,7 +80,8 @@ def quantile(X: Any, q: ArrayLike = 0.5, **options: Unpack[RunOptions]) -> Quant
         Levels between 0 and 1, one or several. All come from one distribution function, so that
         they never cross.
     options
-        ``epsilon``, ``delta`` or ``guarantee``; ``columns``, ``schema``, ``ledger``,
+        ``epsilon``, ``delta`` or ``guarantee``; ``person`` and ``max_rows``, by which each person
+        counts as one record, shared out evenly over her rows; ``columns``, ``schema``, ``ledger``,
         ``checkpoint``, ``row_id``, ``order``, ``check_records``, ``on_unusable`` and
         ``random_state``, as for ``tg.mean``.
 

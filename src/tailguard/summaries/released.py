@@ -36,6 +36,8 @@ class RunOptions(TypedDict, total=False):
     columns: Any
     row_id: str | None
     order: str
+    person: Any
+    max_rows: int | None
     epsilon: float | None
     delta: float | None
     guarantee: Guarantee | None
@@ -120,6 +122,8 @@ def released(
     columns: Any = None,
     row_id: str | None = None,
     order: str = "file",
+    person: Any = None,
+    max_rows: int | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     guarantee: Guarantee | None = None,
@@ -135,17 +139,12 @@ def released(
     asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = within_filter(asked, ledger)
     rule = RecordRule(check_records, on_unusable, any_cell=True)
-    stated = None if schema is None else Schema.of(schema)
-    named = {"columns": columns, "row_id": row_id}
-    inputs = read_inputs(X, schema=stated, order=order, features_only=True, **named)
-    if min(inputs.n_rows, inputs.n_features) < 1:
-        raise InputError(
-            "X must have at least one row and one column; got shape "
-            f"({inputs.n_rows}, {inputs.n_features})."
-        )
+    persons = {"keys": person, "max_rows": max_rows}
+    named = {"columns": columns, "row_id": row_id, "order": order, "persons": persons}
+    inputs = X if isinstance(X, Inputs) else _read(X, schema, **named)
     table = SummaryTable.of(inputs)
     solver = make(table)
-    problem = Problem(None, inputs.n_records, inputs.n_features)
+    problem = Problem(None, inputs.n_records, inputs.n_features, by_person=inputs.by_person)
     task = GivenProblem(inputs, None, problem)
 
     def planned(rest: Guarantee) -> tuple[Statistics, Plan]:
@@ -162,7 +161,8 @@ def released(
     )
     undeclared = inputs.undeclared
     assumed = (undeclared_note(undeclared, by_cell=True),) if undeclared else ()
-    solved = run(solver, plan, gate, assumptions=(*assumed, *assumptions), check=check)
+    assumed = (*assumed, *inputs.unit.notes, *assumptions)
+    solved = run(solver, plan, gate, assumptions=assumed, check=check)
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
     if solution.unseen.any() and not solver.by and not solution.notes:
@@ -172,3 +172,13 @@ def released(
         note = f"The budget was too small to see the size of {listing(hidden)}."
         solved = replace(solved, solution=replace(solution, notes=(note,)))
     return solved, solution, table
+
+
+def _read(X: Any, schema: Declared | None, **named: Any) -> Inputs:
+    """Read a table's public facts; refuse one without rows or without columns."""
+    stated = None if schema is None else Schema.of(schema)
+    inputs = read_inputs(X, schema=stated, features_only=True, **named)
+    shape = inputs.n_records, inputs.n_features
+    if min(shape) < 1:
+        raise InputError(f"X must have at least one row and one column; got shape {shape}.")
+    return inputs

@@ -57,6 +57,8 @@ def describe(
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
+    person: options.PersonOption = None,
+    max_rows: options.MaxRowsOption = None,
     row_id: options.RowIdOption = None,
     order: options.OrderOption = "file",
     quantiles: options.LevelsOption = None,
@@ -88,9 +90,9 @@ def describe(
     """
     guarantee = promise_of(epsilon, delta, pure=pure)
     table = opened_table(file, engine)
-    declared = declared_schema(
-        schema, columns=columns, categorical=categorical, drop=drop, missing=missing, row_id=row_id
-    )
+    said: dict[str, Any] = {"columns": columns, "categorical": categorical, "drop": drop}
+    said |= {"missing": missing, "row_id": row_id, "person": person, "max_rows": max_rows}
+    declared = declared_schema(schema, **said)
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
     asked: dict[str, Any] = {"check_records": check_records, "on_unusable": on_unusable}

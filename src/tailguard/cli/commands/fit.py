@@ -127,12 +127,9 @@ def fit(
     given = locals()
     tg.ApproxDP(epsilon, delta)
     declared = declared_schema(schema, **column_options(given))
-    # Private spreads are those of pairs of rows; how many rows persons have is secret.
-    columns = opened_table(file, engine, fewest=2 if declared.person is None else 1)
+    columns = _opened(file, declared, engine)
     settled = _settled(declared, columns, formula)
-    parameters = {**_parameters(given), "schema": settled}
-    bare = make_estimator(model, parameters, own_options=_own_options(given, declared))
-    fitted = _with_classes(bare, settled, columns)
+    fitted = _estimator(given, declared, settled, columns, **_parameters(given))
     destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared if formula is None else settled, columns)
     with progress_bar():
@@ -141,12 +138,16 @@ def fit(
     _print_fit(Console(), fitted, out)
 
 
+def _opened(file: Path, declared: tg.Schema, engine: str = "local") -> Table:
+    """Open a table of at least two rows, as pairs need; how many persons have is secret."""
+    return opened_table(file, engine, fewest=2 if declared.person is None else 1)
+
+
 def _parameters(given: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that every model takes, of the options that a command was given."""
     named = {name: given[name] for name in PASSED_ON}
     return named | {
         "fit_intercept": given["intercept"],
-        "weight": given["person_weight"],
         "checkpoint": checkpoint_of(given["checkpoint"], resume=given["resume"]),
         "ledger": ledger_of(given["ledger"], given["ledger_name"], given["ledger_key"]),
     }
@@ -166,8 +167,12 @@ def _settled(declared: tg.Schema, columns: Table, formula: str | None) -> tg.Sch
     return schema
 
 
-def _with_classes(estimator: Any, schema: tg.Schema, table: Table) -> Any:
+def _estimator(
+    given: dict[str, Any], declared: tg.Schema, schema: tg.Schema, table: Table, **parameters: Any
+) -> Any:
     """Return the estimator; refuse labels that nobody declared where text has no types."""
+    told = {"schema": schema, "weight": given["person_weight"], **parameters}
+    estimator = make_estimator(given["model"], told, own_options=_own_options(given, declared))
     if hasattr(estimator, "classes") and schema.classes is None and not [*table.empties()]:
         raise InputError(
             f"--classes must be given for --model {model_name(estimator)}, such as --classes "
@@ -215,6 +220,9 @@ def search(
     schema: options.SchemaPathOption = None,
     exposure: options.ExposureOption = None,
     offset: options.OffsetOption = None,
+    person: options.PersonOption = None,
+    max_rows: options.MaxRowsOption = None,
+    person_weight: options.PersonWeightOption = "person",
     row_id: options.RowIdOption = None,
     order: options.OrderOption = "file",
     classes: options.ClassesOption = None,
@@ -248,11 +256,10 @@ def search(
     Chosen among 2 settings: target = ...
     """
     given = locals()
-    columns = opened_table(file, fewest=2)
     declared = declared_schema(schema, **column_options(given))
+    columns = _opened(file, declared)
     settled = _settled(declared, columns, formula)
-    bare = make_estimator(model, {"schema": settled}, own_options=_own_options(given, declared))
-    estimator = _with_classes(bare, settled, columns)
+    estimator = _estimator(given, declared, settled, columns)
     chosen = tg.PrivateSearch(
         estimator,
         candidates_of(tried),

@@ -192,13 +192,20 @@ def counted(places: IntArray, n_places: int, grid: float, weight: FloatArray | N
     numbers, so that replacing it moves counts by no more than where each is one or zero. Row ``i``
     of ``places`` belongs to record ``i``; the place ``n_places`` is dropped.
     """
-    steps = round(1.0 / grid)
     if weight is None:
-        return np.bincount(places.ravel(), minlength=n_places + 1)[:n_places] * steps
-    each = np.floor(weight * steps).reshape(-1, *(1,) * (places.ndim - 1))
+        return np.bincount(places.ravel(), minlength=n_places + 1)[:n_places] * round(1.0 / grid)
+    each = whole_steps(weight, len(places), grid).reshape(-1, *(1,) * (places.ndim - 1))
     each = np.broadcast_to(each, places.shape).ravel()
     # Whole numbers of at most 2**44 in all, by the lattice's limit on chunks: exact as floats.
     return np.bincount(places.ravel(), each, n_places + 1)[:n_places].astype(np.int64)
+
+
+def whole_steps(weight: FloatArray | None, n_rows: int, grid: float) -> IntArray:
+    """Return how many whole steps of ``grid``, one over a whole number, each row counts."""
+    one = round(1.0 / grid)
+    if weight is None:
+        return np.full(n_rows, one, dtype=np.int64)
+    return np.floor(weight * one).astype(np.int64)
 
 
 def rounded_alone(shares: FloatArray, grid: float) -> IntArray:

@@ -98,8 +98,10 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     *Guarantee.* Everything the fitted object holds is (epsilon, delta)-differentially private for
-    replace-one neighbours with public ``n``, for every input. How long ``fit`` takes depends on
-    the secret number of tries, so it must not be told to whom the budget protects against.
+    replace-one neighbours with public ``n``, for every input: a row, or all rows of a person where
+    the estimator protects persons, in the count, every try and its score. How long ``fit`` takes
+    depends on the secret number of tries, so it must not be told to whom the budget protects
+    against.
 
     *Edge cases.* A try that fails counts as the worst; if all do, ``ReleaseError`` is raised and
     the search stays charged. A solver object of your own must keep nothing between runs.
@@ -149,12 +151,13 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         exposure: Any = None,
         offset: Any = None,
         sample_weight: Any = None,
+        person: Any = None,
     ) -> Self:
         """Search privately; see the class for the guarantee.
 
         Parameters
         ----------
-        X, y, target, columns, formula, row_id, order, exposure, offset, sample_weight
+        X, y, target, columns, formula, row_id, order, exposure, offset, sample_weight, person
             As for the estimator.
         """
         guarantee = resolve_guarantee(
@@ -169,13 +172,9 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
             "exposure": exposure,
             "offset": offset,
             "sample_weight": sample_weight,
+            "person": person,
         }
         task = model._task(X, y, **told)
-        require(
-            task.table.persons is None,
-            "person must be None in a search, which protects each row by itself; got "
-            f"{task.table.unit.person!r}.",
-        )
         models = [clone(model).set_params(**each) for each in candidates]
         problem = replace(task.problem, loss=self._scoring(model))
         tasks = [

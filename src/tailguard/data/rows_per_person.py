@@ -1,0 +1,34 @@
+"""How many rows each person has, as a table of one row a person.
+
+Her row holds the number of all her rows, which they alone decide. So to replace all rows of a
+person replaces one row here.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tailguard.data.inputs import Inputs
+from tailguard.data.rows.keys import NOBODY, PersonRule
+
+ROWS_PER_PERSON = "rows per person"
+"""What that number is called as a column."""
+
+
+def rows_per_person(keys: Any) -> Inputs:
+    """Count the rows of each person by a column of keys; rows without a key are nobody's."""
+    persons = PersonRule.of(keys, max_rows=1).read(None, len(keys))
+    assert persons is not None
+    numbers = persons.numbers[persons.numbers != NOBODY]
+    counts = np.bincount(numbers, minlength=persons.count).astype(np.float64)[:, None]
+    each = np.arange(persons.count)
+    return Inputs(
+        records=counts,
+        n_rows=persons.count,
+        n_features=1,
+        names=(ROWS_PER_PERSON,),
+        source=counts,
+        persons=replace(persons, keys=each, numbers=each),
+        unit=persons.unit,
+    )

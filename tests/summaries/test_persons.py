@@ -1,0 +1,282 @@
+"""Summaries of persons: what they aim at, who is counted, and what they may not tell."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tailguard as tg
+from tailguard.progress import listening
+
+RNG = np.random.default_rng(0)
+N_PERSONS, MOST = 4_000, 8
+COUNTS = RNG.integers(1, MOST + 1, N_PERSONS)
+KEYS = np.repeat(np.arange(N_PERSONS), COUNTS)
+SHARE = 1.0 / COUNTS[KEYS]
+# Persons of many rows are higher, and more often in the north: rows and persons aim apart.
+Z = RNG.standard_normal((N_PERSONS, 2))[KEYS] + 0.5 * RNG.standard_normal((len(KEYS), 2))
+HIGHER = 0.3 * (COUNTS[KEYS] - 4.5)
+REGION = np.where(RNG.uniform(size=len(KEYS)) < COUNTS[KEYS] / 9.0, "north", "south")
+TABLE = pd.DataFrame(
+    {
+        "first": 5.0 + Z[:, 0] + HIGHER,
+        "second": 8.0 * Z[:, 0] + 6.0 * Z[:, 1],
+        "region": REGION,
+        "id": [f"p{key}" for key in KEYS],
+    }
+)
+NUMBERS = ["first", "second"]
+SCHEMA = {"categorical": {"region": ["north", "south"]}}
+PROMISE = {"epsilon": 6.0, "delta": 1e-6, "random_state": 0}
+PERSONS = {"person": "id", "max_rows": MOST, **PROMISE}
+NORTH = REGION == "north"
+
+
+def weighted(values, where=slice(None)):
+    return float(np.average(values[where], weights=SHARE[where]))
+
+
+def quantile(values, level, where=slice(None)):
+    order = np.argsort(values[where])
+    below = np.cumsum(SHARE[where][order])
+    return values[where][order][np.searchsorted(below, level * below[-1])]
+
+
+@pytest.fixture(scope="module")
+def described():
+    return tg.describe(TABLE, schema=SCHEMA, **PERSONS)
+
+
+def test_each_person_counts_once(described):
+    first = TABLE["first"].to_numpy()
+    assert abs(weighted(first) - first.mean()) > 0.2
+    assert described.certificate.n_rows == N_PERSONS
+    np.testing.assert_allclose(described.usable, N_PERSONS, rtol=0.01)
+    assert (described.missing >= 0.0).all()
+    for place, name in enumerate(NUMBERS):
+        values = TABLE[name].to_numpy()
+        spread = np.sqrt(weighted((values - weighted(values)) ** 2))
+        assert abs(described.mean[0, place] - weighted(values)) < 0.03 * spread
+        assert described.mean_low[0, place] < weighted(values) < described.mean_high[0, place]
+        assert described.std[0, place] == pytest.approx(spread, rel=0.05)
+        for level, found in zip(described.levels, described.quantiles[0, place], strict=True):
+            assert abs(found - quantile(values, level)) < 0.1 * spread
+    cov = np.cov(TABLE[NUMBERS].T.to_numpy(), aweights=SHARE, ddof=0)
+    expected = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
+    assert described.correlation[0, 1] == pytest.approx(expected, abs=0.05)
+    assert described.shares["region"]["north"] == pytest.approx(weighted(NORTH), abs=0.01)
+
+
+def test_words_say_who_is_protected(described):
+    words = "protected is one person (id), at most 8 rows"
+    assert words in " ".join(repr(described).split())
+    assert words in " ".join(described.certificate.to_text().split())
+    by_row = tg.describe(TABLE, schema=SCHEMA, columns=[*NUMBERS, "region"], **PROMISE)
+    assert "protected is" not in repr(by_row)
+    assert by_row.certificate.n_rows == len(KEYS)
+
+
+def test_groups_share_a_person_out():
+    """Her rows lie in several groups, whose numbers of persons add up to all."""
+    found = tg.describe(TABLE, by="region", schema=SCHEMA, **PERSONS)
+    assert found.groups[:2] == ("region=north", "region=south")
+    for group, where in enumerate((NORTH, ~NORTH)):
+        values = TABLE["first"].to_numpy()
+        assert found.usable[group, 0] == pytest.approx(SHARE[where].sum(), rel=0.05)
+        assert found.mean[group, 0] == pytest.approx(weighted(values, where), abs=0.1)
+        assert found.quantiles[group, 0, 2] == pytest.approx(quantile(values, 0.5, where), abs=0.15)
+    counts = tg.crosstab(TABLE, "region", schema=SCHEMA, **PERSONS).counts
+    assert counts.sum() == pytest.approx(N_PERSONS)
+    assert counts[0] == pytest.approx(SHARE[NORTH].sum(), rel=0.02)
+
+
+def test_single_summaries_are_those_of_persons():
+    numbers = TABLE[[*NUMBERS, "id"]]
+    first, second = (TABLE[name].to_numpy() for name in NUMBERS)
+    found = tg.quantile(numbers, [0.25, 0.5], **PERSONS)
+    np.testing.assert_allclose(
+        found.value[0], [quantile(first, level) for level in (0.25, 0.5)], atol=0.1
+    )
+    bins = tg.histogram(numbers, edges=[4.0, 6.0], **PERSONS).counts
+    inside = (first > 4.0) & (first <= 6.0)
+    assert bins[0, 1] == pytest.approx(SHARE[inside].sum(), rel=0.03)
+    assert bins[0].sum() == pytest.approx(N_PERSONS, rel=0.01)
+    assert tg.histogram(numbers, 5, **PERSONS).counts[0].sum() == pytest.approx(N_PERSONS, rel=0.01)
+    cov = np.cov([first, second], aweights=SHARE, ddof=0)
+    np.testing.assert_allclose(tg.variance(numbers, **PERSONS).value, np.diag(cov), rtol=0.1)
+    np.testing.assert_allclose(tg.covariance(numbers, **PERSONS).value, cov, atol=5.0)
+    expected = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
+    assert tg.correlation(numbers, **PERSONS).value[0, 1] == pytest.approx(expected, abs=0.05)
+    counted = tg.count(TABLE, {"region": "north"}, schema=SCHEMA, **PERSONS)
+    assert counted.low < SHARE[NORTH].sum() < counted.high < N_PERSONS
+    table = pd.DataFrame({"cost": np.exp(first / 5.0), "id": KEYS})
+    table["predicted"] = 0.5 * table["cost"]
+    ratio = tg.actual_expected(table, "cost", "predicted", **PERSONS)
+    assert ratio.low[0] < 2.0 < ratio.high[0]
+
+
+def test_pure_promises_count_persons_too():
+    numbers = TABLE[[*NUMBERS, "id"]]
+    pure = {"person": "id", "max_rows": MOST, "guarantee": tg.PureDP(6.0), "random_state": 0}
+    found = tg.describe(numbers, **pure)
+    first = TABLE["first"].to_numpy()
+    assert found.mean[0, 0] == pytest.approx(weighted(first), abs=0.1)
+    assert found.certificate.unit.person == "id"
+
+
+def test_intervals_hold_where_all_rows_of_a_person_are_alike():
+    """The variance of persons, not that of ten times as many rows."""
+    rng, held = np.random.default_rng(1), 0
+    keys = np.repeat(np.arange(1_000), 10)
+    for seed in range(20):
+        alike = np.repeat(rng.standard_normal(1_000), 10)[:, None]
+        given = {"person": keys, "max_rows": 10, "guarantee": tg.GDP(20.0), "random_state": seed}
+        found = tg.describe(alike, **given)
+        low, high = found.mean_low[0, 0], found.mean_high[0, 0]
+        held += low < 0.0 < high
+        assert high - low > 1.8 * 1.96 / np.sqrt(1_000)
+    assert held >= 16  # of 20 at 95 %: fewer in one of 10,000 cases
+
+
+def test_keys_and_orders_of_rows_change_no_bit():
+    by_name = tg.describe(TABLE[[*NUMBERS, "id"]], **PERSONS)
+    shuffled = TABLE[[*NUMBERS, "id"]].sample(frac=1.0, random_state=1)
+    again = tg.describe(shuffled, **PERSONS)
+    assert again.quantiles.tolist() == by_name.quantiles.tolist()
+    assert again.mean.tolist() == by_name.mean.tolist()
+    schema = {"person": "id", "max_rows": MOST}
+    declared = tg.describe(TABLE[[*NUMBERS, "id"]], schema=schema, **PROMISE)
+    assert declared.mean.tolist() == by_name.mean.tolist()
+    ledger_names = {"person": [f"p{key}" for key in KEYS], "max_rows": MOST}
+    beside = tg.describe(TABLE[NUMBERS], **ledger_names, **PROMISE)
+    assert beside.mean.tolist() == by_name.mean.tolist()
+    assert beside.certificate.unit.person == "person"
+
+
+# What leaves ------------------------------------------------------------------------------------
+
+
+class Told:
+    """Hears the progress of a run."""
+
+    def __init__(self):
+        self.heard = []
+
+    def planned(self, n_answers):
+        self.heard.append(n_answers)
+
+    def answered(self, stage, n_rows):
+        self.heard.append((stage, n_rows))
+
+    def read(self, n_rows, n_all):
+        self.heard.append((n_rows, n_all))
+
+
+def neighbours(n_persons=800):
+    """One person has a void row, or a thousand of them; and there are rows of nobody."""
+    rng = np.random.default_rng(2)
+    keys = np.repeat(np.arange(n_persons), rng.integers(1, 8, n_persons)).astype(object)
+    X = rng.standard_normal((len(keys), 2))
+    for n_void, n_nobody in ((1, 0), (1_000, 0), (3, 5_000)):
+        void = np.full((n_void + n_nobody, 2), np.nan)
+        yield np.concatenate([X, void]), [*keys, *["void"] * n_void, *[None] * n_nobody]
+
+
+def all_that_leaves(folder, X, keys):
+    named = {"person": keys, "max_rows": 5, "guarantee": tg.GDP(2.0)}
+    ledger = tg.Ledger(folder / "l.sqlite", "t", guarantee=tg.GDP(9.0), person="person")
+    told = Told()
+    with listening(told):
+        found = tg.describe(X, **named, random_state=0, checkpoint=folder / "point")
+    tg.describe(X, **named, ledger=ledger)
+    lines = [line.data() for line in ledger.lines()[:2]]
+    report = found.report().to_json()
+    return {
+        "words": [repr(found), found.explain(), found._repr_html_(), found.notes],
+        "numbers": [found.quantiles.tolist(), found.mean.tolist(), found.std.tolist()],
+        "certificate": found.certificate.to_json(),
+        "histogram": repr(tg.histogram(X, 5, **named, random_state=0)),
+        "ledger": [{k: v for k, v in line.items() if k != "released_by"} for line in lines],
+        "report": report,
+        "heard": told.heard,
+    }
+
+
+def test_nothing_that_leaves_depends_on_the_number_of_rows(tmp_path):
+    told = []
+    for number, (X, keys) in enumerate(neighbours()):
+        (folder := tmp_path / str(number)).mkdir()
+        told.append(all_that_leaves(folder, X, keys))
+    assert told[1] == told[0]
+    assert told[2] == told[0]
+    assert json.loads(told[0]["certificate"])["n_rows"] == 801
+
+
+def test_errors_tell_no_number_of_rows():
+    said = set()
+    for X, keys in neighbours():
+        named = {"max_rows": 5, "guarantee": tg.GDP(2.0)}
+        for matrix, own in ((X, keys[:-1]), (X[:, :0], keys), (X[:, :, None], keys)):
+            with pytest.raises(tg.InputError) as error:
+                tg.describe(matrix, person=own, **named)
+            said.add(str(error.value))
+    assert len(said) == 2  # one of keys, one of shapes
+    assert not any(re.search(r"\d{3}", sentence) for sentence in said)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"person": "id"}, "max_rows must be given beside person="),
+        ({"max_rows": 3}, "max_rows must be left out without person="),
+        ({"person": "nobody", "max_rows": 3}, "must have a column 'nobody'"),
+        ({"person": "id", "max_rows": 0}, "max_rows must be"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(options, message):
+    with pytest.raises(tg.InputError, match=message):
+        tg.describe(TABLE, schema=SCHEMA, **PROMISE, **options)
+
+
+def test_a_ledger_of_rows_refuses_a_summary_of_persons(tmp_path):
+    ledger = tg.Ledger(tmp_path / "l.sqlite", "rows", epsilon=9.0, delta=1e-5)
+    private = {"epsilon": 1.0, "delta": 1e-6, "ledger": ledger, "person": "id", "max_rows": 8}
+    with pytest.raises(tg.BudgetError, match="must count persons by 'id'"):
+        tg.describe(TABLE[[*NUMBERS, "id"]], **private)
+    with pytest.raises(tg.BudgetError, match="must count persons by 'id'"):
+        tg.rows_per_person(TABLE["id"], ledger=ledger, epsilon=1.0, delta=1e-6)
+    assert len(ledger.lines()) == 1
+
+
+# How many rows persons have ---------------------------------------------------------------------
+
+
+def test_rows_per_person_are_counted_for_every_person():
+    found = tg.rows_per_person(TABLE["id"], **PROMISE)
+    assert found.names == ("rows per person",)
+    assert found.certificate.n_rows == N_PERSONS
+    assert found.certificate.unit.person == "id"
+    assert found.quantiles[0, 0].tolist() == np.quantile(COUNTS, found.levels).tolist()
+    assert found.mean[0, 0] == pytest.approx(COUNTS.mean(), abs=0.05)
+    assert found.mean_low[0, 0] < COUNTS.mean() < found.mean_high[0, 0]
+    nobody = tg.rows_per_person([*TABLE["id"], *[None] * 9_000, *[""] * 500], **PROMISE)
+    assert nobody.quantiles.tolist() == found.quantiles.tolist()
+    assert "how many rows she has" in " ".join(repr(found).split())
+
+
+def test_one_person_of_many_rows_moves_rows_per_person_as_one_record():
+    """Her thousand rows are one number in one bin of each histogram."""
+    before = tg.rows_per_person(KEYS, **PROMISE)
+    more = np.append(KEYS, np.full(1_000_000, 7))
+    after = tg.rows_per_person(more, **PROMISE)
+    assert before.certificate == after.certificate
+    assert abs(after.mean[0, 0] - before.mean[0, 0]) < 0.01
+    assert np.abs(after.quantiles - before.quantiles).max() <= 1.0
+
+
+@pytest.mark.parametrize("person", ["id", None, 7])
+def test_keys_must_be_a_column(person):
+    with pytest.raises(tg.InputError, match="person must be a column of keys"):
+        tg.rows_per_person(person, **PROMISE)
