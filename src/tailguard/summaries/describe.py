@@ -26,7 +26,7 @@ from tailguard.checks import (
     require,
     shown,
 )
-from tailguard.data.rows_per_person import rows_per_person as counted_rows
+from tailguard.data.readers.rows_per_person import rows_per_person as counted_rows
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.summaries.quantile import LEVEL, checked_levels, quantiles_of
