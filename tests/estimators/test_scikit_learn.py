@@ -182,13 +182,11 @@ def test_classes_can_be_words():
     np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("classes", [(0,), (0, 0), (0, 1, 2)])
-def test_classes_must_be_two_different_labels(classes):
+@pytest.mark.parametrize("classes", [(0,), (0, 0), (0, 1, 1)])
+def test_classes_must_be_different_labels(classes):
     X, y = data(tg.LogisticRegression)
-    with pytest.raises(tg.InputError, match="classes must be two different labels") as refused:
+    with pytest.raises(tg.InputError, match="classes must be different labels, two at least"):
         tg.LogisticRegression(**BUDGET, classes=classes).fit(X, y)
-    named = "tg.losses.Multinomial(3)" in (told := str(refused.value))
-    assert named == ("solver='noisy-gradient-descent'" in told) == (classes == (0, 1, 2))
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,12 @@ def names_of(option: str, text: str) -> tuple[str, ...]:
 
 
 def labels_of(text: str) -> tuple[float, ...] | tuple[str, ...]:
-    """Read two labels: numbers if both are numbers, else text."""
+    """Read labels, two at least: numbers if all are numbers, else text."""
     labels = names_of("--classes", text)
-    if len(labels) != 2:
-        raise InputError(f"--classes must be two different labels, such as no,yes; got {text!r}.")
+    if len(labels) < 2:
+        raise InputError(
+            f"--classes must be different labels, two at least, such as no,yes; got {text!r}."
+        )
     try:
         return tuple(float(label) for label in labels)
     except ValueError:

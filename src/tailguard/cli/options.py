@@ -237,7 +237,7 @@ ClassesOption: TypeAlias = Annotated[
     str | None,
     typed(
         "NO,YES",
-        "logistic, sparse-logistic: the two labels of the target.",
+        "logistic, sparse-logistic: the labels of the target, of sparse-logistic two.",
         COLUMNS,
     ),
 ]

@@ -179,8 +179,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             raise InputError(f"classes must not be declared for a {type(self).__name__}.")
         return schema
 
-    def _labels(self, y: Any) -> tuple[Any, Any] | None:
-        """Return the two labels that targets are compared with; None where targets are numbers."""
+    def _labels(self, y: Any) -> tuple[Any, ...] | None:
+        """Return the labels that targets are compared with; None where targets are numbers."""
         return None
 
     def _assumptions(self) -> tuple[str, ...]:
@@ -307,23 +307,23 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     def _keep(self, solved: Solved) -> None:
         """Store what was found."""
         self.coef_: FloatArray = solved.coef
-        self.intercept_: float = solved.intercept
+        self.intercept_: Any = solved.intercept
         self.feature_bounds_: FloatArray | None = solved.solution.feature_bounds
         self.score_bound_: float = solved.solution.score_bound
         self.plan_: Plan = solved.plan
         self.certificate_: Certificate = solved.certificate
         self.coef_noise_std_ = solved.solution.coef_noise_std
-        self.intercept_noise_std_ = solved.solution.intercept_noise_std
+        self.intercept_noise_std_: Any = solved.solution.intercept_noise_std
         self.coef_std_ = solved.solution.coef_std
         self.interval_center_ = solved.solution.center
-        self.intercept_std_ = solved.solution.intercept_std
+        self.intercept_std_: Any = solved.solution.intercept_std
         self.reasons_, unseen = unseen_others(self.schema_, solved.solution.reasons)
         self._covariance_root = solved.solution.covariance_root
         self._residual_shares = solved.solution.residual_shares
         self.notes_: tuple[str, ...] = (*solved.notes, *unseen)
 
-    def _checked_labels(self, table: Inputs) -> tuple[Any, Any] | None:
-        """Return the two labels of the targets, if they are labels, refusing targets by type."""
+    def _checked_labels(self, table: Inputs) -> tuple[Any, ...] | None:
+        """Return the labels of the targets, if they are labels, refusing targets by type."""
         if not table.targets:
             check_target(self, None)
         for column in table.targets:
@@ -376,7 +376,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
 
     def _score_of_some(self, features: Features) -> FloatArray:
         with np.errstate(all="ignore"):
-            score: FloatArray = features @ self.coef_ + self.intercept_
+            score: FloatArray = features @ self.coef_.T + self.intercept_
         return np.minimum(score, self.score_bound_) if self.extrapolate == "bounded" else score
 
     def __sklearn_clone__(self) -> Self:

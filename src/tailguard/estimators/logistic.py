@@ -1,12 +1,14 @@
-"""Binary logistic regression with declared classes."""
+"""Logistic regression with declared classes, two or more."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
@@ -15,26 +17,28 @@ from tailguard.data.matrices import to_vector
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.cost_warnings import warn_of_score
 from tailguard.estimators.scored import row_weights
-from tailguard.gate.engine import Solved
-from tailguard.losses.base import Loss
+from tailguard.gate.engine import Solved, Solver
 from tailguard.losses.logistic import Logistic
+from tailguard.losses.multinomial import Multinomial
+from tailguard.solvers.softmax_newton import SoftmaxNewton
 
 ASSUMED = (0, 1)  # what classes_assumed(2) says
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(ClassifierMixin, PrivateLinearModel):
-    """Private binary logistic regression.
+    """Private logistic regression of two classes or more.
 
     Parameters
     ----------
     classes
-        The two labels, both text or both numbers, declared by the user: discovering them in the
-        data would be a release. None takes a column of numbers or booleans as 0 and 1, says so, and
+        The labels, all text or all numbers, declared by the user: discovering them in the data
+        would be a release. None takes a column of numbers or booleans as 0 and 1, says so, and
         refuses labels of any other type.
     alpha
         The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss.
-        scikit-learn's ``C`` for ``n`` records is ``1 / (n * alpha)``. It costs no budget.
+        scikit-learn's ``C`` for ``n`` records is ``1 / (n * alpha)``. It costs no budget. 0 alone
+        with more than two classes.
     {shared_parameters}
 
     Attributes
@@ -46,6 +50,11 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     Notes
     -----
     *Guarantee.* As for ``LinearRegression``.
+
+    *More than two classes.* All scores of a row add up to zero and probabilities are in proportion
+    to their exponentials. ``coef_`` has a row a class, ``intercept_`` a number a class. Intervals
+    are withheld, being NaN, and ``reasons_`` says why. A fit that does not surely beat the shares
+    of the classes is these shares, and says so in ``notes_``.
 
     *Edge cases.* A record whose label is not declared is void, and no message names it. Where
     classes are numbers, text counts as the number that it spells. A row with a missing value and no
@@ -62,13 +71,21 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     (2000, 2)
     """
 
-    classes: tuple[Any, Any] | None = None
+    classes: Sequence[Any] | None = None
     alpha: float = 0.0
 
-    def _loss(self) -> Loss:
-        return Logistic()
+    most_classes: ClassVar[int | None] = None
+    """How many classes it takes; None for any number."""
 
-    def _labels(self, y: Any) -> tuple[Any, Any]:
+    def _loss(self) -> Any:  # of one score, or of several
+        classes = self._declared()
+        return Logistic() if len(classes) == 2 else Multinomial(len(classes))
+
+    def _solver(self) -> str | Solver:
+        several = len(self._declared()) > 2
+        return SoftmaxNewton() if several and self.solver == "auto" else super()._solver()
+
+    def _labels(self, y: Any) -> tuple[Any, ...]:
         if self._classes() is None:
             check_plain_labels(y)
         return self._declared()
@@ -78,22 +95,23 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         schema = self._given_schema()
         return self.classes if schema is None else schema.classes
 
-    def _declared(self) -> tuple[Any, Any]:
+    def _declared(self) -> tuple[Any, ...]:
         classes = self._classes()
         if classes is None:
             return ASSUMED
         declared = label_list(classes)
         labels = all(np.ndim(label) == 0 for label in declared)
-        if len(declared) != 2 or not labels or declared[0] == declared[1]:
-            more = (
-                f" For more classes use tg.minimize with tg.losses.Multinomial({len(declared)}), "
-                "targets 0, 1, 2 and so on, a constraint and solver='noisy-gradient-descent'."
-            )
+        if not labels or not 2 <= len(set(declared)) == len(declared):
             raise InputError(
-                f"classes must be two different labels, such as (0, 1); got {shown(classes)}."
-                + (more if len(declared) > 2 else "")
+                f"classes must be different labels, two at least, such as (0, 1); got "
+                f"{shown(classes)}."
             )
-        return declared[0], declared[1]
+        if len(declared) > (self.most_classes or len(declared)):
+            raise InputError(
+                f"classes must be two labels for a {type(self).__name__}; got {shown(classes)}. "
+                "LogisticRegression takes more."
+            )
+        return tuple(declared)
 
     def _assumptions(self) -> tuple[str, ...]:
         return (classes_assumed(2),) if self._classes() is None else ()
@@ -101,9 +119,26 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     def _keep(self, solved: Solved) -> None:
         super()._keep(solved)
         self.classes_ = np.array(self._declared())
+        classes = len(self.classes_)
+        if classes > 2:
+            for name in ("coef", "coef_noise_std", "coef_std"):
+                found, beside = getattr(self, f"{name}_"), name.replace("coef", "intercept")
+                setattr(self, f"{name}_", found[:, :-1])
+                setattr(self, f"{beside}_", found[:, -1])
+            self.reasons_ = self.reasons_[:-1] * classes + self.reasons_[-1:] * classes
+
+    def _score_of(self, X: Any, *, interval: Any = None, **told: Any) -> FloatArray:
+        check_is_fitted(self)
+        for name, value in (("interval", interval), ("offset", told.get("offset"))):
+            if value is not None and len(self.classes_) > 2:
+                raise InputError(f"{name} must be None for more than two classes.")
+        return super()._score_of(X, interval=interval, **told)
 
     def decision_function(self, X: Any, *, offset: Any = None) -> FloatArray:
-        """Return the score of each row: the log-odds of the second class."""
+        """Return the score of each row: the log-odds of the second class.
+
+        With more than two classes a column of scores each.
+        """
         return self._score_of(X, offset=offset)
 
     def predict_proba(
@@ -112,31 +147,35 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         """Return the probability of each class, one row per record.
 
         ``interval="mean"`` gives low and high of the second class's probability instead, as
-        ``predict`` of ``LinearRegression`` does of its prediction.
+        ``predict`` of ``LinearRegression`` does of its prediction; of two classes alone.
         """
         score = self._score_of(X, offset=offset, interval=interval, level=level)
-        if interval is not None:
-            return self._loss().mean(score)
-        second = self._loss().mean(score)
-        return np.column_stack([1.0 - second, second])
+        found = self._loss().mean(score)
+        return found if interval or found.ndim == 2 else np.column_stack([1.0 - found, found])
 
     def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:
-        """Return the more probable class of each row; a row with a missing value gets the first."""
-        chosen = (self._score_of(X, offset=offset) > 0).astype(int)
-        labels: NDArray[Any] = self.classes_[chosen]
+        """Return the most probable class of each row; a row with a missing value gets the first."""
+        labels: NDArray[Any] = self.classes_[self._chosen(X, offset)]
         return labels
+
+    def _chosen(self, X: Any, offset: Any) -> NDArray[np.intp]:
+        """Return the place of the most probable class of each row."""
+        score = self._score_of(X, offset=offset)
+        if score.ndim == 1:
+            return (score > 0).astype(np.intp)
+        return np.where(np.isnan(score).any(axis=1), 0, score.argmax(axis=1))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the share of right predictions; not private: it reads ``y`` without noise."""
         warn_of_score(self)
-        chosen = self._score_of(X, offset=offset) > 0
+        chosen = self._chosen(X, offset)
         if self._classes() is None:
             check_plain_labels(y)
         places = to_vector(encode_labels(y, self.classes_.tolist()), n_rows=len(chosen))
         return float(np.average(places == chosen, weights=row_weights(sample_weight, len(chosen))))
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that there are two classes and that a small budget need not score well."""
+        """Say that classes are two unless declared, and a small budget need not score well."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True

@@ -65,7 +65,7 @@ def model_content(model: Any) -> dict[str, Any]:
     kept = {key: _plain(value) for key, value in parameters.items() if key not in NOT_WRITTEN}
     alone = schema is None  # with a schema these are declared there
     missing = [[_plain(key), value] for key, value in (model.missing or {}).items()]
-    classes = parameters.get("classes") if alone else None
+    classes = parameters.get("classes") if alone or schema.classes is None else None
     names = getattr(model, "feature_names_in_", None)
     root = model._covariance_root
     return {
@@ -80,7 +80,8 @@ def model_content(model: Any) -> dict[str, Any]:
         "columns": None if names is None else list(names),
         "n_columns": int(model.n_features_in_),
         "feature_names": list(model._names() or ()),
-        **{key: _written(getattr(model, f"{key}_", None)) for key in (*VECTORS, *NUMBERS)},
+        # Of several classes a vector holds those of one class after the other.
+        **{key: _written(_flat(getattr(model, f"{key}_", None))) for key in (*VECTORS, *NUMBERS)},
         "feature_bounds": _written(model.feature_bounds_),
         "covariance_root": None if root is None else _rows_below_diagonal(root),
         "residual_shares": _written(model._residual_shares),
@@ -170,24 +171,28 @@ def model_from(content: dict[str, Any]) -> Any:
     for name in VECTORS:
         setattr(model, f"{name}_", _vector(content[name]))
     for name in NUMBERS:
-        setattr(model, f"{name}_", math.nan if content[name] is None else _number(content[name]))
+        value = content[name]
+        read = _vector if isinstance(value, list) else _number
+        setattr(model, f"{name}_", math.nan if value is None else read(value))
     if not model.takes_exposure:
         del model.total_error_
     model.score_bound_ = float(np.nan_to_num(model.score_bound_, nan=math.inf))
     _require(model.coef_ is not None and model.coef_noise_std_ is not None)
-    sizes = {name: n_columns + (name == "interval_center") for name in VECTORS}
+    n_lines = _lines(model)
+    sizes = {name: n_lines * n_columns + (name == "interval_center") for name in VECTORS}
     vectors = {name: getattr(model, f"{name}_") for name in VECTORS}
     _require(all(each is None or each.size == sizes[name] for name, each in vectors.items()))
     model.feature_bounds_ = _bounds_read(content["feature_bounds"], n_columns)
     model._covariance_root = _root_read(content["covariance_root"])
     model._residual_shares = _shares_read(content["residual_shares"])
-    root, n_rows = model._covariance_root, n_columns + bool(model.fit_intercept)
+    root, n_rows = model._covariance_root, n_lines * (n_columns + bool(model.fit_intercept))
     _require((root is None) == (model.coef_std_ is None) and (root is None or len(root) == n_rows))
     for name in ("reasons", "notes"):
         sentences = content[name]
         _require(isinstance(sentences, list) and all(isinstance(s, str) for s in sentences))
         setattr(model, f"{name}_", tuple(sentences))
     _require(len(model.reasons_) in (0, n_rows) and isinstance(content["plan"], str))
+    _by_class(model, n_lines)
     model._stored_plan, model.certificate_ = content["plan"], certificate
     _check_promise(content["parameters"], certificate)
     if model.epsilon is None:
@@ -202,7 +207,8 @@ def _with_columns(content: dict[str, Any]) -> Any:
     schema = None if content["schema"] is None else Schema.of(content["schema"])
     missing = dict(content["missing"]) or None
     declared = content["declared_classes"]
-    _require(schema is None or (missing is None and declared is None and bool(schema.features)))
+    twice = schema is not None and schema.classes is not None and declared is not None
+    _require(schema is None or not (missing or twice or not schema.features))
     if declared is not None:
         told["classes"] = labels(declared)
     model = kind(**told, schema=schema, missing=missing)
@@ -219,8 +225,24 @@ def _with_columns(content: dict[str, Any]) -> Any:
     _require(hasattr(model, "classes") == (content["classes"] is not None))
     if content["classes"] is not None:
         model.classes_ = np.array(labels(content["classes"]))
-        _require(len(model.classes_) == 2)
+        _require(len(model.classes_) == len(model._declared()))
     return model
+
+
+def _lines(model: Any) -> int:
+    """Return how many classes have coefficients of their own: one of two, and all of more."""
+    classes = len(getattr(model, "classes_", ()))
+    return classes if classes > 2 else 1
+
+
+def _by_class(model: Any, n_lines: int) -> None:
+    """Give each class the coefficients that it has, of which the file has one after the other."""
+    for name in ("coef_", "coef_noise_std_", "coef_std_"):
+        beside = getattr(model, name.replace("coef", "intercept"))
+        value = getattr(model, name)
+        _require(np.size(beside) == n_lines)
+        if n_lines > 1 and value is not None:
+            setattr(model, name, value.reshape(n_lines, -1))
 
 
 def _check_promise(parameters: dict[str, Any], certificate: Certificate) -> None:
@@ -242,6 +264,10 @@ def _written(value: Any) -> Any:
     if np.ndim(value) > 0:
         return [_written(each) for each in np.transpose(value)]
     return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _flat(value: Any) -> Any:
+    return np.ravel(value) if np.ndim(value) > 1 else value
 
 
 def _rows_below_diagonal(root: FloatArray) -> list[list[float] | None]:

@@ -84,6 +84,11 @@ class PrivatelyScored:
         check_target(model, y)
         if isinstance(y, str):
             raise InputError("y must be a column of targets; got a text. Names are not read there.")
+        if len(getattr(model, "classes_", ())) > 2:
+            raise InputError(
+                "private_score must be asked of a model of one score; got one of "
+                f"{len(model.classes_)} classes."
+            )
         loss = _measure(model)
         labels = None if loss.link.scaled else model.classes_.tolist()
         model._labels(y)  # refuses categories where no classes are declared, as fit does

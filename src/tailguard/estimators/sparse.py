@@ -1,6 +1,7 @@
 """Sparse regression: few columns out of many, chosen and fitted privately."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,3 +124,5 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     """
 
     n_nonzero: int = 10
+
+    most_classes: ClassVar[int | None] = 2

@@ -86,9 +86,9 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     >>> [name for name, _, _ in coefficient_rows(model)]
     ['x0', '(intercept)']
     """
-    values, noise = list(centers(model)), list(model.coef_noise_std_)
+    values, noise = list(centers(model)), list(np.ravel(model.coef_noise_std_))
     if model.fit_intercept:
-        noise.append(model.intercept_noise_std_)
+        noise += list(np.ravel(model.intercept_noise_std_))
     for row, reason in enumerate(model.reasons_):
         if reason.startswith(NOT_ESTIMATED):
             values[row] = math.nan
@@ -272,9 +272,10 @@ def shown_rows(model: Any) -> list[int]:
     >>> shown_rows(model.fit(X, X[:, 3]))
     [3, 9]
     """
-    n_columns = len(model.coef_)
+    n_columns, n_constants = np.size(model.coef_), np.size(model.intercept_)
     kept = list(getattr(model, "support_", range(n_columns)))
-    return [int(column) for column in kept] + [n_columns] * bool(model.fit_intercept)
+    constants = range(n_columns, n_columns + n_constants) if model.fit_intercept else ()
+    return [*map(int, kept), *constants]
 
 
 def table_lines(rows: Sequence[CoefficientRow], headers: Sequence[str], width: int) -> list[str]:

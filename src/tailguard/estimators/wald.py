@@ -212,7 +212,7 @@ def centers(model: Any) -> FloatArray:
 
 
 def coefficient_names(model: Any) -> list[str]:
-    """Return the names of the coefficients, the intercept last.
+    """Return the names of the coefficients, the intercept last; with several classes those of each.
 
     Examples
     --------
@@ -222,6 +222,10 @@ def coefficient_names(model: Any) -> list[str]:
     ['x0', '(intercept)']
     """
     names = model._names() or [f"x{column}" for column in range(model.n_features_in_)]
+    if np.ndim(model.coef_) > 1:
+        ends = ("(intercept)",)
+        labels = model.classes_.tolist()
+        return [f"{label}: {name}" for some in (names, ends) for label in labels for name in some]
     return [*names, "(intercept)"] if model.fit_intercept else list(names)
 
 

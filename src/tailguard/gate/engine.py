@@ -82,10 +82,10 @@ class Solver(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GivenProblem:
-    """A table, the two labels of its target if these are labels, and the problem."""
+    """A table, the labels of its target if these are labels, and the problem."""
 
     table: Inputs
-    labels: tuple[Any, Any] | None
+    labels: tuple[Any, ...] | None
     problem: Problem
 
     @property

@@ -95,7 +95,7 @@ class Problem:
     def size(self) -> int:
         """The number of weights."""
         if self.by_record:
-            return self.by_record.size(self.n_features)
+            return self.by_record.size(self.n_features + int(self.intercept))
         return self.n_features + int(self.intercept)
 
     def describe(self) -> str:

@@ -18,6 +18,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_positive
 from tailguard.data.rows.base import RecordBlock, round_to_lattice, rounded_alone
 from tailguard.losses.base import Loss
+from tailguard.losses.multinomial import Multinomial
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity
 from tailguard.queries.view import Sight, View
@@ -27,7 +28,8 @@ from tailguard.queries.view import Sight, View
 class LossDifferences(GaussianQuery):
     """Means of ``clip(loss of a candidate - loss of the first, -limit, limit)``.
 
-    The state is a matrix with the weights of one candidate a row, in standardised coordinates.
+    The state has the weights of one candidate a row, in standardised coordinates; where the loss is
+    one of several classes, a matrix with a row a class in place of each.
 
     Attributes
     ----------
@@ -58,7 +60,7 @@ class LossDifferences(GaussianQuery):
     2.0
     """
 
-    loss: Loss
+    loss: Loss | Multinomial
     views: tuple[View, ...]
     limit: float
 
@@ -101,8 +103,8 @@ class LossDifferences(GaussianQuery):
         return total
 
     def _loss(self, seen: Sight) -> FloatArray:
-        """Return the loss of each record of a chunk."""
-        return self.loss.value(seen.score, seen.target)
+        """Return the loss of each record of a chunk; scores of several classes are a column."""
+        return self.loss.value(seen.score.T, seen.target)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean differences in the units of the loss."""

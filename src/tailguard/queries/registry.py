@@ -20,6 +20,7 @@ QUERIES = {
     "second-moments": "tailguard.queries.second_moments:SecondMoments",
     "level-gradients": "tailguard.queries.level_gradients:LevelGradients",
     "contribution-levels": "tailguard.queries.contribution_levels:ContributionLevels",
+    "softmax-gradients": "tailguard.queries.softmax_gradients:SoftmaxGradients",
     "loss-differences": "tailguard.queries.loss_differences:LossDifferences",
     "clipped-shells": "tailguard.means.clipped:ClippedShells",
     "clamped-mean": "tailguard.means.clamped:ClampedMean",

@@ -56,7 +56,8 @@ class Sight:
         Lengths of the whitened rows, and the shrunk inverse lengths of the scaled ones: zero where
         a row has no direction.
     score, target
-        Scores and standardised targets; of void records they mean nothing.
+        Scores, with several classes a row of them a class, and standardised targets; of void
+        records they mean nothing.
     void
         Which records count as zero.
     weight
@@ -148,14 +149,18 @@ class View:
 
     def reads(self, weights: FloatArray | None = None) -> bool:
         """Whether matrix and weights are numbers through which every record can be read."""
-        numbers = self.whitening.ravel() if weights is None else [*self.whitening.ravel(), *weights]
-        return bool((np.abs(numbers) <= LARGEST_ENTRY).all())
+        numbers = [self.whitening] if weights is None else [self.whitening, np.asarray(weights)]
+        return all(bool((np.abs(each) <= LARGEST_ENTRY).all()) for each in numbers)
 
     def weights(self, state: FloatArray | None) -> FloatArray:
-        """Return weights of the standardised coordinates; refuse what no record is read through."""
+        """Return weights of the standardised coordinates; refuse what no record is read through.
+
+        A matrix has the weights of a class in each row.
+        """
         weights = np.zeros(self.height) if state is None else np.array(state, dtype=np.float64)
         n_coordinates = self.units.size + int(self.target_in_row)
-        if self.height != n_coordinates or weights.shape != (n_coordinates,):
+        fits = weights.ndim in (1, 2) and weights.shape[-1] == n_coordinates
+        if self.height != n_coordinates or not fits:
             raise InputError(
                 f"whitening and weights must have {n_coordinates} rows; got "
                 f"{self.whitening.shape} and {weights.shape}."
@@ -182,12 +187,13 @@ class View:
             return
         scores = scores or self.times != "one"
         # Products with the transposed map leave one number of every record side by side.
-        parts = [self.whitening.T] * lengths + [weights[None, :]] * scores
+        parts = [self.whitening.T] * lengths + [np.atleast_2d(weights)] * scores
         released, width = np.asarray(np.concatenate(parts), dtype=np.float64), self.width * lengths
         seen: Sight | None = None
         for read in self.units.read(block, bound=self.bound, target_in_row=self.target_in_row):
             if seen is None or seen.read is not read:
                 seen = Sight(read, len(released), width)
+                seen.score = np.zeros((*weights.shape[:-1], len(read.rows)))
             seen.void = read.void
             if block.alone:
                 map_rows()(np.ascontiguousarray(released), read.rows, seen.lines)
@@ -196,7 +202,8 @@ class View:
             if width:
                 measure()(seen.mapped, read.powers, shrunk, seen.length, seen.inverse)
             if scores:
-                np.multiply(read.powers, seen.lines[width], out=seen.score)
+                lines = seen.lines[width:].reshape(seen.score.shape)
+                np.multiply(read.powers, lines, out=seen.score)
                 seen.score += read.offset
             seen.weight = None if self.times == "slope" else read.weight
             if self.times != "one" and width:

@@ -174,12 +174,13 @@ def _predicted_columns(
     predictions = estimator.predict(columns, **observed)
     if not hasattr(estimator, "predict_proba"):
         return {"prediction": _blanked(predictions, np.isfinite(predictions))}
-    chances = estimator.predict_proba(columns, **observed)[:, 1]
-    known = np.isfinite(chances)
-    return {
-        "prediction": _blanked(predictions, known),
-        "probability": _blanked(chances, known),
-    }
+    chances = estimator.predict_proba(columns, **observed).T
+    known, labels = np.isfinite(chances[1]), estimator.classes_.tolist()
+    told = {"probability": chances[1]}
+    if len(labels) > 2:
+        told = {f"probability of {each}": of for each, of in zip(labels, chances, strict=True)}
+    told = {"prediction": predictions, **told}
+    return {name: _blanked(values, known) for name, values in told.items()}
 
 
 def _blanked(values: NDArray[Any], known: NDArray[np.bool_]) -> list[Any]:

@@ -240,10 +240,16 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _scoring(self, model: PrivateLinearModel) -> Loss:
         """Return the loss by which models are compared."""
+        loss: Any = model._loss()
+        if not hasattr(loss, "link"):
+            raise InputError(
+                "estimator must be a model of one score in a search; got a "
+                f"{type(model).__name__} of more than two classes."
+            )
         if self.scoring is None:
-            return model._loss()
+            return loss
         check_known(self.scoring)
-        own = model._loss().link
+        own = loss.link
         if getattr(self.scoring, "link", None) is not own:
             raise InputError(
                 f"scoring must be a loss whose scores mean what those of a {type(model).__name__} "

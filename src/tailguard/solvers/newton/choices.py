@@ -44,6 +44,7 @@ FARTHER_STILL = {Link.LOGIT: (0.01, 64.0), Link.IDENTITY: (0.0, 256.0)}
 # target; those of residuals at the loss of a typical one, and of one scale of the target. Low
 # bounds show most: what bounds of features do has one sign over the records that they touch.
 LARGEST_DIFFERENCES = {Link.LOGIT: (0.5, 0.5), Link.LOG: (2.0, 1.0)}
+HALF_KEPT = "half of each coefficient was kept: by a comparison of losses that is better"
 
 
 def choose_bound(session: FitSession, fit: Fit) -> Fit:
@@ -94,9 +95,7 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     if differences[0] <= differences[1]:
         kept = 0.0 if loss.link.curved else geometry.along_constant(fit.noise)
         halved = replace(fit, weights=half, noise=(fit.noise + kept) / 2.0)
-        return halved.noted(
-            "half of each coefficient was kept: by a comparison of losses that is better"
-        )
+        return halved.noted(HALF_KEPT)
     # Of a constant that was chosen no noise is stated.
     alone = replace(fit, weights=constant, noise=unknown_noise(geometry.width))
     return alone.noted("no coefficient was kept: by a comparison of losses the constant is better")

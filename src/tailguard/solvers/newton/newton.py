@@ -145,7 +145,7 @@ def averaged(fit: Fit) -> Fit:
     rest = mean - level
     damping = fit.damping
     variance = max(0.0, float((damping**2).sum()) - 1.0) * noise_std**2
-    kept_share = _kept_share(rest, variance, curved=geometry.loss.link.curved)
+    kept_share = believed_share(rest, variance, curved=geometry.loss.link.curved)
     # Where nothing beside it is believed the constant from before the rounds is the better one,
     # unless the rounds were about nothing else, or it was read off residuals.
     if kept_share == 0.0 and geometry.width > 1 and not fit.constant_moved:
@@ -159,16 +159,23 @@ def _average(geometry: Geometry, kept: list[NewtonIterate]) -> tuple[FloatArray,
     """Return the mean of whitened iterates by the inverse of their errors, and its noise."""
     starts = np.array([geometry.inverse @ iterate.start for iterate in kept])
     ends = np.array([geometry.inverse @ iterate.weights for iterate in kept])
-    noise = geometry.width * np.array([iterate.noise_std for iterate in kept]) ** 2
-    mean = ends[-1]
+    return weighted_mean(starts, ends, np.array([iterate.noise_std for iterate in kept]))
+
+
+def weighted_mean(
+    starts: FloatArray, ends: FloatArray, noise_std: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return the mean of where steps ended by the inverse of their errors, and its noise."""
+    width = ends.shape[1]
+    noise, mean = width * noise_std**2, ends[-1]
     for _ in range(3):
         share = 1.0 / (noise + STEP_ERROR * ((starts - mean) ** 2).sum(axis=1))
         share /= share.sum()
         mean = share @ ends
-    return mean, float(np.sqrt((share**2 * noise).sum() / geometry.width))
+    return mean, float(np.sqrt((share**2 * noise).sum() / width))
 
 
-def _kept_share(rest: FloatArray, variance: float, *, curved: bool) -> float:
+def believed_share(rest: FloatArray, variance: float, *, curved: bool) -> float:
     """Return the share of a fit, beside its constant, that noise leaves to be believed."""
     if curved:  # noise can look like signal: scores that spread far are not believed
         most = SCORE_STD**2 / (SCORE_STD**2 + variance)

@@ -220,7 +220,7 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
         "shares must leave some of the budget to the rounds; got shares that take "
         f"{1.0 - rest:.3g} of it before them, and less than 1 is allowed.",
     )
-    weights = _weights(shares)
+    weights = round_weights(shares)
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
         purpose = "clipped gradients, for a Newton step each"
@@ -231,7 +231,7 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     return tuple(_of_sample(stage, problem, shares) for stage in stages)
 
 
-def _weights(shares: Shares) -> list[float]:
+def round_weights(shares: Shares) -> list[float]:
     """Weigh rounds for their shares of ``mu**2``; rounds on the sample get a tenth.
 
     Later rounds start nearer to the fit, so they get more budget and less noise.

@@ -47,7 +47,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
     # The constant is measured also where it is no coefficient: it tells the mean row.
     measured = replace(units, intercept=True)
     view = View(session.loss, measured, np.diag(alive), residual, shares.bound)
-    moments, noise_std = _second_moments(session, view)
+    moments, noise_std = second_moments(session, view)
     used = np.flatnonzero(alive[:size])
     level = noise_level(noise_std, used.size)
     whitening = whiten(moments[np.ix_(used, used)], level, curved=not residual)
@@ -73,7 +73,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
     return fit if residual else _started_at_constant(session, fit)
 
 
-def _second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
+def second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
     """Release second moments of rows bounded by a released norm; return their noise, too."""
     n_rows, n_features = session.problem.n_rows, session.problem.n_features
     lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)

@@ -1,0 +1,148 @@
+"""The mean gradient of the log-loss of several classes, its rows cut to a length.
+
+A record of class ``y`` contributes its probabilities less the indicator of ``y``, times its row,
+one row of the answer a class. All classes are released together: whatever a record's probabilities
+are, they and the indicator are points of one simplex, so that their difference is at most
+``sqrt(2)`` long however many classes there are.
+
+Reference
+---------
+Mallows 1975 (bounding rows and residuals apart); Dong, Roth and Su 2022, Theorem 2.7; Bishop 2006,
+Section 4.3.4 (the gradient).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.checks import check_integer, check_positive, require
+from tailguard.data.rows.base import RecordBlock, round_to_lattice, shrink
+from tailguard.losses.base import LARGEST_EXPONENT
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.reading_loops import add_rounded
+from tailguard.queries.units import Units
+from tailguard.queries.view import Sight, View
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxGradients(GaussianQuery):
+    """Means of ``(probability of a class - indicator of it) * row``, one row of the answer a class.
+
+    The state is a matrix with the weights of a class a row, in standardised coordinates.
+
+    Attributes
+    ----------
+    view
+        How records are read.
+    n_classes
+        How many classes; targets are 0, 1 and so on.
+    row_limit
+        The length ``R`` to which rows are cut.
+
+    Guarantee
+    ---------
+    With probabilities ``p`` and the indicator ``e`` of a record's class,
+    ``|p - e|**2 = (1 - p_y)**2 + sum of the other p_k**2 <= 2 * (1 - p_y)**2 <= 2``. Times a row of
+    length at most ``R`` that is a matrix of norm at most ``sqrt(2) * R``, for every input, so that
+    replacing a record moves the sum by at most ``2 * sqrt(2) * R``, plus the charged rounding. Two
+    records with opposite rows attain it whose class has no probability, and another one all.
+
+    Edge cases
+    ----------
+    A record with a non-finite value, whose scores are not numbers, or whose target is no class,
+    contributes zero; an overflowing row counts as one of length ``R`` in its direction.
+
+    Examples
+    --------
+    >>> from tailguard.queries.units import Units
+    >>> view = View.plain(None, Units.raw(2, intercept=False))
+    >>> round(SoftmaxGradients(view, n_classes=3, row_limit=1.0).sensitivity(1000, 2).ideal, 6)
+    2.828427
+    """
+
+    view: View
+    n_classes: int
+    row_limit: float
+
+    name = "sum of cut softmax gradients"
+    places = "none"
+    takes_weights = True
+    takes_persons = True
+
+    @classmethod
+    def worst_pair(cls, units: Units) -> dict[str, Any]:
+        """Return nearly opposite rows of one class, beside which another has all probability."""
+        state = np.array([[0.0, 100.0, 0.0], [0.0, -100.0, 0.0], [0.0, 0.0, 0.0]])
+        ends = {"old": (1e3, 1.0, 0.0, 1.0), "new": (-1e3, 1.0, 0.0, 1.0)}
+        query = cls(View.plain(None, units), 3, 2.0)
+        return {"label": "three", "query": query, "state": state, **ends}
+
+    @property
+    def norm_limit(self) -> float:
+        """The largest norm of one record's contribution."""
+        return math.sqrt(2.0) * self.row_limit
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of the gradients of all classes together."""
+        return sum_sensitivity(self.norm_limit, self.n_classes * self.view.width, n_rows)
+
+    def read_state(self, state: FloatArray) -> FloatArray:
+        """Return the weights of each class."""
+        check_positive("row_limit", self.row_limit)
+        check_integer("n_classes", self.n_classes, minimum=2)
+        require(self.view.times == "one", "rows must not be multiplied already.")
+        weights = self.view.weights(state)
+        require(
+            weights.shape == (self.n_classes, self.view.height),
+            f"weights must have a row for each of {self.n_classes} classes.",
+        )
+        return weights
+
+    def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
+        """Sum the gradients on the lattice.
+
+        Probabilities add up to one within ``n_classes + 3`` roundoffs, a length errs by
+        ``width / 2 + 2``, a factor by five: the shrink of ``4 * (n_classes * width + 2)`` roundoffs
+        covers them.
+        """
+        total = np.zeros((self.n_classes, self.view.width), dtype=np.int64)
+        for seen in self.view.read(block, state, shrunk=shrink(total.size)):
+            factors = self._errors(seen)
+            factors *= np.minimum(seen.length, self.row_limit) * seen.inverse
+            if seen.weight is not None:
+                factors *= seen.weight
+            for place, factor in enumerate(factors):
+                if block.alone:
+                    add_rounded()(seen.mapped, factor / grid, total[place])
+                else:
+                    total[place] += round_to_lattice(seen.mapped @ factor, grid)
+        return total.ravel()
+
+    def _errors(self, seen: Sight) -> FloatArray:
+        """Return probabilities less the indicator of the class, a column a record."""
+        classes = np.arange(self.n_classes)[:, None]
+        odds = np.exp(np.maximum(seen.score - seen.score.max(axis=0), -LARGEST_EXPONENT))
+        odds /= odds.sum(axis=0)
+        own = classes == seen.target
+        usable = own.any(axis=0) & ~seen.void & np.isfinite(odds).all(axis=0)
+        return np.where(usable, odds - own, 0.0)
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Return mean gradients, one row a class."""
+        return np.reshape(noised, (self.n_classes, self.view.width)) / n_rows
+
+    def noise_std(self, n_rows: int, n_features: int, mu: float) -> float:
+        """Return the standard deviation of the noise of each mean; public numbers only."""
+        return self.calibrate(n_rows, n_features, mu).noise_std / n_rows
+
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers behind the stated sensitivity."""
+        return {
+            "norm_limit": self.norm_limit,
+            "coordinates": self.view.width,
+            "classes": self.n_classes,
+        }

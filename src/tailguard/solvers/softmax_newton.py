@@ -1,0 +1,400 @@
+"""Several classes: noisy Newton steps of the symmetric softmax, in private units.
+
+Every class has a score, and the scores of a record add up to zero. Units and whitening are those of
+two classes. At the released shares ``p`` of the classes the curvature of the log-loss is
+``diag(p) - p p'`` times the second moments of rows: along the eigenvectors of the one and in
+whitened rows a Newton step is the mean gradient over one number, as it is for two classes. One
+release has the gradients of all classes, whose sensitivity does not grow with their number.
+
+A fit starts at the constant that the shares tell, and is shrunk towards it, each contrast of
+classes by its own noise. At last it is compared with that constant, and left for it unless its
+mean log-loss is surely lower: by more than noise makes of nothing.
+
+Reference
+---------
+Bohning 1992 (the curvature of a softmax); Avella-Medina, Bradshaw and Loh 2023, Section 4; Polyak
+and Juditsky 1992; James and Stein 1961; Liu and Talwar 2019; Polyak 1964 (momentum).
+"""
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from tailguard.array_types import BoolArray, FloatArray
+from tailguard.checks import InputError, require
+from tailguard.gate import Gate
+from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Plan, Problem, Solution
+from tailguard.gate.stage import Stage, usable_mu
+from tailguard.losses.logistic import Logistic
+from tailguard.losses.multinomial import Multinomial
+from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.bins import Bins
+from tailguard.queries.loss_differences import LossDifferences
+from tailguard.queries.softmax_gradients import SoftmaxGradients
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.scaling.units import LEVELS, find_units
+from tailguard.solvers.newton.allocation import EIGHTHS, shares_for
+from tailguard.solvers.newton.choices import HALF_KEPT
+from tailguard.solvers.newton.clipping import (
+    Clipping,
+    RowNormDistribution,
+    SlopeDistribution,
+    choose_clip,
+)
+from tailguard.solvers.newton.constant import NOT_FITTED
+from tailguard.solvers.newton.covariance import RARE_LEVEL, UNSEEN_COLUMN
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import (
+    BURN_IN,
+    LARGEST_PART,
+    LONGEST_STEP,
+    believed_share,
+    weighted_mean,
+)
+from tailguard.solvers.newton.outlook import (
+    constant_hides,
+    is_little,
+    refusal,
+    scales_hide,
+    warning,
+)
+from tailguard.solvers.newton.schedule import ROW_NORM_BINS, WEIGHT_SHARE, Shares, round_weights
+from tailguard.solvers.newton.start import second_moments
+from tailguard.solvers.newton.whitening import FLATTEST, StepShortening, noise_level, whiten
+from tailguard.solvers.session import BEYOND_FLOATS, WEIGHT, usable
+from tailguard.solvers.units import columns_of, units_stages
+
+COUNTS, CHOICE = "class counts", "choice of fit"
+# The counts should stand out by so much, as share of mu times n, at between a hundredth and a fifth
+# of the squared budget: their noise is all that a constant loses.
+COUNTS_SIGNIFICANCE, LEAST_COUNTS, LARGEST_COUNTS = 140.0, 0.01, 0.2
+CHOICE_SHARE = 0.05
+# A class is taken to have at least half as many records as the noise has standard deviation.
+LEAST_COUNT = 0.5
+# Differences of log-losses are cut at one nat. A fit is kept where it wins by twice the standard
+# deviation of the noise: of two that do not differ from the constant one in 22 says so at most.
+LARGEST_DIFFERENCE, SURE = 1.0, 2.0
+# More rounds where n * mu is so many times the number of weights, up to so many in all.
+ROUNDS_UNIT, MOST_ROUNDS = 7.0, 96
+# Of the last way a round without much noise goes this part again: scores that spread are flatter
+# than at the start. Of a table of eight classes 96 rounds had gone 90 % of the way, with it 99 %.
+MOMENTUM = 0.8
+NO_CURVATURE = "of more than two classes no curvature is released, which an error would need"
+ONLY_SHARES = "no coefficient was fitted: the budget showed no scale, and went to class counts"
+OVERFLOWED = "released numbers overflowed: the fit is the shares of the classes"
+SHARES_KEPT = (
+    "no coefficient was kept: by a comparison of losses no fit is surely better than the shares of "
+    "the classes"
+)
+
+
+@dataclass(frozen=True)
+class SoftmaxNewton:
+    """Noisy Newton steps for a target of several classes, what ``LogisticRegression`` takes.
+
+    The solution's ``coef`` has a row a class: its coefficients, and its intercept last.
+
+    Guarantee
+    ---------
+    The run spends at most the plan's event, whose total is at most the guarantee, for every input:
+    each stage states its sensitivity, and every choice rests on public and released numbers.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> problem = Problem(tg.losses.Multinomial(3), n_rows=10_000, n_features=4, intercept=True)
+    >>> SoftmaxNewton().plan(problem, tg.ApproxDP(1.0, 1e-6)).stage("choice of fit").times
+    1
+    """
+
+    def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
+        """Lay the stages out from public numbers."""
+        more = "for more than two classes by the default method."
+        require(problem.intercept, f"fit_intercept must be True {more}")
+        require(not problem.has_offset, f"offset must be None {more}")
+        require(problem.constraint is None, f"constraint must be None {more}")
+        two, mu = _of_two(problem), guarantee.gaussian_mu()
+        alone = scales_hide(two, guarantee, bulk=1.0)
+        if alone and constant_hides(two, mu):
+            raise refusal(two, guarantee)
+        shares = _shares(problem, mu)
+        coordinates = sum(each.coordinates for each in _stages(problem, shares, 1.0, alone=alone))
+        hidden = alone or is_little(two, guarantee)
+        return Plan(
+            solver="softmax-newton",
+            problem=problem,
+            guarantee=guarantee,
+            stages=_stages(problem, shares, usable_mu(guarantee, coordinates), alone=alone),
+            settings={"classes": _classes(problem), "feature_bound": shares.bound},
+            assumptions=("columns vary, and their scales can be told from the noise",),
+            remarks=(f"no intervals: {NO_CURVATURE}",),
+            warnings=(warning(two, guarantee, constant=alone),) if hidden else (),
+            takes_persons=True,
+        )
+
+    def run(self, plan: Plan, gate: Gate) -> Solution:
+        """Carry the plan out on gate answers."""
+        of_two, classes = replace(plan, problem=_of_two(plan.problem)), _classes(plan.problem)
+        session = FitSession(of_two, gate, _shares(plan.problem, plan.guarantee.gaussian_mu()))
+        session.weigh()
+        alive = np.zeros(session.problem.n_features, dtype=np.bool_)
+        with suppress(*BEYOND_FLOATS):
+            if session.plans("second moments"):
+                units, found = find_units(session, columns_of(session.problem))
+                alive = found.detected[: alive.size]
+        if not alive.any():
+            return _constant(plan, _class_shares(session, classes, session.rest()), ONLY_SHARES)
+        session.share_out()
+        shares = _class_shares(session, classes, session.stage(COUNTS))
+        try:
+            return _fitted(session, plan, units, np.append(alive, True), shares)
+        except BEYOND_FLOATS:
+            return _constant(plan, shares, OVERFLOWED)
+
+
+def _classes(problem: Problem) -> int:
+    """Return the number of classes, or refuse another loss."""
+    classes = problem.by_record and problem.by_record.n_classes
+    if not classes:
+        raise InputError(
+            "solver 'softmax-newton' needs the loss Multinomial, of several classes; got "
+            f"{type(problem.loss).__name__}."
+        )
+    return classes
+
+
+def _of_two(problem: Problem) -> Problem:
+    """Return the same problem of two classes, whose units and whitening are the same."""
+    _classes(problem)
+    return replace(problem, loss=Logistic())
+
+
+def _shares(problem: Problem, mu: float) -> Shares:
+    """Return the shares of two classes, with as many rounds as so many weights bear."""
+    budget, two = problem.n_rows * mu, _of_two(problem)
+    times = (budget / (ROUNDS_UNIT * problem.size)) ** 2
+    times = int(min(max(times, 1.0), MOST_ROUNDS / sum(EIGHTHS)))
+    counts = min(max((COUNTS_SIGNIFICANCE / budget) ** 2, LEAST_COUNTS), LARGEST_COUNTS)
+    rounds = tuple(times * eighths for eighths in EIGHTHS)
+    found = replace(shares_for(two, mu), rounds=rounds, sample=0, early=0)
+    return replace(found, constant=counts, fit_choice=CHOICE_SHARE)
+
+
+def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tuple[Stage, ...]:
+    """Lay out every release; ``alone``: what records weigh, and the counts of classes."""
+    classes, height = _classes(problem), problem.n_features + 1
+    weighed = WEIGHT_SHARE * problem.has_weights
+    counts = 1.0 - weighed if alone else shares.constant
+    square, bins = height * (height + 1) // 2, ROW_NORM_BINS.count
+    planned = [
+        (WEIGHT, "what records weigh together, and their squared weights", weighed, 2),
+        (COUNTS, "how many records each class has", counts, classes),
+        ("row norms", "norms of rows", shares.row_norms, bins),
+        ("second moments", "second moments of the columns", shares.second_moments, square),
+        ("whitened row norms", "norms of whitened rows", shares.whitened_row_norms, bins),
+        (CHOICE, "whether the fit, half of it or its constant is kept", shares.fit_choice, 2),
+    ][: 2 if alone else None]
+    stages = [
+        Stage(name, purpose, mu * math.sqrt(share), 1, size)
+        for name, purpose, share, size in planned
+        if share > 0.0
+    ]
+    if alone:
+        return tuple(stages)
+    stages += units_stages(
+        _of_two(problem), mu, size=shares.size, location=shares.location,
+        size_retry=shares.size_retry, shared_size=shares.shared_size,
+        pair_differences=shares.pair_differences, target=shares.target, levels=shares.levels,
+    )  # fmt: skip
+    rest = 1.0 - sum([stage.total_mu**2 for stage in stages]) / mu**2
+    weights, purpose = round_weights(shares), "gradients of all classes, for a Newton step each"
+    for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
+        each = mu * math.sqrt(rest * weight / sum(weights) / times)
+        name, size = f"rounds of phase {phase + 1}", problem.size
+        stages.append(Stage(name, purpose, each, times, size, takes_rest=True, phase=phase))
+    return tuple(stages)
+
+
+def _class_shares(session: FitSession, classes: int, stage: Stage) -> FloatArray:
+    """Return the share of the records that each class has, none of them zero.
+
+    At scores of zero a residual is minus the class's number, so that bins count classes backwards.
+    """
+    view = View.plain(None, Units.raw(session.problem.n_features, intercept=True))
+    bins = Bins("linear", 0.5 - classes, 1.0, classes)
+    query = WhitenedHistogram(view, "residual", bins)
+    counts, noise_std = session.histograms(query, None, stage)
+    counts = np.maximum(counts[::-1], max(LEAST_COUNT * noise_std, 1.0))
+    return np.asarray(counts / counts.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """Directions of classes along which curvature is one at the released shares.
+
+    Attributes
+    ----------
+    shares
+        The shares of the classes.
+    basis
+        Scores of classes are its product with contrasts, and add up to zero.
+    start
+        The contrasts of the constant.
+    """
+
+    shares: FloatArray
+    basis: FloatArray
+    start: FloatArray
+
+    @classmethod
+    def at(cls, shares: FloatArray) -> "Contrasts":
+        """Take the eigenvectors of the curvature of a softmax at these shares.
+
+        A rare class has next to none there, and far more where its records are: raised as that of
+        rare indicators is.
+        """
+        values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
+        values, vectors = values[1:], vectors[:, 1:]  # all classes alike: no contrast
+        values = np.maximum(values, FLATTEST * values.mean())
+        level = np.log(shares)
+        return cls(shares, vectors / np.sqrt(values), np.sqrt(values) * (level @ vectors))
+
+    @property
+    def noise(self) -> FloatArray:
+        """How many times as large as a class's the noise of each contrast is."""
+        return np.asarray(np.linalg.norm(self.basis, axis=0))
+
+    @property
+    def mean_noise(self) -> float:
+        """The root mean square of these."""
+        return math.sqrt(float(np.mean(self.noise**2)))
+
+
+def _fitted(
+    session: FitSession, plan: Plan, units: Units, alive: FloatArray, shares: FloatArray
+) -> Solution:
+    """Whiten, take the rounds, and keep the fit, half of it or its constant."""
+    view = View(None, units, np.diag(alive.astype(np.float64)), bound=session.shares.bound)
+    moments, noise_std = second_moments(session, view)
+    used = np.flatnonzero(alive)
+    level = noise_level(noise_std, used.size)
+    whitening = whiten(moments[np.ix_(used, used)], level, curved=True)
+    view = view.through(np.eye(alive.size)[:, used] @ whitening.matrix)
+    lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)
+    counts, noise_std = session.histograms(lengths, None, session.stage("whitened row norms"))
+    seen = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
+    rows = RowNormDistribution(seen, whitening.effective_dim)
+    if not rows.seen:
+        return _constant(plan, shares, "no coefficient was fitted: noise hid how long records are")
+    contrasts = Contrasts.at(shares)
+    # A gradient of all classes has sqrt(2) times the norm of one, and contrasts their own noise.
+    clipping = choose_clip(
+        rows,
+        SlopeDistribution.of_likelihood(math.sqrt(2.0) * contrasts.mean_noise),
+        n_rows=session.n_rows(),
+        mu=session.rounds_mu(0),
+        evenness=session.evenness,
+    )
+    start = np.outer(contrasts.start, np.linalg.pinv(view.whitening)[:, -1])
+    found = _found(session, view, clipping, contrasts, start)
+    return _kept(session, plan, view, contrasts, np.array([start, found, (start + found) / 2.0]))
+
+
+def _found(
+    session: FitSession, view: View, clipping: Clipping, contrasts: Contrasts, start: FloatArray
+) -> FloatArray:
+    """Take the rounds and return whitened contrasts, one a row."""
+    rounds, last = session.shares.rounds, len(session.shares.rounds) - 1
+    query = SoftmaxGradients(view, len(contrasts.basis), clipping.row_limit)
+    reach = contrasts.basis.T / clipping.curvature
+    shortening, here, way = StepShortening.none(start.size), start.ravel(), np.zeros(start.size)
+    steps: list[tuple[FloatArray, FloatArray, float]] = []
+    for phase, left in ((p, count - k) for p, count in enumerate(rounds) for k in range(count)):
+        (planned,) = session.rounds([phase])
+        stage = session.allowed(planned)
+        if phase == last:  # these share what skipped stages left
+            stage = replace(stage, mu=max(stage.mu, session.left_to_rounds() / math.sqrt(left)))
+        weights = contrasts.basis @ here.reshape(start.shape) @ view.whitening.T
+        gradient = (reach @ session.ask(query, usable(weights), stage)).ravel()
+        noise_std = query.noise_std(session.n_rows(), session.problem.n_features, stage.mu)
+        noise_std *= contrasts.mean_noise / clipping.curvature
+        shortening = shortening.after(here, gradient, noise_std)
+        newton = -shortening.matrix @ gradient
+        newton *= min(1.0, LONGEST_STEP / max(float(np.linalg.norm(newton)), 1e-300))
+        steps.append((here, here + newton, noise_std))
+        variance = start.size * noise_std**2
+        part = min(LARGEST_PART, LARGEST_PART**2 / variance)
+        precision = np.array([noise for *_, noise in steps]) ** -2.0
+        if part > precision[-1] / precision.sum():
+            way = MOMENTUM * max(1.0 - variance / LARGEST_PART, 0.0) * way + part * newton
+            here = here + way
+        else:
+            way, here = 0.0 * way, _averaged(steps, contrasts, start).ravel()
+    return _averaged(steps, contrasts, start)
+
+
+def _averaged(
+    steps: list[tuple[FloatArray, FloatArray, float]], contrasts: Contrasts, start: FloatArray
+) -> FloatArray:
+    """Average the later steps and shrink each contrast towards the constant's by its own noise."""
+    starts, ends, noises = map(np.array, zip(*steps[int(BURN_IN * len(steps)) :], strict=True))
+    mean, noise_std = weighted_mean(starts, ends, noises)
+    rest = mean.reshape(start.shape) - start
+    variances = rest.shape[1] * (noise_std * contrasts.noise / contrasts.mean_noise) ** 2
+    kept = [believed_share(*each, curved=True) for each in zip(rest, variances, strict=True)]
+    return start + np.array(kept)[:, None] * rest
+
+
+def _kept(
+    session: FitSession, plan: Plan, view: View, contrasts: Contrasts, candidates: FloatArray
+) -> Solution:
+    """Keep the fit, or half of it, where its mean loss is surely below that of the constant."""
+    weights = np.array([usable(contrasts.basis @ each @ view.whitening.T) for each in candidates])
+    query = LossDifferences(Multinomial(len(contrasts.basis)), (view,) * 3, LARGEST_DIFFERENCE)
+    stage, units = session.stage(CHOICE), view.units
+    differences = session.ask(query, weights, stage)
+    sure = SURE * query.noise_std(session.n_rows(), session.problem.n_features, stage.mu)
+    if not differences.min() < -sure:
+        return _constant(plan, contrasts.shares, SHARES_KEPT)
+    half = bool(differences[1] < differences[0])
+    coef = np.array([np.append(*units.coefficients(each)) for each in weights[1 + half]])
+    left_out = np.asarray(~view.whitening.any(axis=1))[:-1]
+    levels = {*chain(*session.problem.levels)} if session.plans(LEVELS) else {}
+    unseen = [RARE_LEVEL if column in levels else UNSEEN_COLUMN for column in range(left_out.size)]
+    bounds = view.bound * np.where(left_out, math.inf, units.scale)
+    found = _solution(plan, coef, left_out, unseen, *[HALF_KEPT] * half)
+    bounds = np.column_stack([units.center - bounds, units.center + bounds])
+    return replace(found, feature_bounds=bounds)
+
+
+def _constant(plan: Plan, shares: FloatArray, note: str) -> Solution:
+    """Return the fit that is the shares of the classes."""
+    d, level = plan.problem.n_features, np.log(shares)
+    coef = np.column_stack([np.zeros((len(shares), d)), level - level.mean()])
+    return _solution(plan, coef, np.ones(d, dtype=np.bool_), [NOT_FITTED] * d, note)
+
+
+def _solution(
+    plan: Plan, coef: FloatArray, left_out: BoolArray, unseen: list[str], *notes: str
+) -> Solution:
+    """Return coefficients without intervals; of those that are left out it says why."""
+    withheld = f"{NO_INTERVAL}: {NO_CURVATURE}"
+    why = zip(left_out, unseen, strict=True)
+    return Solution(
+        coef=coef,
+        intercept=0.0,
+        plan=plan,
+        coef_noise_std=np.full(coef.shape, math.nan),
+        intercept_noise_std=math.nan,
+        trace=np.zeros((0, coef.size)),
+        coef_std=np.full(coef.shape, math.nan),
+        covariance_root=np.full((coef.size, coef.size), math.nan),
+        reasons=(*(f"{NOT_ESTIMATED}: {told}" if out else withheld for out, told in why), withheld),
+        notes=notes,
+    )

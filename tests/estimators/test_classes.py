@@ -1,0 +1,179 @@
+"""Logistic regression of more than two classes, at the public names and the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tailguard as tg
+
+LABELS = ("low", "mid", "high")
+BUDGET = {"epsilon": 5.0, "delta": 1e-6, "random_state": 0}
+N_ROWS = 3_000
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    found = pd.DataFrame({"age": rng.normal(50, 10, N_ROWS), "dose": rng.exponential(size=N_ROWS)})
+    scores = np.outer((found["age"] - 50.0) / 5.0, [-1.0, 0.0, 1.0])
+    scores += np.outer(found["dose"], [0.0, 1.0, 0.0])
+    found["state"] = np.array(LABELS)[(scores + rng.gumbel(size=scores.shape)).argmax(axis=1)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return tg.LogisticRegression(classes=LABELS, **BUDGET).fit(table, target="state")
+
+
+def features(table):
+    return table[["age", "dose"]]
+
+
+def test_probabilities_are_in_the_order_of_the_declared_classes(model, table):
+    chances = model.predict_proba(features(table))
+    assert chances.shape == (N_ROWS, 3)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert model.classes_.tolist() == list(LABELS)
+    frequent = [(table["state"] == label).mean() for label in LABELS]
+    np.testing.assert_allclose(chances.mean(axis=0), frequent, atol=0.02)
+    np.testing.assert_array_equal(
+        model.predict(features(table)), np.array(LABELS)[chances.argmax(axis=1)]
+    )
+    assert model.score(features(table), table["state"]) > 0.6
+    scores = model.decision_function(features(table))
+    np.testing.assert_allclose(scores.sum(axis=1), 0.0, atol=1e-9)
+
+
+def test_another_order_of_classes_is_the_same_model(model, table):
+    turned = tg.LogisticRegression(classes=LABELS[::-1], guarantee=tg.GDP(9.0), random_state=0)
+    plain = tg.LogisticRegression(classes=LABELS, guarantee=tg.GDP(9.0), random_state=0)
+    found, expected = (
+        each.fit(table, target="state").predict_proba(features(table)) for each in (turned, plain)
+    )
+    np.testing.assert_allclose(found[:, ::-1], expected, atol=0.03)
+
+
+def test_a_class_has_a_row_of_coefficients_and_a_line_of_the_summary(model):
+    assert model.coef_.shape == model.coef_noise_std_.shape == (3, 2)
+    assert model.intercept_.shape == model.intercept_noise_std_.shape == (3,)
+    names = [f"{label}: {column}" for label in LABELS for column in ("age", "dose")]
+    names += [f"{label}: (intercept)" for label in LABELS]
+    frame = model.coef_frame()
+    assert frame.index.tolist() == names
+    values = np.append(model.coef_, model.intercept_)
+    np.testing.assert_array_equal(frame["coefficient"], values)
+    summary = model.summary()
+    assert all(f"\n{name}" in summary for name in names)
+
+
+def test_intervals_are_withheld_with_a_reason(model):
+    assert np.isnan(model.conf_int()).all()
+    assert model.conf_int().shape == (9, 2)
+    assert np.isnan(model.wald_test()).all()
+    assert "no curvature is released" in model.wald_test("low: age").reason
+    assert np.isnan(model.covariance_).all()
+    assert len(model.reasons_) == 9
+    assert all(reason.startswith("no interval: ") for reason in model.reasons_)
+    assert "(a) no interval: of more than two classes" in model.summary()
+
+
+def test_a_record_of_no_class_is_void(table):
+    other, void = table.copy(), table.copy()
+    other.loc[:9, "state"] = "gone"
+    void.loc[:9, "age"] = np.nan
+    fits = [
+        tg.LogisticRegression(classes=LABELS, **BUDGET).fit(t, target="state")
+        for t in (other, void)
+    ]
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+
+
+def test_a_row_with_a_missing_cell_has_no_probability_and_the_first_class(model):
+    rows = pd.DataFrame({"age": [np.nan, 90.0], "dose": [0.0, 0.0]})
+    chances = model.predict_proba(rows)
+    assert np.isnan(chances[0]).all()
+    assert np.isfinite(chances[1]).all()
+    assert model.predict(rows).tolist() == ["low", "high"]
+
+
+def test_a_saved_model_predicts_the_same(model, table, tmp_path):
+    path = tmp_path / "model.json"
+    model.save(path)
+    loaded = tg.load(path)
+    np.testing.assert_array_equal(
+        loaded.predict_proba(features(table)), model.predict_proba(features(table))
+    )
+    assert loaded.summary() == model.summary()
+    assert loaded.certificate_ == model.certificate_
+    content = json.loads(path.read_text())
+    for name in ("coef", "intercept"):
+        forged = {**content, name: content[name][:-1]}
+        path.write_text(json.dumps(forged))
+        with pytest.raises(tg.InputError, match="path must be a model file"):
+            tg.load(path)
+
+
+def test_weights_count_as_repeated_rows_and_persons_are_protected(table):
+    weight = np.where(table["age"] > 50, 1.0, 0.5)
+    options = {"classes": LABELS, "guarantee": tg.GDP(20.0), "random_state": 0}
+    weighed = tg.LogisticRegression(weight_bound=1.0, **options)
+    weighed.fit(features(table), table["state"], sample_weight=weight)
+    twice = table.loc[table.index.repeat(np.where(table["age"] > 50, 2, 1))]
+    repeated = tg.LogisticRegression(**options).fit(features(twice), twice["state"])
+    np.testing.assert_allclose(weighed.coef_, repeated.coef_, rtol=0.1, atol=0.03)
+    persons = tg.LogisticRegression(max_rows=3, **options)
+    persons.fit(features(table), table["state"], person=np.arange(N_ROWS) // 2)
+    assert persons.certificate_.unit.noun == "persons"
+
+
+REFUSED = {
+    "intervals of probabilities": (
+        lambda m, X, y: m.predict_proba(X, interval="mean"),
+        "interval must be None for more than two classes",
+    ),
+    "private score": (
+        lambda m, X, y: m.private_score(X, y, epsilon=1.0, delta=1e-6),
+        "one of 3 classes",
+    ),
+    "ridge": (
+        lambda m, X, y: tg.LogisticRegression(classes=LABELS, alpha=1.0, **BUDGET).fit(X, y),
+        "alpha must be 0",
+    ),
+    "offset": (
+        lambda m, X, y: tg.LogisticRegression(classes=LABELS, **BUDGET).fit(
+            X, y, offset=np.ones(N_ROWS)
+        ),
+        "offset must be None",
+    ),
+    "offset of a prediction": (
+        lambda m, X, y: m.predict(X, offset=np.ones(N_ROWS)),
+        "offset must be None",
+    ),
+    "no intercept": (
+        lambda m, X, y: tg.LogisticRegression(classes=LABELS, fit_intercept=False, **BUDGET).fit(
+            X, y
+        ),
+        "fit_intercept must be True",
+    ),
+    "sparse": (
+        lambda m, X, y: tg.SparseLogisticRegression(classes=LABELS, **BUDGET).fit(X, y),
+        "classes must be two labels for a SparseLogisticRegression",
+    ),
+    "search": (
+        lambda m, X, y: tg.PrivateSearch(
+            tg.LogisticRegression(classes=LABELS), [{"alpha": 0.0}], epsilon=1.0, delta=1e-6
+        ).fit(X, y),
+        "estimator must be a model of one score",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_several_classes_do_not_have_is_refused_in_one_sentence(name, model, table):
+    call, sentence = REFUSED[name]
+    with pytest.raises(tg.InputError, match=sentence) as refused:
+        call(model, features(table), table["state"])
+    assert "\n" not in str(refused.value)

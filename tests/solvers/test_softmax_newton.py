@@ -1,0 +1,169 @@
+"""The default method of several classes: plans, exact fits, and fits that are not kept."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import tailguard as tg
+from support.spy import gate_over, spent_mu
+from tailguard.gate.plan import Problem
+from tailguard.privacy.accounting.total_cost import spent_share
+from tailguard.solvers.softmax_newton import (
+    ONLY_SHARES,
+    SHARES_KEPT,
+    Contrasts,
+    SoftmaxNewton,
+)
+
+LOSS = tg.losses.Multinomial(3)
+PROMISES = [tg.ApproxDP(0.3, 1e-6), tg.ApproxDP(1.0, 1e-6), tg.GDP(5.0), tg.ZCDP(0.5)]
+
+
+def classes(n_rows=4_000, spread=1.0, seed=0):
+    """Features, and labels whose scores are linear in them."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, 3)) * [1.0, 10.0, 0.1] + [0.0, 50.0, 3.0]
+    Z = (X - [0.0, 50.0, 3.0]) / [1.0, 10.0, 0.1]
+    W = np.array([[1.0, 0.0, -0.5], [-1.0, 1.0, 0.0], [0.0, -1.0, 0.5]])
+    scores = spread * Z @ W + [0.5, 0.0, -0.5]
+    return X, (scores + rng.gumbel(size=scores.shape)).argmax(axis=1).astype(float)
+
+
+def problem_of(X, **facts):
+    return Problem(LOSS, *X.shape, **{"intercept": True, **facts})
+
+
+def fit(X, y, guarantee, *, seed=None, **facts):
+    """The solution of a fit and its books."""
+    solver, problem = SoftmaxNewton(), problem_of(X, **facts)
+    plan = solver.plan(problem, guarantee)
+    gate, books = gate_over(problem, X, y, guarantee, seed=seed)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    return solver.run(plan, gate), books
+
+
+def log_loss(coef, X, y):
+    scores = X @ coef[:, :-1].T + coef[:, -1]
+    return LOSS.value(scores, y).mean()
+
+
+@pytest.mark.parametrize("guarantee", PROMISES, ids=lambda promise: promise.describe())
+def test_a_plan_keeps_its_promise_and_a_run_its_plan(guarantee):
+    X, y = classes(1_000)
+    plan = SoftmaxNewton().plan(problem_of(X), guarantee)
+    assert 0.999 <= spent_share(guarantee, plan.event) <= 1.0
+    for stage in plan.stages:
+        assert stage.purpose in plan.explain()
+    _, books = fit(X, y, guarantee, seed=0)
+    assert spent_mu(books) <= plan.total_mu * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_without_noise_the_fit_is_the_best_one(seed):
+    X, y = classes(seed=seed)
+    found, _ = fit(X, y, tg.GDP(1_000.0))
+    np.testing.assert_allclose(found.coef.sum(axis=0), 0.0, atol=1e-9)
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    best = LogisticRegression(C=1e9, tol=1e-8, max_iter=1_000).fit((X - center) / scale, y)
+    least = LOSS.value(best.decision_function((X - center) / scale), y).mean()
+    shares = np.bincount(y.astype(int)) / len(y)
+    constant = -(shares @ np.log(shares))
+    assert log_loss(found.coef, X, y) - least < 0.002 * (constant - least)
+
+
+def test_a_unit_of_a_column_changes_its_coefficients_in_proportion():
+    X, y = classes()
+    plain, scaled = (fit(X * unit, y, tg.GDP(3.0), seed=4)[0] for unit in (1.0, [8.0, 1.0, 1.0]))
+    np.testing.assert_allclose(plain.coef[:, 0], 8.0 * scaled.coef[:, 0], rtol=0.01, atol=0.01)
+    np.testing.assert_allclose(plain.coef[:, 1:-1], scaled.coef[:, 1:-1], rtol=0.01, atol=0.01)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_fit_of_nothing_is_hardly_worse_than_the_shares_of_the_classes(seed):
+    X, y = classes(spread=0.0, seed=seed)
+    found, _ = fit(X, y, tg.ApproxDP(1.0, 1e-6), seed=seed)
+    shares = np.bincount(y.astype(int)) / len(y)
+    assert log_loss(found.coef, X, y) < 1.002 * -(shares @ np.log(shares))
+    if SHARES_KEPT in found.notes:
+        assert not found.coef[:, :-1].any()
+        np.testing.assert_allclose(LOSS.mean(found.coef[:, -1]), shares, atol=0.03)
+
+
+def test_most_fits_of_nothing_are_not_kept():
+    kept = [
+        fit(*classes(1_000, spread=0.0, seed=seed), tg.GDP(0.5), seed=seed)[0] for seed in range(12)
+    ]
+    assert sum(SHARES_KEPT in each.notes for each in kept) >= 9
+
+
+def test_columns_without_a_scale_leave_the_shares():
+    X, y = classes(1_000)
+    found, books = fit(0.0 * X, y, tg.GDP(3.0), seed=1)
+    assert found.notes == (ONLY_SHARES,)
+    assert all(reason.startswith("not estimated") for reason in found.reasons[:-1])
+    np.testing.assert_allclose(
+        LOSS.mean(found.coef[:, -1]), np.bincount(y.astype(int)) / len(y), atol=0.01
+    )
+    assert spent_mu(books) <= 3.0
+
+
+def test_a_column_that_is_not_seen_is_left_out_with_its_reason():
+    X, y = classes()
+    X[:, 1] = 0.0
+    found, _ = fit(X, y, tg.GDP(3.0), seed=1)
+    assert not found.coef[:, 1].any()
+    told = [reason.partition(":")[0] for reason in found.reasons]
+    assert told == ["no interval", "not estimated", "no interval", "no interval"]
+
+
+def test_a_class_without_records_has_a_small_share():
+    X, y = classes()
+    y[y == 2] = 0
+    found, _ = fit(X, y, tg.GDP(3.0), seed=1)
+    scores = X @ found.coef[:, :-1].T + found.coef[:, -1]
+    assert LOSS.mean(scores)[:, 2].mean() < 0.01
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.01, 1.0 / 3.0])
+def test_contrasts_have_the_curvature_of_the_shares_or_more(share):
+    shares = np.array([share, 0.3, 0.7 - share])
+    contrasts = Contrasts.at(shares)
+    curvature = np.diag(shares) - np.outer(shares, shares)
+    along = contrasts.basis.T @ curvature @ contrasts.basis
+    assert np.abs(along - np.diag(np.diag(along))).max() < 1e-9
+    assert (np.diag(along) <= 1.0 + 1e-9).all()
+    np.testing.assert_allclose(contrasts.basis.sum(axis=0), 0.0, atol=1e-9)
+    np.testing.assert_allclose(
+        contrasts.basis @ contrasts.start, np.log(shares) - np.log(shares).mean(), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        ({"intercept": False}, "fit_intercept must be True"),
+        ({"has_offset": True}, "offset must be None"),
+        ({"constraint": tg.sets.L2Ball(1.0)}, "constraint must be None"),
+    ],
+)
+def test_what_it_does_not_fit_is_refused(facts, sentence):
+    with pytest.raises(tg.InputError, match=sentence):
+        SoftmaxNewton().plan(problem_of(np.zeros((1_000, 3)), **facts), tg.GDP(1.0))
+
+
+def test_other_losses_and_hopeless_budgets_are_refused():
+    with pytest.raises(tg.InputError, match="needs the loss Multinomial"):
+        SoftmaxNewton().plan(Problem(tg.losses.Logistic(), 1_000, 3, intercept=True), tg.GDP(1.0))
+    with pytest.raises(tg.InputError, match="noise is predicted to hide"):
+        SoftmaxNewton().plan(problem_of(np.zeros((100, 3))), tg.GDP(0.01))
+    little = SoftmaxNewton().plan(problem_of(np.zeros((1_000, 3))), tg.GDP(0.02))
+    assert [stage.name for stage in little.stages] == ["class counts"]
+    assert "only a constant is fitted" in little.warnings[0]
+
+
+def test_records_out_of_all_bounds_leave_a_finite_fit():
+    X, y = classes(1_000)
+    X[:300] *= 1e200
+    X[300:400] = np.nan
+    found, _ = fit(X, y, tg.GDP(3.0), seed=2)
+    assert np.isfinite(found.coef).all()
