@@ -240,16 +240,17 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _scoring(self, model: PrivateLinearModel) -> Loss:
         """Return the loss by which models are compared."""
-        loss: Any = model._loss()
+        loss: Any = model._loss()  # of one score, or of several
         if not hasattr(loss, "link"):
             raise InputError(
                 "estimator must be a model of one score in a search; got a "
                 f"{type(model).__name__} of more than two classes."
             )
+        fitted: Loss = loss
         if self.scoring is None:
-            return loss
+            return fitted
         check_known(self.scoring)
-        own = loss.link
+        own = fitted.link
         if getattr(self.scoring, "link", None) is not own:
             raise InputError(
                 f"scoring must be a loss whose scores mean what those of a {type(model).__name__} "
