@@ -175,6 +175,11 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
             "person": person,
         }
         task = model._task(X, y, **told)
+        require(
+            task.problem.scored is not None,
+            "estimator must be a model of one score in a search; got a "
+            f"{type(model).__name__} of more than two classes.",
+        )
         models = [clone(model).set_params(**each) for each in candidates]
         problem = replace(task.problem, loss=self._scoring(model))
         tasks = [
@@ -240,17 +245,10 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _scoring(self, model: PrivateLinearModel) -> Loss:
         """Return the loss by which models are compared."""
-        loss: Any = model._loss()  # of one score, or of several
-        if not hasattr(loss, "link"):
-            raise InputError(
-                "estimator must be a model of one score in a search; got a "
-                f"{type(model).__name__} of more than two classes."
-            )
-        fitted: Loss = loss
         if self.scoring is None:
-            return fitted
+            return model._loss()
         check_known(self.scoring)
-        own = fitted.link
+        own = model._loss().link
         if getattr(self.scoring, "link", None) is not own:
             raise InputError(
                 f"scoring must be a loss whose scores mean what those of a {type(model).__name__} "
