@@ -21,10 +21,10 @@ from tailguard.estimators.summary import (
     summary_table,
 )
 from tailguard.estimators.wald import Contrasts, JointTest, intervals, joint_test, wald_test
-from tailguard.report.content import Report, Stated, saved
+from tailguard.report.content import Report, Reported, Stated
 
 
-class CoefficientTables:
+class CoefficientTables(Reported):
     """Mixin of estimators that have coefficients.
 
     Examples
@@ -118,22 +118,10 @@ class CoefficientTables:
         check_is_fitted(self)
         return coefficient_frame(self, level)
 
-    def report(
-        self,
-        path: str | PathLike[str] | None = None,
-        *,
-        dataset: str | None = None,
-        date: str | None = None,
-        curator: str | None = None,
-    ) -> Report:
-        """Return the report of the fit, one page of HTML, and write it to a path if there is one.
-
-        It holds what was released, promised and declared, and nothing else; ``dataset``, ``date``
-        and ``curator`` are words of yours, and are "not stated" without.
-        """
+    def _report(self, stated: Stated) -> Report:
+        """Return the report of the fit."""
         check_is_fitted(self)
-        found = model_report(self, Stated(dataset=dataset, date=date, curator=curator))
-        return saved(found, path)
+        return model_report(self, stated)
 
     def _constants(self) -> dict[int, float]:
         """Return what stands for missing cells of a matrix; a schema's are filled as it is read."""

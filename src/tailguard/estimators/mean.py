@@ -27,11 +27,11 @@ from tailguard.printable import printable
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
-from tailguard.report.content import Report, Stated, saved
+from tailguard.report.content import Report, Reported, Stated
 
 
 @dataclass(frozen=True, eq=False)
-class MeanResult:
+class MeanResult(Reported):
     """A private mean with its certificate.
 
     Attributes
@@ -85,18 +85,9 @@ class MeanResult:
         triples = zip(names, values, noises, strict=True)
         return [(name, float(value), float(noise)) for name, value, noise in triples]
 
-    def report(
-        self,
-        path: str | PathLike[str] | None = None,
-        *,
-        dataset: str | None = None,
-        date: str | None = None,
-        curator: str | None = None,
-    ) -> Report:
-        """Return the report of the means, one page of HTML; as that of ``LinearRegression``."""
-        stated = Stated(dataset=dataset, date=date, curator=curator)
-        rows = self.rows()
-        return saved(mean_report(self.method, rows, self.certificate, stated, self.notes), path)
+    def _report(self, stated: Stated) -> Report:
+        """Return the report of the means."""
+        return mean_report(self.method, self.rows(), self.certificate, stated, self.notes)
 
     def __repr__(self) -> str:
         certificate = self.certificate

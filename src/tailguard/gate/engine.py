@@ -25,7 +25,7 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, weak_promise
 from tailguard.progress import tell_planned
-from tailguard.report.content import Report, ReportedEstimate, Stated, saved
+from tailguard.report.content import Report, Reported, ReportedEstimate, Stated
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.l2_ball import L2Ball
 
@@ -125,7 +125,7 @@ class GivenProblem:
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class Solved(Reported):
     """A solution and its certificate.
 
     Examples
@@ -174,15 +174,8 @@ class Solved:
         """What was assumed of the records, how many can be used, and what else was decided."""
         return (*self.assumptions, *self.records, *self.solution.notes)
 
-    def report(
-        self,
-        path: str | PathLike[str] | None = None,
-        *,
-        dataset: str | None = None,
-        date: str | None = None,
-        curator: str | None = None,
-    ) -> Report:
-        """Return the report of the run, one page of HTML; as that of ``LinearRegression``."""
+    def _report(self, stated: Stated) -> Report:
+        """Return the report of the run."""
         found = self.solution
         values = np.ravel(found.coef)
         noises = np.broadcast_to(np.ravel(found.coef_noise_std), values.shape)
@@ -190,7 +183,7 @@ class Solved:
         rows = [*zip(names, map(float, values), map(float, noises), strict=True)]
         if self.plan.problem.intercept:
             rows.append(("(intercept)", found.intercept, found.intercept_noise_std))
-        report = Report(
+        return Report(
             subject=f"minimum of {type(self.plan.problem.loss).__name__}",
             certificate=self.certificate,
             quantity="coefficient",
@@ -198,9 +191,8 @@ class Solved:
                 ReportedEstimate(name, value, noise_std=noise) for name, value, noise in rows
             ),
             notes=self.notes,
-            stated=Stated(dataset=dataset, date=date, curator=curator),
+            stated=stated,
         )
-        return saved(report, path)
 
 
 def run(

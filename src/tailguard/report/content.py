@@ -6,6 +6,7 @@ page is made of nothing else.
 
 import json
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from os import PathLike
@@ -194,20 +195,38 @@ class Report:
         )
 
 
-def saved(report: Report, path: str | PathLike[str] | None) -> Report:
-    """Write a report to a path, if there is one, and return it.
+class Reported:
+    """Mixin of results that have a report, which their class makes in ``_report``.
 
     Examples
     --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> certificate = Certificate(GDP(1.0), n_rows=1000, planned=Gaussian(mu=1.0))
-    >>> saved(Report(subject="mean", certificate=certificate), path=None).subject
-    'mean'
+    >>> import tailguard as tg
+    >>> result = tg.mean(range(1000), epsilon=1.0, delta=1e-6, random_state=0)
+    >>> result.report(dataset="claims").stated.dataset
+    'claims'
     """
-    if path is not None:
-        report.save(path)
-    return report
+
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        dataset: str | None = None,
+        date: str | None = None,
+        curator: str | None = None,
+    ) -> Report:
+        """Return the report, one page of HTML, and write it to a path if there is one.
+
+        It holds what was released, promised and declared, and nothing else; ``dataset``, ``date``
+        and ``curator`` are words of yours, and are "not stated" without.
+        """
+        made = self._report(Stated(dataset=dataset, date=date, curator=curator))
+        if path is not None:
+            made.save(path)
+        return made
+
+    @abstractmethod
+    def _report(self, stated: Stated) -> Report:
+        """Return the report, with what was stated of the data."""
 
 
 def _written(estimate: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from os import PathLike
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +17,7 @@ from tailguard.gate.engine import Solved
 from tailguard.printable import printable
 from tailguard.privacy.certificate import Certificate
 from tailguard.report import plot
-from tailguard.report.content import Report, ReportTable, Stated, saved
+from tailguard.report.content import Report, Reported, ReportTable, Stated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,11 +53,6 @@ def reported_table(
     return ReportTable(title or COLUMNS, tuple(header), tuple(cells))
 
 
-def interval_cell(low: float, high: float) -> str:
-    """Show an interval."""
-    return f"{low:.4g} to {high:.4g}"
-
-
 def _shown(cell: Cell) -> str:
     if isinstance(cell, str):
         return printable(cell)
@@ -68,7 +62,7 @@ def _shown(cell: Cell) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SummaryResult:
+class SummaryResult(Reported):
     """What every summary has.
 
     Attributes
@@ -112,23 +106,15 @@ class SummaryResult:
         draw = plot.histogram if hasattr(self, "edges") else plot.quantiles
         return draw(self, ax, columns=columns)
 
-    def report(
-        self,
-        path: str | PathLike[str] | None = None,
-        *,
-        dataset: str | None = None,
-        date: str | None = None,
-        curator: str | None = None,
-    ) -> Report:
-        """Return the report of the summary, one page of HTML; as that of ``LinearRegression``."""
-        found = Report(
+    def _report(self, stated: Stated) -> Report:
+        """Return the report of the summary."""
+        return Report(
             subject=self.title,
             certificate=self.certificate,
             tables=tuple(reported_table(*table) for table in self.tables()),
             notes=self.notes,
-            stated=Stated(dataset=dataset, date=date, curator=curator),
+            stated=stated,
         )
-        return saved(found, path)
 
     def _heading(self) -> list[str]:
         certificate = self.certificate

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -28,7 +27,7 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee, weak_promise
 from tailguard.privacy.tries import NumberOfTries
-from tailguard.report.content import Report, Stated, saved
+from tailguard.report.content import Report, Reported, Stated
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -51,7 +50,7 @@ def _if_estimator_has(method: str) -> Callable[[Method], Method]:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
+class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
     """Choose among settings of an estimator and fit it, under one stated budget.
 
     A random, secret number of tries is made. Each takes a candidate at random, fits it and scores
@@ -293,25 +292,14 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         lines = [self.plan_.explain(), *(f"  {note}" for note in self.notes_)]
         return "\n".join([*lines, f"  chosen: {chosen or 'the estimator as it is'}"])
 
-    def report(
-        self,
-        path: str | PathLike[str] | None = None,
-        *,
-        dataset: str | None = None,
-        date: str | None = None,
-        curator: str | None = None,
-    ) -> Report:
-        """Return the report of the best estimator and of what all tries cost, as one page of HTML.
-
-        The parameters are those of a fitted model's ``report``.
-        """
+    def _report(self, stated: Stated) -> Report:
+        """Return the report of the best estimator and of what all tries cost."""
         check_is_fitted(self)
         chosen = (
             f"chosen among {len(self.candidates_)} settings: {self.best_params_}; intervals do not "
             "count that choice",
         )
-        stated = Stated(dataset=dataset, date=date, curator=curator)
-        return saved(model_report(self.best_estimator_, stated, chosen), path)
+        return model_report(self.best_estimator_, stated, chosen)
 
     def __sklearn_tags__(self) -> Tags:
         """Say what the estimator says."""
