@@ -49,7 +49,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.privacy.unit import ROWS, Unit
 from tailguard.progress import tell_answered
 from tailguard.queries.admission import check_question, check_state
-from tailguard.queries.base import AnyQuery, calibration_for, release_record
+from tailguard.queries.base import Query, calibration_for, release_record
 from tailguard.quiet import quietly
 
 
@@ -221,7 +221,7 @@ class Gate:
 
     def ask(
         self,
-        query: AnyQuery,
+        query: Query,
         state: Any,
         stage: Stage,
         *,
@@ -273,7 +273,7 @@ class Gate:
         self._books.check_question((query, state))
 
     def _reads(
-        self, query: AnyQuery, stage: Stage, block: Block | None, blocks: Blocks | None
+        self, query: Query, stage: Stage, block: Block | None, blocks: Blocks | None
     ) -> tuple[int, list[Callable[[], Rows]], dict[str, Any]]:
         """Return how many records each answer reads, how, and what the books say of that."""
         if not isinstance(stage, Stage):
@@ -306,7 +306,7 @@ class Gate:
     def _drawn(self, n_rows: int) -> Rows:  # a record and its like share a chunk
         return self._rows.restricted(random_sample(self.n_records, n_rows, self._source))
 
-    def _calibrate(self, query: AnyQuery, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
+    def _calibrate(self, query: Query, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
         """Choose noise for what the stage asks: Gaussian where who is read is ``hidden``."""
         sizes = n_rows, self.n_features
         calibration = calibration_for(query, *sizes, stage.asked, self.unit.max_rows)

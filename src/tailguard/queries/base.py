@@ -19,7 +19,7 @@ Dwork, McSherry, Nissim and Smith 2006, Definition 3 (sensitivity); Dwork and Ro
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
@@ -38,91 +38,11 @@ Places: TypeAlias = Literal["none", "any", "random"]
 together and it does not matter which; random ones, where pairs or groups are made by places."""
 
 
-class Query(Protocol):
-    """Records to a vector with a stated sensitivity."""
+class Query(ABC):
+    """Records to a vector that one record can move by no more than is stated.
 
-    @property
-    def name(self) -> str:
-        """The release's name in the books."""
-        ...
-
-    @property
-    def places(self) -> Places:
-        """Which places records must have."""
-        ...
-
-    @property
-    def random_order(self) -> bool:
-        """Whether records are paired or grouped by their places, so that their order matters."""
-        ...
-
-    @property
-    def by_place(self) -> bool:
-        """Whether it asks more of the records than sums over all of them, and so needs places."""
-        ...
-
-    @property
-    def takes_weights(self) -> bool:
-        """Whether records may count by weights."""
-        ...
-
-    @property
-    def takes_persons(self) -> bool:
-        """Whether records may be persons with several rows."""
-        ...
-
-    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State how far replacing one record moves the vector; no record is needed."""
-        ...
-
-    def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
-        """Choose lattice and noise so that the release spends at most ``mu``."""
-        ...
-
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP, or refuse."""
-        ...
-
-    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
-        """Choose noise that follows the records so that the release costs ``event``, or refuse."""
-        ...
-
-    def answer(self, rows: Rows, state: Any, calibration: Calibration) -> IntArray:
-        """Read the records once and return integers on the calibrated lattice."""
-        ...
-
-    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Turn the noised vector into the answer; never sees records."""
-        ...
-
-    def parameters(self) -> dict[str, float | int | str]:
-        """Public numbers that a reader of the books needs to recompute the sensitivity."""
-        ...
-
-
-class _Placed(ABC):
-    """What says which places records must have; what does not say so cannot be made."""
-
-    @property
-    @abstractmethod
-    def places(self) -> Places:
-        """Which places records must have; every query says its own."""
-
-    @property
-    def random_order(self) -> bool:
-        """Whether records are paired or grouped by their places, so that their order matters."""
-        return self.places == "random"
-
-    @property
-    def by_place(self) -> bool:
-        """Whether it reads records by their places, which a sum over all of them does not."""
-        return self.places != "none"
-
-
-class GaussianQuery(_Placed):
-    """Base of queries that are released with Gaussian noise on the lattice.
-
-    A query whose answer is a sum over records says how one block adds up, in ``sum_block``.
+    ``answer`` reads the records once; whatever comes after it, ``finish`` too, sees noised numbers
+    alone.
     """
 
     reads_cells: ClassVar[bool] = False
@@ -146,9 +66,60 @@ class GaussianQuery(_Placed):
     """
 
     @property
+    @abstractmethod
+    def name(self) -> str:
+        """The release's name in the books."""
+
+    @property
+    @abstractmethod
+    def places(self) -> Places:
+        """Which places records must have; every query says its own."""
+
+    @property
+    def random_order(self) -> bool:
+        """Whether records are paired or grouped by their places, so that their order matters."""
+        return self.places == "random"
+
+    @property
+    def by_place(self) -> bool:
+        """Whether it reads records by their places, which a sum over all of them does not."""
+        return self.places != "none"
+
+    @property
     def together(self) -> Together:
         """Which records its loop reads together: those that have places."""
         return "some" if self.by_place else "none"
+
+    @abstractmethod
+    def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
+        """Choose lattice and noise so that the release spends at most ``mu``, or refuse."""
+
+    @abstractmethod
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP, or refuse."""
+
+    @abstractmethod
+    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
+        """Choose noise that follows the records so that the release costs ``event``, or refuse."""
+
+    @abstractmethod
+    def answer(self, rows: Rows, state: Any, calibration: Any) -> Any:
+        """Read the records once and return what the mechanism of the calibration takes."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, float | int | str]:
+        """Public numbers that a reader of the books needs to recompute the sensitivity."""
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Turn the noised vector into the answer, by default as it is; never sees records."""
+        return noised
+
+
+class GaussianQuery(Query):
+    """Base of queries that are released with Gaussian noise on the lattice.
+
+    A query whose answer is a sum over records says how one block adds up, in ``sum_block``.
+    """
 
     @abstractmethod
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -186,12 +157,8 @@ class GaussianQuery(_Placed):
         """Add up one block of records on a lattice, for a state that was read."""
         raise TypeError(f"{type(self).__name__} must say what a block adds up to.")
 
-    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Return the noised vector as it is."""
-        return noised
 
-
-class SmoothQuery(_Placed):
+class SmoothQuery(Query):
     """Base of queries whose noise follows the records: they answer with a value and its scale.
 
     Guarantee
@@ -211,26 +178,11 @@ class SmoothQuery(_Placed):
     Nissim, Raskhodnikova and Smith 2007, Definition 2.1 (smooth upper bounds).
     """
 
-    name: ClassVar[str]
-
     places: ClassVar[Places] = "any"
     """Such queries sort records; those that cut them into blocks need random places."""
 
     together: ClassVar[Together] = "all"
     """What gathers records reads all of them together."""
-
-    reads_cells: ClassVar[bool] = False
-    """It reads numbers, and no marks of cells."""
-
-    takes_weights: ClassVar[bool] = False
-    """It is no sum over records that could count by weights."""
-
-    takes_persons: ClassVar[bool] = False
-    """Nor one over rows that could be shares of persons."""
-
-    @abstractmethod
-    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
-        """Choose smoothness and noise so that the release costs at most ``event``."""
 
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
         """Refuse: noise on a smooth scale is not Gaussian DP."""
@@ -244,21 +196,9 @@ class SmoothQuery(_Placed):
     def answer(self, rows: Rows, state: Any, calibration: SmoothCalibration) -> SmoothAnswer:
         """Read all records and return the value with the scale of its noise."""
 
-    @abstractmethod
-    def parameters(self) -> dict[str, float | int | str]:
-        """Public numbers behind the scale, beside those of the calibration."""
-
-    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Return the noised vector as it is."""
-        return noised
-
-
-AnyQuery: TypeAlias = Query | SmoothQuery
-"""What a gate answers."""
-
 
 def calibration_for(
-    query: AnyQuery, n_rows: int, n_features: int, asked: Event, roundings: int = 1
+    query: Query, n_rows: int, n_features: int, asked: Event, roundings: int = 1
 ) -> Calibration | SmoothCalibration:
     """Choose noise so that a release costs at most ``asked``, or refuse; no record is read.
 
@@ -311,7 +251,7 @@ def count_sensitivity(
 
 
 def release_record(
-    query: AnyQuery,
+    query: Query,
     calibration: Calibration | SmoothCalibration,
     stage: str,
     *,

@@ -35,7 +35,7 @@ from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.events import Composed, Event, Gaussian, Nothing, Repeated, Sampled
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.queries.base import AnyQuery, Query
+from tailguard.queries.base import Query
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.units import Units
@@ -277,7 +277,7 @@ def averaging_weights(schedule: Schedule) -> FloatArray:
 
 def descend(
     gate: Gate,
-    query: AnyQuery,
+    query: Query,
     stage: Stage,
     schedule: Schedule,
     *,

@@ -20,7 +20,7 @@ from tailguard.checks import InputError, class_called
 from tailguard.losses.base import Loss
 from tailguard.means.centres import CENTRES, Estimate, own_centre
 from tailguard.means.iterative import ALL
-from tailguard.queries.base import AnyQuery
+from tailguard.queries.base import Query
 from tailguard.queries.units import Units
 
 ORACLES = {
@@ -134,6 +134,6 @@ def _shown_fact(value: float | int | str) -> str:
 
 
 @cache
-def _query_class(name: str) -> Callable[..., AnyQuery]:
-    kind: Callable[..., AnyQuery] = class_called(name, ORACLES, "oracle")
+def _query_class(name: str) -> Callable[..., Query]:
+    kind: Callable[..., Query] = class_called(name, ORACLES, "oracle")
     return kind
