@@ -34,6 +34,7 @@ from tailguard.data.rows.partitions import Partitions
 from tailguard.data.rows.persons import PersonRows
 from tailguard.data.rows.unordered import UnorderedRows, rows_over
 from tailguard.data.schema import Schema
+from tailguard.gate.described import described
 from tailguard.gate.run_books import RunBooks, failure
 from tailguard.gate.stage import Stage
 from tailguard.losses.registry import check_known
@@ -255,10 +256,8 @@ class Gate:
         self._book(release, calibration, len(reads))
         answers = []
         for read in reads:
-            noised = self._books.recorded(release, (query, state))
-            if noised is None:
-                noised = self._noised(query, state, calibration, read)
-                self._books.keep(release, noised, (query, state))
+            draw = partial(self._noised, query, state, calibration, read)
+            noised = self._books.answered(release, (query, state), draw)
             tell_answered(release.stage, n_rows)
             answers.append(query.finish(noised.astype(np.float64) * calibration.grid, total))
         return answers[0] if blocks is None else np.array(answers)
@@ -270,7 +269,8 @@ class Gate:
         else:
             told = {"weighted": self._rows.has_weight, "persons": self.unit.person is not None}
             check_question(query, state, **told)
-        self._books.check_question((query, state))
+        if self.has_checkpoint:
+            described((query, state))  # or refused, before anything is booked
 
     def _reads(
         self, query: Query, stage: Stage, block: Block | None, blocks: Blocks | None

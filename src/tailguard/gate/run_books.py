@@ -1,7 +1,7 @@
 """What one gate writes down: its own books, a ledger beside them, and a checkpoint of answers."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from threading import Lock
 from typing import Any
@@ -15,7 +15,6 @@ from tailguard.checks import (
     check_methods,
 )
 from tailguard.gate.checkpoint import Checkpoint
-from tailguard.gate.described import described
 from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
 from tailguard.privacy.accounting.total_cost import satisfies
@@ -131,21 +130,18 @@ class RunBooks:
             self._coordinates += size
             self.distance += distance
 
-    def check_question(self, question: Any) -> None:
-        """Refuse, before booking, a question that a checkpoint cannot describe."""
-        if self._path is not None:
-            described(question)
+    def answered(self, release: Release, question: Any, draw: Callable[[], IntArray]) -> IntArray:
+        """Return the answer that a checkpoint holds, or draw it and keep it before anybody sees it.
 
-    def recorded(self, release: Release, question: Any) -> IntArray | None:
-        """Return what a checkpoint holds for a release that is in the books; None: draw it."""
+        The release is in the books already.
+        """
         if self._checkpoint is None:
-            return None
-        return self._checkpoint.recorded(release.to_dict(), question)
-
-    def keep(self, release: Release, answer: IntArray, question: Any) -> None:
-        """Write an answer into the checkpoint, before anybody sees it."""
-        if self._checkpoint is not None:
+            return draw()
+        answer = self._checkpoint.recorded(release.to_dict(), question)
+        if answer is None:
+            answer = draw()
             self._checkpoint.keep(release.to_dict(), answer, question)
+        return answer
 
     def settle(self, *, stopped_early: bool = False) -> None:
         """Close the books; a ledger may give back what an early stop left unspent.

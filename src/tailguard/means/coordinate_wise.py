@@ -57,7 +57,6 @@ from tailguard.means.base import (
 from tailguard.means.formulas import CENTRE_LOSS, group_count, whole_groups
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.private_units import PrivateUnits
-from tailguard.noise.lattice import laplace_calibration
 from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
 from tailguard.privacy.events import Event
 from tailguard.queries.base import GaussianQuery, Places
@@ -134,10 +133,6 @@ class CoordinateMean(GaussianQuery):
     def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far the median moves in l1 norm."""
         return self._sensitivity(n_rows, "l1", self.units.size)
-
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        return laplace_calibration(self.pure_sensitivity(n_rows, n_features), epsilon)
 
     def _sensitivity(self, n_rows: int, norm: Norm, norm_of_ones: float) -> Sensitivity:
         if self.group_count > n_rows:

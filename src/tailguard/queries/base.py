@@ -25,7 +25,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, Rows, Together, summation_slack
 from tailguard.data.rows.threads import one_blas_thread
-from tailguard.noise.lattice import gaussian_calibration, with_roundings
+from tailguard.noise.lattice import gaussian_calibration, laplace_calibration, with_roundings
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.books import Release
 from tailguard.privacy.books.blocks import Blocks
@@ -129,12 +129,16 @@ class GaussianQuery(Query):
         """Choose lattice and noise so that the release spends at most ``mu``."""
         return gaussian_calibration(self.sensitivity(n_rows, n_features), mu)
 
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Refuse; a query with a pure form says its own."""
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the vector moves in l1 norm, or refuse; a pure form says its own."""
         raise InputError(
             f"epsilon needs a query with a pure form, such as the coordinate-wise means; "
             f"{type(self).__name__} has none: ask with mu."
         )
+
+    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
+        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP, or refuse."""
+        return laplace_calibration(self.pure_sensitivity(n_rows, n_features), epsilon)
 
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
         """Refuse; queries on a smooth scale are asked like this."""

@@ -42,8 +42,7 @@ from tailguard.data.rows.base import (
     shrink,
     summation_slack,
 )
-from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
+from tailguard.privacy.calibration import Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.level_tables import Indicators, codes_of, n_codes
 from tailguard.queries.units import Units
@@ -116,12 +115,10 @@ class BoundedMoments(GaussianQuery):
         longest = math.hypot(1.0, self.weight) * math.sqrt(k)
         return sensitivity_of_sums("l2", MOVE * math.sqrt(k), longest, self.size, n_rows)
 
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the sums move in l1 norm."""
         k, move = len(self.columns), MOVE_L1_OF_GROUPS if self.by else MOVE_L1
-        return laplace_calibration(
-            sensitivity_of_sums("l1", move * k, 3.0 * k, self.size, n_rows), epsilon
-        )
+        return sensitivity_of_sums("l1", move * k, 3.0 * k, self.size, n_rows)
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
         """Return centres and radii; refuse what is no number for each group and column."""

@@ -19,8 +19,7 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock, chunks_of, counted
-from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
 from tailguard.queries.bins import Bins
 
@@ -82,11 +81,9 @@ class ColumnHistograms(GaussianQuery):
         """State the sensitivity of all counts together."""
         return count_sensitivity(math.sqrt(2 * len(self.columns)), self.n_counts, n_rows)
 
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        move = 2.0 * len(self.columns)
-        sensitivity = count_sensitivity(move, self.n_counts, n_rows, norm="l1")
-        return laplace_calibration(sensitivity, epsilon)
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the counts move in l1 norm."""
+        return count_sensitivity(2.0 * len(self.columns), self.n_counts, n_rows, norm="l1")
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
         """Return center and inverse scale of the columns; refuse what is no number for each."""

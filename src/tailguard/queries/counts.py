@@ -19,8 +19,7 @@ import numpy as np
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock
-from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
 from tailguard.queries.loop import compiled_loop
 
@@ -70,10 +69,9 @@ class CountBelow(GaussianQuery):
         """State the sensitivity of the vector of counts."""
         return count_sensitivity(math.sqrt(len(self.columns)), len(self.columns), n_rows)
 
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        k = len(self.columns)
-        return laplace_calibration(count_sensitivity(k, k, n_rows, norm="l1"), epsilon)
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the counts move in l1 norm."""
+        return count_sensitivity(len(self.columns), len(self.columns), n_rows, norm="l1")
 
     def read_state(self, state: FloatArray) -> FloatArray:
         """Return the thresholds; refuse what is no number for each column."""

@@ -28,17 +28,10 @@ import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray, IntArray
 from tailguard.checks import check_finite, check_positive
-from tailguard.data.rows.base import (
-    RecordBlock,
-    chunks_of,
-    counted,
-    round_to_lattice,
-    rounded_alone,
-)
+from tailguard.data.rows.base import RecordBlock, chunks_of, counted, rounded_sum
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
-from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
 from tailguard.queries.bins import Bins
 from tailguard.queries.bounded_moments import sensitivity_of_sums
@@ -111,10 +104,9 @@ class DevianceSizes(GaussianQuery):
         """State the sensitivity of all counts together."""
         return count_sensitivity(2.0, 2 * self.bins.count, n_rows)
 
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        sensitivity = count_sensitivity(4.0, 2 * self.bins.count, n_rows, norm="l1")
-        return laplace_calibration(sensitivity, epsilon)
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the counts move in l1 norm."""
+        return count_sensitivity(4.0, 2 * self.bins.count, n_rows, norm="l1")
 
     def read_state(self, state: float) -> float:
         """Return the constant."""
@@ -181,14 +173,12 @@ class DevianceMoments(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all sums together."""
-        return self._sensitivity("l2", math.sqrt(N_MOMENTS), n_rows)
+        move = math.sqrt(N_MOMENTS)
+        return sensitivity_of_sums("l2", move, move, N_MOMENTS, n_rows)
 
-    def _sensitivity(self, norm: Any, move: float, n_rows: int) -> Sensitivity:
-        return sensitivity_of_sums(norm, move, move, N_MOMENTS, n_rows)
-
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        return laplace_calibration(self._sensitivity("l1", N_MOMENTS, n_rows), epsilon)
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the sums move in l1 norm."""
+        return sensitivity_of_sums("l1", N_MOMENTS, N_MOMENTS, N_MOMENTS, n_rows)
 
     def read_state(self, state: tuple[float, float]) -> tuple[float, float]:
         """Return constant and limit."""
@@ -204,10 +194,7 @@ class DevianceMoments(GaussianQuery):
                 a, b = (np.clip(each / limit, 0.0, 1.0) for each in (of_score, of_constant))
             parts = np.where(void, 0.0, np.array([a, b, a * a, b * b, a * b])).T
             parts = parts if weight is None else parts * weight[:, None]
-            if block.alone:
-                total += rounded_alone(parts, grid)
-            else:
-                total += round_to_lattice(parts.sum(axis=0), grid)
+            total += rounded_sum(parts, grid, alone=block.alone)
         return total
 
     def parameters(self) -> dict[str, float | int | str]:

@@ -17,8 +17,7 @@ import numpy as np
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.data.rows.base import RecordBlock, chunks_of, counted
-from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
 
 
@@ -66,11 +65,9 @@ class LevelCounts(GaussianQuery):
         """State the sensitivity of all counts together."""
         return count_sensitivity(math.sqrt(2 * len(self.indicators)), self.size, n_rows)
 
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        move = 2.0 * len(self.indicators)
-        sensitivity = count_sensitivity(move, self.size, n_rows, norm="l1")
-        return laplace_calibration(sensitivity, epsilon)
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the counts move in l1 norm."""
+        return count_sensitivity(2.0 * len(self.indicators), self.size, n_rows, norm="l1")
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
         """Count in lattice steps of one over a whole number, exactly or by weights.

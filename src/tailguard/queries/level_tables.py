@@ -18,8 +18,7 @@ import numpy as np
 
 from tailguard.array_types import Features, IntArray
 from tailguard.data.rows.base import RecordBlock, chunks_of, counted, whole_steps
-from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
 from tailguard.queries.level_counts import first_levels
 from tailguard.queries.units import Units
@@ -94,10 +93,9 @@ class LevelTables(GaussianQuery):
         """State the sensitivity of all counts together."""
         return count_sensitivity(math.sqrt(2 * len(self.tables)), self.size, n_rows)
 
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        sensitivity = count_sensitivity(2.0 * len(self.tables), self.size, n_rows, norm="l1")
-        return laplace_calibration(sensitivity, epsilon)
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the counts move in l1 norm."""
+        return count_sensitivity(2.0 * len(self.tables), self.size, n_rows, norm="l1")
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
         """Count exactly, in lattice steps of one over a whole number."""
@@ -154,9 +152,9 @@ class CountOfLevels(GaussianQuery):
         """State the sensitivity of one count."""
         return count_sensitivity(1.0, 1, n_rows)
 
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        return laplace_calibration(count_sensitivity(1.0, 1, n_rows, norm="l1"), epsilon)
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the count moves in l1 norm."""
+        return count_sensitivity(1.0, 1, n_rows, norm="l1")
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
         """Count exactly, in lattice steps of one over a whole number."""

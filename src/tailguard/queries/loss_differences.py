@@ -16,7 +16,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_positive
-from tailguard.data.rows.base import RecordBlock, round_to_lattice, rounded_alone
+from tailguard.data.rows.base import RecordBlock, rounded_sum
 from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
 from tailguard.privacy.calibration import Sensitivity
@@ -96,10 +96,7 @@ class LossDifferences(GaussianQuery):
             shares = np.where(first.void | np.isnan(shares), 0.0, np.clip(shares, -1.0, 1.0))
             if first.weight is not None:
                 shares *= first.weight
-            if block.alone:
-                total += rounded_alone(shares.T, grid)
-            else:
-                total += round_to_lattice(shares.sum(axis=1), grid)
+            total += rounded_sum(shares.T, grid, alone=block.alone)
         return total
 
     def _loss(self, seen: Sight) -> FloatArray:

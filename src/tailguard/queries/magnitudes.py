@@ -19,8 +19,7 @@ import numpy as np
 from tailguard.array_types import BoolArray, FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, require, shown
 from tailguard.data.rows.base import RecordBlock, chunks_of, counted
-from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
+from tailguard.privacy.calibration import Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
 from tailguard.queries.bins import count_below
 from tailguard.queries.reading_loops import LARGEST_FEATURE
@@ -85,9 +84,9 @@ class CountMagnitudes(GaussianQuery):
         """State how far the counts move in l2 norm."""
         return self._sensitivity(n_rows, n_features, "l2", math.sqrt(2.0))
 
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        return laplace_calibration(self._sensitivity(n_rows, n_features, "l1", 2.0), epsilon)
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the counts move in l1 norm."""
+        return self._sensitivity(n_rows, n_features, "l1", 2.0)
 
     def _sensitivity(self, n_rows: int, n_features: int, norm: Norm, move: float) -> Sensitivity:
         require(

@@ -18,7 +18,7 @@ import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray, IntArray
 from tailguard.checks import InputError, check_positive
-from tailguard.data.rows.base import RecordBlock, chunks_of, round_to_lattice, rounded_alone
+from tailguard.data.rows.base import RecordBlock, chunks_of, rounded_sum
 from tailguard.losses.base import RecordLoss
 from tailguard.losses.compiled import Gradient, compile_loop
 from tailguard.privacy.calibration import Sensitivity
@@ -72,10 +72,7 @@ class MeanRecordGradient(GaussianQuery):
         for chunk in chunks_of(block):
             found, _ = record_gradients(self.loss.record_gradient, state, size, chunk)
             clip_rows(found, self.clip_norm)
-            if chunk.alone:
-                total += rounded_alone(found, grid)
-            else:
-                total += round_to_lattice(found.sum(axis=0), grid)
+            total += rounded_sum(found, grid, alone=chunk.alone)
         return total
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:

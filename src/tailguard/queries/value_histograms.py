@@ -31,8 +31,7 @@ import numpy as np
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock, chunks_of, whole_steps
-from tailguard.noise.lattice import laplace_calibration
-from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
 from tailguard.queries.level_tables import Indicators, codes_of, n_codes
 from tailguard.queries.loop import compiled_loop
@@ -107,11 +106,10 @@ class ValueHistograms(GaussianQuery):
         size = self.n_rows_of_edges * self.width
         return count_sensitivity(math.sqrt(2 * len(self.columns)), size, n_rows)
 
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
+    def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State how far the counts move in l1 norm."""
         size = self.n_rows_of_edges * self.width
-        sensitivity = count_sensitivity(2.0 * len(self.columns), size, n_rows, norm="l1")
-        return laplace_calibration(sensitivity, epsilon)
+        return count_sensitivity(2.0 * len(self.columns), size, n_rows, norm="l1")
 
     def read_state(self, state: FloatArray) -> FloatArray:
         """Return the edges; refuse rows that do not rise."""

@@ -218,6 +218,11 @@ def rounded_alone(shares: FloatArray, grid: float) -> IntArray:
     return total
 
 
+def rounded_sum(parts: FloatArray, grid: float, *, alone: bool) -> IntArray:
+    """Return the lattice sum of what the records of one chunk add, a row each."""
+    return rounded_alone(parts, grid) if alone else round_to_lattice(parts.sum(axis=0), grid)
+
+
 class Rows(Protocol):
     """Records; sums by a kernel are all that can be asked of them.
 
