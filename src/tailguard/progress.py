@@ -8,52 +8,39 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any
 
 LOGGER = logging.getLogger("tailguard")
 """Where runs are logged: what is planned at INFO, each released answer at DEBUG."""
 LOGGER.addHandler(logging.NullHandler())
 
 
-class Listener(Protocol):
-    """Receives reports of a run."""
+class RunLog:
+    """Writes reports of a run to the log; base of all listeners.
+
+    The tries of a search, whose number is secret, are not reported.
+    """
 
     def planned(self, n_answers: int) -> None:
         """Begin a run that asks for at most this many answers."""
-        ...
-
-    def answered(self, stage: str, n_rows: int) -> None:
-        """Note a release of a stage; ``n_rows`` is the number of records read for it."""
-        ...
-
-    def read(self, n_rows: int, n_all: int) -> None:
-        """Note how far a pass over a table in batches has come; both numbers are public."""
-        ...
-
-
-class RunLog:
-    """Writes to the log; the tries of a search, whose number is secret, are not reported."""
-
-    def planned(self, n_answers: int) -> None:
-        """Log what a run will do."""
         LOGGER.info("a run begins, with at most %d answers", n_answers)
 
     def answered(self, stage: str, n_rows: int) -> None:
-        """Log a released answer."""
+        """Note a release of a stage; ``n_rows`` is the number of records read for it."""
         LOGGER.debug("released %s, for which %d records were read", stage, n_rows)
 
     def read(self, n_rows: int, n_all: int) -> None:
-        """Log nothing of a pass that is under way."""
+        """Note how far a pass over a table in batches has come: that is not logged."""
 
 
 LOG = RunLog()
 """The default listener."""
-LISTENER: ContextVar[Listener | None] = ContextVar("LISTENER", default=LOG)
+LISTENER: ContextVar[RunLog | None] = ContextVar("LISTENER", default=LOG)
 """The listener of runs that begin here."""
 
 
 @contextmanager
-def listening(listener: Listener | None) -> Iterator[None]:
+def listening(listener: RunLog | None) -> Iterator[None]:
     """Report the runs within to a listener; None disables reporting."""
     token = LISTENER.set(listener)
     try:

@@ -1,12 +1,11 @@
 """The models that ``fit`` offers by name, and the option that belongs to each."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tailguard.checks import InputError, check_choice
 from tailguard.data.schema import Schema
-from tailguard.estimators.model_file import model_name, read_model
+from tailguard.estimators.model_file import read_model
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
 from tailguard.gate.plan import check_ridge
 
@@ -54,19 +53,11 @@ def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[
     return estimator(**chosen)
 
 
-@dataclass(frozen=True, eq=False)
-class ModelFile:
-    """A fitted estimator, and its name on the command line."""
-
-    model: str
-    estimator: Any
-
-
-def load_model(path: Path) -> ModelFile:
-    """Read a model file, in one sentence if it is none."""
+def load_model(path: Path) -> Any:
+    """Read the fitted estimator of a model file, in one sentence if it is none."""
     estimator = read_model(path, "MODEL must be a file that 'tailguard fit' wrote")
     names = estimator._names()
     if estimator.schema_ is None and names is not None:  # of a table that was fitted in Python
         missing = {names[place]: value for place, value in estimator._constants().items()}
         estimator._keep_columns(None, Schema(features=names, missing=missing))
-    return ModelFile(model_name(estimator), estimator)
+    return estimator

@@ -34,7 +34,7 @@ def certificate(
     <BLANKLINE>
      Usage: tailguard certificate [OPTIONS] ...
     """
-    stated = load_model(model).estimator.certificate_
+    stated = load_model(model).certificate_
     if json:
         typer.echo(stated.to_json())
     else:

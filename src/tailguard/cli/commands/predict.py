@@ -36,7 +36,7 @@ from rich.console import Console
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_texts
-from tailguard.cli.model_file import ModelFile, load_model, takers
+from tailguard.cli.model_file import load_model, takers
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.data.declarations import OTHER, check_columns, listing
 from tailguard.data.design import feature_cells, feature_marks
@@ -44,6 +44,7 @@ from tailguard.data.readers.csv import existing_file
 from tailguard.data.readers.opening import opened_path
 from tailguard.data.table import Table, pieces
 from tailguard.estimators.base import EXTRAPOLATIONS
+from tailguard.estimators.model_file import model_name
 from tailguard.estimators.summary import NO_RECORDS
 from tailguard.printable import printable
 
@@ -78,24 +79,24 @@ def predict(
      Usage: tailguard predict [OPTIONS] ...
     """
     fitted = load_model(model)
-    if fitted.estimator.schema_ is None:
+    if fitted.schema_ is None:
         raise InputError(
             "MODEL must be of a table whose columns have names to look for; got one of a matrix."
         )
-    if exposure is not None and not fitted.estimator.takes_exposure:
+    if exposure is not None and not fitted.takes_exposure:
         raise InputError(
-            f"--exposure belongs to a {takers('--exposure')} model; got a {fitted.model} one."
+            f"--exposure belongs to a {takers('--exposure')} model; got a {model_name(fitted)} one."
         )
     if extrapolate is not None:
-        fitted.estimator.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
+        fitted.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
     if out is not None:
         destination(out, model, file)
     columns = opened_path(existing_file(file))
     named = {"exposure": exposure, "offset": offset}
     observed = {role: name for role, name in named.items() if name is not None}
-    names = tuple(dict.fromkeys([*fitted.estimator.schema_.features, *observed.values()]))
+    names = tuple(dict.fromkeys([*fitted.schema_.features, *observed.values()]))
     check_columns(names, columns.names, columns.where)
-    amiss = _Amiss(fitted.estimator)
+    amiss = _Amiss(fitted)
     texts = _csv_texts(fitted, pieces(columns, names, ROWS_AT_ONCE), observed, amiss)
     if out is None:
         for text, _ in texts:
@@ -157,7 +158,7 @@ def _counts(names: Iterable[str], columns: NDArray[np.bool_]) -> dict[str, int]:
 
 
 def _csv_texts(
-    fitted: ModelFile, read: Iterable[Table], observed: dict[str, str], amiss: _Amiss
+    fitted: Any, read: Iterable[Table], observed: dict[str, str], amiss: _Amiss
 ) -> Iterator[tuple[str, int]]:
     """Yield the file of predictions piece by piece, each with its number of rows."""
     for place, piece in enumerate(read):
@@ -167,15 +168,14 @@ def _csv_texts(
 
 
 def _predicted_columns(
-    fitted: ModelFile, columns: Table, observed: dict[str, str]
+    fitted: Any, columns: Table, observed: dict[str, str]
 ) -> dict[str, list[Any]]:
     """Return header -> cells; None where there is nothing to predict from."""
-    estimator = fitted.estimator
-    predictions = estimator.predict(columns, **observed)
-    if not hasattr(estimator, "predict_proba"):
+    predictions = fitted.predict(columns, **observed)
+    if not hasattr(fitted, "predict_proba"):
         return {"prediction": _blanked(predictions, np.isfinite(predictions))}
-    chances = estimator.predict_proba(columns, **observed).T
-    known, labels = np.isfinite(chances[1]), estimator.classes_.tolist()
+    chances = fitted.predict_proba(columns, **observed).T
+    known, labels = np.isfinite(chances[1]), fitted.classes_.tolist()
     told = {"probability": chances[1]}
     if len(labels) > 2:
         told = {f"probability of {each}": of for each, of in zip(labels, chances, strict=True)}

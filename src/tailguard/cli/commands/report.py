@@ -28,9 +28,22 @@ from rich.console import Console
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
+from tailguard.cli.model_file import load_model
 from tailguard.cli.printing import print_plain
-from tailguard.cli.reported_file import is_page, read_report
+from tailguard.estimators.model_file import KEY as MODEL
+from tailguard.estimators.reports import mean_report, model_report
+from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.certificate.certificate import read_json
+from tailguard.report.content import KEY as REPORT
 from tailguard.report.content import Report, Stated
+from tailguard.report.page import page_text
+from tailguard.summaries.results import reported_table
+
+NOTHING_STATED = Stated()
+WANTED = (
+    "FILE must be a model file, what 'tailguard mean' or 'tailguard describe' wrote, a certificate "
+    "as JSON or a report; got {path!r}"
+)
 
 
 def _json(data: dict[str, Any]) -> str:
@@ -85,3 +98,66 @@ def report(
     made = read_report(file, Stated(dataset=dataset, date=date, curator=curator))
     write_text(out, written(made))
     print_plain(Console(), str(out))
+
+
+def read_report(path: Path, stated: Stated = NOTHING_STATED) -> Report:
+    """Return what a report of a file says, whose certificate agrees with its parts.
+
+    Examples
+    --------
+    >>> _ = Path("other.json").write_text("{}")
+    >>> read_report(Path("other.json"))
+    Traceback (most recent call last):
+    tailguard.checks.InputError: FILE must be a model file, what 'tailguard mean' or 'tailguard \
+describe' wrote, a certificate as JSON or a report; got 'other.json'.
+    """
+    wanted = WANTED.format(path=str(path))
+    try:
+        content: Any = read_json(_data_text(path))
+    except InputError as error:
+        raise InputError(f"{wanted}: {error}") from None
+    except (OSError, ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict) or not {"certificate", "guarantee"} & {*content}:
+        raise InputError(f"{wanted}.")
+    if MODEL in content:
+        return model_report(load_model(path), stated)
+    if REPORT in content:
+        return Report.from_dict(content)
+    certificate = Certificate.from_dict(content.get("certificate", content))
+    try:
+        if "tables" in content:
+            tables = (reported_table(**table) for table in content["tables"])
+            return Report(
+                subject="private description",
+                certificate=certificate,
+                tables=tuple(tables),
+                notes=tuple(map(str, content["notes"])),
+                stated=stated,
+            )
+        if "means" not in content:
+            return Report(subject="certificate", certificate=certificate, stated=stated)
+        rows = [(name, *_numbers(found)) for name, found in content["means"].items()]
+        notes = tuple(map(str, content["notes"]))
+        return mean_report(str(content["method"]), rows, certificate, stated, notes)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise InputError(f"{wanted}.") from None
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a page, and no JSON."""
+    return path.suffix.lower() in {".html", ".htm"}
+
+
+def _data_text(path: Path) -> str:
+    """Return the JSON of a file, or of the page that it is."""
+    if not path.is_file():  # some devices are read for ever
+        raise ValueError
+    text = path.read_text(encoding="utf-8")
+    return page_text(text) if is_page(path) else text
+
+
+def _numbers(found: dict[str, float | None]) -> tuple[float, float]:
+    """Return mean and noise of one column, NaN where the noise is not told."""
+    mean, noise = found["mean"], found["privacy_noise"]
+    return float(mean or 0.0), float("nan") if noise is None else float(noise)

@@ -24,11 +24,13 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
+from tailguard.cli.commands.report import is_page, read_report
 from tailguard.cli.printing import print_plain, print_wrapped
-from tailguard.cli.reported_file import is_page, page_verdict, read_report
 from tailguard.ledger.verification import check_certified
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.pages import certificate_facts
+from tailguard.report.content import Report
+from tailguard.version import __version__
 
 SHOWN = ("mode", "promise", "reserved", "released", "ledger")
 
@@ -61,7 +63,7 @@ def verify(
     report, console = read_report(file), Console()
     certificate = report.certificate
     settled = None if ledger is None else _look_up(ledger, certificate)
-    of_page = page_verdict(file, report) if is_page(file) else None
+    of_page = _page_verdict(file, report) if is_page(file) else None
     print_plain(console, f"{file}: all parts of the certificate agree.")
     if of_page is not None:
         print_wrapped(console, of_page)
@@ -86,3 +88,13 @@ def _look_up(path: Path, certificate: Certificate) -> bool:
     ledger = tg.Ledger(path, *names)
     ledger.verify()
     return check_certified(ledger.lines(), certificate)
+
+
+def _page_verdict(path: Path, report: Report) -> str:
+    """Say whether a page says what its data give; refuse one that says something else."""
+    made_by = report.certificate.version
+    if made_by != __version__:
+        return f"The page is not compared with its data: tailguard {made_by} wrote it."
+    if report.to_html() != path.read_text(encoding="utf-8"):
+        raise InputError("FILE must say what its data give; the words of this page are others.")
+    return "The page says what its data give, word by word."
