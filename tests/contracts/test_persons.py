@@ -12,7 +12,7 @@ import pytest
 
 import tailguard as tg
 from support.adversary import EXTREMES, records
-from support.attack import MU, move
+from support.attack import MU, has_pure_form, move
 from support.examples import query_examples
 from support.query_example import N_FEATURES
 from tailguard.data.columns import identifiers_of
@@ -28,7 +28,7 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.unit import Unit
 from tailguard.progress import listening
-from tailguard.queries.base import GaussianQuery, calibration_for
+from tailguard.queries.base import calibration_for
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
@@ -37,11 +37,7 @@ from tailguard.queries.weight_totals import WeightTotals
 
 N_PERSONS, REPLACED = 20, 7
 EXAMPLES = {e.name: e for e in query_examples() if getattr(e.query, "takes_persons", False)}
-PURE = [
-    name
-    for name, example in EXAMPLES.items()
-    if type(example.query).calibrate_pure is not GaussianQuery.calibrate_pure
-]
+PURE = [name for name, example in EXAMPLES.items() if has_pure_form(example.query)]
 UNITS = [
     Unit(person="key", max_rows=1),
     Unit(person="key", max_rows=3),

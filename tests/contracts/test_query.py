@@ -11,23 +11,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.adversary import datasets, neighbours, records, replaced
-from support.attack import MU, N_ROWS, allowed, attack, calibrated, lattice, move, norm_of
+from support.attack import (
+    MU,
+    N_ROWS,
+    allowed,
+    attack,
+    calibrated,
+    has_pure_form,
+    lattice,
+    move,
+    norm_of,
+)
 from support.examples import FILES, query_examples, reads_by_cell
 from support.query_example import N_FEATURES
 from support.registered import class_of
 from tailguard.checks import InputError
 from tailguard.data.rows.base import CHUNK_ROWS
-from tailguard.queries.base import GaussianQuery
 from tailguard.queries.registry import QUERIES
 
 EXAMPLES = {example.name: example for example in query_examples()}
 WIDEST = max(example.width for example in EXAMPLES.values())
 
-PURE = [
-    name
-    for name, example in EXAMPLES.items()
-    if type(example.query).calibrate_pure is not GaussianQuery.calibrate_pure
-]
+PURE = [name for name, example in EXAMPLES.items() if has_pure_form(example.query)]
 
 # What counts the cells of void records, as nothing else does.
 OF_CELLS = [name for name in EXAMPLES if name.startswith("cell-kinds/")]

@@ -9,22 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.adversary import datasets, neighbours, replaced
-from support.attack import MU, N_ROWS, allowed, calibrated, lattice, move, norm_of
+from support.attack import MU, N_ROWS, allowed, calibrated, has_pure_form, lattice, move, norm_of
 from support.examples import query_examples, reads_by_cell
 from support.query_example import N_FEATURES
 from tailguard.checks import InputError
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock
 from tailguard.data.rows.unordered import UnorderedRows
 from tailguard.noise.sources import make_source
-from tailguard.queries.base import GaussianQuery
 
 EXAMPLES = {example.name: example for example in query_examples()}
 PLAIN = [name for name in EXAMPLES if not EXAMPLES[name].query.by_place]
-PURE = [
-    name
-    for name in PLAIN
-    if type(EXAMPLES[name].query).calibrate_pure is not GaussianQuery.calibrate_pure
-]
+PURE = [name for name in PLAIN if has_pure_form(EXAMPLES[name].query)]
 every_plain_example = pytest.mark.parametrize("name", PLAIN)
 
 

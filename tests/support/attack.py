@@ -4,9 +4,15 @@ import numpy as np
 
 from support.adversary import datasets, neighbours, replaced
 from support.query_example import N_FEATURES
+from tailguard.queries.base import GaussianQuery
 
 N_ROWS = 40
 MU = 0.7
+
+
+def has_pure_form(query):
+    """Whether the query may be asked with an epsilon of pure DP."""
+    return type(query).pure_sensitivity is not GaussianQuery.pure_sensitivity
 
 
 def calibrated(example, n_rows, *, pure=False):

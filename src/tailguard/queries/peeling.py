@@ -119,6 +119,9 @@ class PeeledStep(GaussianQuery):
             largest_total=reach,
         )
 
+    pure_sensitivity = sensitivity
+    """Peeling goes by entries, whatever its noise."""
+
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> PeelingCalibration:
         """Choose lattice and noise so that the release is ``mu**2 / 2``-zCDP."""
         sensitivity = self.sensitivity(n_rows, n_features)
