@@ -92,7 +92,7 @@ class SilentQuery(GaussianQuery):
 
 
 def test_a_query_that_does_not_say_which_places_it_needs_cannot_be_made():
-    with pytest.raises(TypeError, match="method '?places'?$"):
+    with pytest.raises(TypeError, match=r"method '?places'?$"):
         SilentQuery()
 
 
