@@ -279,15 +279,7 @@ def is_registered(value: object, registry: Mapping[str, str]) -> bool:
 
 
 def beyond_floats(told: Mapping[str, object]) -> InputError:
-    """Return the refusal of public numbers from which floats cannot work out what is asked.
-
-    Examples
-    --------
-    >>> raise beyond_floats({"radius": 1e308})
-    Traceback (most recent call last):
-    tailguard.checks.InputError: numbers must be such that floats hold their powers and quotients; \
-got radius = 1e+308.
-    """
+    """Return the refusal of public numbers from which floats cannot work out what is asked."""
     listed = ", ".join(f"{name} = {shown(value)}" for name, value in told.items())
     return InputError(
         f"numbers must be such that floats hold their powers and quotients; got {listed}."
@@ -304,15 +296,7 @@ def warn_before_spending(*sentences: str) -> None:
 
 
 def check_version(name: str, version: object, *, newest: int) -> int:
-    """Return the version of a stored format, refusing one that this tailguard does not read.
-
-    Examples
-    --------
-    >>> check_version("schema", 2, newest=1)
-    Traceback (most recent call last):
-    tailguard.checks.InputError: schema must have format version 1; got version 2, which a newer \
-tailguard wrote.
-    """
+    """Return the version of a stored format, refusing one that this tailguard does not read."""
     allowed = "format version 1" if newest == 1 else f"a format version from 1 to {newest}"
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise InputError(f"{name} must have {allowed}; got {shown(version)}.")

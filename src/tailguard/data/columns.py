@@ -68,13 +68,7 @@ def numbers_of(column: Any, where: str) -> FloatArray:
 
 
 def marks_of(column: Any, where: str) -> FloatArray:
-    """Return what each cell of a column is: finite for a number, NaN if it is empty, else infinite.
-
-    Examples
-    --------
-    >>> marks_of(np.array(["1", "", "?"]), "y"), marks_of(np.array([1.0, np.nan]), "y")
-    (array([ 1., nan, inf]), array([ 1., nan]))
-    """
+    """Return what each cell is: finite for a number, NaN if it is empty, else infinite."""
     if kind_of(column, where, LABELS) == "numbers":
         return numbers_of(column, where)
     marks = cell_marks(cells_of(column))
@@ -121,13 +115,7 @@ def type_of(column: Any) -> Any:
 
 
 def type_word(dtype: Any) -> str:
-    """Name a type without widths, units and fields: these may have come from values.
-
-    Examples
-    --------
-    >>> type_word(np.dtype("<U32")), type_word(np.dtype("M8[ns]")), type_word("list")
-    ('text', 'datetime64', 'list')
-    """
+    """Name a type without widths, units and fields: these may have come from values."""
     text = TEXT_KINDS.get(getattr(dtype, "kind", "")) if isinstance(dtype, np.dtype) else None
     found = re.match(r"\w+", str(dtype))
     return text or (found.group() if found else type(dtype).__name__)

@@ -230,13 +230,7 @@ def weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
 
 
 def weight_parts(weight: Weight, n_rows: int) -> FloatArray:
-    """Return weights as parts of their bound, in [0, 1]; NaN where missing, negative or infinite.
-
-    Examples
-    --------
-    >>> weight_parts(Weight("sample_weight", 4.0, [1.0, 9.0, 0.0, -1.0, None]), 5)
-    array([0.25, 1.  , 0.  ,  nan,  nan])
-    """
+    """Return weights as parts of their bound, in [0, 1]; NaN where missing, negative, infinite."""
     numbers = to_vector(weight.column, "sample_weight", n_rows=n_rows)
     with np.errstate(all="ignore"):
         parts = np.minimum(numbers / weight.bound, 1.0)
@@ -288,13 +282,7 @@ def offset_given(exposure: Any, offset: Any) -> Offset | None:
 
 
 def read_offset(X: Any, exposure: Any, offset: Any, n_rows: int) -> FloatArray | None:
-    """Return what is added to the scores of ``n_rows`` rows, given or a column of X, if anything.
-
-    Examples
-    --------
-    >>> read_offset(np.zeros((2, 1)), None, [1.0, 2.0], 2)
-    array([1., 2.])
-    """
+    """Return what is added to the scores of some rows, given or a column of X, if anything."""
     added = offset_given(exposure, offset)
     if added is not None and isinstance(name := added.column, str):
         table = as_table(X)
@@ -324,14 +312,7 @@ def takes_off(loss: Any) -> bool:
 
 
 def target_marks(y: Any, loss: Any, classes: Sequence[Any] | None) -> FloatArray:
-    """Return marks of targets: usable are those that a loss allows, or that are among the classes.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> target_marks([2, None, -1, "three"], tg.losses.Poisson(), None)
-    array([ 0., nan, inf, inf])
-    """
+    """Return marks of targets: a loss allows the usable ones, or they are among the classes."""
     where, column = one_column(y, "y")
     usable = np.isfinite(target_numbers(y, loss, classes, len(column)))
     return _refined(marks_of(column, where), usable)

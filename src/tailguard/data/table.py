@@ -162,15 +162,7 @@ def as_table(X: Any) -> Table:
 
 
 def runs_of(frames: Iterable[Any], n_rows: int) -> Iterator[Run]:
-    """Cut frames anew into runs of ``n_rows`` records, whole chunks, the last one shorter.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> tables = [pa.table({"age": range(n)}) for n in (700, 900, 0, 500)]
-    >>> [(sum(map(len, run)), first) for run, first in runs_of(tables, 1024)]
-    [(1024, 0), (1024, 1024), (52, 2048)]
-    """
+    """Cut frames anew into runs of ``n_rows`` records, whole chunks, the last one shorter."""
     held: list[Any] = []
     first = n_held = 0
     for frame in frames:

@@ -18,11 +18,6 @@ class StageShare:
     """What one stage released, how often, and which share of the reserved cost that was.
 
     The share is None where a mechanism has no rho.
-
-    Examples
-    --------
-    >>> StageShare("location", "histograms of values", n_releases=3, share=0.02).n_releases
-    3
     """
 
     stage: str
@@ -32,16 +27,7 @@ class StageShare:
 
 
 def stage_shares(certificate: Certificate) -> tuple[StageShare, ...]:
-    """Return the shares of all stages, in the order of their first releases.
-
-    Examples
-    --------
-    >>> from tailguard.privacy.events import Gaussian
-    >>> from tailguard.privacy.guarantees import GDP
-    >>> count = Release("count", "Count", "gaussian", "l2", 1.0, 2.0, stage="size")
-    >>> stage_shares(Certificate(GDP(1.0), 1000, Gaussian(1.0), (count,)))
-    (StageShare(stage='size', what='count', n_releases=1, share=0.25),)
-    """
+    """Return the shares of all stages, in the order of their first releases."""
     stages: dict[str, list[Release]] = {}
     for release in certificate.releases:
         stages.setdefault(release.stage or release.name, []).append(release)

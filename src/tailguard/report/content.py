@@ -28,13 +28,7 @@ WANTED = "FILE must hold the data of a report, as tailguard wrote them; it does 
 
 @dataclass(frozen=True)
 class ReportedEstimate:
-    """One released number, with what is known of its error; NaN where it is not known.
-
-    Examples
-    --------
-    >>> ReportedEstimate("age", 20.5, noise_std=0.4, low=19.0, high=22.0).is_estimated
-    True
-    """
+    """One released number, with what is known of its error; NaN where it is not known."""
 
     name: str
     value: float
@@ -56,13 +50,7 @@ class ReportedEstimate:
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table of released numbers, already in words: a title, headers, and rows of cells.
-
-    Examples
-    --------
-    >>> ReportTable("Quantiles", ("column", "median"), (("age", "41"),)).rows[0][1]
-    '41'
-    """
+    """A table of released numbers, already in words: a title, headers, and rows of cells."""
 
     title: str
     headers: tuple[str, ...]
@@ -72,13 +60,7 @@ class ReportTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """What only the curator knows, in her own words; None is not stated.
-
-    Examples
-    --------
-    >>> Stated(dataset="claims of 2026").date is None
-    True
-    """
+    """What only the curator knows, in her own words; None is not stated."""
 
     dataset: str | None = None
     date: str | None = None
@@ -196,15 +178,7 @@ class Report:
 
 
 class Reported:
-    """Mixin of results that have a report, which their class makes in ``_report``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> result = tg.mean(range(1000), epsilon=1.0, delta=1e-6, random_state=0)
-    >>> result.report(dataset="claims").stated.dataset
-    'claims'
-    """
+    """Mixin of results that have a report, which their class makes in ``_report``."""
 
     def report(
         self,

@@ -26,14 +26,7 @@ FALSE_ALARMS = (0.001, 0.01, 0.1)
 
 @dataclass(frozen=True)
 class Odds:
-    """The largest share of hits at shares of false alarms, and of right guesses from even odds.
-
-    Examples
-    --------
-    >>> promised = odds_of({"kind": "approx", "epsilon": 1.0, "delta": 1e-6})
-    >>> round(promised.right_guesses, 4), round(promised.hits[1], 4)
-    (0.7311, 0.0272)
-    """
+    """The largest share of hits at shares of false alarms, and of right guesses from even odds."""
 
     right_guesses: float
     hits: tuple[float, ...]
@@ -81,13 +74,7 @@ def _odds_of_rho(rho: float) -> Odds:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, rounded up to three digits: a bound stays one.
-
-    Examples
-    --------
-    >>> percent(0.0271828), percent(0.9999)
-    ('2.72 %', '100 %')
-    """
+    """Return a share in percent, rounded up to three digits: a bound stays one."""
     digits = 2 - math.floor(math.log10(100.0 * share)) if share > 0.0 else 0
     scale = 10.0**digits
     return f"{math.ceil(100.0 * share * scale * (1.0 - 1e-12)) / scale:g} %"

@@ -16,7 +16,6 @@ from tailguard.printable import printable
 from tailguard.privacy.certificate.pages import certificate_facts, printed_releases
 from tailguard.report.budget import StageShare
 from tailguard.report.odds import FALSE_ALARMS, odds_of, odds_of_mu, percent
-from tailguard.report.pictures import Picture, bar, interval_picture
 
 NOT_STATED = "not stated"
 SECTIONS = {
@@ -83,47 +82,23 @@ DATA = '<script type="application/json" id="report-data">'
 
 
 def page_text(page: str) -> str:
-    """Return the data that a page holds, as JSON; nothing where it holds none.
-
-    Examples
-    --------
-    >>> page_text("<p>no report</p>")
-    ''
-    """
+    """Return the data that a page holds, as JSON; nothing where it holds none."""
     _, _, rest = page.partition(DATA)
     return rest.partition("</script>")[0]
 
 
 def asset(name: str) -> str:
-    """Return a file of this folder.
-
-    Examples
-    --------
-    >>> asset("report.css")[:5]
-    ':root'
-    """
+    """Return a file of this folder."""
     return (get_data("tailguard.report", name) or b"").decode("utf-8")
 
 
 def html_text(text: object) -> str:
-    """Return a text in which nothing is a tag, and every sign can be seen.
-
-    Examples
-    --------
-    >>> html_text("a < b")
-    'a &lt; b'
-    """
+    """Return a text in which nothing is a tag, and every sign can be seen."""
     return escape(printable(str(text)))
 
 
 def html_head(title: str, script: str) -> Iterator[str]:
-    """Yield all of a page up to its body, with a policy by which only ``script`` may run.
-
-    Examples
-    --------
-    >>> [*html_head("A plan", "show()")][-1][:21]
-    '<title>A plan</title>'
-    """
+    """Yield all of a page up to its body, with a policy by which only ``script`` may run."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
@@ -172,7 +147,36 @@ def _sentences(sentences: Iterable[str]) -> Iterator[str]:
     yield "<ul>\n" + "\n".join(items) + "\n</ul>" if items else "<p>Nothing.</p>"
 
 
+class Picture(str):
+    """Markup that is made of numbers alone, and is not escaped again."""
+
+    __slots__ = ()
+
+
+FRAME = 'preserveAspectRatio="none" aria-hidden="true" focusable="false"'
+"""Pictures repeat numbers that stand beside them, so that a screen reader leaves them out."""
 NUMBER = ' class="number"'
+
+
+def _interval_picture(value: float, low: float, high: float) -> Picture:
+    """Return an interval in units of its end farther from zero, which is at 100 of 0 to 200."""
+    far = max(abs(low), abs(high))
+    left, middle, right = (100.0 + 100.0 * (x / far) for x in (low, value, high))
+    return Picture(
+        f'<svg viewBox="-4 0 208 10" {FRAME}>'
+        '<line class="axis" x1="0" x2="200" y1="5" y2="5"/>'
+        '<line class="zero" x1="100" x2="100" y1="0" y2="10"/>'
+        f'<line class="interval" x1="{left:.4g}" x2="{right:.4g}" y1="5" y2="5"/>'
+        f'<rect class="point" x="{middle - 1.5:.4g}" width="3" y="1" height="8"/></svg>'
+    )
+
+
+def _bar(share: float) -> Picture:
+    """Return a share as a bar, full at 1."""
+    return Picture(
+        f'<svg viewBox="0 0 100 10" {FRAME}><rect class="bar" x="0" y="1" height="8" '
+        f'width="{min(100.0, 100.0 * share):.4g}"/></svg>'
+    )
 
 
 def html_table(
@@ -182,13 +186,7 @@ def html_table(
     numbers: Iterable[int] = (),
     key: str = "",
 ) -> Iterator[str]:
-    """Yield a table whose rows begin with a heading; ``numbers`` are columns set to the right.
-
-    Examples
-    --------
-    >>> [*html_table("Ages", ("name", "age"), [("Ada", "36")])][-2]
-    '<tr><th scope="row">Ada</th><td>36</td></tr>'
-    """
+    """Yield a table whose rows begin with a heading; ``numbers`` are columns set to the right."""
     right, lines = {*numbers}, [*rows]
     name = f' id="{key}"' if key else ""
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="{html_text(caption)}">'
@@ -272,7 +270,7 @@ def _estimate_cells(estimate: Mapping[str, Any]) -> tuple[str, ...]:
     noise = "unknown" if estimate["noise_std"] is None else f"{estimate['noise_std']:.3g}"
     if low is None or high is None or not low < high:
         return f"{value:.6g}", noise, "unknown", ""
-    return f"{value:.6g}", noise, f"{low:.4g} to {high:.4g}", interval_picture(value, low, high)
+    return f"{value:.6g}", noise, f"{low:.4g} to {high:.4g}", _interval_picture(value, low, high)
 
 
 def _reasons(estimates: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -305,7 +303,7 @@ def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[
 def _share(share: float | None, largest: float) -> tuple[str, str]:
     if share is None:
         return "unknown", ""
-    return f"{100.0 * share:.1f} %", bar(share / (largest or 1.0))
+    return f"{100.0 * share:.1f} %", _bar(share / (largest or 1.0))
 
 
 def _ledger(certificate: Mapping[str, Any], facts: Mapping[str, str]) -> str:
@@ -336,13 +334,7 @@ def _releases(certificate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def safe_json(data: Mapping[str, Any]) -> str:
-    r"""Return data as JSON in which no sign can end a script.
-
-    Examples
-    --------
-    >>> safe_json({"a": "</script>"})
-    '{"a": "\\u003c/script\\u003e"}'
-    """
+    r"""Return data as JSON in which no sign can end a script."""
     text = json.dumps(data, allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

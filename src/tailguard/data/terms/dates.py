@@ -64,13 +64,7 @@ def _checked(where: str, declared: Any) -> dict[str, str]:
 
 
 def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:
-    """Return how many units after the origin each cell is; NaN where it is no date.
-
-    Examples
-    --------
-    >>> date_numbers(["2020-01-02", "2020-02-30", None], {"origin": "2020-01-01", "unit": "days"})
-    array([ 1., nan, nan])
-    """
+    """Return how many units after the origin each cell is; NaN where it is no date."""
     seconds = _seconds_of_column(column)
     if seconds is None:
         read = partial(_seconds_of_cell, declared.get("format"))

@@ -116,15 +116,7 @@ def _products(left: FloatArray, right: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=4096)
 def term_of(text: str) -> Term:
-    """Read a term.
-
-    Examples
-    --------
-    >>> term_of("log1p(income):region").columns
-    ('income', 'region')
-    >>> term_of("cut(age, 30, 50)").names({})
-    ('age=(30, 50]', 'age=(50, inf]')
-    """
+    """Read a term."""
     factors = tuple(_factor(part.strip(), text) for part in _parts(text))
     if len({*factors}) < len(factors):
         raise InputError(f"terms must not multiply a factor by itself; got {shown(text)}.")
