@@ -38,7 +38,7 @@ from tailguard.gate.described import described
 from tailguard.gate.run_books import RunBooks, failure
 from tailguard.gate.stage import Stage
 from tailguard.losses.registry import check_known
-from tailguard.noise.mechanisms import make_mechanism
+from tailguard.noise.mechanisms import ALL_MECHANISMS
 from tailguard.noise.orders import random_sample
 from tailguard.noise.sources import Source, make_source
 from tailguard.privacy.accounting.distance import Distance
@@ -319,7 +319,7 @@ class Gate:
 
     def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
         """Write a release of ``n_answers`` answers into the books."""
-        distance = make_mechanism(calibration.mechanism).distance(calibration).times(n_answers)
+        distance = ALL_MECHANISMS[calibration.mechanism].distance(calibration).times(n_answers)
         self._record(release, calibration.size * n_answers, distance)
 
     def _record(self, release: Release, size: int, distance: Distance) -> None:
@@ -334,7 +334,7 @@ class Gate:
         """
         cause: BaseException | None = None
         rows: WatchedRows | None = None  # a block or sample that cannot be copied was read, too
-        mechanism = make_mechanism(calibration.mechanism)
+        mechanism = ALL_MECHANISMS[calibration.mechanism]
         try:
             rows = WatchedRows(read())
             with quietly():

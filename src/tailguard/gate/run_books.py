@@ -122,13 +122,19 @@ class RunBooks:
                     f"release {release.name!r} must be among the numbers that were reserved; more "
                     "were released than planned."
                 )
-            self._check_distance(release, self.distance + distance)
+            distance += self.distance
+            promised = isinstance(self._guarantee, ApproxDP) and not self.own.unprotected
+            if promised and not distance.within(self._charged_distance):
+                raise BudgetError(
+                    f"release {release.name!r} must be on a finer lattice; its noise is further "
+                    "from ideal than was charged."
+                )
             if self._ledger is not None:
                 self.own.check(release)
                 self._ledger.record(namespaced_release(release, self._namespace))
             self.own.record(release)
             self._coordinates += size
-            self.distance += distance
+            self.distance = distance
 
     def answered(self, release: Release, question: Any, draw: Callable[[], IntArray]) -> IntArray:
         """Return the answer that a checkpoint holds, or draw it and keep it before anybody sees it.
@@ -186,15 +192,6 @@ class RunBooks:
         if self._given is not None:
             self._namespace = self._checkpoint.run
             self._ledger = self._checkpoint.opened(self._given)
-
-    def _check_distance(self, release: Release, distance: Distance) -> None:
-        """Refuse noise further from what is accounted for than an (epsilon, delta) plan charged."""
-        promised = isinstance(self._guarantee, ApproxDP) and not self.own.unprotected
-        if promised and not distance.within(self._charged_distance):
-            raise BudgetError(
-                f"release {release.name!r} must be on a finer lattice; its noise is further from "
-                "ideal than was charged."
-            )
 
 
 def failure(name: str, *, full: bool) -> ReleaseError:

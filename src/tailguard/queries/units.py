@@ -148,10 +148,10 @@ class Units:
         (features, target, offset), shifts = self._columns(block), self._shifts
         weights = np.zeros(self.size) if weights is None else weights
         inverse_scale, limit = 1.0 / self.scale, float(row_limit)
-        loop, read = score_rows(block.features.dtype), Scored(0, self.size)
+        loop, read = score_rows(block.features.dtype), None
         for start in range(0, block.n_rows, CHUNK_ROWS):
             here = slice(start, min(start + CHUNK_ROWS, block.n_rows))
-            if len(read.rows) != here.stop - start:
+            if read is None or len(read.rows) != here.stop - start:
                 read = Scored(here.stop - start, self.size)
             loop(
                 features[here], self.center, inverse_scale, weights, self.intercept, read.rows,
@@ -186,10 +186,10 @@ class Units:
         (features, target, offset), shifts = self._columns(block), self._shifts
         inverse_scale, bound = 1.0 / self.scale, min(float(bound), LARGEST_FEATURE)
         width = self.size + int(target_in_row)
-        loop, read = standardise(block.features.dtype), ReadRows(0, width)
+        loop, read = standardise(block.features.dtype), None
         for start in range(0, block.n_rows, CHUNK_ROWS):
             here = slice(start, min(start + CHUNK_ROWS, block.n_rows))
-            if len(read.rows) != here.stop - start:
+            if read is None or len(read.rows) != here.stop - start:
                 read = ReadRows(here.stop - start, width)
             loop(
                 features[here], target[here], offset[here], self.center, inverse_scale, shifts,

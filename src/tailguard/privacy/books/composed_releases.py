@@ -91,7 +91,7 @@ class ComposedReleases:
     @property
     def flat_events(self) -> FlatEvents:
         """All of it laid out flat."""
-        return FlatEvents.total((self.alone, *self.hidden.values()))
+        return FlatEvents.total((self.alone, *self.hidden.values())) if self.hidden else self.alone
 
 
 def spent_event(releases: Iterable[Release]) -> Event:
