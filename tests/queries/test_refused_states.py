@@ -10,7 +10,7 @@ from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
-from tailguard.queries.counts import CountBelow, _count_columns
+from tailguard.queries.counts import CountBelow
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, check_levels
@@ -79,8 +79,3 @@ def test_counts_of_blocks_with_and_without_target_and_offset(paired, has_target,
     paired_counts = [float(each <= 2.0) for each in differences]
     expected = paired_counts if paired else [2.0] + [1.0] * n_more
     assert found.tolist() == expected
-    counts = np.zeros(len(columns), dtype=np.int64)
-    given = [np.zeros(0) if each is None else each for each in (target, offset)]
-    plain = _count_columns(features.dtype).py_func
-    plain(features, *given, np.array(columns), np.full(len(columns), 2.0), paired, counts)
-    assert counts.tolist() == expected

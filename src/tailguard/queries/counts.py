@@ -11,19 +11,15 @@ Smith 2011, Section 3 (private quantiles by noisy ranks); Dong, Roth and Su 2022
 """
 
 import math
-import sys
 from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.array_types import Features, FloatArray, IntArray
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
-from tailguard.data.rows.base import RecordBlock
+from tailguard.data.rows.base import RecordBlock, chunks_of
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
-from tailguard.queries.loop import compiled_loop
-
-LARGEST_FLOAT = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -85,64 +81,28 @@ class CountBelow(GaussianQuery):
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Count exactly, in lattice steps of one over a whole number."""
-        counts = np.zeros(len(self.columns), dtype=np.int64)
         n_features = block.features.shape[1]
-        vectors = [np.zeros(0) if v is None else v for v in (block.target, block.offset)]
-        present = {*range(n_features), *(n_features + k for k in (0, 1) if vectors[k].size)}
-        if not present.issuperset(self.columns):
+        beside = [
+            n_features + k for k, v in enumerate((block.target, block.offset)) if v is not None
+        ]
+        if not {*range(n_features), *beside}.issuperset(self.columns):
             raise InputError(
                 f"columns must be among the {n_features} features, the target "
                 f"({n_features}) and the offset ({n_features + 1}) where there are such; got "
                 f"{list(self.columns)}."
             )
-        columns = np.array(self.columns, dtype=np.int64)
-        loop = _count_columns(block.features.dtype)
-        loop(block.features, *vectors, columns, state, self.paired, counts)
+        counts = np.zeros(len(self.columns), dtype=np.int64)
+        for chunk in chunks_of(block):
+            beside = chunk.vector("target"), chunk.vector("offset")
+            values = np.column_stack([chunk.features, *beside])[:, self.columns]
+            used = ~chunk.void()
+            if self.paired:
+                ends = chunk.n_rows // 2 * 2
+                values = np.abs(values[:ends:2] - values[1:ends:2])
+                used = used[:ends:2] & used[1:ends:2]
+            counts += np.count_nonzero((values <= state) & used[:, None], axis=0)
         return counts * round(1.0 / grid)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
         return {"counts": len(self.columns), "paired": str(self.paired).lower()}
-
-
-@compiled_loop(
-    *("features", "in vector", "in vector", "in places", "in vector", "boolean", "places")
-)
-def _count_columns(
-    features: Features,
-    targets: FloatArray,
-    offsets: FloatArray,
-    columns: IntArray,
-    thresholds: FloatArray,
-    paired: bool,
-    counts: IntArray,
-) -> None:
-    """Take the same steps whatever a record holds, so that time does not tell of it."""
-    n_features = features.shape[1]
-    step = 2 if paired else 1
-    row = np.zeros(n_features + 2)
-    for i in range(0, len(features) - step + 1, step):
-        odd = 0
-        for k in range(i, i + step):
-            for j in range(n_features):
-                odd |= not abs(features[k, j]) <= LARGEST_FLOAT
-            odd |= targets.size > 0 and not abs(targets[k]) <= LARGEST_FLOAT
-            odd |= offsets.size > 0 and not abs(offsets[k]) <= LARGEST_FLOAT
-        last = i + step - 1
-        if paired:
-            for j in range(n_features):
-                row[j] = abs(float(features[i, j]) - features[last, j])
-            if targets.size > 0:
-                row[n_features] = abs(targets[i] - targets[last])
-            if offsets.size > 0:
-                row[n_features + 1] = abs(offsets[i] - offsets[last])
-        else:
-            for j in range(n_features):
-                row[j] = features[i, j]
-            if targets.size > 0:
-                row[n_features] = targets[i]
-            if offsets.size > 0:
-                row[n_features + 1] = offsets[i]
-        used = 1 if odd == 0 else 0
-        for c in range(columns.size):
-            counts[c] += used * (row[columns[c]] <= thresholds[c])
