@@ -15,7 +15,7 @@ from support.statistics import (
 )
 from tailguard.audit.bounds import smallest_sample
 from tailguard.checks import InputError
-from tailguard.noise.mechanisms import MECHANISMS, make_mechanism
+from tailguard.noise.mechanisms import MECHANISMS
 from tailguard.noise.sources import SimulationSource, make_source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, Distance
 from tailguard.privacy.calibration import Sensitivity
@@ -31,7 +31,7 @@ SCALE_TESTS = {
 
 @pytest.fixture(params=sorted(MECHANISMS))
 def mechanism(request):
-    return make_mechanism(request.param)
+    return MECHANISMS[request.param]
 
 
 def calibrated(mechanism, *, size=3, share=0.7, integer=False):
@@ -130,8 +130,3 @@ def test_foreign_calibrations_and_shapes_are_refused(mechanism):
     for wrong in (lattice[:2], lattice.astype(np.float64), lattice.reshape(1, 3)):
         with pytest.raises(InputError, match="lattice"):
             mechanism.release(wrong, calibration, QuietSource())
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(InputError, match="mechanism"):
-        make_mechanism("uniform")

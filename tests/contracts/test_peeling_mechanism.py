@@ -17,7 +17,7 @@ from support.statistics import (
 from tailguard.audit.bounds import smallest_sample
 from tailguard.checks import InputError
 from tailguard.losses import Squared
-from tailguard.noise.mechanisms import PEELING_MECHANISMS, make_mechanism
+from tailguard.noise.mechanisms import PEELING_MECHANISMS
 from tailguard.noise.sources import SimulationSource, make_source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.books.releases import Release
@@ -36,7 +36,7 @@ SCALE_TESTS = {
 
 @pytest.fixture(params=sorted(PEELING_MECHANISMS))
 def mechanism(request):
-    return make_mechanism(request.param)
+    return PEELING_MECHANISMS[request.param]
 
 
 def calibrated(mechanism, *, size=6, share=1.0, n_selected=2, n_free=0, reach=1e6):

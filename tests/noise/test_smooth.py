@@ -10,7 +10,7 @@ from scipy.stats import norm
 from support.sources import QuietSource, ScriptedSource
 from support.statistics import gaussian_scale_test, goodness_of_fit
 from tailguard.checks import InputError
-from tailguard.noise.mechanisms import SMOOTH_MECHANISMS, make_mechanism
+from tailguard.noise.mechanisms import SMOOTH_MECHANISMS
 from tailguard.noise.smooth import (
     NORMAL_VARIATION,
     WORDS,
@@ -103,7 +103,7 @@ def public(name, size=3, **changes):
 
 @pytest.fixture(params=sorted(SMOOTH_MECHANISMS))
 def mechanism(request):
-    return make_mechanism(request.param)
+    return SMOOTH_MECHANISMS[request.param]
 
 
 def released(mechanism, value, scale, size=3, source=None, **changes):
@@ -118,7 +118,7 @@ def released(mechanism, value, scale, size=3, source=None, **changes):
 
 def noise(name, scale, size=N_DRAWS):
     """Noise in units of the scale over the shift, per draw."""
-    draws = released(make_mechanism(name), 1.5, scale, size=size)
+    draws = released(SMOOTH_MECHANISMS[name], 1.5, scale, size=size)
     return (draws - 1.5) / (scale / SHIFT)
 
 

@@ -10,7 +10,7 @@ import tailguard as tg
 from support.adversary import datasets, neighbours, replaced
 from tailguard.data.rows.arrays import make_rows
 from tailguard.means.trimmed import TrimmedMean
-from tailguard.noise.mechanisms import make_mechanism
+from tailguard.noise.mechanisms import ALL_MECHANISMS
 from tailguard.privacy.events import Approximate, ZeroConcentrated
 from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
@@ -86,7 +86,7 @@ def answer(example, data, query=None):
     rows = make_rows(features, target, loss=example.loss)
     with np.errstate(all="ignore"):
         found = (query or example.query).answer(rows, example.state, public)
-    assert make_mechanism(public.mechanism).name == public.mechanism
+    assert ALL_MECHANISMS[public.mechanism].name == public.mechanism
     assert np.isfinite(found.value).all()
     assert np.isfinite(found.scale).all()
     limited = np.clip(found.value, -public.value_limit, public.value_limit)

@@ -34,7 +34,7 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import Rows
 from tailguard.gate.stage import Stage
 from tailguard.means.trimmed import TrimmedMean
-from tailguard.noise.mechanisms import PEELING_MECHANISMS, make_mechanism
+from tailguard.noise.mechanisms import PEELING_MECHANISMS
 from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, ZeroConcentrated
 from tailguard.privacy.guarantees import GDP
 from tailguard.queries.base import calibration_for
@@ -119,7 +119,7 @@ def heard(
 def _cost(calibration: Any, stage: Stage) -> Event:
     """Return what one release costs, as the books will say."""
     if calibration.mechanism in PEELING_MECHANISMS:
-        return make_mechanism(calibration.mechanism).event(calibration)
+        return PEELING_MECHANISMS[calibration.mechanism].event(calibration)
     return stage.asked
 
 

@@ -1,6 +1,6 @@
 """Mechanisms: integers on a lattice in, noised integers out, and the event that it cost.
 
-``make_mechanism`` knows each by its name; a name in a table below buys the contract tests.
+``ALL_MECHANISMS`` has each by its name; a name in a table below buys the contract tests.
 
 Reference
 ---------
@@ -102,10 +102,4 @@ Mechanism: TypeAlias = LatticeMechanism | Peeling | SmoothMechanism
 """What a gate needs of noise: a calibration's price, the draw, and how exact it is."""
 
 ALL_MECHANISMS: dict[str, Mechanism] = {**MECHANISMS, **PEELING_MECHANISMS, **SMOOTH_MECHANISMS}
-
-
-def make_mechanism(name: str) -> Mechanism:
-    """Return the mechanism called ``name``."""
-    if name not in ALL_MECHANISMS:
-        check_choice("mechanism", name, ALL_MECHANISMS)
-    return ALL_MECHANISMS[name]
+"""What a calibration names."""
