@@ -32,8 +32,8 @@ from tailguard.queries.base import calibration_for
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
+from tailguard.queries.usable_records import WeightTotals
 from tailguard.queries.view import View
-from tailguard.queries.weight_totals import WeightTotals
 
 N_PERSONS, REPLACED = 20, 7
 EXAMPLES = {e.name: e for e in query_examples() if getattr(e.query, "takes_persons", False)}

@@ -25,8 +25,8 @@ from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
+from tailguard.queries.usable_records import WeightTotals
 from tailguard.queries.view import View
-from tailguard.queries.weight_totals import WeightTotals
 
 EXAMPLES = {example.name: example for example in query_examples()}
 BY_WEIGHT = [name for name, example in EXAMPLES.items() if example.weighted]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tailguard.data.rows.arrays import make_rows
-from tailguard.queries.level_counts import LevelCounts
+from tailguard.queries.level_tables import LevelCounts
 
 INDICATORS = ((0, 2), (3,))
 

@@ -27,8 +27,8 @@ from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.queries.counts import CountBelow
-from tailguard.queries.level_counts import LevelCounts
 from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.level_tables import LevelCounts
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.norm_counts import CountNormsBelow
@@ -37,10 +37,9 @@ from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.registry import QUERIES
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
-from tailguard.queries.usable_records import CellKinds, UsableRecords
+from tailguard.queries.usable_records import CellKinds, UsableRecords, WeightTotals
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.queries.view import View
-from tailguard.queries.weight_totals import WeightTotals
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 N_FEATURES = 3  # more shows no more

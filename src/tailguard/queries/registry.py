@@ -15,7 +15,7 @@ QUERIES = {
     "count-norms-below": "tailguard.queries.norm_counts:CountNormsBelow",
     "clipped-minimiser": "tailguard.queries.clipped_minimiser:ClippedMinimiser",
     "column-histograms": "tailguard.queries.column_histograms:ColumnHistograms",
-    "level-counts": "tailguard.queries.level_counts:LevelCounts",
+    "level-counts": "tailguard.queries.level_tables:LevelCounts",
     "whitened-histogram": "tailguard.queries.whitened_histogram:WhitenedHistogram",
     "second-moments": "tailguard.queries.second_moments:SecondMoments",
     "level-gradients": "tailguard.queries.level_gradients:LevelGradients",
@@ -38,7 +38,7 @@ QUERIES = {
     "cell-products": "tailguard.queries.bounded_moments:CellProducts",
     "deviance-sizes": "tailguard.queries.deviances:DevianceSizes",
     "deviance-moments": "tailguard.queries.deviances:DevianceMoments",
-    "weight-totals": "tailguard.queries.weight_totals:WeightTotals",
+    "weight-totals": "tailguard.queries.usable_records:WeightTotals",
 }
 """Name -> ``"module:Class"``."""
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tailguard.gate.stage import Share, Stage, part_of
-from tailguard.queries.level_counts import LevelCounts
+from tailguard.queries.level_tables import LevelCounts
 from tailguard.queries.units import Units
 from tailguard.scaling.columns import ColumnQueries, ColumnScales, HistogramSession, MeasuredColumns
 from tailguard.scaling.locations import (

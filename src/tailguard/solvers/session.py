@@ -25,8 +25,8 @@ from tailguard.gate.plan import Plan
 from tailguard.gate.stage import SAMPLE, Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import Query
+from tailguard.queries.usable_records import WeightTotals
 from tailguard.queries.view import LARGEST_ENTRY, View
-from tailguard.queries.weight_totals import WeightTotals
 
 WEIGHT = "total weight"
 """The stage that asks what records weigh together."""

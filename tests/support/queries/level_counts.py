@@ -1,7 +1,7 @@
 """Levels of one column and of two, by indicators that are proper and that are not."""
 
 from support.query_example import Example
-from tailguard.queries.level_counts import LevelCounts
+from tailguard.queries.level_tables import LevelCounts
 
 
 def examples():
