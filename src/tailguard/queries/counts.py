@@ -82,10 +82,9 @@ class CountBelow(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Count exactly, in lattice steps of one over a whole number."""
         n_features = block.features.shape[1]
-        beside = [
-            n_features + k for k, v in enumerate((block.target, block.offset)) if v is not None
-        ]
-        if not {*range(n_features), *beside}.issuperset(self.columns):
+        vectors = enumerate((block.target, block.offset), start=n_features)
+        others = [column for column, vector in vectors if vector is not None]
+        if not {*range(n_features), *others}.issuperset(self.columns):
             raise InputError(
                 f"columns must be among the {n_features} features, the target "
                 f"({n_features}) and the offset ({n_features + 1}) where there are such; got "
