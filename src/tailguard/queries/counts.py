@@ -93,7 +93,8 @@ class CountBelow(GaussianQuery):
         counts = np.zeros(len(self.columns), dtype=np.int64)
         for chunk in chunks_of(block):
             beside = chunk.vector("target"), chunk.vector("offset")
-            values = np.column_stack([chunk.features, *beside])[:, self.columns]
+            every = np.column_stack([chunk.features, *beside]).astype(np.float64)
+            values = every[:, self.columns]
             used = ~chunk.void()
             if self.paired:
                 ends = chunk.n_rows // 2 * 2
