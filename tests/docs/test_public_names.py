@@ -39,7 +39,8 @@ def parameters_of(doc):
 
 def test_public_names_are_listed_and_exist():
     listed = set(re.findall(r"`tg\.(\w+)", PAGE))
-    assert listed - WING == {name for name in tg.__all__ if not name.startswith("__")} - WING
+    shown = {name for name in tg.__all__ if not name.startswith("__")}
+    assert listed - WING == shown - WING, "docs/api.md must list what tailguard shows, and no more"
 
 
 def test_every_command_is_listed():
@@ -60,7 +61,9 @@ def test_what_a_room_registers_and_shows_is_listed(room):
     listed = set(re.findall(r"`(\w+)`", row_of(f"tg.{room}")))
     shown = set(getattr(tg, room).__all__)
     registered = {place.partition(":")[2] for place in ROOMS[room].values()}
-    assert registered & shown <= listed <= shown
+    missing, gone = (registered & shown) - listed, listed - shown
+    assert not missing, f"docs/api.md, the row of tg.{room}, needs {missing}: what each does"
+    assert not gone, f"docs/api.md, the row of tg.{room}, must not list {gone}: not shown"
 
 
 @pytest.mark.parametrize("name", CALLS)
