@@ -41,7 +41,8 @@ def test_a_plan_needs_public_numbers_only_and_keeps_the_guarantee(name):
     problem = problem_for(name)
     for guarantee in promises(name):
         plan = make_solver(name).plan(problem, guarantee)
-        assert 0.999 <= spent_share(guarantee, plan.event) <= 1.0
+        share = spent_share(guarantee, plan.event)
+        assert 0.999 <= share <= 1.0, f"plan spends {share:.4g} of {guarantee}: share out usable_mu"
         if gaussian(plan):
             assert plan.total_mu <= guarantee.gaussian_mu()
         assert guarantee.describe() in plan.explain()
@@ -103,7 +104,8 @@ def test_what_is_spent_is_what_was_planned(name):
     later = sum(stage.times for stage in plan.stages if stage.name in LATER)
     # Descent spends what these leave; peeling was calibrated before.
     left = 0.04 if later and not gaussian(plan) else 0.0
-    assert spent.epsilon == pytest.approx(total.epsilon, rel=1e-6 + left)
+    as_planned = spent.epsilon == pytest.approx(total.epsilon, rel=1e-6 + left)
+    assert as_planned, "run must ask every stage as often as planned, or its example says skips"
     if total.rho is not None:  # fresh samples have none
         # Counts are on a lattice of whole steps, and cost a hair less than was asked for.
         assert spent.rho == pytest.approx(total.rho, rel=1e-7 + 2.0 * left)
@@ -172,7 +174,8 @@ def test_the_answer_is_finite_and_in_the_set_whatever_the_records_are(name):
         assert np.isfinite(solution.intercept)
         constraint = problem_for(name).constraint
         if constraint is not None:
-            assert constraint.contains(solution.coef)
+            inside = constraint.contains(solution.coef)
+            assert inside, "run must project what it returns onto problem.constraint"
 
 
 @every_full_batch_solver
