@@ -1,6 +1,6 @@
 """Accuracy of ``tg.describe`` on tables, beside published mechanisms that are told the true bounds.
 
-    python benchmarks/bench_describe.py [TABLE.parquet ...] [--draws 3] [--epsilons 0.3 1 3]
+    python benchmarks/bench_describe.py [TABLE.parquet ...] [--draws 3] [--out CELLS.csv]
     TAILGUARD_NUM_THREADS=1 python benchmarks/bench_describe.py --speed [--rows 1000000]
 
 Without tables, a simulated one of 50 000 records is described, or of 5 000 with ``--quick``. With
@@ -18,7 +18,10 @@ over columns and statistics, five quantiles, a mean and a spread:
   library; Hay et al. 2010 without their consistency), at the price of five;
 * both: mean and second moment of values between the true bounds, with Gaussian noise;
 * ``diffprivlib``, where it is installed: its own quantiles, mean and deviation, by the exponential
-  and the Laplace mechanism, each at the same part of rho (epsilon^2 / 8 and epsilon^2 / 2).
+  and the Laplace mechanism, each at the same part of rho (epsilon^2 / 8 and epsilon^2 / 2);
+* ``opendp``, where it is installed and ``--opendp`` is given, for it is slow: quantiles of 1 000
+  candidates by its noisy maximum, clamped mean and variance with its Gaussian noise, each at the
+  same part of rho for two edits of a table of known size.
 
 An error is the distance to the table's own statistic over the larger of its interquartile range and
 of its standard deviation between the 1 % and 99 % quantiles. A cell is a column, a statistic and an
@@ -46,6 +49,7 @@ KINDS = ("quantiles", "means")
 STATISTICS = (*(f"{100 * level:g}%" for level in LEVELS), "mean", "std")
 DELTA = 1e-6
 BRANCHES, HEIGHT = 16, 4  # the defaults of the library named above
+N_CANDIDATES = 1000  # for a quantile, between the true bounds
 
 
 def statistics(values):
@@ -131,7 +135,33 @@ def by_diffprivlib(values, rho, rng):
     return found
 
 
-def rivals(columns, rho, rng):
+def by_opendp(values, rho, rng):
+    """All statistics of a column as the library has them; its noise is not seeded."""
+    import opendp.prelude as dp  # noqa: PLC0415 (of the environment of `make peers`)
+
+    dp.enable_features("contrib", "idealized-numerics")
+    bounds = float(values[0]), float(max(values[-1], np.nextafter(values[0], np.inf)))
+    measure, records = dp.zero_concentrated_divergence(), values.tolist()
+    plain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=values.size)
+    bounded = dp.vector_domain(dp.atom_domain(bounds=bounds, nan=False), size=values.size)
+
+    def ask(transformation, then):  # rho falls with the square of the scale
+        scale = math.sqrt((transformation >> then(1.0)).map(2) / rho)
+        return (transformation >> then(scale))(records)
+
+    found, grid = [], np.unique(np.linspace(*bounds, N_CANDIDATES))
+    for level in LEVELS:
+        scores = dp.t.make_quantile_score_candidates(
+            plain, dp.symmetric_distance(), grid.tolist(), level
+        )
+        found.append(grid[ask(scores, lambda scale: dp.m.then_noisy_max(measure, scale, True))])
+    gaussian = dp.m.then_gaussian
+    found.append(ask(dp.t.make_mean(bounded, dp.symmetric_distance()), gaussian))
+    variance = ask(dp.t.make_variance(bounded, dp.symmetric_distance(), ddof=0), gaussian)
+    return [*found, math.sqrt(max(variance, 0.0))]
+
+
+def rivals(columns, rho, rng, opendp=False):
     """Answers of all rivals, a row per column."""
     each = rho / (len(columns) * len(STATISTICS))
     moments = [bounded_moments(values, each, rng) for values in columns]
@@ -143,6 +173,8 @@ def rivals(columns, rho, rng):
     }
     if find_spec("diffprivlib"):
         found["diffprivlib"] = [by_diffprivlib(values, each, rng) for values in columns]
+    if opendp:
+        found["opendp"] = [by_opendp(values, each, rng) for values in columns]
     return found
 
 
@@ -175,9 +207,16 @@ def simulated(name):
     )
 
 
-def measure(path, epsilons, n_draws):
+def numbers_of(path):
+    """The columns of a table that are numbers and not empty."""
+    table = pq.read_table(path).to_pandas()
+    numbers = table.select_dtypes(["number", "bool"]).astype(float)
+    return numbers.loc[:, numbers.notna().any()]
+
+
+def measure(path, epsilons, n_draws, opendp=False):
     """Median errors by name, epsilon, column and statistic; and how often intervals hold."""
-    table = pq.read_table(path).to_pandas().astype(float) if path.exists() else simulated(path.name)
+    table = numbers_of(path) if path.exists() else simulated(path.name)
     columns = [np.sort(table[name].dropna().to_numpy()) for name in table]
     exact = np.array([statistics(values) for values in columns])
     units = np.array([unit_of(values) for values in columns])[:, None]
@@ -194,7 +233,7 @@ def measure(path, epsilons, n_draws):
                 inside = int((given & (low <= own) & (own <= high)).sum())
                 held.append((path.stem, len(table) * mu, kind, inside, given.sum(), own.size))
             rng = np.random.default_rng(draw)
-            for name, found in rivals(columns, mu**2 / 2.0, rng).items():
+            for name, found in rivals(columns, mu**2 / 2.0, rng, opendp).items():
                 errors[name].append(np.abs(np.array(found) - exact) / units)
         for name, drawn in errors.items():
             all_draws = np.array(drawn)
@@ -274,6 +313,7 @@ def main():
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.3, 1.0, 3.0])
     parser.add_argument("--out", help="where to write all cells, as CSV")
+    parser.add_argument("--opendp", action="store_true")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--rows", type=int, default=1_000_000, help="of the table for --speed")
     given = parser.parse_args()
@@ -283,7 +323,7 @@ def main():
         return
     cells, held = [], []
     for path in given.tables or [Path("5000" if given.quick else "50000")]:
-        found, counted = measure(path, given.epsilons, given.draws)
+        found, counted = measure(path, given.epsilons, given.draws, given.opendp)
         cells += found
         held += counted
         frame = pd.DataFrame(cells, columns=HEADER)

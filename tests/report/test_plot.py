@@ -139,6 +139,65 @@ def test_a_histogram_is_that_of_the_result(frame, ax):
         tg.plot.histogram(found, ax, columns=["sex"])
 
 
+LEVELS = {"categorical": {"region": ["north", "south"], "ill": ["no", "yes"]}}
+
+
+@pytest.fixture(scope="module")
+def levels(frame):
+    return frame.assign(ill=np.where(np.arange(len(frame)) % 4, "no", "yes"))
+
+
+def test_a_table_of_one_column_has_a_bar_a_level(levels, ax):
+    found = tg.crosstab(levels, "ill", schema=LEVELS, guarantee=tg.GDP(1.0), random_state=0)
+    assert found.plot(ax) is ax
+    assert [bar.get_width() for bar in ax.patches] == found.counts.tolist()
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["no", "yes", "other", "missing"]
+    [noise] = ax.collections
+    ends = [[low[0], high[0]] for low, high in noise.get_segments()]
+    apart = 2.0 * found.noise_std
+    np.testing.assert_allclose(ends, [[each - apart, each + apart] for each in found.counts])
+
+
+def test_a_table_of_two_columns_has_a_square_a_pair(levels, ax):
+    found = tg.crosstab(
+        levels, ["region", "ill"], schema=LEVELS, guarantee=tg.GDP(1.0), random_state=0
+    )
+    found.plot(ax)
+    np.testing.assert_array_equal(ax.images[0].get_array(), found.counts)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["no", "yes", "other", "missing"]
+    said = [text.get_text() for text in ax.texts]
+    assert said == [f"{count:,.0f}" for count in found.counts.ravel()]
+    assert f"{found.noise_std:,.3g}" in ax.get_title()
+
+
+def test_a_count_has_one_bar_and_its_interval(levels, ax):
+    found = tg.count(levels, {"ill": "yes"}, schema=LEVELS, guarantee=tg.GDP(1.0), random_state=0)
+    found.plot(ax)
+    assert [bar.get_width() for bar in ax.patches] == [found.value]
+    [(low, high)] = ax.collections[0].get_segments()
+    np.testing.assert_allclose([low[0], high[0]], [found.low, found.high])
+    with pytest.raises(
+        InputError, match=r"^result must be what tg\.count or tg\.crosstab returned"
+    ):
+        tg.plot.counts(found.certificate, Figure().subplots())
+
+
+def test_a_matrix_has_the_correlations_as_colours(frame, ax):
+    data = frame[["age"]].assign(fee=lambda told: 1e3 * told["age"], other=np.arange(len(frame)))
+    options = {"guarantee": tg.GDP(2.0), "random_state": 0}
+    found, described = tg.covariance(data, **options), tg.describe(data, **options)
+    assert found.plot(ax, columns=["age", "fee"]) is ax
+    shown = ax.images[0].get_array()
+    assert shown.shape == (2, 2)
+    assert shown[0, 1] > 0.9
+    assert ax.texts[0].get_text() == f"{found.value[0, 0]:.2g}"
+    other = Figure().subplots()
+    tg.plot.matrix(described, other)
+    np.testing.assert_allclose(other.images[0].get_array(), described.correlation)
+    with pytest.raises(InputError, match=r"^result must be what tg\.correlation"):
+        tg.plot.matrix(tg.quantile(data, **options), Figure().subplots())
+
+
 def test_summaries_draw_themselves(frame, ax):
     options = {"guarantee": tg.GDP(1.0), "random_state": 0}
     histogram = tg.histogram(frame[["age"]], 5, **options)

@@ -1,11 +1,16 @@
 """``tg.describe``: one budget for all statistics of all columns, and of groups."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import tailguard as tg
+from tailguard.gate.plan import Problem
+from tailguard.summaries.distribution import OCTAVES, octaves_of
 from tailguard.summaries.moments import correlations_of
+from tailguard.summaries.statistics import Statistics, SummarySolution
 
 N_ROWS = 20_000
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
@@ -105,6 +110,56 @@ def test_spend_moves_the_budget_between_statistics():
     mu = [each.solved.plan.stage("quantiles").mu for each in (plain, more)]
     assert mu[1] > 1.3 * mu[0]
     assert plain.solved.plan.guarantee == more.solved.plan.guarantee
+
+
+def planned(n_rows, guarantee, spend=None):
+    """The squares of mu of each stage, or the epsilons."""
+    asked = Statistics(tuple(range(9)), levels=(0.25, 0.5), moments=True, spend=spend or {})
+    stages = asked.plan(Problem(None, n_rows, 9), guarantee).stages
+    power = 1.0 if isinstance(guarantee, tg.PureDP) else 2.0
+    return {each.name: each.times * each.mu**power for each in stages}
+
+
+@pytest.mark.parametrize("guarantee", [tg.GDP(0.1), tg.PureDP(0.3)])
+def test_columns_are_seen_first_where_there_are_few_records(guarantee):
+    few, many = planned(300, guarantee), planned(1_000_000, guarantee)
+    total = sum(many.values())
+    assert sum(few.values()) == pytest.approx(total, rel=1e-6)
+    assert few["octaves"] == pytest.approx(0.6 * total, rel=0.01)
+    assert many["octaves"] < 0.04 * total
+    rest = [name for name in few if name not in ("octaves", "search")]
+    parts = [few[name] / many[name] for name in rest]
+    assert max(parts) < 0.6
+    more = planned(300, guarantee, {"moments": 4.0})
+    assert more["octaves"] == pytest.approx(few["octaves"])
+    assert more["moments"] > 1.1 * few["moments"]
+
+
+def shown(*significance):
+    """Which columns are shown that stand out so far."""
+    estimates = [SimpleNamespace(significance=each) for each in significance]
+    empty = np.zeros(0)
+    found = SummarySolution(
+        empty, 0.0, None, empty, 0.0, trace=empty, quantiles=SimpleNamespace(estimates=estimates)
+    )
+    return (~found.unseen).tolist()
+
+
+def test_a_column_has_to_stand_out_less_where_others_do():
+    assert shown(*[9.0] * 19, 4.3)[-1]
+    assert not shown(*[0.0] * 19, 4.3)[-1]
+    assert shown(*[0.0] * 19, 5.0)[-1]
+    assert shown(4.3, *[9.0] * 9, *[0.0] * 10) == [False] + [True] * 9 + [False] * 10
+    assert shown() == []
+
+
+def test_of_the_columns_shown_few_are_noise():
+    rng, false, told = np.random.default_rng(0), 0.0, 0
+    for _ in range(60):
+        noise = [octaves_of(row, 1.0)[1] for row in rng.normal(size=(20, len(OCTAVES) + 1))]
+        found = shown(*[9.0] * 60, *noise)
+        false, told = false + sum(found[60:]) / sum(found), told + 1
+    assert false / told < 0.05
 
 
 def test_pure_privacy_leaves_correlations_out():

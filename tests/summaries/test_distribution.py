@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.summaries.distribution import (
     LEAST_SIZE,
     OCTAVES,
+    WINDOWS,
     DistributionEstimate,
     octaves_of,
     roundest,
@@ -113,6 +115,44 @@ def test_octaves_of_both_signs_are_found_though_noise_hides_each_of_them():
     assert missed <= 5
 
 
+def test_a_column_about_zero_stands_out_by_both_signs_together():
+    values = np.random.default_rng(0).normal(size=20_000)
+    exact = counted(values, OCTAVES)
+    one_sign, _ = octaves_of(np.where(np.arange(exact.size) > 321, exact, 0.0), 1_000.0)
+    kept, significance = octaves_of(exact, 1_000.0)
+    positive = octaves_of(np.where(np.arange(exact.size) > 321, exact, 0.0), 1_000.0)[1]
+    assert significance == pytest.approx(math.sqrt(2.0) * positive, rel=0.05)
+    assert kept[322:].sum() == kept[:320].sum() >= 3
+    assert one_sign[:319].sum() == 0
+
+
+def test_noise_alone_stands_out_as_rarely_as_it_is_said_to():
+    rng, least = np.random.default_rng(0), detection_threshold(1, 0.05, WINDOWS)
+    noise = rng.normal(size=(4_000, len(OCTAVES) + 1))
+    stand_out = np.mean([octaves_of(row, 1.0)[1] >= least for row in noise])
+    assert 0.02 < stand_out < 0.06
+
+
+def test_zeros_alone_are_seen_where_one_octave_among_all_would_not_be():
+    exact = counted(np.full(1_000, 1e6), OCTAVES)
+    exact[len(OCTAVES) // 2] = 400.0
+    assert octaves_of(exact, 100.0)[0][len(OCTAVES) // 2]
+    exact[[len(OCTAVES) // 2, 5]] = 0.0, 400.0
+    assert not octaves_of(exact, 100.0)[0][5]
+
+
+def test_what_noise_hides_beyond_all_bins_is_not_taken_for_the_last_bin():
+    """Zeros stand out, and four octaves of a fifth of the others each do not."""
+    rng, held = np.random.default_rng(5), 0
+    values = np.where(rng.random(2_000) < 0.6, 0.0, rng.lognormal(7.0, 1.0, 2_000))
+    for _ in range(20):
+        estimate = looked(values, 110.0, rng, 8)
+        low, high = estimate.interval(0.75, 2.0)
+        held += low <= np.quantile(values, 0.75) <= high
+        assert estimate.interval(0.3, 2.0)[1] < 1.0
+    assert held >= 18
+
+
 def test_octaves_of_the_other_sign_are_rarely_seen_where_there_are_none():
     exact, seen = counted(np.exp(COLUMNS["normal"]), OCTAVES), 0
     for seed in range(200):
@@ -136,7 +176,7 @@ def test_laplace_noise_makes_no_octave_that_surely_is_filled():
     noise[:, len(OCTAVES) // 2 + 3] += 4_000.0
 
     def far(rare):
-        edges = [DistributionEstimate(row, 20.0, 4_000, rare=rare).edges for row in noise]
+        edges = [DistributionEstimate(row, 20.0, 4_000, rare=rare).edges[1:-1] for row in noise]
         return np.mean([np.abs(each).max() > 2.0**60 for each in edges])
 
     assert far(1.8 * 20.0) <= 0.002

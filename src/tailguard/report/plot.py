@@ -3,12 +3,14 @@
 They draw what was released and what is public, and need the extra ``tailguard[report]``.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import product
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
 from tailguard.report.budget import stage_shares
 
@@ -19,6 +21,7 @@ SCALES = ("own", "shared")
 """Of coefficients: each by the end of its interval farther from zero, or all by one axis."""
 
 WIDTH = 50  # letters of a label's line, at matplotlib's usual size of a figure
+MOST_NUMBERED = 12  # rows or columns of squares that have room for numbers, at that size
 
 
 def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -> "Axes":
@@ -152,6 +155,107 @@ def histogram(
             ax.errorbar(middles, bins, 2.0 * result.noise_std, fmt="none", ecolor="0.3")
     ax.set_ylabel("cells")
     ax.legend()
+    return ax
+
+
+def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
+    """Draw a count or a table of levels: bars, or squares where levels of columns are combined.
+
+    ``result`` is what ``tg.count`` or ``tg.crosstab`` returned. A bar has a line: the interval of a
+    count, or two deviations of noise either way. The last column of a table of two or three lies
+    across, and a square shows its count.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import tailguard as tg
+    >>> table = pd.DataFrame({"region": ["north", "south"] * 500})
+    >>> schema = {"categorical": {"region": ["north", "south"]}}
+    >>> found = tg.crosstab(table, "region", schema=schema, epsilon=1.0, delta=1e-6)
+    >>> ax = tg.plot.counts(found)
+    >>> len(ax.patches), ax.get_xlabel()
+    (4, 'records')
+    """
+    if hasattr(result, "counts") and hasattr(result, "levels"):
+        *rows, across = result.levels
+        names = [", ".join(each) for each in product(*rows)]
+        if rows:
+            table = result.counts.reshape(len(names), len(across))
+            ax = _squares(ax, table, names, across, "{:,.0f}", cmap="Blues", vmin=0.0)
+            ax.set_title(f"records, privacy noise {result.noise_std:,.3g}")
+            return ax
+        names, values, lines = list(across), result.counts, 2.0 * result.noise_std
+    elif hasattr(result, "value") and hasattr(result, "noise_std") and np.ndim(result.value) == 0:
+        names, values = ["records"], np.array([result.value])
+        lines = np.array([[result.value - result.low], [result.high - result.value]])
+    else:
+        raise InputError(
+            f"result must be what tg.count or tg.crosstab returned; got a {type(result).__name__}."
+        )
+    ax = _axes(ax)
+    ax.barh(range(len(names)), values, xerr=lines, color="C0", alpha=0.5, ecolor="0.3")
+    ax.set_yticks(range(len(names)), names)
+    beside = 0.5 if len(names) > 1 else 2.0  # one bar alone is as high as others
+    ax.set_ylim(len(names) - 1.0 + beside, -beside)
+    ax.set_xlabel("records")
+    return ax
+
+
+def matrix(
+    result: Any, ax: "Axes | None" = None, *, columns: Collection[str] | None = None
+) -> "Axes":
+    """Draw correlations or covariances as squares, coloured by the correlation, with the numbers.
+
+    ``result`` is what ``tg.correlation``, ``tg.covariance`` or ``tg.describe`` returned, of which
+    ``columns`` names some columns. Columns that noise hides stay blank.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
+    >>> found = tg.correlation(claims.features[:, :3], epsilon=1.0, delta=1e-6)
+    >>> ax = tg.plot.matrix(found)
+    >>> [tick.get_text() for tick in ax.get_yticklabels()]
+    ['x0', 'x1', 'x2']
+    """
+    values: Any = getattr(result, "correlation", getattr(result, "value", None))
+    if np.ndim(values) != 2 or np.shape(values) != (len(result.names),) * 2:
+        raise InputError(
+            "result must be what tg.correlation or tg.covariance returned, or tg.describe with "
+            f"correlations; got a {type(result).__name__}."
+        )
+    wanted = _wanted({*result.names}, columns)
+    kept = [place for place, name in enumerate(result.names) if name in wanted]
+    names, values = [result.names[place] for place in kept], values[np.ix_(kept, kept)]
+    spread = np.sqrt(np.diag(values))
+    with np.errstate(all="ignore"):
+        colors = values / np.outer(spread, spread)
+    return _squares(
+        ax, values, names, names, "{:.2g}", colors=colors, cmap="RdBu", vmin=-1.0, vmax=1
+    )
+
+
+def _squares(
+    ax: "Axes | None",
+    values: FloatArray,
+    rows: Sequence[str],
+    across: Sequence[str],
+    form: str,
+    *,
+    colors: FloatArray | None = None,
+    **options: Any,
+) -> "Axes":
+    """Draw a square for each value, with the number in it where there is room."""
+    ax, colors = _axes(ax), values if colors is None else colors
+    image = ax.imshow(colors, aspect="auto", **options)
+    ax.set_xticks(range(len(across)), across, rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(len(rows)), rows)
+    if max(values.shape) <= MOST_NUMBERED:
+        for (row, column), value in np.ndenumerate(values):
+            red, green, blue, _ = image.to_rgba(colors[row, column])
+            dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+            text = "" if np.isnan(value) else form.format(value)
+            ax.text(column, row, text, ha="center", va="center", color="w" if dark else "k")
     return ax
 
 

@@ -6,7 +6,7 @@ Dwork, Talwar, Thakurta and Zhang 2014, Theorem 1 (second moments of bounded row
 """
 
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -76,6 +76,7 @@ class MatrixResult(SummaryResult):
     True
     """
 
+    picture: ClassVar[str] = "matrix"
     names: tuple[str, ...]
     value: FloatArray
     noise_std: FloatArray

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class CrosstabResult(SummaryResult):
     (4, 4)
     """
 
+    picture: ClassVar[str] = "counts"
     names: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]
     counts: FloatArray

@@ -51,8 +51,9 @@ class Description(SummaryResult):
         Cells of each group and column that can be read, and those that cannot; the latter are not
         known by group.
     mean, mean_low, mean_high, std
-        Means with their intervals, and standard deviations, of cells cut to a private range. The
-        interval covers sampling and noise, and not what is cut.
+        Means with their intervals, and standard deviations of cells cut to a private range. The
+        interval covers sampling, noise and what the cut takes; it is infinite where cells that
+        noise hides may decide the mean.
     levels, quantiles, quantiles_low, quantiles_high
         Quantiles with their intervals: the last axis has a place per level.
     shares

@@ -35,11 +35,18 @@ LEAST_SIZE = 2.0**-LARGEST_OCTAVE
 """Numbers up to this size count as zero, and no bin is finer there."""
 
 # What a bin may hold which does not stand out: of the records, and deviations of noise. By trial.
-HIDDEN_SHARE, HIDDEN_NOISE = 0.02, 1.0
+# ``FAR_NOISE`` is that of many bins together: a window of eight may hold 12 deviations unseen.
+HIDDEN_SHARE, HIDDEN_NOISE, FAR_NOISE = 0.02, 1.0, 4.0
+SEEN_ZERO = 3.5
+"""Noise deviations of zeros alone, which many columns have; noise has one in 4,000 columns."""
 SEEN_BESIDE_ZERO = 4.5
 """Noise deviations of a window of octaves beside zeros; noise alone has one in 100 columns."""
 SEEN_ACROSS_ZERO = 3.0
 """The same of octaves of the other sign and of about that size: noise alone has one in 30."""
+WINDOWS = 4e3
+"""How many windows of octaves, independent ones, stand out as often by noise alone (computed by
+simulation: 3,800 at 4.4 deviations, of either sign and of both together).
+"""
 NEAR_BINS = 2  # octaves beside those that stand out are kept apart: tails lie there
 NO_GAPS = 2.0  # standard deviations of noise that a count of all records must lack to show gaps
 EXACT = 0.5  # records: the deviation of a count that is known
@@ -66,7 +73,8 @@ class DistributionEstimate:
     like_indicator
         Whether nothing but zeros and ones stands out.
     edges, mass, covariance
-        Where bins end, and how many records each holds.
+        Where bins end, and how many records each holds. The first and the last bin are all that
+        lies beyond what stands out.
     """
 
     def __init__(
@@ -93,13 +101,18 @@ class DistributionEstimate:
         near = binary_dilation(looked_at, iterations=NEAR_BINS)
         near[[0, -1]] = False
         first, last = int(near.argmax()), int(near.size - near[::-1].argmax())
-        # Bins far from all that stand out are taken together, one between two groups of others.
+        # Bins far from all that stand out are taken together: the first, the last, and one between
+        # two groups of others.
         inside = near[first:last]
-        starts = np.flatnonzero(inside | np.append(True, inside[:-1])) + first
-        self.edges = np.append(OCTAVES[starts - 1], OCTAVES[last - 1])
-        summed = np.add.reduceat(counts[:last], starts)
-        variances = noise_std**2 * np.diff(np.append(starts, last))
-        hidden = max(HIDDEN_SHARE * n_rows, HIDDEN_NOISE * noise_std)
+        within = np.flatnonzero(inside | np.append(True, inside[:-1])) + first
+        starts = np.concatenate([[0], within, [last]])
+        self.edges = np.concatenate(
+            [2.0 * OCTAVES[:1], OCTAVES[starts[1:] - 1], 2.0 * OCTAVES[-1:]]
+        )
+        summed, taken = np.add.reduceat(counts, starts), np.diff(np.append(starts, counts.size))
+        variances = noise_std**2 * taken
+        hidden = np.where(taken > 1, FAR_NOISE, HIDDEN_NOISE) * noise_std
+        hidden = np.maximum(HIDDEN_SHARE * n_rows, hidden)
         prior = np.where(kept[starts], float(n_rows), hidden) ** 2
         self.mass = summed * prior / (prior + variances)
         self.covariance = np.diag(prior * variances / (prior + variances))
@@ -193,11 +206,14 @@ class DistributionEstimate:
         return place, float(shares[place + 1] - shares[place])
 
     def at(self, levels: FloatArray) -> FloatArray:
-        """Return where the distribution function, straight within bins, has these levels."""
+        """Return where the distribution function, straight within bins, has these levels.
+
+        Of the first and the last bin that is their inner end.
+        """
         shares = self.shares()
         # Equal shares would leave open which of their edges is taken.
         rising = shares + np.arange(shares.size) * 1e-13
-        found = np.interp(np.clip(levels, 0.0, 1.0), rising, self.edges)
+        found = np.interp(levels, rising[1:-1], self.edges[1:-1])
         found = np.where(np.abs(found) < LEAST_SIZE, np.copysign(LEAST_SIZE, found), found)
         return np.asarray(found, dtype=np.float64)
 
@@ -227,15 +243,15 @@ class DistributionEstimate:
 
         All places are in where the function may reach the level, with sampling and noise of ``z``
         deviations, widened to the edges of bins, and to those hardly farther out; infinite where no
-        edge bounds it.
+        edge bounds it. The first and the last edge do not: noise may hide what lies beyond.
         """
-        shares = self.shares()
+        shares, last = self.shares(), self.edges.size - 1
         sampling = level * (1.0 - level) / self.total
         slack = z * np.sqrt(sampling + self.noise_of_shares(level) ** 2)
         below = np.flatnonzero(shares + slack < level)
         above = np.flatnonzero(shares - slack >= level)
-        low = float(self.edges[below[-1]]) if below.size else -math.inf
-        high = float(self.edges[above[0]]) if above.size else math.inf
+        low = float(self.edges[below[-1]]) if below.size and below[-1] > 0 else -math.inf
+        high = float(self.edges[above[0]]) if above.size and above[0] < last else math.inf
         if math.isfinite(high - low):
             near = self.edges[np.abs(self.edges - (low + high) / 2.0) <= WIDER * (high - low) / 2.0]
             low, high = float(near[0]), float(near[-1])
@@ -249,6 +265,12 @@ def octaves_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
     """
     kept, significance = bulk_of(counts, noise_std)
     zero = counts.size // 2
+    folded = counts[zero + 1 :] + counts[:zero][::-1]
+    both, of_both = bulk_of(folded, math.sqrt(2.0) * noise_std)
+    if of_both > significance:  # as of a column about zero, half of which each sign has
+        significance = of_both
+        kept |= np.concatenate([both[::-1], [False], both])
+    kept[zero] |= counts[zero] > SEEN_ZERO * noise_std
     others = counts.copy()
     others[zero] = 0.0
     beside, stands_out = bulk_of(others, noise_std)

@@ -2,9 +2,10 @@
 
 Reference
 ---------
-Huang, Liang and Yi 2021, Section 3 (cut where the tail that is lost and the noise balance); Higham
-2002, "Computing the nearest correlation matrix", for what the last step approximates. Dwork and
-Roth 2014, Proposition 2.1: all of it is post-processing.
+Huang, Liang and Yi 2021, Section 3 (cut where the tail that is lost and the noise balance);
+Pickands 1975, Section 4 (a generalised Pareto tail from three of its quantiles); Higham 2002,
+"Computing the nearest correlation matrix", for what the last step approximates. Dwork and Roth
+2014, Proposition 2.1: all of it is post-processing.
 """
 
 import math
@@ -21,6 +22,13 @@ LEAST_WIDTH = 1e-9
 SEEN_TAIL = 1.5  # noise deviations by which the share of a tail must exceed zero to count
 # A variance below this many deviations of its noise is that of the distribution function instead.
 SEEN_VARIANCE = 3.0
+# Deviations of noise from which on the share of a tail is seen, and from which on there are cells
+# beyond what stands out; and those that count as the most that noise hides.
+SEEN, SURE, BEYOND, DEVIATIONS = 3.0, 10.0, 4.0, 2.0
+MOST_HIDDEN = 0.1  # share of the cells that may hide beyond all bins
+# Shapes of tails: the least one, and the one from which on the mean is taken for unknown. Of laws
+# of shape 1 and more there is none.
+LIGHTEST, HEAVIEST, NO_SHAPE = -1.0, 0.7, 1e-9
 OUTER = 0.05, 0.25  # quantiles beyond which tails are taken to fall as between them
 PARTS = 3  # of a bin, between which a range may end
 RANGE, LEAST_STD = (0.01, 0.99), 0.05  # quantiles of a rough spread; the least, over half a range
@@ -34,11 +42,11 @@ class ColumnMoments:
     Attributes
     ----------
     mean, std
-        Of cells cut to ``low`` and ``high``.
+        Of cells cut to ``low`` and ``high``; what cuts are seen to take is added to the mean.
     noise_std
         Deviation of the privacy noise of the mean.
     error_std
-        Deviation of the mean through sampling and noise.
+        Deviation of the mean through sampling, noise and cuts; infinite where it is not known.
     variance_noise
         Deviation of the privacy noise of the variance.
     """
@@ -62,13 +70,14 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
     """
     if estimate.like_indicator:
         return 0.0, 1.0
-    total, n_edges = estimate.total, estimate.edges.size
+    within = estimate.edges[1:-1]
+    total, n_edges = estimate.total, within.size
     places = np.linspace(0.0, n_edges - 1.0, PARTS * (n_edges - 1) + 1)
 
     def at_places(values: FloatArray) -> FloatArray:
         return np.interp(places, np.arange(n_edges), values)
 
-    edges = at_places(estimate.edges)
+    edges = at_places(within)
     below, above = (at_places(tail) for tail in _tails(estimate))
     first, middle, last = estimate.at(np.array([RANGE[0], 0.5, RANGE[1]]))
     away, half = np.abs(edges - middle), (edges - edges[:, None]) / 2.0
@@ -92,7 +101,7 @@ def _tails(estimate: DistributionEstimate) -> tuple[FloatArray, FloatArray]:
     What surely exceeds noise counts; beyond the outer quantiles, what noise may hide counts as far
     as tails that fall exponentially from there would hold it.
     """
-    shares, edges = estimate.shares(), estimate.edges
+    shares, edges = estimate.shares()[1:-1], estimate.edges[1:-1]
     outer, inner = OUTER
     first, second, third, last = estimate.at(np.array([outer, inner, 1.0 - inner, 1.0 - outer]))
     tails = []
@@ -100,7 +109,7 @@ def _tails(estimate: DistributionEstimate) -> tuple[FloatArray, FloatArray]:
         (shares, 0.0, first - edges, second - first),
         (1.0 - shares, 1.0, edges - last, last - third),
     ):
-        noise = SEEN_TAIL * estimate.noise_of_shares(level)
+        noise = SEEN_TAIL * estimate.noise_of_shares(level)[1:-1]
         fall = max(float(width) / math.log(inner / outer), 1e-300)
         thin = outer * np.exp(-np.maximum(beyond, 0.0) / fall)
         tails.append(np.maximum(tail - noise, np.minimum(thin, np.maximum(tail, 0.0) + noise)))
@@ -123,6 +132,79 @@ def spread_within(estimate: DistributionEstimate, low: float, high: float) -> fl
     middles, widths = (edges[1:] + edges[:-1]) / 2.0, np.diff(edges)
     middles = middles - mass @ middles
     return math.sqrt(float(mass @ (middles**2 + widths**2 / 12.0)))
+
+
+def lost_by_cuts(estimate: DistributionEstimate, low: float, high: float) -> tuple[float, float]:
+    """Return what cuts take from the mean, as far as is seen, and by how much that may be wrong.
+
+    The latter is infinite where so heavy a tail is likely that what noise hides may decide the
+    mean, and where cells are seen beyond all bins, or many may hide there; on the side of zero they
+    are near it.
+    """
+    edges, shares = estimate.edges[1:-1], estimate.shares()[1:-1]
+    above, below = (estimate.noise_of_shares(level)[1:-1] for level in (1.0, 0.0))
+    for far, share, noise in (
+        (edges[-1] > 0.0, 1.0 - shares[-1], above[-1]),
+        (edges[0] < 0.0, shares[0], below[0]),
+    ):
+        if far and (share > BEYOND * noise or DEVIATIONS * noise > MOST_HIDDEN):
+            return 0.0, math.inf
+    if estimate.like_indicator:
+        return 0.0, 0.0
+    with np.errstate(all="ignore"):
+        beyond_high = _lost_above(edges, 1.0 - shares, above, high)
+        beyond_low = _lost_above(-edges[::-1], shares[::-1], below[::-1], -low)
+    return beyond_high[0] - beyond_low[0], math.hypot(beyond_high[1], beyond_low[1])
+
+
+def _lost_above(
+    points: FloatArray, shares: FloatArray, noise: FloatArray, cut: float
+) -> tuple[float, float]:
+    """Return the mean of what lies above a cut, less the cut, and how far that may be wrong.
+
+    ``shares`` of the records lie above ``points``. All of what is lost, and what more noise may
+    hide, may be wrong.
+    """
+    if points[-1] < 0.0:
+        points, shares, noise = (
+            np.append(points, 0.0),
+            np.append(shares, 0.0),
+            np.append(noise, 0.0),
+        )
+    first = int(np.argmax(shares <= 0.5))
+    last = min(int(np.flatnonzero(shares > SEEN * noise).max(initial=0)), shares.size - 2)
+    if first > last:
+        return 0.0, 0.0
+    sure = min(int(np.flatnonzero(shares > SURE * noise).max(initial=first)), last)
+    most = shares + DEVIATIONS * noise
+    lost, *others = (
+        _mean_above(points[: end + 2], np.maximum(each, noise)[: end + 2], first, cut)
+        for end, each in ((last, shares), (last, most), (sure, most))
+    )
+    unsure = math.hypot(lost, max(others) - lost) if math.isfinite(lost) else math.inf
+    return (lost, unsure) if math.isfinite(unsure) else (0.0, math.inf)
+
+
+def _mean_above(points: FloatArray, shares: FloatArray, first: int, cut: float) -> float:
+    """Return the mean of what lies above a cut, less the cut; infinite where a tail is too heavy.
+
+    From the edge of the median's bin on shares fall as a generalised Pareto law does that holds at
+    the last point and where the logarithm has fallen half as far. The last point but one is sure.
+    """
+    away = points[first:] - points[first]
+    fall = np.maximum.accumulate(np.log(shares[first] / shares[first:]))
+    if not fall[-1] > 0.0:
+        return 0.0
+    ratio = away[-1] / float(np.interp(fall[-1] / 2.0, fall, away))
+    shape = max(2.0 / float(fall[-1]) * float(np.log(ratio - 1.0)), LIGHTEST) or NO_SHAPE
+    if not shape < HEAVIEST:
+        return math.inf
+    scale = shape * away[-1] / -math.expm1(-shape * fall[-1]) - shape * (away[-1] - away[-2])
+    width = max(scale + shape * max(cut - points[-2], 0.0), 0.0)
+    thinner = (width / scale) ** (-1.0 / shape) if width else 0.0
+    kept = np.append(min(cut, points[-2]), points[(points > cut) & (points <= points[-2])])
+    area = float(np.trapezoid(np.interp(kept, points, shares), kept))
+    return float(area + shares[-2] * thinner * width / (1.0 - shape))
 
 
 def moments_of(
@@ -149,11 +231,14 @@ def moments_of(
     told = [spread_within(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     coarse = np.reshape(told, shape) / radius
     std = np.where(variance > SEEN_VARIANCE * square_noise, np.sqrt(variance), coarse)
+    cut = [lost_by_cuts(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
+    lost, unsure = np.moveaxis(np.reshape(cut, (*shape, 2)), 2, 0)
+    error = radius * np.hypot(std / np.sqrt(totals), noise)
     return ColumnMoments(
-        mean=(low + high) / 2.0 + radius * first,
+        mean=(low + high) / 2.0 + radius * first + lost,
         std=radius * std,
         noise_std=radius * noise,
-        error_std=radius * np.hypot(std / np.sqrt(totals), noise),
+        error_std=np.hypot(error, unsure / DEVIATIONS),
         variance_noise=radius**2 * np.hypot(square_noise, 2.0 * first * noise),
         low=low,
         high=high,

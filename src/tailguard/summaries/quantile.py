@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -178,6 +178,7 @@ class HistogramResult(SummaryResult):
     [[0.2, 0.3, 0.3, 0.2]]
     """
 
+    picture: ClassVar[str] = "histogram"
     names: tuple[str, ...]
     edges: FloatArray
     counts: FloatArray
@@ -283,6 +284,7 @@ class CountResult(SummaryResult):
     True
     """
 
+    picture: ClassVar[str] = "counts"
     value: float
     noise_std: float
     low: float

@@ -165,12 +165,10 @@ def released(
     solved = run(solver, plan, gate, assumptions=assumed, check=check)
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
-    if solution.unseen.any() and not solver.by and not solution.notes:
+    if not solver.by and not solution.notes:
         names = {place: name for name, place in table.numbers.items()}
-        told = zip(solver.columns, solution.unseen, strict=True)
-        hidden = [names[place] for place, gone in told if gone]
-        note = f"The budget was too small to see the size of {listing(hidden)}."
-        solved = replace(solved, solution=replace(solution, notes=(note,)))
+        notes = notes_of([names[place] for place in solver.columns], solution)
+        solved = replace(solved, solution=replace(solution, notes=notes))
     return solved, solution, table
 
 
@@ -182,3 +180,20 @@ def _read(X: Any, schema: Declared | None, **named: Any) -> Inputs:
     if min(shape) < 1:
         raise InputError(f"X must have at least one row and one column; got shape {shape}.")
     return inputs
+
+
+def notes_of(names: list[str], solution: SummarySolution) -> tuple[str, ...]:
+    """Say which columns noise hides, and of which the mean has no interval, and why."""
+    hidden, notes = solution.unseen, []
+    if hidden.any():
+        found = listing([name for name, gone in zip(names, hidden, strict=True) if gone])
+        notes.append(f"The budget was too small to see the size of {found}.")
+    if solution.moments is not None:
+        unknown = np.isinf(solution.moments.error_std[0]) & ~hidden
+        if unknown.any():
+            found = listing([name for name, gone in zip(names, unknown, strict=True) if gone])
+            notes.append(
+                f"The mean of {found} has no interval: cells so far out that noise hides them may "
+                "decide it. Quantiles have theirs."
+            )
+    return tuple(notes)

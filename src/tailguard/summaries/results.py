@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tailguard.gate.engine import Solved
 from tailguard.printable import printable
@@ -75,6 +75,8 @@ class SummaryResult(Reported):
 
     solved: Solved
     title: str
+    picture: ClassVar[str] = "quantiles"
+    """The function of ``tg.plot`` that draws it."""
 
     @property
     def certificate(self) -> Certificate:
@@ -102,9 +104,10 @@ class SummaryResult(Reported):
         return pd.DataFrame(table.rows, columns=list(table.header))
 
     def plot(self, ax: "Axes | None" = None, *, columns: Collection[str] | None = None) -> "Axes":
-        """Draw the result, as ``tg.plot.histogram`` or ``tg.plot.quantiles`` does."""
-        draw = plot.histogram if hasattr(self, "edges") else plot.quantiles
-        return draw(self, ax, columns=columns)
+        """Draw the result, as the function of ``tg.plot`` for it does; some ``columns`` alone."""
+        chosen = {} if columns is None else {"columns": columns}
+        drawn: Axes = getattr(plot, self.picture)(self, ax, **chosen)
+        return drawn
 
     def _report(self, stated: Stated) -> Report:
         """Return the report of the summary."""

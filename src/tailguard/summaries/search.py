@@ -32,8 +32,11 @@ from tailguard.summaries.distribution import (
     octaves_of,
 )
 
+# Noise of a bin of octaves at which a column stands out by 5.7 deviations whose densest octaves
+# hold .45 of the records, over the root of their number; and the most of the whole budget for it.
+SEEN_NOISE, MOST_FOR_SEEING = 0.45 / 5.7, 0.6
 # Wanted noise of a bin of octaves and of the search, as a part of the records, and the least and
-# most part of the budget that it may cost. By trial on simulated columns.
+# most part of the budget of quantiles that it may cost. By trial on simulated columns.
 OCTAVE_NOISE, OCTAVE_PARTS = 1.0 / 50.0, (0.08, 0.6)
 SEARCH_NOISE, SEARCH_PARTS = 1.0 / 50.0, (0.01, 0.03)
 SEARCHES = 8
@@ -89,22 +92,33 @@ class QuantileSearch:
         """Return the query with that many edges a column."""
         return ValueHistograms(self.columns, n_edges, self.by)
 
-    def stages(self, budget: Share, n_rows: int, n_features: int) -> tuple[Stage, ...]:
-        """Share a budget out over the releases."""
-        octaves = self.query(OCTAVES.size)
-        noise = noise_std_of(octaves, n_rows, n_features, budget)
+    def parts(self, budget: Share, part: float, n_rows: int, n_features: int) -> tuple[float, ...]:
+        """Return the parts of a whole budget of octaves, of a search, and of what follows.
+
+        ``part`` is that of quantiles. Columns must be seen first: if octaves need more, they get it
+        from all that is planned.
+        """
+        noise = noise_std_of(self.query(OCTAVES.size), n_rows, n_features, budget) / n_rows
         power = 1.0 if isinstance(budget, Laplace) else 2.0
 
-        def part(wanted: float, least_and_most: tuple[float, float]) -> float:
-            return float(np.clip((noise / (wanted * n_rows)) ** power, *least_and_most))
+        def own(wanted: float, least_and_most: tuple[float, float]) -> float:
+            least, most = least_and_most
+            return float(np.clip((noise / wanted) ** power, part * least, part * most))
 
-        first, each = part(OCTAVE_NOISE, OCTAVE_PARTS), part(SEARCH_NOISE, SEARCH_PARTS)
-        rest = 1.0 - first - SEARCHES * each
-        size, refined = self.query(self.most_edges).width, REFINED_PART * rest
+        first, each = own(OCTAVE_NOISE, OCTAVE_PARTS), own(SEARCH_NOISE, SEARCH_PARTS)
+        needed = min((noise / SEEN_NOISE) ** power, MOST_FOR_SEEING)
+        left = min((1.0 - needed) / (1.0 - first), 1.0)
+        return max(first, needed), left * SEARCHES * each, left * (part - first - SEARCHES * each)
+
+    def stages(self, budget: Share, parts: Sequence[float]) -> tuple[Stage, ...]:
+        """Share a whole budget out over the releases, by ``parts``."""
+        first, searched, rest = parts
+        octaves, size = self.query(OCTAVES.size), self.query(self.most_edges).width
+        refined = REFINED_PART * rest
         rows = self.n_estimates
         told = (
             ("octaves", "where columns lie", first, 1, octaves.width),
-            ("search", "bins that hold the quantiles", SEARCHES * each, SEARCHES, size),
+            ("search", "bins that hold the quantiles", searched, SEARCHES, size),
             ("refinement", "finer bins beside the quantiles", refined, REFINEMENTS, size),
             ("quantiles", "the shares below the quantiles", rest - refined, 1, size),
         )
@@ -171,7 +185,8 @@ class FoundQuantiles:
             low, high = estimate.edges[place : place + 2]
             largest = max(abs(low), abs(high))
             far = max(NARROW * (quartiles[1] - quartiles[0]), DIGITS * largest, 2.0 * LEAST_SIZE)
-            if mass > least and high - low > far:
+            beyond = place in (0, estimate.mass.size - 1)
+            if mass > least and high - low > far and not beyond:
                 return True
         return False
 

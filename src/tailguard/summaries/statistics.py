@@ -8,7 +8,7 @@ with Laplace noise epsilons add up, and the power is one half.
 Reference
 ---------
 Dong, Roth and Su 2022, Corollary 3.3; Dwork and Roth 2014, Theorem 3.16 (composition), and
-Proposition 2.1 (post-processing).
+Proposition 2.1 (post-processing); Benjamini and Hochberg 1995 (which columns are shown).
 """
 
 import math
@@ -30,7 +30,7 @@ from tailguard.queries.level_tables import CountOfLevels, Indicators, LevelTable
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.sets.simplex import nearest_shares
-from tailguard.summaries.distribution import OCTAVES, DistributionEstimate
+from tailguard.summaries.distribution import OCTAVES, WINDOWS, DistributionEstimate
 from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
 from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, QuantileSearch
 
@@ -40,7 +40,7 @@ SPANNING, RANGE = (0.02, 0.05, 0.5, 0.95, 0.98), (0.01, 0.99)
 """Those looked for where a histogram needs a range, and between which its ends lie."""
 
 FALSE_COLUMN = 0.05
-"""How often noise is taken for a column in a table where noise hides all: its numbers are noise."""
+"""Part of the columns shown that may be noise, hence how often one is in a table of noise alone."""
 SURELY_INSIDE = 3.0
 """Deviations of noise by which the ends of that range are farther in."""
 
@@ -148,13 +148,15 @@ class Statistics:
         budget = usable_share(guarantee, coordinates=self._coordinates())
         parts = self._parts(pure=pure)
         stages: list[Stage] = []
-        for name, part in parts.items():
-            share = part_of(budget, part)
-            if name == "quantiles":
-                assert self.search is not None
-                stages += self.search.stages(share, *size)
-            else:
-                stages.append(self._stage(name, share))
+        if self.search is not None:
+            planned = parts.pop("quantiles")
+            found = self.search.parts(budget, planned, *size)
+            stages += self.search.stages(budget, found)
+            left = (1.0 - sum(found)) / (1.0 - planned) if parts else 0.0
+            parts = {name: left * part for name, part in parts.items()}
+        stages += [self._stage(name, part_of(budget, part)) for name, part in parts.items()]
+        if self.search is not None:
+            parts = {"quantiles": sum(found)} | parts
         shared = ", ".join(f"{name} {part:.0%}" for name, part in parts.items())
         said = f"budget by statistic, for the least sum of predicted errors: {shared}"
         for stage in stages:  # calibration refuses what lattices do not carry
@@ -261,7 +263,7 @@ def _even(estimate: DistributionEstimate, bins: int) -> FloatArray:
         (shares > first + SURELY_INSIDE * noise) & (shares < last - SURELY_INSIDE * noise)
     )
     if not inside.size:
-        inside = np.array([0, shares.size - 1])
+        inside = np.array([1, shares.size - 2])
     low, high = float(estimate.edges[inside[0]]), float(estimate.edges[inside[-1]])
     return np.linspace(low, max(high, math.nextafter(low, math.inf)), bins + 1)
 
@@ -289,7 +291,15 @@ class SummarySolution(Solution):
 
     @property
     def unseen(self) -> BoolArray:
-        """Which distributions do not stand out of the noise."""
+        """Which distributions do not stand out of the noise.
+
+        Of those that are shown no more than ``FALSE_COLUMN`` are expected to be noise: the more
+        columns stand out, the less each of them has to (Benjamini and Hochberg 1995, Theorem 1).
+        """
         estimates = () if self.quantiles is None else self.quantiles.estimates
-        least = detection_threshold(max(len(estimates), 1), FALSE_COLUMN)
-        return np.array([each.significance < least for each in estimates], dtype=np.bool_)
+        significance = np.array([each.significance for each in estimates])
+        asked = significance.size / (1.0 + np.arange(significance.size))
+        least = [detection_threshold(columns, FALSE_COLUMN, WINDOWS) for columns in asked]
+        ranked = np.sort(significance)[::-1]
+        seen = ranked[ranked >= least]
+        return significance < (seen[-1] if seen.size else math.inf)
