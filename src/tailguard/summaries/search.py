@@ -32,8 +32,8 @@ from tailguard.summaries.distribution import (
     octaves_of,
 )
 
-# Noise of a bin of octaves at which a column stands out by 5.7 deviations whose densest octaves
-# hold .45 of the records, over the root of their number; and the most of the whole budget for it.
+# Noise of a bin of octaves, over the records, at which a column stands out by 5.7 deviations if
+# its densest ``w`` octaves hold ``.45 sqrt(w)`` of them; and the most of the whole budget for it.
 SEEN_NOISE, MOST_FOR_SEEING = 0.45 / 5.7, 0.6
 # Wanted noise of a bin of octaves and of the search, as a part of the records, and the least and
 # most part of the budget of quantiles that it may cost. By trial on simulated columns.
