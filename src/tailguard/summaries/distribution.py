@@ -35,7 +35,7 @@ LEAST_SIZE = 2.0**-LARGEST_OCTAVE
 """Numbers up to this size count as zero, and no bin is finer there."""
 
 # What a bin may hold which does not stand out: of the records, and deviations of noise. By trial.
-# ``FAR_NOISE`` is that of many bins together: a window of eight may hold 12 deviations unseen.
+# ``FAR_NOISE`` is that of all bins beyond: a window of eight may hold 12 deviations unseen.
 HIDDEN_SHARE, HIDDEN_NOISE, FAR_NOISE = 0.02, 1.0, 4.0
 SEEN_ZERO = 3.5
 """Noise deviations of zeros alone, which many columns have; noise has one in 4,000 columns."""
@@ -111,8 +111,8 @@ class DistributionEstimate:
         )
         summed, taken = np.add.reduceat(counts, starts), np.diff(np.append(starts, counts.size))
         variances = noise_std**2 * taken
-        hidden = np.where(taken > 1, FAR_NOISE, HIDDEN_NOISE) * noise_std
-        hidden = np.maximum(HIDDEN_SHARE * n_rows, hidden)
+        hidden = np.full(taken.size, max(HIDDEN_SHARE * n_rows, HIDDEN_NOISE * noise_std))
+        hidden[[0, -1]] = FAR_NOISE * noise_std
         prior = np.where(kept[starts], float(n_rows), hidden) ** 2
         self.mass = summed * prior / (prior + variances)
         self.covariance = np.diag(prior * variances / (prior + variances))

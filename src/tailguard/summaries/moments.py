@@ -98,16 +98,17 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
 def _tails(estimate: DistributionEstimate) -> tuple[FloatArray, FloatArray]:
     """Return the shares below and above each edge, as far as a cut there would lose them.
 
-    What surely exceeds noise counts; beyond the outer quantiles, what noise may hide counts as far
-    as tails that fall exponentially from there would hold it.
+    What surely exceeds noise counts, and nothing that lies beyond all bins; beyond the outer
+    quantiles, what noise may hide counts as far as tails that fall exponentially from there would
+    hold it.
     """
     shares, edges = estimate.shares()[1:-1], estimate.edges[1:-1]
     outer, inner = OUTER
     first, second, third, last = estimate.at(np.array([outer, inner, 1.0 - inner, 1.0 - outer]))
     tails = []
     for tail, level, beyond, width in (
-        (shares, 0.0, first - edges, second - first),
-        (1.0 - shares, 1.0, edges - last, last - third),
+        (shares - shares[0], 0.0, first - edges, second - first),
+        (shares[-1] - shares, 1.0, edges - last, last - third),
     ):
         noise = SEEN_TAIL * estimate.noise_of_shares(level)[1:-1]
         fall = max(float(width) / math.log(inner / outer), 1e-300)
@@ -143,18 +144,21 @@ def lost_by_cuts(estimate: DistributionEstimate, low: float, high: float) -> tup
     """
     edges, shares = estimate.edges[1:-1], estimate.shares()[1:-1]
     above, below = (estimate.noise_of_shares(level)[1:-1] for level in (1.0, 0.0))
-    for far, share, noise in (
-        (edges[-1] > 0.0, 1.0 - shares[-1], above[-1]),
-        (edges[0] < 0.0, shares[0], below[0]),
+    lost = []
+    for points, tail, noise, cut in (
+        (edges, 1.0 - shares, above, high),
+        (-edges[::-1], shares[::-1], below[::-1], -low),
     ):
-        if far and (share > BEYOND * noise or DEVIATIONS * noise > MOST_HIDDEN):
+        beyond = 0.0 if points[-1] < 0.0 else tail[-1]
+        hidden = 0.0 if points[-1] < 0.0 else DEVIATIONS * noise[-1]
+        if beyond > BEYOND * noise[-1] or hidden > MOST_HIDDEN:
             return 0.0, math.inf
+        with np.errstate(all="ignore"):
+            lost.append(_lost_above(points, tail - beyond, noise, cut))
     if estimate.like_indicator:
         return 0.0, 0.0
-    with np.errstate(all="ignore"):
-        beyond_high = _lost_above(edges, 1.0 - shares, above, high)
-        beyond_low = _lost_above(-edges[::-1], shares[::-1], below[::-1], -low)
-    return beyond_high[0] - beyond_low[0], math.hypot(beyond_high[1], beyond_low[1])
+    (above_high, unsure_high), (below_low, unsure_low) = lost
+    return above_high - below_low, math.hypot(unsure_high, unsure_low)
 
 
 def _lost_above(
