@@ -205,6 +205,17 @@ def test_columns_that_do_not_fit_are_refused():
         view_of().through(MAP * 1e101).weights(None)
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 1.01e100, -1.01e100])
+@pytest.mark.parametrize("place", ["whitening", "weights"])
+def test_what_no_record_is_read_through_is_refused(place, wrong):
+    view, weights = make_view(np.random.default_rng(0), LOSSES["squared"])
+    (view.whitening if place == "whitening" else weights)[-1] = wrong
+    with pytest.raises(InputError, match="numbers of at most 1e100"):
+        view.weights(weights)
+    assert not view.reads(weights)
+    assert view.reads() is (place == "weights")
+
+
 @pytest.mark.parametrize("center", [0.0, 0.7, -3.0])
 def test_absent_offsets_are_zeros(center):
     exposed = RecordBlock(X, Y, np.zeros(len(X)))

@@ -298,7 +298,7 @@ class Gate:
             share = round(check_finite("sampled", stage.sampled) * self.n_records)
             n_rows = check_integer("sampled times n_rows", share, minimum=1, maximum=self.n_records)
             return n_rows, [partial(self._drawn, n_rows)], {"sample": (n_rows, self.n_records)}
-        if query.random_order and self.has_checkpoint:
+        if self.has_checkpoint and query.random_order:
             self._partitions.draw_order()  # of a simulation, before its recorded answers
         every = partial(self._partitions.all_rows, random_order=query.random_order)
         return self.n_records, [every], {}

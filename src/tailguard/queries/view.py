@@ -149,8 +149,8 @@ class View:
 
     def reads(self, weights: FloatArray | None = None) -> bool:
         """Whether matrix and weights are numbers through which every record can be read."""
-        numbers = [self.whitening] if weights is None else [self.whitening, np.asarray(weights)]
-        return all(bool((np.abs(each) <= LARGEST_ENTRY).all()) for each in numbers)
+        within = bool((np.abs(self.whitening) <= LARGEST_ENTRY).all())
+        return within and (weights is None or bool((np.abs(weights) <= LARGEST_ENTRY).all()))
 
     def weights(self, state: FloatArray | None) -> FloatArray:
         """Return weights of the standardised coordinates; refuse what no record is read through.
