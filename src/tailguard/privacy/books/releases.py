@@ -149,9 +149,7 @@ class Release:
             check_positive("sensitivity", self.sensitivity)
             check_positive("noise_std", self.noise_std)
         check_integer("times", self.times, minimum=1)
-        if not isinstance(self.parameters, Mapping) or [
-            name for name in self.parameters if not isinstance(name, str)
-        ]:
+        if not isinstance(self.parameters, Mapping) or {*map(type, self.parameters)} - {str}:
             raise InputError(
                 f"parameters must map names to numbers and words; got {shown(self.parameters)}."
             )
