@@ -12,8 +12,9 @@ from tailguard.checks import InputError
 from tailguard.papers.reproduce.catalogue import all_experiments, find_experiments
 from tailguard.papers.reproduce.experiment import Setup
 from tailguard.papers.reproduce.experiments import tables, wang2020, xu2025
+from tailguard.papers.reproduce import figure
 from tailguard.papers.reproduce.figure import draw_figure
-from tailguard.papers.reproduce.results import Results
+from tailguard.papers.reproduce.results import Point, Results
 from tailguard.papers.reproduce.verdicts import judge_claims, read_verdicts
 
 STORED = Path(__file__).parents[3] / "benchmarks/results/reproduce"
@@ -90,6 +91,24 @@ def test_a_figure_in_two_panels_is_small(folder, tmp_path):
     path = tmp_path / "kappa.png"
     draw_figure(path, experiment, Results(points))
     assert 5_000 < path.stat().st_size < 150_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_title_is_whole_and_covers_no_panel(name, monkeypatch, tmp_path):
+    """With one panel, the narrowest figure."""
+    (experiment,) = (each for each in find_experiments(name) if each.name == name)
+    places = [Point("panel", "curve", "printed", x, x, seed) for x in (1.0, 2.0) for seed in (0, 1)]
+
+    def check(plot, _path):
+        (title,) = (text.get_window_extent() for text in plot.texts)
+        assert 0.0 <= title.x0 and title.x1 <= plot.bbox.width and title.y1 <= plot.bbox.height
+        assert title.y0 >= plot.axes[0].get_tightbbox().y1
+        checked.append(name)
+
+    checked = []
+    monkeypatch.setattr(figure, "_save", check)
+    draw_figure(tmp_path / "none.png", experiment, Results(places))
+    assert checked
 
 
 def test_batches_without_privacy_find_the_optimum():

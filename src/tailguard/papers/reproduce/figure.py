@@ -16,9 +16,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "x", "*")
 MOST_COLUMNS = 3  # of panels, so that their text can be read
 PANEL_SIZE = (4.4, 3.1)  # inches
-LEAST_WIDTH = 7.5  # inches: a title has a hundred letters
-LEGEND_LINE = 0.2  # inches of one line of the legend
-TITLE_SPACE = 0.6  # inches above the panels, for two lines
+LEAST_WIDTH = 7.5  # inches
+LEGEND_LINE = 0.2  # inches of one line of the legend or the title
+TITLE_LETTERS = 13  # of 9 points in an inch: the widest of all titles has 14
 LABELLED = (2.0, 5.0)  # between powers of ten: what else there is overlaps
 ALONG = {"n": "records n", "d": "columns d", "mu": "budget mu", "epsilon": "epsilon"}
 """What panels are along, by the last word of their titles."""
@@ -48,17 +48,16 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     n_legend = math.ceil(len(looks) / n_columns)
     width, height = max(PANEL_SIZE[0] * n_columns, LEAST_WIDTH), PANEL_SIZE[1] * n_lines
     margin = LEGEND_LINE * (n_legend + 0.5)
-    total = height + margin + TITLE_SPACE
+    source = wrap(f"{experiment.source}: {experiment.title}", int(TITLE_LETTERS * width))
+    title = [*source, _told(experiment, results)]
+    above = LEGEND_LINE * (len(title) + 1)
+    total = height + margin + above
     plot, axes = plt.subplots(n_lines, n_columns, figsize=(width, total), squeeze=False)
     for axis, panel in zip(axes.flat, panels, strict=False):
         _draw_panel(axis, experiment.axes, results, panel, looks)
     for axis in list(axes.flat)[len(panels) :]:
         axis.axis("off")
-    plot.suptitle(
-        f"{experiment.source}: {experiment.title}\n{_told(experiment, results)}",
-        fontsize=9,
-        y=1.0 - 0.25 * TITLE_SPACE / total,
-    )
+    plot.suptitle("\n".join(title), fontsize=9, y=1.0 - 0.25 * above / total)
     plot.tight_layout(rect=(0, margin / total, 1, 1))
     named: dict[str, Any] = {}
     for axis in axes.flat:
