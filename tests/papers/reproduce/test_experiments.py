@@ -9,10 +9,10 @@ import pytest
 from pyarrow import parquet
 
 from tailguard.checks import InputError
+from tailguard.papers.reproduce import figure
 from tailguard.papers.reproduce.catalogue import all_experiments, find_experiments
 from tailguard.papers.reproduce.experiment import Setup
 from tailguard.papers.reproduce.experiments import tables, wang2020, xu2025
-from tailguard.papers.reproduce import figure
 from tailguard.papers.reproduce.figure import draw_figure
 from tailguard.papers.reproduce.results import Point, Results
 from tailguard.papers.reproduce.verdicts import judge_claims, read_verdicts
@@ -101,7 +101,9 @@ def test_a_title_is_whole_and_covers_no_panel(name, monkeypatch, tmp_path):
 
     def check(plot, _path):
         (title,) = (text.get_window_extent() for text in plot.texts)
-        assert 0.0 <= title.x0 and title.x1 <= plot.bbox.width and title.y1 <= plot.bbox.height
+        assert title.x0 >= 0.0
+        assert title.x1 <= plot.bbox.width
+        assert title.y1 <= plot.bbox.height
         assert title.y0 >= plot.axes[0].get_tightbbox().y1
         checked.append(name)
 

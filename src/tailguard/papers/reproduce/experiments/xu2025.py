@@ -52,7 +52,7 @@ CLOSE = 1.1  # the paper says "closely matched" and "acceptable": at most a tent
 
 LNC, LNC_PRINTED, PNCA = "LNC-GM", "LNC-GM, printed schedule", "PNCA-SGD"
 TUNED, UNTUNED = "DP-SGD, tuned", "DP-SGD, untuned"
-SCHEDULES = "LNC-GM on its practical schedule and on the printed one"
+SCHEDULES = "LNC-GM on practical and printed schedules"
 
 
 @dataclass(frozen=True)
