@@ -24,13 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import (
-    InputError,
-    check_count,
-    check_finite,
-    check_given,
-    check_open_unit,
-)
+from tailguard.checks import InputError, check_count, check_finite, check_given, check_open_unit
 from tailguard.estimators.mean import MeanResult
 from tailguard.estimators.mean import mean as estimate
 from tailguard.gate import Gate

@@ -189,10 +189,7 @@ def mean_lower_bound_pure(
 
 
 def _best_chance(
-    bound_of: Callable[..., float],
-    n_features: int,
-    order: float,
-    most: Callable[[float], float],
+    bound_of: Callable[..., float], n_features: int, order: float, most: Callable[[float], float]
 ) -> float:
     """Return the largest bound that words of a packing prove, over chances up to ``most`` of them.
 

@@ -226,17 +226,18 @@ def frank_wolfe(
     raw = check_moment("moment", moment).convert("raw", n_features=n_features).at_order(2.0)
     check_open_unit("failure_probability", failure_probability)
     check_positive("radius", radius)
-    facts = {"n_rows": n_rows, "n_features": n_features, "moment_bound": raw.bound}
-    facts |= {"diameter": 2.0 * radius, "smoothness": smoothness}
-    chance = {"failure_probability": failure_probability}
+    facts: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "smoothness": smoothness}
+    facts |= {"moment_bound": raw.bound, "diameter": 2.0 * radius}
+    facts["failure_probability"] = failure_probability
     _, ratio = best_form(guarantee, (), *((1, 0) if n_features > 1 else (0, 1)))
 
     def tried(n_steps: int) -> tuple[float, int, float]:
         block = n_rows // n_steps
         nats = math.log(6.0 * n_features * n_steps / failure_probability)
         threshold = math.sqrt(raw.bound * block / (nats * (2.0 / 3.0 + 4.0 / ratio)))
-        noise = {"threshold": threshold, "noise_scale": 2.0 * threshold / (block * ratio)}
-        return excess_bound(**facts, **noise, **chance, n_steps=n_steps), n_steps, threshold
+        scale = 2.0 * threshold / (block * ratio)
+        noise: dict[str, Any] = {"threshold": threshold, "noise_scale": scale}
+        return excess_bound(**facts, **noise, n_steps=n_steps), n_steps, threshold
 
     most = min(MOST_STEPS, max(1, n_rows // 2))
     _, n_steps, threshold = min(tried(count) for count in range(1, most + 1))

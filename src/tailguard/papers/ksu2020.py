@@ -47,7 +47,6 @@ from tailguard.means.base import (
     MeanFacts,
     MeanMethod,
     MeanPlan,
-    amount_of,
     check_level,
     mean_solution,
     noise_std_of,
@@ -176,10 +175,9 @@ class RangeThenMean(MeanMethod):
         """Return the half-width: what the bin may be off, and what balances bias and noise."""
         told: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features}
         told |= {"moment_order": self.order, "moment_bound": self.scale**self.order}
-        amount = amount_of(last.asked)
         if last.share is not None:
-            return REACH * self.scale + parameters.mean_threshold_pure(**told, epsilon=amount)
-        return REACH * self.scale + parameters.mean_threshold(**told, rho=amount**2 / 2.0)
+            return REACH * self.scale + parameters.mean_threshold_pure(**told, epsilon=last.mu)
+        return REACH * self.scale + parameters.mean_threshold(**told, rho=last.mu**2 / 2.0)
 
 
 def _sizes(facts: MeanFacts, stage: Stage) -> tuple[int, int, Any]:
@@ -187,13 +185,7 @@ def _sizes(facts: MeanFacts, stage: Stage) -> tuple[int, int, Any]:
 
 
 def mean(
-    X: Any,
-    *,
-    radius: float,
-    scale: float,
-    order: float = 2.0,
-    center: float = 0.0,
-    **told: Any,
+    X: Any, *, radius: float, scale: float, order: float = 2.0, center: float = 0.0, **told: Any
 ) -> MeanResult:
     """Estimate the mean of every column after Kamath, Singhal and Ullman.
 

@@ -110,10 +110,7 @@ def convex_theorem(
     step = step_of(n_steps)
     noise = _noise(facts, step, n_steps, spent)
     solver = NoisyGradientDescent(
-        n_steps,
-        step_size=step.size,
-        oracle=step.oracle,
-        iterate="last" if smooth else "average",
+        n_steps, step_size=step.size, oracle=step.oracle, iterate="last" if smooth else "average"
     )
     error = step.typical_sampling or step.sampling
     return theorem_of(

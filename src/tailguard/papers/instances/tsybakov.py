@@ -126,9 +126,7 @@ def hard_tsybakov(
     radius = (chance ** (1.0 - 1.0 / moment_order) * scale / 2.0) ** (1.0 / (growth - 1.0))
     return tuple(
         TsybakovInstance(
-            spike(word, chance=chance, order=moment_order, bound=size**moment_order),
-            growth,
-            radius,
+            spike(word, chance=chance, order=moment_order, bound=size**moment_order), growth, radius
         )
         for word in sign_words(n_features, n_instances, seed=seed)
     )

@@ -38,8 +38,7 @@ from tailguard.papers.reproduce.verdicts import Verdict, judge_claims, keep_verd
 
 def reproduce(
     experiment: Annotated[
-        str | None,
-        typer.Argument(metavar="EXPERIMENT", help="One of --list, a paper, or all."),
+        str | None, typer.Argument(metavar="EXPERIMENT", help="One of --list, a paper, or all.")
     ] = None,
     quick: Annotated[bool, typed(None, "Fewer seeds and smaller sizes.", None, "--quick")] = False,
     data: Annotated[Path | None, typed("DIR", "Folder with public sets as Parquet.")] = None,

@@ -56,11 +56,7 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def claims_page(
-    verdicts: Sequence[Verdict],
-    experiments: Sequence[Experiment],
-    *,
-    folder: Path,
-    page: Path,
+    verdicts: Sequence[Verdict], experiments: Sequence[Experiment], *, folder: Path, page: Path
 ) -> str:
     """Return the page of all claims, with links from ``page`` to the figures in ``folder``."""
 

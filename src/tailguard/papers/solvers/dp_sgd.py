@@ -15,12 +15,7 @@ Abadi et al. 2016, Algorithm 1; Song, Chaudhuri and Sarwate 2013; Balle, Barthe 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tailguard.checks import (
-    InputError,
-    check_choice,
-    check_integer,
-    require,
-)
+from tailguard.checks import InputError, check_choice, check_integer, require
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution
@@ -146,12 +141,7 @@ class DpSgd:
 
 
 def sampled_noise_over_sensitivity(
-    guarantee: Guarantee,
-    *,
-    n_rows: int,
-    batch_rows: int,
-    n_steps: int,
-    scheme: str = "fixed-size",
+    guarantee: Guarantee, *, n_rows: int, batch_rows: int, n_steps: int, scheme: str = "fixed-size"
 ) -> float:
     """Noise that DP-SGD needs with a fresh secret sample for every step, over the sensitivity.
 

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import (
-    require,
-)
+from tailguard.checks import require
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution

@@ -64,12 +64,7 @@ class PrintedSchedule:
         return self.facts.scale * math.pow(n_rows, self.exponent / 2.0) * rate
 
     def step_parameter(
-        self,
-        n_rows: int,
-        diameter: float,
-        *,
-        power: float = 0.5,
-        chance: float | None = None,
+        self, n_rows: int, diameter: float, *, power: float = 0.5, chance: float | None = None
     ) -> float:
         """Return eta of a round of ``n_rows`` records; without ``chance`` it has delta."""
         steepest, p = self.steepest, self.exponent

@@ -28,12 +28,7 @@ def squared_rate(cost: float, moment_order: float, moment_bound: float) -> float
 
 @checked_up_to_2
 def scalar_lower_bound(
-    *,
-    n_rows: int,
-    moment_order: float,
-    moment_bound: float,
-    epsilon: float,
-    delta: float,
+    *, n_rows: int, moment_order: float, moment_bound: float, epsilon: float, delta: float
 ) -> float:
     """Least expected error of any (epsilon, delta) scalar mean, constants and all.
 

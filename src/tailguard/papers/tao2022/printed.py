@@ -12,12 +12,7 @@ from tailguard.means.formulas import checked_up_to_2, moment_scale
 
 @checked_up_to_2
 def printed_mean_threshold(
-    *,
-    n_rows: int,
-    n_features: int,
-    moment_order: float,
-    epsilon: float,
-    moment_bound: float = 1.0,
+    *, n_rows: int, n_features: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> float:
     """Threshold of the mean of several columns as printed, ``(u n epsilon / sqrt(d))^(1/(1+v))``.
 

@@ -83,11 +83,7 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
         # of the unit ball
         facts.into(lower.convex_lower_bound) * facts.diameter / 2.0,
         ACCURACY,
-        (
-            WHOLE,
-            *(() if uniform else (POINTWISE,)),
-            CONCENTRATED,
-        ),
+        (WHOLE, *(() if uniform else (POINTWISE,)), CONCENTRATED),
         (TIGHT, MOST, "the threshold carries the moment, without which its units are wrong (E37)"),
     )
     wanted = facts.into(group_count)

@@ -44,12 +44,7 @@ def smoothed_mean_error(
 
 @checked
 def private_mean_bound(
-    *,
-    n_rows: int,
-    moment_bound: float,
-    epsilon: float,
-    delta: float,
-    failure_probability: float,
+    *, n_rows: int, moment_bound: float, epsilon: float, delta: float, failure_probability: float
 ) -> float:
     """Error of the private mean of one coordinate.
 

@@ -240,13 +240,7 @@ def iterative_mean_bound_amplified(
 
 @checked
 def iterative_radius(
-    *,
-    n_rows: int,
-    n_features: int,
-    n_groups: int,
-    clip_norm: float,
-    rho: float,
-    scale: float,
+    *, n_rows: int, n_features: int, n_groups: int, clip_norm: float, rho: float, scale: float
 ) -> float:
     """Radius around the clipped mean that holds nine in ten group means in every direction.
 

@@ -106,12 +106,7 @@ def iterative_convex(
         "(E42)",
     )
     oracle = make_oracle(
-        "iterative",
-        clip_norm=clip_norm,
-        n_groups=n_groups,
-        centre=centre,
-        level=level,
-        start=start,
+        "iterative", clip_norm=clip_norm, n_groups=n_groups, centre=centre, level=level, start=start
     )
 
     def printed_mu_of(n_steps: int) -> float:

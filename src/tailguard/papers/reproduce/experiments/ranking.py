@@ -104,8 +104,7 @@ KNOWN = {
         {"gradient_bound": 3.0, "smoothness": 1.0, "strong_convexity": 1.0, "row_limit": 5.0},
     ),
     "logistic": Known(
-        1.0,
-        {"gradient_bound": 1.0, "smoothness": 0.25, "strong_convexity": 0.05, "row_limit": 5.0},
+        1.0, {"gradient_bound": 1.0, "smoothness": 0.25, "strong_convexity": 0.05, "row_limit": 5.0}
     ),
 }
 

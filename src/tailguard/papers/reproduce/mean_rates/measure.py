@@ -118,12 +118,7 @@ def _cell(sample: Sample, users: list[User]) -> Cell:
 
 
 def _point(
-    slope: Slope,
-    place: int,
-    at: tuple[int, int],
-    size: int,
-    records: FloatArray,
-    sample_seed: int,
+    slope: Slope, place: int, at: tuple[int, int], size: int, records: FloatArray, sample_seed: int
 ) -> Point:
     """Measure one point of a slope on a sample."""
     method, plan = slope.regime.plan(at)

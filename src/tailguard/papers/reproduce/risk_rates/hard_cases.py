@@ -151,9 +151,7 @@ def _distance(law: SpikeLaw, point: FloatArray) -> float:
 
 
 def _growth_case(
-    name: str,
-    instances: Callable[[int], Sequence[TsybakovInstance]],
-    least: Callable[[int], float],
+    name: str, instances: Callable[[int], Sequence[TsybakovInstance]], least: Callable[[int], float]
 ) -> HardCase:
     """Return a case of a risk that grows, in a ball that follows the records."""
     theorem = partial(_growth_theorem, instances)
