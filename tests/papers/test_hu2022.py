@@ -10,7 +10,7 @@ from support.sources import QuietSource
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
-from tailguard.noise.mechanisms import make_mechanism
+from tailguard.noise.mechanisms import ALL_MECHANISMS
 from tailguard.noise.sources import SimulationSource
 from tailguard.papers.hu2022 import FrankWolfe, excess_bound, frank_wolfe
 from tailguard.queries.base import calibration_for
@@ -88,7 +88,7 @@ def test_the_noise_of_a_vertex_has_the_scale_of_its_promise(promise, factor, wid
     assert plan.settings["noise_scale"] == pytest.approx(scale, rel=1e-5)
     calibration = calibration_for(query, n, width, plan.stages[0].asked)
     lattice = query.answer(make_rows(X, y), np.zeros(width), calibration)
-    mechanism, source = make_mechanism(calibration.mechanism), SimulationSource(4)
+    mechanism, source = ALL_MECHANISMS[calibration.mechanism], SimulationSource(4)
     falls = [mechanism.release(lattice, calibration, source) for _ in range(4_000)]
     right = np.mean([each[0] != 0 if width == 2 else each[0] > 0 for each in falls])
     doubt = math.sqrt(chance * (1.0 - chance) / 4_000)  # at most 0.0072
