@@ -282,7 +282,6 @@ def test_a_whole_fit_shows_most_of_what_it_claims_of_a_person_and_never_more():
     problem = Problem(tg.losses.Squared(), AUDITED_PERSONS, 1, by_person=True)
     plan = WhitenedNewton().plan(problem, tg.GDP(AUDITED_MU))
 
-    @cache
     def fit(seed, *, neighbour):
         gate = OverheardPersons.between(
             pair, guarantee=plan.guarantee, neighbour=neighbour, seed=seed, loss=problem.loss
@@ -292,7 +291,7 @@ def test_a_whole_fit_shows_most_of_what_it_claims_of_a_person_and_never_more():
             WhitenedNewton().run(plan, gate)
         return gate.transcript
 
-    for seed in range(4):
-        attained = fit(seed, neighbour=seed % 2 == 1).mu
-        assert 0.7 * AUDITED_MU <= attained <= AUDITED_MU * (1.0 + 1e-9)
-    check_noises(fit)
+    told = [fit(seed, neighbour=seed % 2 == 1) for seed in range(20)]
+    for one in told:
+        assert 0.7 * AUDITED_MU <= one.mu <= AUDITED_MU * (1.0 + 1e-9)
+    check_noises(np.concatenate([one.noises for one in told]))

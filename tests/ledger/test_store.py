@@ -322,3 +322,12 @@ def test_another_draft_beside_a_file_of_two_names_is_left_alone(ledger, path):
     with pytest.raises(BudgetError, match="must have one name, and no hard links"):
         ledger.lines()
     assert draft.exists()
+
+
+def test_a_draft_that_its_process_takes_away_meanwhile_does_no_harm(ledger, path, monkeypatch):
+    """Processes that begin a ledger at once see drafts of one another, which come and go."""
+    gone, left = (path.with_name(f"{path.name}.{number}-1.new") for number in (1, 2))
+    os.link(path, left)
+    monkeypatch.setattr(storage, "glob", lambda _: [str(gone), str(left)])
+    assert [line.kind for line in ledger.lines()] == ["created", "reserved"]
+    assert os.listdir(path.parent) == [path.name]

@@ -112,8 +112,9 @@ def check_one_name(path: str) -> None:
     """
     if os.stat(path).st_nlink > 1:
         for draft in map(Path, glob(f"{escape(path)}.*{DRAFT}")):
-            if draft.samefile(path):
-                draft.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # its process has just taken it away
+                if draft.samefile(path):
+                    draft.unlink()
     if os.stat(path).st_nlink > 1:
         raise BudgetError(
             f"ledger {path!r} must have one name, and no hard links: charges under one name may be "
