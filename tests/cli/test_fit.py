@@ -95,16 +95,6 @@ def test_csv_and_parquet_give_the_same_bits(model, csv_file, parquet_file, tmp_p
     assert np.isfinite(written[0]["coef"]).all()
 
 
-def test_the_command_is_the_estimator(csv_file, columns, tmp_path, call):
-    out = tmp_path / "model.json"
-    assert call("fit", csv_file, *FITS["linear"], *PRIVACY, *SEEDED, "--out", out).code == 0
-    model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=3)
-    model.fit(np.column_stack([columns["age"], columns["power"]]), columns["cost"])
-    written = json.loads(out.read_text())
-    assert written["coef"] == model.coef_.tolist()
-    assert written["intercept"] == model.intercept_
-
-
 def test_a_simulation_says_so_everywhere(csv_file, tmp_path, call):
     out = tmp_path / "model.json"
     answer = call("fit", csv_file, *FITS["linear"], *PRIVACY, *SEEDED, "--out", out)
@@ -122,48 +112,10 @@ def test_all_other_columns_are_features_by_default(parquet_file, tmp_path, call)
     assert json.loads(out.read_text())["schema"]["features"] == ["age"]
 
 
-def test_bad_cells_are_void_and_nothing_is_said(tmp_path, call):
-    lines = ["40,north,1.5", "60,south,2.5", "50,moon,3.5"] * 400
-    bad = ["?,north,1", ",south,2", "40,,3", "inf,north,4", "50,south,", "50"]
-    told = []
-    for rows in (lines + ["nan,north,1"] * len(bad), lines + bad):
-        file, out = tmp_path / "rows.csv", tmp_path / "model.json"
-        file.write_text("\n".join(["age,region,cost", *rows]) + "\n")
-        options = ["--target", "cost", "--categorical", "region=north,south", "--out", out]
-        answer = call("fit", file, *options, *PRIVACY, *SEEDED)
-        assert (answer.code, answer.err) == (0, "")
-        told.append((answer.out, json.loads(out.read_text())["coef"]))
-    assert told[0] == told[1]
-
-
-@pytest.mark.parametrize(
-    "record",
-    [b"x,y", b"1e308,-1e308", b"1e-320,inf", b"1\x00,2", b"\xff\xfe,2", b'"1,2', b"7" * 200_000],
-    ids=["words", "huge", "tiny", "null", "no text", "open quote", "long"],
-)
-def test_no_record_makes_a_fit_speak(record, tmp_path, call):
-    file, out = tmp_path / "rows.csv", tmp_path / "model.json"
-    file.write_bytes(b"age,cost\n" + b"40,1\n60,2\n" * 500 + record + b"\n")
-    answer = call("fit", file, "--target", "cost", *PRIVACY, "--out", out)
-    assert (answer.code, answer.err) == (0, "")
-    assert "on 1001 rows" in answer.out
-
-
 def test_a_declared_level_gets_its_coefficient(model_file):
     written = json.loads(model_file.read_text())
     assert written["feature_names"] == ["age", "region=south", "region=other"]
     assert written["schema"]["categorical"] == {"region": ["north", "south"]}
-
-
-def test_text_labels_are_the_declared_classes(csv_file, columns, tmp_path, call):
-    out = tmp_path / "model.json"
-    options = ["--model", "logistic", *FITS["logistic"], *PRIVACY, *SEEDED, "--out", out]
-    assert call("fit", csv_file, *options).code == 0
-    written = json.loads(out.read_text())
-    assert written["classes"] == ["no", "yes"]
-    model = tg.LogisticRegression(epsilon=1.0, delta=1e-6, random_state=3)
-    model.fit(columns["age"][:, None], columns["ill"] == "yes")
-    assert written["coef"] == model.coef_.tolist()
 
 
 def test_a_full_disk_is_one_sentence(csv_file, call, tmp_path, monkeypatch):

@@ -121,13 +121,6 @@ def test_labels_come_with_their_probability(csv_file, columns, tmp_path, call):
     assert np.mean(np.array(labels) == columns["ill"]) > 0.8
 
 
-def test_a_label_needs_a_whole_row(csv_file, tmp_path, call):
-    out, rows = tmp_path / "model.json", tmp_path / "rows.csv"
-    fit(call, csv_file, out, "--target", "ill", "--model", "logistic", "--classes", "no,yes")
-    rows.write_text("age\n?\n")
-    assert call("predict", out, rows).out == "prediction,probability\n,\n"
-
-
 def test_counts_follow_the_exposure(csv_file, columns, tmp_path, call):
     out = tmp_path / "model.json"
     fit(call, csv_file, out, "--target", "claims", "--model", "poisson", "--exposure", "years")

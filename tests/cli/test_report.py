@@ -1,26 +1,39 @@
 """``tailguard report``: a page of each file, and what ``verify`` says of that page."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
+import tailguard as tg
 from support.json_schema import breaches
+from tailguard.cli.app import run
 from tailguard.report.exports import schema_of
 from tailguard.report.page import page_text
 
 PRIVACY = ["--epsilon", "4", "--delta", "1e-6"]
 
 
+@pytest.fixture(scope="module")
+def written(csv_file, model_file, tmp_path_factory):
+    """A model, means, a description, and a certificate."""
+    folder = tmp_path_factory.mktemp("reported")
+    (folder / "model.json").write_text(model_file.read_text())
+    for command, columns, name in (
+        ("mean", "cost", "mean"),
+        ("describe", "age,cost", "description"),
+    ):
+        out = ["--columns", columns, "--out", f"{folder / name}.json"]
+        assert run([command, str(csv_file), *PRIVACY, *out]) == 0
+    (folder / "certificate.json").write_text(tg.load(model_file).certificate_.to_json())
+    return folder
+
+
 @pytest.fixture
-def files(csv_file, model_file, tmp_path, monkeypatch, call):
-    """A model, means, and a certificate."""
+def files(written, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "model.json").write_text(model_file.read_text())
-    assert call("mean", csv_file, "--columns", "cost", *PRIVACY, "--out", "mean.json").code == 0
-    columns = ["--columns", "age,cost", "--out", "description.json"]
-    assert call("describe", csv_file, *columns, *PRIVACY).code == 0
-    (tmp_path / "certificate.json").write_text(call("certificate", "model.json", "--json").out)
-    return tmp_path
+    return Path(shutil.copytree(written, tmp_path, dirs_exist_ok=True))
 
 
 @pytest.mark.parametrize("name", ["model", "mean", "description", "certificate"])

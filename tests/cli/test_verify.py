@@ -1,27 +1,37 @@
 """``tailguard verify``: what agrees, what does not, and what nobody can prove."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
 import tailguard as tg
+from tailguard.cli.app import run
 from tailguard.privacy.certificate import Certificate
 
 PRIVACY = ["--epsilon", "1", "--delta", "1e-6"]
 FIT = ["--target", "cost", "--features", "age,power", *PRIVACY]
 
 
-@pytest.fixture
-def files(csv_file, tmp_path, monkeypatch, call):
+@pytest.fixture(scope="module")
+def written(csv_file, tmp_path_factory):
     """A model, a mean and a certificate, of which model and certificate are on a ledger."""
+    folder = tmp_path_factory.mktemp("verified")
+    ledger, model = folder / "budget.sqlite", folder / "model.json"
+    tg.Ledger(ledger, "claims", epsilon=4.0, delta=1e-5)
+    mean = ["--columns", "cost", *PRIVACY, "--out", f"{folder / 'mean.json'}"]
+    assert run(["fit", str(csv_file), *FIT, "--ledger", f"{ledger}", "--out", f"{model}"]) == 0
+    assert run(["mean", str(csv_file), *mean]) == 0
+    stored = tg.load(model).certificate_.to_json()
+    (folder / "certificate.json").write_text(f"{stored}\n")
+    return folder
+
+
+@pytest.fixture
+def files(written, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    tg.Ledger("budget.sqlite", "claims", epsilon=4.0, delta=1e-5)
-    fit = ["fit", csv_file, *FIT, "--ledger", "budget.sqlite", "--out", "model.json"]
-    assert call(*fit).code == 0
-    assert call("mean", csv_file, "--columns", "cost", *PRIVACY, "--out", "mean.json").code == 0
-    stored = call("certificate", "model.json", "--json").out
-    (tmp_path / "certificate.json").write_text(stored)
-    return tmp_path
+    return Path(shutil.copytree(written, tmp_path, dirs_exist_ok=True))
 
 
 @pytest.mark.parametrize("file", ["model.json", "mean.json", "certificate.json"])

@@ -136,7 +136,7 @@ def test_nothing_depends_on_what_the_records_hold(model, recwarn):
     X, y = data(model)
     expected = model(**BUDGET).fit(X, y).certificate_
     planned = {r.name for r in model(guarantee=tg.GDP(50.0)).fit(X, y).certificate_.releases}
-    for spoiled in (np.nan, np.inf, 1e308, -1e308, 5e-324):
+    for spoiled in (np.nan, 1e308, 5e-324):
         bad_X, bad_y = X.copy(), y.astype(float)
         bad_X[:250], bad_y[200:] = spoiled, spoiled
         found = [model(**BUDGET, on_unusable="fit").fit(bad_X, bad_y).certificate_]

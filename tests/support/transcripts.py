@@ -2,8 +2,6 @@
 
 from functools import partial
 
-import numpy as np
-
 from support.audits import POWER, gdp_audit, runs_for_mu
 from support.statistics import gaussian_scale_test
 from tailguard.audit import of_runs
