@@ -72,19 +72,6 @@ def test_so_is_one_of_a_plan_that_cuts_blocks(folder):
     assert check_certified(ledger.lines(), solved.certificate)
 
 
-def test_every_forgery_but_of_words_is_refused_beside_the_ledger(ledger, certificate):
-    taken, n_refused = set(), 0
-    for place, _, data in forgeries(certificate, np.random.default_rng(2), per_pattern=3):
-        try:
-            ledger.verify(Certificate.from_json(json.dumps(data)))
-        except (InputError, BudgetError):
-            n_refused += 1
-        else:
-            taken.add(pattern(place))
-    assert taken <= UNKNOWN
-    assert n_refused >= 200
-
-
 @pytest.fixture(scope="module")
 def stopped(ledger):
     return certificate_of_stopped(ledger)
@@ -97,16 +84,22 @@ def test_the_certificate_of_a_run_that_stopped_early_is_found_with_its_releases(
     assert ledger.verify(again) == len(ledger.lines())
 
 
-def test_every_forgery_of_an_early_stop_but_of_words_is_refused_beside_the_ledger(ledger, stopped):
-    taken, n_refused = set(), 0
-    for place, _, data in forgeries(stopped, np.random.default_rng(4), per_pattern=6):
+@pytest.mark.parametrize(
+    ("run", "seed", "per_pattern", "unknown"),
+    [("certificate", 2, 3, UNKNOWN), ("stopped", 4, 6, {*UNKNOWN, ".unused_stages[]"})],
+)
+def test_every_forgery_but_of_words_is_refused_beside_the_ledger(
+    ledger, request, run, seed, per_pattern, unknown
+):
+    made, taken, n_refused = request.getfixturevalue(run), set(), 0
+    for place, _, data in forgeries(made, np.random.default_rng(seed), per_pattern=per_pattern):
         try:
             ledger.verify(Certificate.from_json(json.dumps(data)))
         except (InputError, BudgetError):
             n_refused += 1
         else:
             taken.add(pattern(place))
-    assert taken <= {*UNKNOWN, ".unused_stages[]"}
+    assert taken <= unknown
     assert n_refused >= 200
 
 

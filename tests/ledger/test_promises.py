@@ -5,7 +5,6 @@ import shutil
 import signal
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,13 +103,6 @@ def test_a_symbolic_link_is_a_name_of_the_same_ledger(ledger, tmp_path):
     process.start()
     process.join()
     assert [line.key for line in tg.Ledger(linked).lines()] == ["", "1"]
-
-
-def test_what_a_process_left_that_was_killed_while_it_made_the_file_is_no_second_name(ledger):
-    draft = Path(f"{ledger.path}.1-1.new")
-    os.link(ledger.path, draft)
-    ledger.charge(HALF, key="1")
-    assert not draft.exists()
 
 
 @pytest.mark.parametrize("stopped_early", [False, True])
@@ -220,18 +212,6 @@ def test_a_charge_has_no_more_numbers_than_totals_can_tell_of(ledger):
         ledger.charge(HALF, key="many", coordinates=10**12)
     ledger.charge(HALF, key="many", coordinates=10**11)
     assert ledger.total(1e-6).epsilon > 0.5
-
-
-def test_what_a_run_released_is_told_once(ledger):
-    run = ledger.opened("3f")
-    run.reserve(Gaussian(0.25))
-    run.settle()
-    run.settle()  # the same once more changes nothing
-    before = ledger.lines()
-    with pytest.raises(tg.BudgetError, match="before their run is settled"):
-        run.record(Release("slope", "Mean", "gaussian", "l2", sensitivity=2.0, noise_std=8.0))
-    run.settle()
-    assert ledger.lines() == before
 
 
 def test_a_run_that_goes_on_from_its_end_may_say_nothing_else(ledger):

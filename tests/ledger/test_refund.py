@@ -71,10 +71,11 @@ def test_an_early_stop_counts_with_what_it_released(ledger):
 
 
 def test_any_other_end_counts_with_what_was_reserved(ledger):
-    run = run_of(ledger, Gaussian(0.2), stopped_early=False)
-    assert run.charged == run.reserved == Composed((Gaussian(0.2),))
-    assert ledger.reserved == Composed((Gaussian(0.2),))
-    assert "charged" not in ledger.lines()[-1].data()
+    run = run_of(ledger, Gaussian(0.12), Gaussian(0.16), stopped_early=False)
+    both = Composed((Gaussian(0.12), Gaussian(0.16)))
+    assert run.charged == run.reserved == ledger.reserved == both
+    told = ledger.lines()[-1].data()
+    assert told == {"keys": ["3f", "3f (2)"], "releases": [USABLE.to_dict()]}
     assert refuses(ledger, Gaussian(0.13))
 
 
@@ -118,7 +119,8 @@ def test_a_release_or_a_reservation_after_settling_is_refused(ledger):
         ):
             with pytest.raises(BudgetError, match="before their run is settled"):
                 write()
-        run.settle(stopped_early=True)  # says nothing more
+        for again in (True, False):  # says nothing more
+            run.settle(stopped_early=again)
         assert ledger.lines() == before
 
 

@@ -324,10 +324,11 @@ def test_another_draft_beside_a_file_of_two_names_is_left_alone(ledger, path):
     assert draft.exists()
 
 
-def test_a_draft_that_its_process_takes_away_meanwhile_does_no_harm(ledger, path, monkeypatch):
-    """Processes that begin a ledger at once see drafts of one another, which come and go."""
+def test_drafts_that_processes_left_or_just_took_away_are_no_second_name(ledger, path, monkeypatch):
+    """One was killed while it made the file; others, which came second, come and go meanwhile."""
     gone, left = (path.with_name(f"{path.name}.{number}-1.new") for number in (1, 2))
     os.link(path, left)
-    monkeypatch.setattr(storage, "glob", lambda _: [str(gone), str(left)])
+    listed = storage.glob
+    monkeypatch.setattr(storage, "glob", lambda pattern: [str(gone), *listed(pattern)])
     assert [line.kind for line in ledger.lines()] == ["created", "reserved"]
     assert os.listdir(path.parent) == [path.name]

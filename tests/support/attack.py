@@ -4,6 +4,8 @@ import numpy as np
 
 from support.adversary import datasets, neighbours, replaced
 from support.query_example import N_FEATURES
+from tailguard.data.rows.unordered import UnorderedRows
+from tailguard.noise.sources import make_source
 from tailguard.queries.base import GaussianQuery
 
 N_ROWS = 40
@@ -40,6 +42,16 @@ def lattice(example, data, *, pure=False, order=None, home=None):
         return example.query.answer(rows, example.state, calibration)
 
 
+def unordered(rows):
+    """Records without an order, as a home of :func:`lattice`."""
+    return UnorderedRows(rows, make_source(0))
+
+
+def homes_of(example):
+    """Where records may lie: in an order, and without one where the query needs no places."""
+    return (None,) if example.query.by_place else (None, unordered)
+
+
 def move(first, second, norm="l2"):
     """The distance of two integer vectors in a norm, in exact arithmetic."""
     gaps = [abs(int(a) - int(b)) for a, b in zip(first, second, strict=True)]
@@ -59,14 +71,14 @@ def allowed(example, n_rows=N_ROWS, *, pure=False):
     return calibration.charged / calibration.grid
 
 
-def attack(example, n_pairs, seed, *, n_rows=N_ROWS, pure=False):
+def attack(example, n_pairs, seed, *, n_rows=N_ROWS, pure=False, home=None):
     """Replace ``n_pairs`` records in all and return the largest move over the allowed one."""
     rng = np.random.default_rng(seed)
     pairs_each = 25
     worst, norm = 0.0, norm_of(example, pure=pure)
     for data in datasets(rng, n_pairs // pairs_each, n_rows, example.width):
-        before = lattice(example, data, pure=pure)
+        before = lattice(example, data, pure=pure, home=home)
         for slot, record in neighbours(rng, data, pairs_each):
-            after = lattice(example, replaced(data, slot, record), pure=pure)
+            after = lattice(example, replaced(data, slot, record), pure=pure, home=home)
             worst = max(worst, move(before, after, norm))
     return worst / allowed(example, n_rows, pure=pure)
