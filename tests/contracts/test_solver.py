@@ -66,7 +66,7 @@ def promised_pairs():
 
 
 @pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
-@pytest.mark.parametrize(("name", "epsilon", "delta"), promised_pairs())
+@pytest.mark.parametrize(("name", "epsilon", "delta"), list(promised_pairs()))
 def test_the_certified_total_never_exceeds_the_promise(name, epsilon, delta):
     """The sampler's distance from ideal noise is inside: it matters where delta is tiny."""
     X, y = regression()
