@@ -11,9 +11,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import tailguard as tg
 from support.registered import ESTIMATORS
+from support.solvers import FEW_ROUNDS
 from support.targets import FREE, takes_labels
-from tailguard.solvers.newton.schedule import Shares
-from tailguard.solvers.newton.solver import WhitenedNewton
 
 VOID = "records' values never raise: a record with a missing or infinite value is void"
 ONE_CELL = "one complex cell makes a whole array complex: its record is void, others are read"
@@ -58,12 +57,8 @@ def taking_lists(estimator):
     return type(kind.__name__, (kind,), {"fit": fit})(**clone(estimator).get_params(deep=False))
 
 
-# The checks look at what fits take and give, not at how near they come: few rounds are enough but
-# for one estimator, which has all of its solver's own choices.
-FEW_ROUNDS = WhitenedNewton(shares=Shares(constant=0.01, rounds=(1, 1, 2, 4)))
-
-
 def options_of(name, missing):
+    """Few rounds are enough, but for one estimator, which has all of its solver's own choices."""
     if name not in FREE or (name, missing) == ("LinearRegression", None):
         return {"missing": missing}
     return {"missing": missing, "solver": FEW_ROUNDS}

@@ -17,8 +17,8 @@ from support import hostile
 from support.hostile import object_array
 from support.problems import example_of
 from support.registered import ESTIMATORS
-from support.solvers import SOLVERS, make_solver
-from support.targets import takes_labels, target_for
+from support.solvers import FEW_ROUNDS, SOLVERS, make_solver
+from support.targets import FREE, takes_labels, target_for
 from tailguard.data.labels import encode_labels
 from tailguard.data.matrices import to_matrix, to_matrix_or_vector, to_vector
 from tailguard.data.rows.arrays import make_rows
@@ -122,6 +122,9 @@ SQUARE = np.tile(np.eye(9), (10, 1))
 
 
 def model_of(name, **options):
+    """Few rounds are enough, but for one estimator, which has all of its solver's own choices."""
+    if name in FREE and name != "LinearRegression":
+        options = {"solver": FEW_ROUNDS} | options
     if takes_labels(ESTIMATORS[name]):
         options = {"classes": (0, 1)} | options
     return ESTIMATORS[name](**BUDGET, **options)

@@ -3,7 +3,12 @@
 from importlib.util import find_spec
 
 from support.registered import class_of
+from tailguard.solvers.newton.schedule import Shares
+from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.registry import SOLVERS as REGISTERED
+
+# The default method in an eighth of its rounds, for what does not depend on how near a fit comes.
+FEW_ROUNDS = WhitenedNewton(shares=Shares(constant=0.01, rounds=(1, 1, 2, 4)))
 
 
 def _of_papers():

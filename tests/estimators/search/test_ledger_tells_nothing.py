@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.solvers import FEW_ROUNDS
 from tailguard.gate.selection import SelectionGate
 from tailguard.ledger import store
 from tailguard.ledger.report import history_text, summary_text
@@ -17,6 +18,7 @@ NOISE = 0.75
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 1))
 Y = X[:, 0] + RNG.standard_normal(400)
+FAST = tg.LinearRegression(solver=FEW_ROUNDS)
 
 
 class Clock(datetime):
@@ -76,7 +78,7 @@ def searched(path, monkeypatch, count=N_SEARCHES):
         before = len(ledger.lines())
         with_key = ledger.with_key(f"search {len(tries):02}")
         search = tg.PrivateSearch(
-            tg.LinearRegression(), [{}], n_tries=5, epsilon=3.0, delta=1e-6, ledger=with_key
+            FAST, [{}], n_tries=5, epsilon=3.0, delta=1e-6, ledger=with_key
         ).fit(X, Y)
         tg.mean(X, epsilon=0.5, delta=1e-6, ledger=ledger, method="clamped")  # the next line
         lines = ledger.export()["lines"]
