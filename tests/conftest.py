@@ -1,7 +1,8 @@
-"""Settings of the whole suite: examples of Hypothesis are fixed, and so is the noise of a test."""
+"""Settings of the whole suite: Hypothesis, the noise and the data of a test are fixed."""
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -11,6 +12,8 @@ settings.register_profile("fixed", derandomize=True, deadline=None, database=Non
 settings.load_profile("fixed")
 
 NOISE = RepeatableNoise()
+GENERATORS = {}
+"""Of a test module: its generators, and their states when it was imported."""
 
 
 def pytest_addoption(parser):
@@ -36,8 +39,17 @@ def letters(name):
     return re.sub(r"[-_ ]", "", name).lower()
 
 
+def pytest_collection_finish(session):
+    for module in {item.module for item in session.items}:
+        found = [g for g in vars(module).values() if isinstance(g, np.random.Generator)]
+        GENERATORS[module] = [(generator, generator.bit_generator.state) for generator in found]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
+    """A test's numbers do not depend on which tests ran before it in the same process."""
+    for generator, state in GENERATORS[item.module]:
+        generator.bit_generator.state = state
     with NOISE.named(None if item.get_closest_marker("audit") else item.nodeid):
         return (yield)
 

@@ -29,6 +29,7 @@ CLAIM, EVENT = tg.ApproxDP(1.0, 1e-2), Approximate(0.99, 9e-3)
 N_BLOCKS = 200
 N_ROWS = 2 * N_BLOCKS
 MIDDLE = N_ROWS // 2  # where the record is that has another identifier: it takes half of the others
+AUDIT = pytest.mark.audit
 FAST = 60  # runs a side: if all tell which neighbour it was they prove an epsilon of 2, and 300 3.6
 UUIDS = [UUID(int=10**30 + k) for k in range(N_ROWS)]
 # Less than half of the distance between floats there: pandas makes one number of them all, since
@@ -117,7 +118,13 @@ def let_ties_stay(monkeypatch):
     monkeypatch.delitem(cells.IDENTIFIERS, id(UUID))
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("UUIDs, and one text", "far whole numbers, and one missing"),
+        *(pytest.param(f"all {kind}, and one not", marks=AUDIT) for kind in ("missing", "equal")),
+    ],
+)
 def test_blocks_by_identifiers_are_caught(name, monkeypatch):
     let_ties_stay(monkeypatch)
     monkeypatch.setattr(SampleAggregate, "places", "any")

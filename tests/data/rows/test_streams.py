@@ -52,7 +52,6 @@ GRADIENTS = loop(
 )
 PAIRS = loop(CountBelow((0, 2), paired=True), [0.5, 0.7])
 ORDER = np.random.default_rng(1).permutation(N_ROWS)
-FEW = ORDER[ORDER < 5000]
 VIEWS = views(ORDER) | {
     "of several windows": lambda rows: rows.in_order(ORDER).restricted(np.arange(100, 8900)[::-1]),
 }

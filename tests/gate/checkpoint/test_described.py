@@ -281,10 +281,6 @@ class OwnSolver(tg.solvers.NoisyGradientDescent):
     prior: object = None
 
 
-class PlainSolver(tg.solvers.NoisyGradientDescent):
-    """A solver with an attribute that no field declares."""
-
-
 @pytest.mark.parametrize(
     "held", [SECRET, SECRET.tolist(), tuple(SECRET[:2]), {"a": 1.0}, closed_over(SECRET)], ids=type
 )
