@@ -5,23 +5,32 @@ the faults that this has to see: each is put in, and seen.
 """
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import tailguard as tg
-from support.adversary import EXTREMES, records
 from support.attack import MU, has_pure_form, move
 from support.examples import query_examples
+from support.person_attack import (
+    EXAMPLES,
+    N_PERSONS,
+    REPLACED,
+    UNITS,
+    calibrated,
+    lattice,
+    neighbour,
+    table,
+)
 from support.query_example import N_FEATURES
 from tailguard.data.columns import identifiers_of
 from tailguard.data.inputs import Inputs
 from tailguard.data.rows import persons as persons_module
 from tailguard.data.rows.arrays import ArrayRows, make_rows
-from tailguard.data.rows.base import RecordBlock
 from tailguard.data.rows.keys import Persons
-from tailguard.data.rows.persons import PersonRows, shares_of
+from tailguard.data.rows.persons import PersonRows, UsedRows, shares_of
 from tailguard.gate import Gate
 from tailguard.gate.stage import Stage
 from tailguard.noise.sources import SimulationSource
@@ -35,56 +44,10 @@ from tailguard.queries.units import Units
 from tailguard.queries.usable_records import WeightTotals
 from tailguard.queries.view import View
 
-N_PERSONS, REPLACED = 20, 7
-EXAMPLES = {e.name: e for e in query_examples() if getattr(e.query, "takes_persons", False)}
 PURE = [name for name, example in EXAMPLES.items() if has_pure_form(example.query)]
-UNITS = [
-    Unit(person="key", max_rows=1),
-    Unit(person="key", max_rows=3),
-    Unit(person="key", max_rows=40),
-    Unit(person="key", max_rows=3, weight="row"),
-]
 SQUARED = {"whitened-histogram/slopes"}
 GAPS = "level-tables", "count-of-levels"  # a missing cell is a level, and is counted as one
 every_example = pytest.mark.parametrize("name", EXAMPLES)
-
-
-def table(rng, width, kind):
-    """Rows of some persons, and their keys: multiples of ten, in no order."""
-    counts = rng.integers(1, 9, N_PERSONS)
-    keys = np.repeat(10 * np.arange(N_PERSONS), counts)
-    rows = records(rng, len(keys), width) if kind % 2 else rng.standard_normal((len(keys), width))
-    order = rng.permutation(len(keys))
-    return rows[order], keys[order]
-
-
-def replacement(rng, width, old):
-    """All rows of another person: few or many, hostile, void, one of them often, or old ones."""
-    count = int(rng.choice([1, 2, 3, 5, 40, 1000]))
-    kind = int(rng.integers(5))
-    if kind == 0:
-        return np.full((count, width), rng.choice([np.nan, np.inf, -np.inf]))
-    if kind == 1:
-        return np.tile(records(rng, 1, width), (count, 1))
-    if kind == 2:
-        with np.errstate(all="ignore"):
-            return -old[rng.integers(0, len(old), count)] * rng.choice([1.0, 1e-3, 1e300])
-    if kind == 3:
-        return rng.choice(EXTREMES, (count, width))
-    return records(rng, count, width)
-
-
-def neighbour(rng, rows, keys, width):
-    """The table with one person replaced, under her key or a new one, and some rows of nobody."""
-    own = keys == 10 * REPLACED
-    other = replacement(rng, width, rows[own])
-    key = 10 * REPLACED + int(rng.integers(0, 9))
-    found = np.concatenate([rows[~own], other])
-    told = np.concatenate([keys[~own], np.full(len(other), key)]).astype(object)
-    nobody = records(rng, int(rng.integers(0, 50)), width)
-    order = rng.permutation(len(found) + len(nobody))
-    whose = np.concatenate([told, np.full(len(nobody), None, dtype=object)])[order]
-    return np.concatenate([found, nobody])[order], list(whose)
 
 
 def persons_of(example, rows, keys, unit):
@@ -93,17 +56,6 @@ def persons_of(example, rows, keys, unit):
     found = Persons.of(identifiers, unit)
     assert found.count == N_PERSONS
     return PersonRows(example.read(rows), found, SimulationSource(3))
-
-
-def calibrated(example, unit, asked=None):
-    told = asked or Gaussian(MU)
-    return calibration_for(example.query, N_PERSONS, N_FEATURES, told, unit.max_rows)
-
-
-def lattice(example, rows, calibration, order):
-    rows = rows.in_order(order) if example.query.random_order else rows
-    with np.errstate(all="ignore"):
-        return example.query.answer(rows, example.state, calibration)
 
 
 def attack(example, unit, n_pairs, seed, asked=None):
@@ -185,6 +137,10 @@ def test_shares_of_a_person_add_up_to_at_most_one_in_real_numbers():
         assert 1.0 - 1e-9 < count * Fraction(float(share)) <= 1
 
 
+def all_used(rows):
+    return rows.used().block(0, rows.n_rows)
+
+
 def test_rows_are_chosen_by_what_the_person_has_herself():
     """Neither other persons, nor the number of hers, nor an order decides which of her rows."""
     rng = np.random.default_rng(0)
@@ -193,9 +149,8 @@ def test_rows_are_chosen_by_what_the_person_has_herself():
     def used(others, before, order):
         values = np.concatenate([own, others])[order]
         keys = np.concatenate([np.full(50, 100), before + np.arange(len(others))])[order]
-        rows = PersonRows(
-            ArrayRows(values[:, None]), Persons.of(keys, unit), SimulationSource(3)
-        )._rows.block()
+        persons = Persons.of(keys, unit)
+        rows = all_used(PersonRows(ArrayRows(values[:, None]), persons, SimulationSource(3)))
         place = np.flatnonzero(np.isin(rows.features[:, 0], own))
         return rows.features[place, 0].tolist()
 
@@ -213,7 +168,7 @@ def test_a_random_draw_of_rows_is_even_and_equal_rows_are_drawn_one_by_one():
         rows = PersonRows(
             ArrayRows(values), Persons.of(np.zeros(5, int), unit), SimulationSource(seed)
         )
-        found, times = np.unique(rows._rows.block().features, return_counts=True)
+        found, times = np.unique(all_used(rows).features, return_counts=True)
         counts[found.astype(int)] += times
     assert counts.sum() == 800
     np.testing.assert_allclose(counts[:4] / 400, [0.4, 0.4, 0.4, 0.8], atol=0.1)
@@ -439,10 +394,11 @@ def test_rows_in_the_place_of_persons_in_pairs_are_seen(monkeypatch):
     unit = Unit(person="key", max_rows=40)
     assert largest(paired, unit) <= 1.0
 
-    def by_rows(rows):
-        return rows._rows, np.append(0, np.array([len(rows._chosen) // 2 * 2]))
+    def by_rows(used, order):
+        count = np.array([used.counts.sum() // 2 * 2])
+        return UsedRows(used.rows, count, np.ones(1), np.ones(1))
 
-    monkeypatch.setattr(PersonRows, "_in_pairs", by_rows)
+    monkeypatch.setattr(UsedRows, "in_pairs", by_rows)
     assert largest(paired, unit) > 1.05
 
 
@@ -481,17 +437,8 @@ def test_chunks_of_rows_are_seen(monkeypatch):
 
     UNIT = Unit(person="key", max_rows=5)
     assert moved() == 0
-    of_persons = ArrayRows.of_persons
-
-    def in_chunks(rows, *told):
-        found = of_persons(rows, *told)
-        block = found._records
-        found._records = RecordBlock(
-            block.features, block.target, block.offset, block.weight, 0, block.share, block.person
-        )
-        return found
-
-    monkeypatch.setattr(ArrayRows, "of_persons", in_chunks)
+    block = UsedRows.block
+    monkeypatch.setattr(UsedRows, "block", lambda *told: replace(block(*told), first=0))
     assert moved() > 0
 
 
@@ -532,13 +479,13 @@ def test_rows_that_are_counted_are_seen(where, monkeypatch, tmp_path):
                 X, y, person=keys
             )
         return
-    use = PersonRows._use
+    begin = PersonRows.__init__
 
-    def by_rows(rows, chosen, counts):
-        use(rows, chosen, counts)
-        rows.n_rows = len(chosen)
+    def by_rows(rows, *told):
+        begin(rows, *told)
+        rows.n_rows = int(rows.used().counts.sum())
 
-    monkeypatch.setattr(PersonRows, "_use", by_rows)
+    monkeypatch.setattr(PersonRows, "__init__", by_rows)
     (X, y, keys) = next(tables())
     with pytest.raises(tg.InputError, match="plan must be for the gate's"):
         tg.LinearRegression(guarantee=tg.GDP(2.0), max_rows=5, random_state=0).fit(

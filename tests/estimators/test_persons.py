@@ -208,7 +208,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(options, given, message):
         tg.LinearRegression(**BUDGET, **options).fit(X, COSTS, **given)
 
 
-def test_what_protects_rows_alone_refuses_persons_before_anything_is_spent(tmp_path):
+def test_what_protects_rows_alone_refuses_persons_before_anything_is_spent():
     given = {"person": KEYS, "max_rows": 8}
     with pytest.raises(tg.InputError, match="person must be None unless the default method"):
         tg.SparseLinearRegression(n_nonzero=1, **PERSONS).fit(X, COSTS, person=KEYS)
@@ -218,10 +218,6 @@ def test_what_protects_rows_alone_refuses_persons_before_anything_is_spent(tmp_p
             tg.mean(X, method=method, **given, **how, **BUDGET)
     with pytest.raises(tg.InputError, match="person must be None for method 'truncated'"):
         tg.mean(X, method="truncated", n_groups=8, **given, **BUDGET)
-    path = tmp_path / "rows.parquet"
-    TABLE.to_parquet(path)
-    with pytest.raises(tg.InputError, match=r"person must be None for .*read in batches"):
-        tg.LinearRegression(person="key", **PERSONS).fit(path, **FEATURES)
 
 
 def test_sample_weights_count_beside_the_shares():

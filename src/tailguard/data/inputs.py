@@ -29,7 +29,7 @@ from tailguard.data.frames import column_names, frame_column, frame_columns, is_
 from tailguard.data.matrices import to_matrix_or_vector
 from tailguard.data.missing import missing_constants
 from tailguard.data.readers.opening import opened
-from tailguard.data.rows.keys import PersonRule, Persons
+from tailguard.data.rows.keys import PersonKeys, PersonRule, Persons
 from tailguard.data.schema import Schema
 from tailguard.data.sparse import NUMBERS_AT_ONCE, SparseFeatures, dense_pieces, to_features
 from tailguard.data.table import Table, as_table
@@ -103,7 +103,7 @@ class Inputs:
     undeclared: tuple[str, ...] = ()
     is_vector: bool = False
     target_name: str = "y"
-    persons: Persons | None = None
+    persons: Persons | PersonKeys | None = None
     unit: Unit = ROWS
 
     @property
@@ -356,11 +356,6 @@ def _of_batches(
     persons: PersonRule,
 ) -> Inputs:
     """Return a table in batches, whose target, offset and weight are columns of its own."""
-    if persons.keys is not None:
-        raise InputError(
-            f"person must be None for {table.where}, which is read in batches: read its columns "
-            "into memory, as with pandas.read_parquet, and fit those."
-        )
     columns = {"y": y}
     columns |= {} if offset is None else {offset.role: offset.column}
     columns |= {} if weight is None else {"sample_weight": weight.column}
@@ -384,6 +379,7 @@ def _of_batches(
         replace(schema, **unread),
         records=table,
         n_rows=table.n_rows,
+        persons=persons.counted(table),
         unit=persons.unit,
         targets=()
         if target is None

@@ -6,8 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-import numpy as np
-
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.data.design import (
     Marks,
@@ -162,20 +160,6 @@ class ArrayRows:
             return self._marks()
         block = self.block()
         return [(block.features, block.target, block.offset, block.weight)]
-
-    def of_persons(
-        self, places: IntArray, share: FloatArray, person: IntArray, counted: FloatArray
-    ) -> "ArrayRows":
-        """Return the rows at these places, each a share of the person of that number.
-
-        Weights are multiplied by what a row is ``counted``, as part of one record.
-        """
-        (shares, parts), persons = np.zeros((2, self.n_rows)), np.zeros(self.n_rows, dtype=np.int64)
-        shares[places], parts[places], persons[places] = share, counted, person
-        rows, own = copy(self), self._records.weight
-        weight = parts if own is None else own * parts
-        rows._records = replace(self._records, weight=weight, share=shares, person=persons)
-        return rows.restricted(places).without_order()
 
     def without_order(self) -> "ArrayRows":
         """Return the same records, each rounded to the lattice by itself."""

@@ -5,8 +5,10 @@ is the same in every format. A cell that is neither, or blank, is no key: its ro
 adds nothing. The number of persons is that of the different keys. It is public.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,14 +16,21 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_integer, require
 from tailguard.data.columns import identifiers_of
-from tailguard.data.frames import is_column
+from tailguard.data.declarations import check_columns
+from tailguard.data.frames import frame_column, is_column
 from tailguard.data.matrices import one_column
+from tailguard.data.readers.lazy import silenced
 from tailguard.data.schema import Schema
+from tailguard.data.table import Table
 from tailguard.noise.keyed_hash import Identifiers, number_in
 from tailguard.privacy.unit import MOST_ROWS, ROWS, Unit
 
 NOBODY = -1
 """The number of the person of a row without a key."""
+CHANGED = "X must have the same rows whenever it is read."
+"""What is said of keys that were not there before."""
+# Keys that are read at a time where a table is read in batches: 8 MB of whole numbers.
+KEYS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +116,27 @@ class PersonRule:
             raise InputError("person must have one key per row of X; it has more or fewer.")
         return Persons.of(identifiers_of(keys), self.unit)
 
+    def counted(self, table: Table) -> "PersonKeys | None":
+        """Return the persons of a table in batches, whose keys are read; None where rows are.
+
+        No message tells how many rows there are, nor what a key is.
+        """
+        if self.keys is None:
+            return None
+        name = self.column
+        if name is None:
+            raise InputError(
+                f"person must be a column of {table.where}, which is read in batches: give its "
+                "name, as person='...'."
+            )
+        check_columns([name], table.names, table.where)
+        # First as any column is tried out: what fails by a cell must not fail in a way of its own.
+        list(table.tried_out([name], KEYS_AT_ONCE))
+        frames = table.batches([name], KEYS_AT_ONCE)
+        columns = (identifiers_of(frame_column(frame, name)) for frame in frames)
+        found: PersonKeys = silenced(lambda: PersonKeys.of(columns, self.unit))
+        return found
+
     def check_axes(self, X: Any, *, may_be_vector: bool, **beside: Any) -> None:
         """Refuse arrays of other shapes, in a sentence that tells of no number of rows."""
         if self.keys is None:
@@ -161,23 +191,106 @@ class Persons:
     @classmethod
     def of(cls, keys: Identifiers, unit: Unit) -> "Persons":
         """Give persons numbers; at least one must have a key."""
-        if isinstance(keys, np.ndarray):
-            whole, numbers = np.unique(keys, return_inverse=True)
-            persons = cls(unit, keys, numbers.astype(np.int64).ravel(), len(whole))
-        else:
-            read: list[int | str | None] = [_key_in(key) for key in keys]
-            found = sorted(
-                {k for k in read if k is not None}, key=lambda k: (isinstance(k, str), k)
-            )
-            places = {key: place for place, key in enumerate(found)} | {None: NOBODY}
-            numbers = np.array([places[key] for key in read], dtype=np.int64)
-            persons = cls(unit, read, numbers, len(found))
-        if persons.count < 1:
+        known = PersonKeys.of([keys], unit)
+        return cls(unit, keys, known.numbers(keys), known.count)
+
+
+@dataclass(frozen=True, eq=False)
+class PersonKeys:
+    """The keys of all persons, in their order: whole numbers, and then texts.
+
+    They take memory of about as many words as there are persons, however many rows these have.
+
+    Attributes
+    ----------
+    unit
+        What is protected.
+    whole, texts
+        The keys that are whole numbers, and those that are none, in rising order.
+    n_rows
+        How many rows each person has: secret.
+
+    Examples
+    --------
+    >>> keys = PersonKeys.of([["b", "7", None], np.array([7, 3])], Unit(person="key", max_rows=2))
+    >>> keys.count, keys.numbers(["7", "", "b"])
+    (3, array([ 1, -1,  2]))
+    """
+
+    unit: Unit
+    whole: IntArray
+    texts: tuple[str, ...]
+    n_rows: IntArray
+
+    @classmethod
+    def of(cls, columns: Iterable[Identifiers], unit: Unit) -> "PersonKeys":
+        """Collect the keys of a column that comes in parts; at least one row must have one."""
+        whole = n_rows = np.zeros(0, dtype=np.int64)
+        texts: Counter[str] = Counter()
+        waiting, length = [whole], 0
+        for column in columns:
+            numbers, named = _parted(column)
+            texts.update(named)
+            waiting.append(numbers)
+            length += len(numbers)
+            if length > max(len(whole), KEYS_AT_ONCE):
+                whole, n_rows = _with_more(whole, n_rows, waiting)
+                waiting, length = [], 0
+        whole, n_rows = _with_more(whole, n_rows, waiting)
+        named = sorted(texts)
+        if not (len(whole) or named):
             raise InputError(
                 f"{unit.person} must hold a key, a whole number or a text, in at least one row; "
                 "it holds none."
             )
-        return persons
+        of_texts = np.array([texts[text] for text in named], dtype=np.int64)
+        return cls(unit, whole, tuple(named), np.append(n_rows, of_texts))
+
+    @property
+    def count(self) -> int:
+        """The public number of persons."""
+        return len(self.n_rows)
+
+    @cached_property
+    def _places(self) -> dict[int | str | None, int]:
+        return {text: place for place, text in enumerate(self.texts, len(self.whole))}
+
+    def numbers(self, keys: Identifiers) -> IntArray:
+        """Return the number of the person of each key; -1 where there is none."""
+        if isinstance(keys, np.ndarray):
+            return self._of_whole(keys)
+        read = [_key_in(key) for key in keys]
+        numbers = np.array([self._places.get(key, NOBODY) for key in read], dtype=np.int64)
+        is_whole = np.array([isinstance(key, int) for key in read], dtype=np.bool_)
+        found = np.array([key for key in read if isinstance(key, int)], dtype=np.int64)
+        numbers[is_whole] = self._of_whole(found)
+        if (numbers == NOBODY).sum() != read.count(None):
+            raise InputError(CHANGED)
+        return numbers
+
+    def _of_whole(self, keys: IntArray) -> IntArray:
+        places = np.searchsorted(self.whole, keys)
+        if len(keys) and not np.array_equal(self.whole.take(places, mode="clip"), keys):
+            raise InputError(CHANGED)
+        return places
+
+
+def _parted(column: Identifiers) -> tuple[IntArray, list[str]]:
+    """Return the keys that are whole numbers, and those that are other texts."""
+    if isinstance(column, np.ndarray):
+        return column, []
+    read = [_key_in(key) for key in column]
+    whole = np.array([key for key in read if isinstance(key, int)], dtype=np.int64)
+    return whole, [key for key in read if isinstance(key, str)]
+
+
+def _with_more(keys: IntArray, n_rows: IntArray, more: list[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return keys that differ, in rising order, and how often there is each, with more of them."""
+    joined = np.concatenate([keys, *more])
+    found, places = np.unique(joined, return_inverse=True)
+    # As floats they are exact: there are fewer than 2**53 rows.
+    times = np.append(n_rows, np.ones(len(joined) - len(keys)))
+    return found, np.bincount(places.ravel(), times, len(found)).astype(np.int64)
 
 
 def _key_in(cell: int | str | None) -> int | str | None:

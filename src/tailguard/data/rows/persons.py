@@ -31,11 +31,13 @@ Agarwal, Kamath, Majid, Mouzakis, Silver and Ullman 2024 and Zhao, Lai, Shen, Li
 """
 
 import math
+from collections.abc import Iterable
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -49,6 +51,87 @@ from tailguard.data.sparse import NUMBERS_AT_ONCE
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import Order
 from tailguard.noise.sources import Source, Words
+from tailguard.privacy.unit import Unit
+
+
+class Lying(Protocol):
+    """Rows that lie person by person, each rounded to the lattice by itself."""
+
+    def piece(self, start: int, stop: int) -> RecordBlock:
+        """Return some of them in their order."""
+        ...
+
+    def picked(self, places: IntArray) -> "Lying":
+        """Return those at these places, in this order."""
+        ...
+
+    def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
+        """Yield marks of the cells of all rows, each with its share; others may come with none."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class UsedRows:
+    """The rows that are used of each person, or that meet in each pair of persons.
+
+    Attributes
+    ----------
+    rows
+        The rows, person by person.
+    counts
+        How many each person has.
+    share, counted
+        Which part of her each row is, and what her weights are multiplied by.
+    """
+
+    rows: Lying
+    counts: IntArray
+    share: FloatArray
+    counted: FloatArray
+
+    @classmethod
+    def of(cls, rows: Lying, counts: IntArray, unit: Unit) -> "UsedRows":
+        """Say how the rows of each person count."""
+        share = shares_of(counts)
+        alike = np.full(len(counts), unit.max_rows)
+        return cls(rows, counts, share, shares_of(alike) if unit.weight == "row" else share)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Where each person begins, and where the last one ends."""
+        return np.append(0, np.cumsum(self.counts))
+
+    def block(self, first: int, last: int) -> RecordBlock:
+        """Return the rows of these persons, who are numbered from 0."""
+        block = self.rows.piece(int(self.starts[first]), int(self.starts[last]))
+        counts, persons = self.counts[first:last], slice(first, last)
+        parts = np.repeat(self.counted[persons], counts)
+        return replace(
+            block,
+            weight=parts if block.weight is None else block.weight * parts,
+            share=np.repeat(self.share[persons], counts),
+            person=np.repeat(np.arange(last - first), counts),
+        )
+
+    def of_persons(self, places: IntArray) -> "UsedRows":
+        """Return the rows of the persons at these places, in this order."""
+        counts = self.counts[places]
+        rows = self.rows.picked(_runs(self.starts[places], counts))
+        return UsedRows(rows, counts, self.share[places], self.counted[places])
+
+    def in_pairs(self, order: IntArray) -> "UsedRows":
+        """Return rows that meet side by side, of the first person and the second, and so on."""
+        first, second = order[::2], order[1::2]
+        meetings = np.minimum(self.counts[first], self.counts[second])
+        places = np.empty(2 * int(meetings.sum()), dtype=np.int64)
+        places[::2] = _runs(self.starts[first], meetings)
+        places[1::2] = _runs(self.starts[second], meetings)
+        share = shares_of(meetings)
+        return UsedRows(self.rows.picked(places), 2 * meetings, share, share)
+
+    def marked(self) -> Iterable[RecordBlock]:
+        """Yield marks of the cells of all rows with their shares."""
+        return self.rows.marked(np.repeat(self.share, self.counts))
 
 
 class PersonRows:
@@ -81,58 +164,47 @@ class PersonRows:
     """
 
     def __init__(self, rows: ArrayRows, persons: Persons, source: Source) -> None:
-        self.unit = persons.unit
-        self.n_features = rows.n_features
-        self.has_offset, self.has_weight = rows.has_offset, rows.has_weight
-        self._file = rows
+        self._begin(rows, persons.unit, persons.count)
         chosen = _chosen_rows(rows, persons, KeyedHash(source))
-        self._use(chosen, np.bincount(persons.numbers[chosen], minlength=persons.count))
+        counts = np.bincount(persons.numbers[chosen], minlength=persons.count)
+        self._used: UsedRows | None = UsedRows.of(HeldRows(rows, chosen), counts, self.unit)
 
     def __repr__(self) -> str:
-        return f"PersonRows(n_rows={self.n_rows}, n_features={self.n_features})"
+        return f"{type(self).__name__}(n_rows={self.n_rows}, n_features={self.n_features})"
 
-    def _use(self, chosen: IntArray, counts: IntArray) -> None:
-        """Take rows of the file, person by person, each of whom has so many of them."""
-        self.n_rows = len(counts)
-        self._chosen, self._starts = chosen, np.append(0, np.cumsum(counts))
-        alike = np.full(len(counts), self.unit.max_rows) if self.unit.weight == "row" else counts
-        self._share, counted = (np.repeat(shares_of(each), counts) for each in (counts, alike))
-        number = np.repeat(np.arange(len(counts)), counts)
-        self._rows = self._file.of_persons(chosen, self._share, number, counted)
+    def _begin(self, rows: Any, unit: Unit, n_persons: int) -> None:
+        self.unit, self.n_rows, self.n_features = unit, n_persons, rows.n_features
+        self.has_offset, self.has_weight = rows.has_offset, rows.has_weight
         self._order: Order | None = None
-        self._paired: tuple[ArrayRows, IntArray] | None = None
+        self._paired: UsedRows | None = None
         self._lock = Lock()
+
+    def used(self) -> UsedRows:
+        """Return the rows that are used of each person."""
+        assert self._used is not None
+        return self._used
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all persons: the same bits for any ``n_threads``."""
         if kernel.together == "all":
             raise InputError("queries that gather all records must not be asked of persons.")
         if kernel.reads_cells:
-            return self._sum_of_marks(kernel)
-        rows, starts = self._in_pairs() if kernel.together == "some" else (self._rows, self._starts)
-        ends = _piece_ends(starts, max(CHUNK_ROWS, NUMBERS_AT_ONCE // max(1, self.n_features)))
+            return added(kernel.size, kernel.sum_block, self.used().marked(), n_threads=1)
+        used = self._in_pairs() if kernel.together == "some" else self.used()
+        ends = _piece_ends(used.starts, max(CHUNK_ROWS, NUMBERS_AT_ONCE // max(1, self.n_features)))
         return added(
             kernel.size,
-            lambda piece: kernel.sum_block(_numbered(rows.piece(*piece))),
+            lambda piece: kernel.sum_block(used.block(*piece)),
             pairwise(ends),
             resolve_threads(n_threads) if len(ends) > 2 else 1,
         )
 
-    def _sum_of_marks(self, kernel: Kernel) -> IntArray:
-        """Sum over marks of all rows as they lie: those that are not used have no share."""
-        share, first, total = np.zeros(self._file.n_rows), 0, np.zeros(kernel.size, dtype=np.int64)
-        share[self._chosen] = self._share
-        for each in self._file.marks():
-            last = first + len(each[0])
-            total += kernel.sum_block(RecordBlock(*each, first=None, share=share[first:last]))
-            first = last
-        return total
-
     def restricted(self, places: Order) -> "PersonRows":
         """Return the persons at these places alone, in this order, as records of their own."""
         places = places[:] if self._order is None else self._order[places[:]]
-        counts, found = np.diff(self._starts)[places], copy(self)
-        found._use(self._chosen[_runs(self._starts[places], counts)], counts)
+        found = copy(self)
+        found._used, found.n_rows = self.used().of_persons(places), len(places)
+        found._order, found._paired, found._lock = None, None, Lock()
         return found
 
     def in_order(self, order: Order) -> "PersonRows":
@@ -144,22 +216,39 @@ class PersonRows:
         found._paired, found._lock = None, Lock()
         return found
 
-    def _in_pairs(self) -> tuple[ArrayRows, IntArray]:
-        """Return rows that meet side by side, and where the pairs of persons begin."""
+    def _in_pairs(self) -> UsedRows:
+        """Return the rows of pairs of persons that meet."""
         with self._lock:
             if self._paired is None:
                 ends = self.n_rows // 2 * 2
                 order = np.arange(ends) if self._order is None else self._order[:ends]
-                first, second, counts = order[::2], order[1::2], np.diff(self._starts)
-                meetings = np.minimum(counts[first], counts[second])
-                places = np.empty(2 * int(meetings.sum()), dtype=np.int64)
-                places[::2] = self._chosen[_runs(self._starts[first], meetings)]
-                places[1::2] = self._chosen[_runs(self._starts[second], meetings)]
-                share = np.repeat(shares_of(meetings), 2 * meetings)
-                pair = np.repeat(np.arange(len(meetings)), 2 * meetings)
-                rows = self._file.of_persons(places, share, pair, share)
-                self._paired = rows, np.append(0, 2 * np.cumsum(meetings))
+                self._paired = self.used().in_pairs(order)
             return self._paired
+
+
+class HeldRows:
+    """Some rows of a table in memory, in another order."""
+
+    def __init__(self, rows: ArrayRows, places: IntArray) -> None:
+        self._all, self._places = rows, places
+        self._rows = rows.restricted(places).without_order()
+
+    def piece(self, start: int, stop: int) -> RecordBlock:
+        """Return some of them in their order."""
+        return self._rows.piece(start, stop)
+
+    def picked(self, places: IntArray) -> "HeldRows":
+        """Return those at these places, in this order."""
+        return HeldRows(self._all, self._places[places])
+
+    def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
+        """Yield marks of all rows as they lie: those that are not used have no share."""
+        every, first = np.zeros(self._all.n_rows), 0
+        every[self._places] = share
+        for marks in self._all.marks():
+            last = first + len(marks[0])
+            yield RecordBlock(*marks, first=None, share=every[first:last])
+            first = last
 
 
 def shares_of(counts: IntArray) -> FloatArray:
@@ -177,29 +266,38 @@ def _share_of(count: int) -> float:
 def _chosen_rows(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> IntArray:
     """Return which rows are used, person by person, in the order of their values."""
     keyed = np.flatnonzero(persons.numbers != NOBODY)
-    numbers, values = persons.numbers[keyed], _values(rows, persons, hashed)[keyed]
+    values = _values(rows, persons, hashed)[keyed]
+    return keyed[chosen_places(persons.numbers[keyed], values, hashed, persons.unit.max_rows)]
+
+
+def chosen_places(numbers: IntArray, values: Words, hashed: KeyedHash, max_rows: int) -> IntArray:
+    """Return the places of the rows that are used, by the persons' numbers and the rows' values."""
     order = np.lexsort((values, numbers))
     # Equal rows of a person have equal values: each but the first gets another one.
     copies = np.zeros(len(order))
     copies[order] = _ranks(numbers[order], values[order])
     values = hashed.of_rows(values, [copies])
     order = np.lexsort((values, numbers))
-    used = _ranks(numbers[order]) < persons.unit.max_rows
-    return keyed[order[used]]
+    return np.asarray(order[_ranks(numbers[order]) < max_rows])
 
 
 def _values(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
-    """Return the value of each row under the key: of its person's key and its own numbers."""
+    """Return the value of each row under the key, piece by piece."""
     values = hashed.of(persons.keys)
     length = max(CHUNK_ROWS, NUMBERS_AT_ONCE // max(1, rows.n_features))
-    with np.errstate(all="ignore"):
-        for start in range(0, rows.n_rows, length):
-            block = rows.piece(start, start + length)
-            beside = (block.target, block.offset, block.weight)
-            columns: list[Any] = [*block.features.T, *(v for v in beside if v is not None)]
-            floats = (np.ascontiguousarray(column, dtype=np.float64) for column in columns)
-            values[start : start + length] = hashed.of_rows(values[start : start + length], floats)
+    for start in range(0, rows.n_rows, length):
+        piece = slice(start, start + length)
+        values[piece] = row_values(hashed, values[piece], rows.piece(start, start + length))
     return values
+
+
+def row_values(hashed: KeyedHash, of_keys: Words, block: RecordBlock) -> Words:
+    """Return the value of each row: of its person's key and of its own numbers."""
+    beside = (block.target, block.offset, block.weight)
+    columns: list[Any] = [*block.features.T, *(v for v in beside if v is not None)]
+    with np.errstate(all="ignore"):
+        floats = (np.ascontiguousarray(column, dtype=np.float64) for column in columns)
+        return hashed.of_rows(of_keys, floats)
 
 
 def _ranks(*columns: Any) -> IntArray:
@@ -219,14 +317,6 @@ def _runs(starts: IntArray, counts: IntArray) -> IntArray:
 
 
 def _piece_ends(starts: IntArray, length: int) -> list[int]:
-    """Return where pieces of about that length end, each of them of whole persons."""
+    """Return up to which person each piece of about that many rows goes, of whole persons."""
     wanted = np.arange(0, int(starts[-1]), length)
-    ends = np.append(starts[np.searchsorted(starts, wanted)], starts[-1])
-    return sorted(set(map(int, ends)))
-
-
-def _numbered(block: RecordBlock) -> RecordBlock:
-    """Return a block of whole persons, who are numbered from 0."""
-    assert block.person is not None
-    first = block.person[0] if block.n_rows else 0
-    return replace(block, person=block.person - first)
+    return sorted({*np.searchsorted(starts, wanted).tolist(), len(starts) - 1})

@@ -94,6 +94,11 @@ class RecordReader:
         return [] if self.schema.row_id is None or self.numbered else [self.schema.row_id]
 
     @property
+    def persons(self) -> list[str]:
+        """The column of the keys of persons, if they are protected."""
+        return [] if self.schema.person is None else [self.schema.person]
+
+    @property
     def names(self) -> list[str]:
         """The columns that are read."""
         return [*self.numbers, *self.ids]

@@ -1,8 +1,8 @@
 """Records in a file without a name, which is gone with the run.
 
 They come in any order, each with a value by which it is put in order. They are shared out to parts
-of the file as they come, and then each part by itself is put in order: no more than one part is in
-memory at a time.
+of the file as they come, and then each part by itself is put in order, or some of it is: no more
+than one part is in memory at a time.
 """
 
 import errno
@@ -22,8 +22,8 @@ from tailguard.noise.sources import Words
 
 # What a system says of a disk or of a user's share of it that is full.
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-# Records of a part that are copied to be written: a part of 2^25 numbers has some 150 MB.
-RECORDS_WRITTEN = 2**15
+# Records that are read at once where some of many are wanted: a part of 2^25 numbers has 150 MB.
+RECORDS_AT_ONCE = 2**12
 # Fewest parts, and at most about how many bytes of a part are put in order in memory.
 FEWEST_PARTS, BYTES_SORTED = 256, 2**29
 
@@ -31,7 +31,7 @@ FEWEST_PARTS, BYTES_SORTED = 256, 2**29
 def record_type(n_features: int, *beside: str) -> np.dtype[Any]:
     """Return how a record lies in a file: its value, its features, and what it has beside them."""
     columns: list[Any] = [("value", "u8"), ("features", "f8", (n_features,))]
-    return np.dtype(columns + [(name, "f8") for name in beside])
+    return np.dtype(columns + [(name, "i8" if name == "person" else "f8") for name in beside])
 
 
 def names_of(stored: np.dtype[Any]) -> tuple[str, ...]:
@@ -65,9 +65,9 @@ def parts_for(n_rows: int, stored: np.dtype[Any]) -> int:
     return max(FEWEST_PARTS, 1 + n_rows * stored.itemsize // BYTES_SORTED)
 
 
-def as_they_came(values: Words) -> IntArray:
+def as_they_came(records: Any) -> IntArray:
     """Return where values are in rising order, and equal ones in the order in which they came."""
-    return np.argsort(values, kind="stable")
+    return np.argsort(records["value"], kind="stable")
 
 
 class RecordFile:
@@ -80,7 +80,7 @@ class RecordFile:
     counts
         How many records each part has.
     order
-        Returns where values are in rising order.
+        Returns which records of a part are kept, in their order, by all but features.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class RecordFile:
         self,
         stored: np.dtype[Any],
         counts: IntArray,
-        order: Callable[[Words], IntArray] = as_they_came,
+        order: Callable[[Any], IntArray] = as_they_came,
     ) -> None:
         self.stored = stored
         self._counts = counts
@@ -128,19 +128,50 @@ class RecordFile:
             places += found
         if (places != ends).any():
             raise InputError("X must have the same rows whenever it is read.")
+        self.n_rows = 0
         for first, count in zip(starts.tolist(), self._counts.tolist(), strict=True):
-            if count == 0:
-                continue
-            records = self._read(first, count)
-            order = self._order(records["value"])
-            for start in range(0, count, RECORDS_WRITTEN):
-                self._put(records[order[start : start + RECORDS_WRITTEN]], first + start)
+            if count:
+                records = self.at(first + self._order(self._heads(first, count)))
+                self._put(records, self.n_rows)
+                self.n_rows += len(records)
+        os.ftruncate(self._file.fileno(), self.n_rows * self.stored.itemsize)
 
     def block(self, first: int, count: int) -> RecordBlock:
         """Return ``count`` records from ``first`` on."""
         found = self._read(first, count)
         beside = {name: np.ascontiguousarray(found[name]) for name in names_of(self.stored)[2:]}
         return RecordBlock(np.ascontiguousarray(found["features"]), **beside, first=first)
+
+    def picked(self, places: IntArray) -> "RecordFile":
+        """Return the records at these places, in this order, in a file of their own."""
+        file = RecordFile(self.stored, np.array([len(places)]))
+        for start in range(0, len(places), RECORDS_AT_ONCE):
+            file._put(self.at(places[start : start + RECORDS_AT_ONCE]), start)
+        return file
+
+    def at(self, places: IntArray) -> Any:
+        """Return the records at these places, in this order, as they lie in the file."""
+        order = np.argsort(places, kind="stable")
+        rising = places[order]
+        found = np.empty(len(places), dtype=self.stored)
+        start = 0
+        while start < len(rising):
+            first = int(rising[start])
+            stop = int(np.searchsorted(rising, first + RECORDS_AT_ONCE))
+            records = self._read(first, int(rising[stop - 1]) - first + 1)
+            found[order[start:stop]] = records[rising[start:stop] - first]
+            start = stop
+        return found
+
+    def _heads(self, first: int, count: int) -> Any:
+        """Return all but the features of ``count`` records from ``first`` on."""
+        names = [name for name in names_of(self.stored) if name != "features"]
+        found = np.empty(count, dtype=[(name, self.stored[name]) for name in names])
+        for start in range(0, count, RECORDS_AT_ONCE):
+            some = self._read(first + start, min(RECORDS_AT_ONCE, count - start))
+            for name in names:
+                found[name][start : start + len(some)] = some[name]
+        return found
 
     def values(self, first: int, count: int) -> Words:
         """Return the values of ``count`` records from ``first`` on."""

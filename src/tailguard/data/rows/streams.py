@@ -74,7 +74,7 @@ class StreamRows:
     def __init__(self, table: Table, reader: RecordReader) -> None:
         resolve_threads()  # refuses a wrong setting before anything is spent
         self._table = table
-        self._reader = reader
+        self.reader = reader
         self._kept: ArrayRows | None = None
         self.ids_differ: bool | None = None  # not known yet
         self.n_rows = table.n_rows
@@ -89,7 +89,7 @@ class StreamRows:
     @property
     def has_ids(self) -> bool:
         """Whether there is a column of identifiers."""
-        return bool(self._reader.ids)
+        return bool(self.reader.ids)
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
@@ -97,30 +97,30 @@ class StreamRows:
             return self._as_array().reduce(kernel, n_threads)
         if kernel.together == "all":
             return kernel.sum_block(joined(list(self.blocks())))
-        work = partial(self._reader.sum_of, kernel)
-        return self._summed(self._reader.numbers, work, kernel.size, n_threads)
+        work = partial(self.reader.sum_of, kernel)
+        return self._summed(self.reader.numbers, work, kernel.size, n_threads)
 
     def counted(self, hashed: KeyedHash) -> IntArray:
         """Count the values of all identifiers by their first digits, where the records are."""
-        names = self._reader.ids or self._reader.numbers[:1]  # places need any one column
-        return self._summed(names, partial(self._reader.counted, hashed), 2**DIGITS)
+        names = self.reader.ids or self.reader.numbers[:1]  # places need any one column
+        return self._summed(names, partial(self.reader.counted, hashed), 2**DIGITS)
 
     def values(self, hashed: KeyedHash) -> Iterator[Words]:
         """Yield the values of all identifiers, run by run: their column comes here."""
-        work = partial(self._reader.hashes, hashed=hashed)
-        return in_turn(work, self.runs(self._reader.ids), resolve_threads())
+        work = partial(self.reader.hashes, hashed=hashed)
+        return in_turn(work, self.runs(self.reader.ids), resolve_threads())
 
     def numbered(self) -> "StreamRows":
         """Return the same records, with their places in the table in place of identifiers."""
         rows = copy(self)
-        rows._reader = replace(self._reader, numbered=True)
+        rows.reader = replace(self.reader, numbered=True)
         return rows
 
     def _summed(
         self, names: list[str], work: Work, size: int, n_threads: int | None = None
     ) -> IntArray:
         # Whole numbers of records without an order need no chunks: no row leaves its worker.
-        chunk_rows = 1 if self._reader.alone else CHUNK_ROWS
+        chunk_rows = 1 if self.reader.alone else CHUNK_ROWS
         elsewhere = self._table.added(names, work, chunk_rows)
         if elsewhere is not None:
             return elsewhere
@@ -134,11 +134,11 @@ class StreamRows:
         They are chosen where the records are, and no others come here. Records that are known by
         their places are chosen here, since a worker need not know where its part begins.
         """
-        work = partial(self._reader.identified, hashed=hashed, most=most)
-        choose = partial(self._reader.chosen, hashed, most)
-        tables = self._table.chosen(self._reader.names, choose) if most < LARGEST_WORD else None
+        work = partial(self.reader.identified, hashed=hashed, most=most)
+        choose = partial(self.reader.chosen, hashed, most)
+        tables = self._table.chosen(self.reader.names, choose) if most < LARGEST_WORD else None
         runs: Iterable[Run] = self.runs(told=tables is None)
-        if tables is not None and not self._reader.numbered:
+        if tables is not None and not self.reader.numbered:
             runs = (([table], 0) for table in tables)
         return (found for found in in_turn(work, runs, resolve_threads()) if found is not None)
 
@@ -161,7 +161,7 @@ class StreamRows:
         """
         length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
-        batches = self._table.batches(names or self._reader.names, length)
+        batches = self._table.batches(names or self.reader.names, length)
         for tables, first in runs_of(batches, length):
             n_rows = first + sum(map(len, tables))
             yield tables, first
@@ -176,7 +176,7 @@ class StreamRows:
     def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
         """Yield all records in order; runs that hold none of the sorted ``places`` are left out."""
         runs = (run for run in self.runs() if places is None or _holds(run, places))
-        return in_turn(self._reader.block, runs, resolve_threads())
+        return in_turn(self.reader.block, runs, resolve_threads())
 
     @property
     def _is_short(self) -> bool:
@@ -186,7 +186,7 @@ class StreamRows:
         """Return a short table as rows in memory, read for the first time in the first sum."""
         if self._kept is None:
             kept = ArrayRows.of_block(joined(list(self.blocks())))
-            self._kept = kept.without_order() if self._reader.alone else kept
+            self._kept = kept.without_order() if self.reader.alone else kept
         return self._kept
 
 

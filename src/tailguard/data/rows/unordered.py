@@ -47,6 +47,8 @@ from tailguard.checks import InputError
 from tailguard.data.inputs import Inputs
 from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.data.rows.base import Kernel, RecordBlock, Rows
+from tailguard.data.rows.keys import PersonKeys, Persons
+from tailguard.data.rows.person_file import FiledPersons
 from tailguard.data.rows.persons import PersonRows
 from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
 from tailguard.data.rows.record_file import RecordFile, check_room, parts_for, record_type, width_of
@@ -149,12 +151,15 @@ def rows_over(inputs: Inputs, loss: Any, classes: Any, source: Source) -> Rows:
     if isinstance(inputs.records, Table):
         schema = Schema.of(inputs.schema)
         unordered = unordered or schema.row_id is not None
-        reader = RecordReader(schema, loss, classes, alone=unordered)
-        rows: ArrayRows | StreamRows = StreamRows(inputs.records, reader)
+        reader = RecordReader(schema, loss, classes, alone=unordered or inputs.by_person)
+        streamed = StreamRows(inputs.records, reader)
+        if isinstance(inputs.persons, PersonKeys):
+            return FiledPersons(streamed, inputs.persons, source)
+        rows: ArrayRows | StreamRows = streamed
     else:
         unordered = unordered or inputs.row_ids is not None
         rows = make_rows(inputs, loss=loss, classes=classes)
-        if inputs.persons is not None:  # who have an order of their own
+        if isinstance(inputs.persons, Persons):  # who have an order of their own
             return PersonRows(rows, inputs.persons, source)
     return UnorderedRows(rows, source, inputs.row_ids) if unordered else rows
 
@@ -194,7 +199,7 @@ def _in_memory(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
 def _in_file(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
     """Share the first records out to parts of a file."""
     ranks = Ranks.of(rows, hashed, count, parts_for(count, rows.stored))
-    file = RecordFile(rows.stored, ranks.part_counts, hashed.order)
+    file = RecordFile(rows.stored, ranks.part_counts, lambda heads: hashed.order(heads["value"]))
     found = rows.identified(hashed, ranks.most)
     file.fill(file.shared(block, values, ranks.parts_of(values)) for block, values in found)
     return FileRows(file, count)

@@ -1,0 +1,175 @@
+"""Persons of a table that is read in batches: their rows are brought together in a file.
+
+A pass over the table shares its rows out to parts of a file without a name, by the persons' keys;
+so all rows of a person are in one part, whoever read them. Then the rows that are used are chosen
+part by part, and lie person by person. So the answers are those of the same rows in memory, bit for
+bit, however the table is cut and ordered.
+
+*Who sees it.* The file has no name, is its owner's alone, and is gone with the run, however that
+ends. Its length tells how many rows there are, as do the time and the room on the disk that a run
+takes: these are not protected. What a run says is: no row is counted in it, and a listener hears of
+no pass.
+
+*Memory.* A few words for each person, and of one part a few words for each row and the rows that
+are used, of which a person has ``max_rows`` at most.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from tailguard.array_types import FloatArray, IntArray
+from tailguard.data.columns import identifiers_of
+from tailguard.data.frames import frame_column
+from tailguard.data.rows.base import RecordBlock
+from tailguard.data.rows.keys import NOBODY, PersonKeys
+from tailguard.data.rows.persons import PersonRows, UsedRows, chosen_places, row_values
+from tailguard.data.rows.reader import RecordReader
+from tailguard.data.rows.record_file import (
+    BYTES_SORTED,
+    FEWEST_PARTS,
+    RECORDS_AT_ONCE,
+    RecordFile,
+    names_of,
+    record_type,
+    width_of,
+)
+from tailguard.data.rows.streams import NUMBERS_GATHERED, StreamRows
+from tailguard.data.rows.threads import in_turn, resolve_threads
+from tailguard.data.table import Run
+from tailguard.noise.keyed_hash import KeyedHash
+from tailguard.noise.sources import Source, Words
+
+# Parts of a file at most: a run of rows goes to each of them in a write of its own.
+MOST_PARTS = 2**12
+
+
+class FiledPersons(PersonRows):
+    """Persons of a table in batches, of which each is a record.
+
+    Parameters
+    ----------
+    rows
+        The rows as they lie.
+    keys
+        The keys of all persons; the schema of the rows names their column.
+    source
+        Of the key by which rows of persons with too many are chosen.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tailguard.data.readers.opening import opened
+    >>> from tailguard.data.schema import Schema
+    >>> from tailguard.noise.sources import make_source
+    >>> from tailguard.privacy.unit import Unit
+    >>> table = opened(pl.LazyFrame({"age": [41.0, 43.0, 50.0], "key": ["a", "a", "b"]}))
+    >>> schema = Schema(features=["age"], person="key", max_rows=2)
+    >>> keys = PersonKeys.of([["a", "a", "b"]], Unit(person="key", max_rows=2))
+    >>> rows = StreamRows(table, RecordReader(schema, alone=True))
+    >>> persons = FiledPersons(rows, keys, make_source(None))
+    >>> persons.used().block(0, 1).features
+    array([[41.],
+           [43.]])
+    """
+
+    def __init__(self, rows: StreamRows, keys: PersonKeys, source: Source) -> None:
+        self._begin(rows, keys.unit, keys.count)
+        self._filling = Lock()
+        read = partial(used_rows, rows, keys, KeyedHash(source))
+        counts = np.minimum(keys.n_rows, keys.unit.max_rows)
+        marks = partial(read, marked=True)
+        self._used = None
+
+        def fill() -> UsedRows:
+            return UsedRows.of(FiledRows(read(), marks), counts, keys.unit)
+
+        self._fill = fill
+
+    def used(self) -> UsedRows:
+        """Return the rows that are used, brought together when they are first asked for."""
+        with self._filling:
+            if self._used is None:
+                self._used = self._fill()
+            return self._used
+
+
+class FiledRows:
+    """Rows in a file; few are kept in memory, too.
+
+    Parameters
+    ----------
+    file
+        The rows.
+    marks
+        Returns a file of marks of their cells.
+    """
+
+    def __init__(self, file: RecordFile, marks: Callable[[], RecordFile]) -> None:
+        self._file, self._marks = file, marks
+        few = file.n_rows * width_of(file.stored) <= NUMBERS_GATHERED
+        self._held = file.block(0, file.n_rows) if few else None
+
+    def piece(self, start: int, stop: int) -> RecordBlock:
+        """Return some of them in their order."""
+        if self._held is None:
+            return replace(self._file.block(start, stop - start), first=None)
+        return replace(self._held.rows(start, stop), first=None)
+
+    def picked(self, places: IntArray) -> "FiledRows":
+        """Return those at these places, in this order, in a file of their own."""
+        return FiledRows(self._file.picked(places), lambda: self._marks().picked(places))
+
+    def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
+        """Yield marks of the cells of all rows, each with its share."""
+        file = self._marks()
+        for start in range(0, file.n_rows, RECORDS_AT_ONCE):
+            part = share[start : start + RECORDS_AT_ONCE]
+            yield replace(file.block(start, len(part)), first=None, share=part)
+
+
+def used_rows(
+    rows: StreamRows, keys: PersonKeys, hashed: KeyedHash, *, marked: bool = False
+) -> RecordFile:
+    """Read the table once into a file, and keep the rows that are used, or their marks."""
+    n_columns = len(rows.reader.schema.features or ()) if marked else rows.n_features
+    stored = record_type(n_columns, *names_of(rows.stored)[2:], "person")
+    # By public numbers alone.
+    n_bytes = keys.count * keys.unit.max_rows * stored.itemsize
+    n_parts = min(max(FEWEST_PARTS, n_bytes // BYTES_SORTED), MOST_PARTS, keys.count)
+
+    def parts_of(numbers: IntArray) -> IntArray:
+        return numbers * n_parts // keys.count
+
+    def chosen(heads: Any) -> IntArray:
+        return chosen_places(heads["person"], heads["value"], hashed, keys.unit.max_rows)
+
+    counts = np.zeros(n_parts, dtype=np.int64)
+    np.add.at(counts, parts_of(np.arange(keys.count)), keys.n_rows)
+    file = RecordFile(stored, counts, chosen)
+
+    def shared(run: Run) -> tuple[Any, IntArray]:
+        block, values = keyed_rows(rows.reader, keys, hashed, run, marked=marked)
+        assert block.person is not None
+        return file.shared(block, values, parts_of(block.person))
+
+    names = [*rows.reader.numbers, *rows.reader.persons]
+    file.fill(in_turn(shared, rows.runs(names, told=False), resolve_threads()))
+    return file
+
+
+def keyed_rows(
+    reader: RecordReader, keys: PersonKeys, hashed: KeyedHash, run: Run, *, marked: bool = False
+) -> tuple[RecordBlock, Words]:
+    """Return the rows of a run that have a key, or their marks, and the value of each row."""
+    columns = [identifiers_of(frame_column(frame, reader.persons[0])) for frame in run[0]]
+    numbers = np.concatenate([keys.numbers(column) for column in columns])
+    block = reader.block(run)
+    values = row_values(hashed, np.concatenate([hashed.of(each) for each in columns]), block)
+    block = replace(reader.marked(run) if marked else block, person=numbers)
+    keyed = np.flatnonzero(numbers != NOBODY)
+    return (block, values) if len(keyed) == len(numbers) else (block.at(keyed), values[keyed])

@@ -1,0 +1,302 @@
+"""Persons whose rows are scattered over batches: the sums of memory, and nothing of row counts.
+
+Then the faults that this has to see: each is put in, and seen.
+"""
+
+import json
+import os
+import tempfile
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tailguard as tg
+from support.attack import move
+from support.person_attack import EXAMPLES, UNITS, calibrated, lattice, neighbour, table
+from support.person_tables import on_disk, scattered, shuffled, written
+from tailguard.data.rows import keys as keys_module
+from tailguard.data.rows import person_file
+from tailguard.data.rows.keys import Persons
+from tailguard.data.rows.persons import PersonRows, UsedRows, shares_of
+from tailguard.data.rows.record_file import RecordFile
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.unit import Unit
+from tailguard.progress import listening
+
+__all__ = ["on_disk"]
+pytestmark = pytest.mark.usefixtures("on_disk")
+
+
+def filed(example, rows, keys, unit, cut=37):
+    told = {"loss": example.loss, "exposed": example.exposed, "weighted": example.weighted}
+    return scattered(rows, keys, unit, cut=cut, **told)
+
+
+def held(example, rows, keys, unit):
+    identifiers = np.asarray(keys) if isinstance(keys, np.ndarray) else keys
+    return PersonRows(example.read(rows), Persons.of(identifiers, unit), SimulationSource(3))
+
+
+def attack(example, unit, n_pairs, seed):
+    """Replace persons; return the largest move over the charged one, and how many sums differ."""
+    rng, worst, n_other = np.random.default_rng(seed), 0.0, 0
+    calibration = calibrated(example, unit)
+    norm, allowed = calibration.sensitivity.norm, calibration.charged / calibration.grid
+    for kind in range(n_pairs):
+        first = table(rng, example.width, kind)
+        order = rng.permutation(len(set(first[1].tolist())))
+        answers = []
+        for rows, keys in (first, neighbour(rng, *first, example.width)):
+            cut = int(rng.integers(1, 60))
+            sums = [
+                lattice(example, read(example, rows, keys, unit), calibration, order)
+                for read in (lambda *told, cut=cut: filed(*told, cut=cut), held)
+            ]
+            n_other += not np.array_equal(*sums)
+            answers.append(sums[0])
+        worst = max(worst, move(*answers, norm) / allowed)
+    return worst, n_other
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_replaced_person_moves_scattered_rows_by_the_charge_and_the_bits_are_those_of_memory(
+    name,
+):
+    for seed, unit in enumerate(UNITS):
+        worst, n_other = attack(EXAMPLES[name], unit, 3, seed)
+        assert worst <= 1.0 + 1e-12, unit
+        assert n_other == 0, unit
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_hundreds_of_replaced_persons_never_exceed_the_charge(name):
+    for seed, unit in enumerate(UNITS):
+        worst, n_other = attack(EXAMPLES[name], unit, 100, 100 + seed)
+        assert (worst <= 1.0 + 1e-12, n_other) == (True, 0), unit
+
+
+# Whole runs -------------------------------------------------------------------------------------
+
+
+def tables(n_persons=300):
+    """Neighbours: one person has one void row, or two thousand; and rows of nobody."""
+    rng = np.random.default_rng(1)
+    keys = np.repeat(np.arange(n_persons), rng.integers(1, 8, n_persons))
+    X = rng.standard_normal((len(keys), 2))
+    told = pd.DataFrame(X, columns=["a", "b"]).assign(cost=X @ [1.0, -1.0], key=keys.astype(str))
+    void = dict.fromkeys(["a", "b", "cost"], np.nan)
+    for seed, (n_void, n_nobody) in enumerate(((1, 0), (2_000, 0), (3, 900))):
+        some = [pd.DataFrame(void | {"key": ["void"] * n_void}, index=range(n_void))]
+        some += [pd.DataFrame(void | {"key": [None] * n_nobody}, index=range(n_nobody))]
+        yield shuffled(pd.concat([told, *some]).astype({"key": "string"}), seed)
+
+
+class Heard:
+    """Hears the progress of a run."""
+
+    def __init__(self):
+        self.told = []
+
+    def planned(self, n_answers):
+        self.told.append(n_answers)
+
+    def answered(self, stage, n_rows):
+        self.told.append((stage, n_rows))
+
+    def read(self, n_rows, n_all):
+        self.told.append((n_rows, n_all))
+
+
+def lines_of(checkpoint):
+    """What a checkpoint says, but for random keys, and how long it is."""
+    lines = [json.loads(line)["content"] for line in checkpoint.read_text().splitlines()]
+    plain = [{k: v for k, v in line.items() if k not in ("sealed", "key", "run")} for line in lines]
+    return [plain, checkpoint.stat().st_size]
+
+
+def told_of_a_fit(folder, source, seen):
+    """All that a fit of a file leaves: numbers, words, files, ledger lines and progress."""
+    options = {"guarantee": tg.GDP(2.0), "max_rows": 5, "person": "key"}
+    ledger = tg.Ledger(folder / "l.sqlite", "t", guarantee=tg.GDP(9.0), person="key")
+    known, heard, point = {"target": "cost"}, Heard(), folder / "point"
+    with listening(heard):
+        model = tg.LinearRegression(**options, random_state=0, checkpoint=point)
+        model.fit(source, **known)
+        mean = tg.mean(source, columns=["a", "b"], random_state=0, **options)
+    private = tg.LinearRegression(**options, ledger=ledger).fit(source, **known)
+    charged = [line.data() for line in ledger.lines()[:2]]
+    for line in charged:
+        line.pop("released_by", None)
+    return {
+        "numbers": repr([model.coef_, model.intercept_, model.coef_std_, mean.value]),
+        "words": [model.explain(), model.summary(), repr(mean), mean.explain()],
+        "certificates": [model.certificate_.to_json(), mean.certificate.to_json()],
+        "plan": [private.plan_.explain(), private.certificate_.n_rows],
+        "charged": charged,
+        "report": model.report().to_json(),
+        "heard": heard.told,
+        "checkpoint": lines_of(point),
+        "files": seen,
+    }
+
+
+def test_nothing_that_leaves_a_fit_of_files_depends_on_the_number_of_rows(tmp_path, monkeypatch):
+    told, room, fill = [], tmp_path / "room", RecordFile.fill
+    room.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(room))
+    seen = []
+
+    def filled(file, shared):
+        fill(file, shared)
+        seen.append(os.listdir(room))
+
+    monkeypatch.setattr(RecordFile, "fill", filled)
+    for number, frame in enumerate(tables()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        seen = []
+        source = written(frame, tmp_path / "visits.parquet", row_group_size=600)
+        told.append(told_of_a_fit(folder, source, seen))
+    for name, found in told[0].items():
+        assert found == told[1][name] == told[2][name], name
+    assert told[0]["plan"][1] == 301
+    assert told[0]["files"] == [[]] * 3  # of a file without a name
+    assert not any(isinstance(each, tuple) and each[0] == each[1] for each in told[0]["heard"])
+
+
+def changed_while_read(path, frame):
+    """A file in which a person appears once its keys were read."""
+    counted = keys_module.PersonKeys.of
+
+    def then_another(columns, unit):
+        found = counted(columns, unit)
+        written(frame.assign(key="new"), path)
+        return found
+
+    return then_another
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_errors_tell_no_number_of_rows(seed, tmp_path, monkeypatch):
+    said = []
+    options = {"guarantee": tg.GDP(2.0), "max_rows": 5, "person": "key", "random_state": seed}
+    for frame in tables():
+        path = written(frame, tmp_path / "visits.parquet")
+        with monkeypatch.context() as patch:
+            patch.setattr(keys_module.PersonKeys, "of", changed_while_read(path, frame))
+            with pytest.raises(tg.ReleaseError) as changed:
+                tg.LinearRegression(**options).fit(path, target="cost")
+        written(frame.assign(key=pd.array([None] * len(frame), dtype="string")), path)
+        with pytest.raises(tg.InputError, match="key must hold a key") as nobody:
+            tg.LinearRegression(**options).fit(path, target="cost")
+        written(frame, path)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pwrite", full)
+            with pytest.raises(tg.ReleaseError, match="is full") as room:
+                tg.LinearRegression(**options).fit(path, target="cost")
+        said.append([str(each.value) for each in (changed, nobody, room)])
+        said[-1].append(str(changed.value.__cause__))
+    assert said[0] == said[1] == said[2]
+
+
+def full(file, text, place):
+    raise OSError(28, "No space left on device")
+
+
+# Faults -----------------------------------------------------------------------------------------
+
+
+def largest(word, unit):
+    names = [name for name in EXAMPLES if name.startswith(word)]
+    assert names
+    moved, n_other = zip(*(attack(EXAMPLES[n], unit, 8, 1) for n in names), strict=True)
+    return max(moved), max(n_other)
+
+
+def test_a_cap_that_is_forgotten_on_files_is_seen(monkeypatch):
+    unit, read = Unit(person="key", max_rows=3), person_file.used_rows
+    assert largest("level-gradients", unit) <= (1.0, 0)
+    n_rows = {}
+
+    def uncapped(rows, keys, hashed, **told):
+        n_rows["last"] = keys.n_rows
+        return read(rows, replace(keys, unit=Unit(person="key", max_rows=2**20)), hashed, **told)
+
+    def counted(rows, counts, unit):
+        counts, share = n_rows["last"], shares_of(counts)
+        return UsedRows(rows, counts, share, share)
+
+    monkeypatch.setattr(person_file, "used_rows", uncapped)
+    init = person_file.FiledPersons.__init__
+
+    def begun(rows, *told):
+        of = UsedRows.of
+        init(rows, *told)
+        fill = rows._fill
+
+        def filled():
+            UsedRows.of = counted
+            try:
+                return fill()
+            finally:
+                UsedRows.of = of
+
+        rows._fill = filled
+
+    monkeypatch.setattr(person_file.FiledPersons, "__init__", begun)
+    worst, n_other = largest("level-gradients", unit)
+    assert worst > 1.5
+    assert n_other > 0
+
+
+def test_chunks_of_rows_in_files_are_seen(monkeypatch):
+    """One more void row would move all later chunks, and each of these rounds anew."""
+    example = next(e for name, e in EXAMPLES.items() if name.startswith("second-moments"))
+    unit = Unit(person="key", max_rows=5)
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((5_000, example.width))
+    keys = [str(key) for key in np.repeat(np.arange(1_000), 5)]
+    calibration = calibrated(example, unit)
+
+    def moved():
+        answers = []
+        for n_void in (1, 2):
+            data = np.concatenate([np.full((n_void, example.width), np.nan), rows])
+            told = filed(example, data, ["0"] * n_void + keys, unit, cut=1_000)
+            answers.append(lattice(example, told, calibration, None))
+        return np.abs(answers[0] - answers[1]).max()
+
+    keys[:5] = ["1"] * 5  # the void rows are all that the first person has
+    assert moved() == 0
+    block = UsedRows.block
+    monkeypatch.setattr(UsedRows, "block", lambda *told: replace(block(*told), first=0))
+    assert moved() > 0
+
+
+def test_a_missing_key_that_is_a_person_of_a_file_is_seen(monkeypatch, tmp_path):
+    frame = list(tables())[2]
+    path = written(frame, tmp_path / "visits.parquet")
+    options = {"guarantee": tg.GDP(2.0), "max_rows": 5, "person": "key", "random_state": 0}
+    key_in = keys_module._key_in
+
+    def somebody(cell):
+        return "nobody" if key_in(cell) is None else key_in(cell)
+
+    monkeypatch.setattr(keys_module, "_key_in", somebody)
+    fitted = tg.LinearRegression(**options).fit(path, target="cost")
+    assert fitted.certificate_.n_rows == 302  # of 301
+
+
+def test_an_order_that_depends_on_the_partitions_is_seen(monkeypatch):
+    paired = next(name for name in EXAMPLES if EXAMPLES[name].query.random_order)
+    unit = Unit(person="key", max_rows=3)
+    assert attack(EXAMPLES[paired], unit, 4, 1)[1] == 0
+
+    def by_place(hashed, of_keys, block):
+        return np.arange(block.n_rows, dtype=np.uint64)
+
+    monkeypatch.setattr(person_file, "row_values", by_place)
+    assert attack(EXAMPLES[paired], unit, 4, 1)[1] > 0

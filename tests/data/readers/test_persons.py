@@ -1,0 +1,128 @@
+"""Persons of files and engines: the bits of the same rows in memory, however they are scattered."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.person_tables import COLUMNS, N_PERSONS, cuts_of, on_disk, persons_frame, texts
+from tailguard.data.rows.person_file import FiledPersons
+from tailguard.solvers.newton import allocation
+
+__all__ = ["on_disk"]
+pytestmark = pytest.mark.usefixtures("on_disk")
+BUDGET = {"guarantee": tg.ApproxDP(8.0, 1e-6), "random_state": 0}
+PERSONS = {"person": "key", "max_rows": 3, **BUDGET}
+FILES = ("row groups of 100", "folder", "lazy", "7 partitions")
+
+
+@pytest.fixture(scope="module")
+def cuts(tmp_path_factory):
+    return cuts_of(persons_frame(), tmp_path_factory.mktemp("numbers"))
+
+
+@pytest.fixture(scope="module")
+def cuts_of_texts(tmp_path_factory):
+    return cuts_of(texts(persons_frame()), tmp_path_factory.mktemp("texts"))
+
+
+def digest(model):
+    numbers = [model.coef_, model.intercept_, model.coef_noise_std_, model.coef_std_]
+    text = b"".join(np.asarray(number).tobytes() for number in numbers)
+    return hashlib.sha256(text + model.certificate_.to_json().encode()).hexdigest()
+
+
+def fitted(source, **options):
+    model = tg.LinearRegression(**{**PERSONS, **options})
+    return model.fit(source, target="cost", columns=COLUMNS)
+
+
+def test_a_fit_has_one_digest_under_every_order_and_cut(cuts):
+    assert len({digest(fitted(source)) for source in cuts.values()}) == 1
+    assert fitted(cuts["folder"]).certificate_.n_rows == N_PERSONS
+
+
+def test_keys_of_text_are_those_of_memory(cuts_of_texts):
+    assert len({digest(fitted(source)) for source in cuts_of_texts.values()}) == 1
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_whatever_counts_by_rows_or_is_kept_in_memory_has_one_digest(cuts, kept, monkeypatch):
+    if kept:
+        monkeypatch.undo()
+    some = [cuts[name] for name in ("pandas", *FILES)]
+    assert len({digest(fitted(source, weight="row")) for source in some}) == 1
+
+
+def test_a_sample_of_persons_is_the_same_one(cuts, monkeypatch):
+    monkeypatch.setattr(allocation, "SMALLEST_SAMPLE", 400)
+    monkeypatch.setattr(allocation, "sample_suffices", lambda *given: True)
+    models = [fitted(cuts[name], max_rows=8) for name in ("pandas", *FILES)]
+    assert any(stage.block_map == "sample" for stage in models[0].plan_.stages)
+    assert len({digest(model) for model in models}) == 1
+
+
+def test_other_models_means_and_minimisers_have_one_digest(cuts):
+    known, told = {"target": "cost", "columns": COLUMNS}, {"person": "key", "max_rows": 3}
+    schema = tg.Schema(features=COLUMNS, target="ill", offset="shift", **told)
+    found = set()
+    for name in ("pandas", *FILES):
+        ill = tg.LogisticRegression(schema=schema, classes=(0.0, 1.0), **BUDGET).fit(cuts[name])
+        weighed = tg.HuberRegression(weight_bound=2.0, **PERSONS)
+        weighed.fit(cuts[name], sample_weight="hours", **known)
+        found.add((digest(ill), digest(weighed)))
+    assert len(found) == 1
+    found = set()
+    for name in ("pandas", *FILES):
+        mean = tg.mean(cuts[name], columns=COLUMNS, method="clamped", n_groups=1, **told, **BUDGET)
+        solved = tg.minimize(tg.losses.Squared(), cuts[name], **known, **told, **BUDGET)
+        found.add(mean.value.tobytes() + solved.coef.tobytes())
+    assert len(found) == 1
+
+
+def test_cells_that_make_rows_void_are_counted_alike(cuts):
+    """Only where most records cannot be used are marks of cells read, from the table once more."""
+    said = set()
+    for name in ("pandas", *FILES):
+        model = tg.LogisticRegression(classes=(5.0, 6.0), **PERSONS)
+        with pytest.raises(tg.UnusableTableError) as caught:
+            model.fit(cuts[name], target="ill", columns=COLUMNS)
+        said.add(str(caught.value) + caught.value.certificate.to_json())
+    assert len(said) == 1
+
+
+def test_a_stopped_fit_goes_on(cuts, tmp_path):
+    def stopped(path, source):
+        asked = FiledPersons.reduce
+        calls = []
+
+        def reduce(rows, kernel, n_threads=None):
+            calls.append(1)
+            if len(calls) == 9:
+                raise KeyboardInterrupt
+            return asked(rows, kernel, n_threads)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(FiledPersons, "reduce", reduce)
+            with pytest.raises(KeyboardInterrupt):
+                fitted(source, checkpoint=path)
+
+    for name in ("folder", "7 partitions"):
+        path = tmp_path / name
+        stopped(path, cuts[name])
+        again = fitted(cuts[name], checkpoint=path)
+        once_more = fitted(cuts["shuffled"], checkpoint=path)
+        assert digest(again) == digest(fitted(cuts["pandas"])) == digest(once_more)
+
+
+@pytest.mark.parametrize("name", ["folder", "7 partitions"])
+def test_what_does_not_fit_is_refused_before_anything_is_spent(cuts, name):
+    known = {"target": "cost", "columns": COLUMNS}
+    model = tg.LinearRegression(max_rows=3, **BUDGET)
+    with pytest.raises(tg.InputError, match=r"person must be a column of .*, which is read in"):
+        model.fit(cuts[name], person=cuts["pandas"].key, **known)
+    with pytest.raises(tg.InputError, match="must have a column 'patient'"):
+        model.fit(cuts[name], person="patient", **known)
+    with pytest.raises(tg.InputError, match=r"person must not be a column of features"):
+        model.fit(cuts[name], person="x0", **known)
