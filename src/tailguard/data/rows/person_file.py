@@ -72,9 +72,8 @@ class FiledPersons(PersonRows):
     >>> keys = PersonKeys.of([["a", "a", "b"]], Unit(person="key", max_rows=2))
     >>> rows = StreamRows(table, RecordReader(schema, alone=True))
     >>> persons = FiledPersons(rows, keys, make_source(None))
-    >>> persons.used().block(0, 1).features
-    array([[41.],
-           [43.]])
+    >>> sorted(persons.used().block(0, 1).features[:, 0].tolist())
+    [41.0, 43.0]
     """
 
     def __init__(self, rows: StreamRows, keys: PersonKeys, source: Source) -> None:
