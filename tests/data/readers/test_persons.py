@@ -126,3 +126,16 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(cuts, name):
         model.fit(cuts[name], person="patient", **known)
     with pytest.raises(tg.InputError, match=r"person must not be a column of features"):
         model.fit(cuts[name], person="x0", **known)
+
+
+def test_summaries_and_searches_have_one_digest(cuts):
+    found = set()
+    told = {"person": "key", "max_rows": 3}
+    for name in ("pandas", *FILES):
+        described = tg.describe(cuts[name], columns=COLUMNS, **told, **BUDGET)
+        search = tg.PrivateSearch(
+            tg.LinearRegression(**told), {"fit_intercept": [True, False]}, n_tries=2.0, **BUDGET
+        )
+        search.fit(cuts[name], target="cost", columns=COLUMNS)
+        found.add(repr(described) + digest(search.best_estimator_))
+    assert len(found) == 1
