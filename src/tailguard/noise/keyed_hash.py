@@ -11,26 +11,28 @@ Aumasson and Bernstein 2012 (SipHash, a pseudo-random function of short inputs);
 Wilcox-O'Hearn and Winnerlein 2013 (BLAKE2, Section 2.9: keyed hashing).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import TypeAlias
 
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
+from tailguard.machine_code import builds_loop, compiled
 from tailguard.noise.orders import ranked
 from tailguard.noise.sources import CryptographicSource, SimulationSource, Source, Words
 
 Identifiers: TypeAlias = IntArray | Sequence[int | str | None]
 """An array of whole numbers; or whole numbers and text, None where there is none."""
 
-# Of SipHash, as published: what the key is joined with, and the rotations of one round.
-BEGINNING = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
-COMPRESSIONS, FINALISATIONS = 2, 4
-# The length of the input in bytes, as its last byte, the input being one word.
-LENGTH = np.uint64(8 << 56)
-# Hashed at once: what the rounds need stays in the second-level cache.
-AT_ONCE = 2**14
+# Of SipHash, as published: what the key is joined with; the length of the input, which is one word,
+# in bytes as its last byte; what ends it; and rotations of a round with their complements.
+FIRST, SECOND = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
+THIRD, FOURTH = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
+LENGTH, ENDING = np.uint64(8 << 56), np.uint64(0xFF)
+BY_13, BY_51, BY_16, BY_48 = np.uint64(13), np.uint64(51), np.uint64(16), np.uint64(48)
+BY_17, BY_47, BY_21, BY_43 = np.uint64(17), np.uint64(47), np.uint64(21), np.uint64(43)
+BY_32 = np.uint64(32)
 
 
 class KeyedHash:
@@ -94,44 +96,45 @@ class KeyedHash:
 
 def _hashed(words: Words, key: Words) -> Words:
     found = np.empty_like(words)
-    for start in range(0, len(words), AT_ONCE):
-        found[start : start + AT_ONCE] = _sip(words[start : start + AT_ONCE], key)
+    _compiled_sip()(np.ascontiguousarray(words), key[0], key[1], found)
     return found
 
 
-def _sip(words: Words, key: Words) -> Words:
-    """Return SipHash-2-4 of each word, as the eight bytes that it is stored in."""
-    state = [
-        np.full(words.shape, part ^ np.uint64(begin), dtype=np.uint64)
-        for part, begin in zip((*key, *key), BEGINNING, strict=True)
-    ]
-    for block in (words, LENGTH):
-        state[3] ^= block
-        for _ in range(COMPRESSIONS):
-            _round(state)
-        state[0] ^= block
-    state[2] ^= np.uint64(0xFF)
-    for _ in range(FINALISATIONS):
-        _round(state)
-    return state[0] ^ state[1] ^ state[2] ^ state[3]
+@builds_loop
+def _compiled_sip() -> Callable[[Words, np.uint64, np.uint64, Words], None]:
+    from numba import types  # noqa: PLC0415 (Numba takes a while to load)
+
+    words = types.Array(types.uint64, 1, "C", readonly=True)
+    signature = types.void(words, types.uint64, types.uint64, types.uint64[::1])
+    return compiled(_sip, signature, nogil=True)
 
 
-def _round(state: list[Words]) -> None:
-    """Mix the four words of the state, in place."""
-    for added, turned, first, second in ((0, 1, 13, 32), (2, 3, 16, None)):
-        state[added] += state[turned]
-        state[turned] = _turned(state[turned], first) ^ state[added]
-        if second is not None:
-            state[added] = _turned(state[added], second)
-    for added, turned, first, second in ((0, 3, 21, None), (2, 1, 17, 32)):
-        state[added] += state[turned]
-        state[turned] = _turned(state[turned], first) ^ state[added]
-        if second is not None:
-            state[added] = _turned(state[added], second)
+def _sip(words: Words, low: np.uint64, high: np.uint64, found: Words) -> None:
+    """Fill ``found`` with SipHash-2-4 of each word, as the eight bytes that it is stored in.
 
-
-def _turned(words: Words, count: int) -> Words:
-    return (words << np.uint64(count)) | (words >> np.uint64(64 - count))
+    Two rounds each for the word and for the length, and four to end with.
+    """
+    for place in range(words.size):
+        a, b, c, d = low ^ FIRST, high ^ SECOND, low ^ THIRD, high ^ FOURTH
+        for turn in range(8):
+            if turn == 0:
+                d ^= words[place]
+            elif turn == 2:
+                a ^= words[place]
+                d ^= LENGTH
+            elif turn == 4:
+                a ^= LENGTH
+                c ^= ENDING
+            a += b
+            c += d
+            b = (b << BY_13 | b >> BY_51) ^ a
+            d = (d << BY_16 | d >> BY_48) ^ c
+            a = (a << BY_32 | a >> BY_32) + d
+            c += b
+            d = (d << BY_21 | d >> BY_43) ^ a
+            b = (b << BY_17 | b >> BY_47) ^ c
+            c = c << BY_32 | c >> BY_32
+        found[place] = a ^ b ^ c ^ d
 
 
 def number_in(identifier: int | str | None) -> int | None:

@@ -54,14 +54,14 @@ from tailguard.noise.sources import Source, Words
 from tailguard.privacy.unit import Unit
 
 
-class Lying(Protocol):
+class GroupedRows(Protocol):
     """Rows that lie person by person, each rounded to the lattice by itself."""
 
     def piece(self, start: int, stop: int) -> RecordBlock:
         """Return some of them in their order."""
         ...
 
-    def picked(self, places: IntArray) -> "Lying":
+    def picked(self, places: IntArray) -> "GroupedRows":
         """Return those at these places, in this order."""
         ...
 
@@ -84,13 +84,13 @@ class UsedRows:
         Which part of her each row is, and what her weights are multiplied by.
     """
 
-    rows: Lying
+    rows: GroupedRows
     counts: IntArray
     share: FloatArray
     counted: FloatArray
 
     @classmethod
-    def of(cls, rows: Lying, counts: IntArray, unit: Unit) -> "UsedRows":
+    def of(cls, rows: GroupedRows, counts: IntArray, unit: Unit) -> "UsedRows":
         """Say how the rows of each person count."""
         share = shares_of(counts)
         alike = np.full(len(counts), unit.max_rows)

@@ -1,0 +1,102 @@
+"""Persons on disk: memory and time of a fit that protects persons, beside the fit of rows.
+
+    python benchmarks/bench_person_engines.py [--quick] [--persons 100000 1000000] [--folder DIR]
+
+Float32 rows of ten columns in one Parquet file, in no order, of persons who have one to nineteen
+rows, ten on average. Each fit is in a process of its own, whose largest memory is told; what it has
+imported before is told beside it. Times are on the clock, and of the processor, all threads
+together. Nothing is kept: the files are removed.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+import tailguard as tg
+from bench_engines import peak_megabytes, seconds
+
+N_FEATURES, ROWS_EACH, MAX_ROWS = 10, 10, 10
+PERSONS, QUICK_PERSONS = (100_000, 1_000_000), (2_000,)
+ROWS_AT_ONCE = 500_000
+BUDGET = {"epsilon": 1.0, "delta": 1e-7}
+COLUMNS = [f"x{j}" for j in range(N_FEATURES)]
+
+
+def write(path, n_persons):
+    """Write the rows of these persons, whose keys are scattered over the file."""
+    rng = np.random.default_rng(0)
+    keys = np.repeat(np.arange(n_persons), rng.integers(1, 2 * ROWS_EACH, n_persons))
+    rng.shuffle(keys)
+    floats = [(name, pa.float32()) for name in [*COLUMNS, "target"]]
+    schema = pa.schema([*floats, ("key", pa.int64())])
+    with parquet.ParquetWriter(path, schema, compression="snappy") as writer:
+        for first in range(0, len(keys), ROWS_AT_ONCE):
+            key = keys[first : first + ROWS_AT_ONCE]
+            X = rng.standard_t(4, (len(key), N_FEATURES)).astype(np.float32)
+            y = X @ np.linspace(-1, 1, N_FEATURES) + np.sin(key) + rng.standard_t(3, len(key))
+            table = pa.table([*X.T, y.astype(np.float32), key * 7919], schema=schema)
+            writer.write_table(table)
+    return len(keys)
+
+
+def fit(path, **persons):
+    start = peak_megabytes()
+    model = tg.LinearRegression(**BUDGET, **persons)
+    taken = seconds(lambda: model.fit(path, target="target", columns=COLUMNS))
+    return {"fit": taken, "megabytes": peak_megabytes(), "before": start}
+
+
+WORK = {"rows": fit, "persons": partial(fit, person="key", max_rows=MAX_ROWS)}
+
+
+def alone(work, path):
+    """Run in a process of its own."""
+    command = [sys.executable, __file__, "--alone", work, str(path)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def report(n_persons, folder):
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        path = Path(place) / "visits.parquet"
+        n_rows = write(path, n_persons)
+        size = path.stat().st_size / 2**20
+        print(f"{n_rows:,} rows of {n_persons:,} persons, {size:.0f} MB on disk", flush=True)
+        clock, processor = [], []
+        for work in WORK:
+            found = alone(work, path)
+            clock.append(found["fit"][0])
+            processor.append(found["fit"][1])
+            print(
+                f"  {work:8} {clock[-1]:.1f} s, {processor[-1]:.1f} s of the processor; peak "
+                f"{found['megabytes']:.0f} MB, {found['before']:.0f} MB of it before",
+                flush=True,
+            )
+    ratios = clock[1] / clock[0], processor[1] / processor[0]
+    print("  persons take {:.2f} times the clock, {:.2f} times the processor".format(*ratios))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--persons", type=int, nargs="+", help="persons of each file")
+    parser.add_argument("--folder", default=None, help="where files are written")
+    parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.alone:
+        work, path = chosen.alone
+        print(json.dumps(WORK[work](path)))
+        return
+    for n_persons in chosen.persons or (QUICK_PERSONS if chosen.quick else PERSONS):
+        report(n_persons, chosen.folder)
+
+
+if __name__ == "__main__":
+    main()
