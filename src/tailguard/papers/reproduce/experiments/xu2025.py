@@ -243,19 +243,20 @@ def _beats(curve: str, rival: str, reason: str, **options: Any) -> Claim:
     return Claim(f"{curve} against {rival}{told}", says, judge, reason)
 
 
-def _close(curve: str, words: str) -> Claim:
+def _close(curve: str, words: str, reason: str = LIPSCHITZ) -> Claim:
     says = f"The gap of {curve} to DP-SGD is {words} (read as: at most {CLOSE:g} times)."
-    return Claim(f"{curve} is close", says, below(curve, TUNED, factor=CLOSE), LIPSCHITZ)
+    return Claim(f"{curve} is close", says, below(curve, TUNED, factor=CLOSE), reason)
 
 
 def _halves(
     number: int, study: _Study, on_epsilon: Sequence[Claim], on_rows: Sequence[Claim]
 ) -> Iterator[Experiment]:
     """Yield both halves of a figure: against epsilon, and against the number of records."""
+    comparable = _close(PNCA, "small: its test loss is comparable", FEW_BATCHES)
     n_rows, loss = f"the number of records, epsilon = {ROWS_EPSILON:g}", "test loss"
     for half, against, axes, places, claims in (
         ("a", "epsilon", Axes("epsilon", loss), _along_epsilon, on_epsilon),
-        ("b", n_rows, Axes("records", loss, log_x=True), _along_rows, on_rows),
+        ("b", n_rows, Axes("records", loss, log_x=True), _along_rows, [*on_rows, comparable]),
     ):
         yield Experiment(
             f"xu2025-{number}{half}",
