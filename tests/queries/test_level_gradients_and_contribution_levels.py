@@ -1,6 +1,7 @@
-"""Cut contributions: their value, their histograms and moments, and the noise they carry."""
+"""Sums cut at several levels: slopes times rows, and whole contributions; value, noise, moments."""
 
 import numpy as np
+import pytest
 
 import tailguard as tg
 from support.sources import QuietSource
@@ -12,6 +13,7 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Repeated
 from tailguard.queries.column_histograms import Bins
 from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting
@@ -23,7 +25,8 @@ WEIGHTS, LEVELS = np.array([0.3, -0.2, 0.1]), (0.5, 2.0)
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((N_ROWS, 3)), RNG.standard_normal(N_ROWS)
 VIEW = View(tg.losses.Squared(), Units.raw(3, intercept=False), MAP)
-CONTRIBUTIONS = (X @ WEIGHTS - Y)[:, None] * (X @ MAP)
+SLOPES, ROWS = X @ WEIGHTS - Y, X @ MAP
+CONTRIBUTIONS = SLOPES[:, None] * ROWS
 LENGTHS = np.linalg.norm(CONTRIBUTIONS, axis=1)
 
 
@@ -40,15 +43,30 @@ def cut(level):
 
 
 def plainly():
-    """The increments by their definition."""
+    """The increments of cut contributions by their definition."""
     means = [np.zeros(2), *(cut(level).mean(axis=0) for level in LEVELS)]
     return np.diff(means, axis=0)
 
 
-def test_without_noise_the_increments_add_up_to_the_mean_of_cut_contributions():
-    found = answers(ContributionLevels(VIEW, LEVELS), QuietSource(), 1)[0]
-    np.testing.assert_allclose(found, plainly(), rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(found.sum(axis=0), cut(LEVELS[-1]).mean(axis=0), atol=1e-7)
+SHARES, ROW_LIMIT = (1.0, 0.4), 2.0
+GRADIENTS = LevelGradients(VIEW, ROW_LIMIT, LEVELS, SHARES)
+
+
+def plain_gradients():
+    """The increments of clipped slopes times rows by their definition."""
+    row = ROWS * np.minimum(1.0, ROW_LIMIT / np.linalg.norm(ROWS, axis=1))[:, None]
+    levels = np.array([np.clip(SLOPES, -level, level) for level in (0.0, *LEVELS)])
+    return np.diff(levels, axis=0) @ row / N_ROWS
+
+
+QUERIES = [(GRADIENTS, plain_gradients()), (ContributionLevels(VIEW, LEVELS), plainly())]
+every_query = pytest.mark.parametrize(("query", "exact"), QUERIES, ids=["slopes", "contributions"])
+
+
+@every_query
+def test_without_noise_the_answer_is_what_is_defined(query, exact):
+    found = answers(query, QuietSource(), 1)[0]
+    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-7)
 
 
 def test_the_sum_of_all_levels_is_as_noisy_as_one_release_at_the_last():
@@ -58,9 +76,17 @@ def test_the_sum_of_all_levels_is_as_noisy_as_one_release_at_the_last():
     np.testing.assert_allclose(alone, 2.0 * LEVELS[-1] / (N_ROWS * MU), rtol=1e-3)
 
 
-def test_every_level_carries_the_noise_that_public_numbers_say():
-    query = ContributionLevels(VIEW, LEVELS)
-    drawn = answers(query, SimulationSource(1), N_RUNS) - plainly()
+def test_the_noise_of_clipped_slopes_is_by_shares():
+    np.testing.assert_allclose(
+        GRADIENTS.noise_std(N_ROWS, 3, MU),
+        2.0 * ROW_LIMIT * np.linalg.norm(SHARES) * np.array([0.5, 1.5 / 0.4]) / (N_ROWS * MU),
+        rtol=1e-3,
+    )
+
+
+@every_query
+def test_every_level_carries_the_noise_that_public_numbers_say(query, exact):
+    drawn = answers(query, SimulationSource(1), N_RUNS) - exact
     for level, std in enumerate(query.noise_std(N_ROWS, 3, MU)):
         verdict = gaussian_scale_test(drawn[:, level], std, false_alarm=1e-6)
         assert verdict.accepted
