@@ -1,6 +1,6 @@
 """Accuracy of ``tg.describe`` on tables, beside published mechanisms that are told the true bounds.
 
-    python benchmarks/bench_describe.py [TABLE.parquet ...] [--draws 3] [--out CELLS.csv]
+    python benchmarks/bench_describe.py [TABLE.parquet ...] [--draws 3] [--out FOLDER]
     TAILGUARD_NUM_THREADS=1 python benchmarks/bench_describe.py --speed [--rows 1000000]
 
 Without tables, a simulated one of 50 000 records is described, or of 5 000 with ``--quick``. With
@@ -253,28 +253,44 @@ HELD = ("table", "n mu", "kind", "held", "given", "asked")
 HEADER = ("table", "n", "d", "epsilon", "column", "statistic", "name", "error", "spread")
 
 
-def summary(cells):
-    """Shares of cells where ours is better, or level, by epsilon, statistic and rival."""
-    wide = cells.pivot_table(
-        index=["table", "n", "d", "epsilon", "column", "statistic"], columns="name",
-        values=["error", "spread"], dropna=False,
-    ).dropna(how="all")  # fmt: skip
+CELL = ["table", "n", "d", "epsilon", "column", "statistic"]
+VERDICTS = ["better", "level", "hidden"]
+
+
+def judged(cells):
+    """Of every cell and rival with an answer, whether ours is better, or level, or hidden."""
+    wide = cells.set_index([*CELL, "name"])[["error", "spread"]].unstack()
     own, spread = wide["error"]["tailguard"].fillna(np.inf), wide["spread"]["tailguard"].fillna(0.0)
-    lines = []
+    parts = []
     for rival in (name for name in wide["error"] if name != "tailguard"):
         other, noise = wide["error"][rival], wide["spread"][rival]
         level = own <= other + 2.0 * np.hypot(spread, noise) + 1e-12
-        told = pd.DataFrame(
-            {"better": own <= other + 1e-12, "level": level, "unseen": np.isinf(own)}
-        )[other.notna()]  # where the rival has an answer
-        for keys in (["epsilon"], ["statistic"], []):
-            parts = told.groupby(level=keys).mean() if keys else told.mean().to_frame().T
-            lines += [
-                f"against {rival}, by {', '.join(keys) or 'nothing'}",
-                parts.round(3).to_string(),
-            ]
-    medians = wide["error"].groupby(level=["epsilon", "statistic"]).median()
+        told = {"better": own <= other + 1e-12, "level": level, "hidden": np.isinf(own)}
+        parts.append(pd.DataFrame(told)[other.notna()].assign(rival=rival))
+    return pd.concat(parts)
+
+
+def summary(cells):
+    """Shares of cells where ours is better, or level, by rival, epsilon and statistic."""
+    told = judged(cells)
+    ways = (["rival", "epsilon"], ["rival", "statistic"], ["rival"])
+    lines = [told.groupby(way)[VERDICTS].mean().round(3).to_string() for way in ways]
+    medians = cells.groupby(["epsilon", "statistic", "name"])["error"].median().unstack()
     return "\n".join([*lines, "median errors", medians.round(5).to_string()])
+
+
+def store(cells, held, folder):
+    """Write what pages quote: counts of cells by table, median errors, and counts of intervals."""
+    by_table = judged(cells).groupby(["table", "n", "d", "epsilon", "rival"])[VERDICTS]
+    by_table.agg("sum").assign(cells=by_table.size()).to_csv(folder / "describe.csv")
+    shared = cells.groupby("table")["name"].transform("nunique") == cells["name"].nunique()
+    errors = cells[shared].assign(error=cells["error"].fillna(np.inf))
+    medians = errors.groupby(["name", "epsilon", "statistic"])["error"].agg(
+        lambda told: np.quantile(told, 0.5, method="lower")
+    )
+    medians.round(6).to_csv(folder / "describe_errors.csv")
+    intervals = pd.DataFrame(held, columns=HELD).groupby(["table", "n mu", "kind"]).sum()
+    intervals.to_csv(folder / "describe_intervals.csv")
 
 
 def intervals(held):
@@ -312,7 +328,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.3, 1.0, 3.0])
-    parser.add_argument("--out", help="where to write all cells, as CSV")
+    parser.add_argument("--out", type=Path, help="a folder for what pages quote, as CSV")
     parser.add_argument("--opendp", action="store_true")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--rows", type=int, default=1_000_000, help="of the table for --speed")
@@ -328,9 +344,8 @@ def main():
         held += counted
         frame = pd.DataFrame(cells, columns=HEADER)
         print(path.stem, flush=True)
-        if given.out:
-            frame.to_csv(given.out, index=False)
-            pd.DataFrame(held, columns=HELD).to_csv(f"{given.out}.intervals", index=False)
+        if given.out and not given.quick:
+            store(frame, held, given.out)
     print(summary(frame))
     print("intervals", intervals(held), sep="\n")
 

@@ -6,6 +6,7 @@ which the page must name.
 
 import csv
 import json
+import math
 import re
 import tomllib
 from pathlib import Path
@@ -32,6 +33,7 @@ PUBLISHED = [
     ("docs/audits.md", "benchmarks/results/mutants.csv", "make mutants"),
     ("docs/reproduce.md", "benchmarks/results/means.csv", "make bench-means"),
     ("docs/reproduce.md", f"{REPRODUCED}/ranking.csv", "tailguard reproduce ranking"),
+    ("docs/describe.md", "benchmarks/results/describe.csv", "benchmarks/bench_describe.py"),
 ]
 
 
@@ -270,3 +272,56 @@ def test_the_paper_counts_claims_as_the_page_on_claims_does():
         paper,
     )
     assert [int(number) for number in said.groups()] == counted[:-1]
+
+
+DESCRIBED = "benchmarks/results/describe"
+
+
+def added(rows, *names):
+    return [sum(int(row[name]) for row in rows) for name in names]
+
+
+def test_descriptions_are_compared_as_they_were_measured():
+    page, rows = text("docs/describe.md"), lines_of(f"{DESCRIBED}.csv")
+    tables = {row["table"]: (int(row["n"]), int(row["d"])) for row in rows}
+    sizes, widths = zip(*tables.values(), strict=True)
+    assert (
+        f"On {len(tables)} real tables of {min(sizes):,} to {max(sizes):,} records and "
+        f"{min(widths)} to {max(widths)} columns"
+    ) in prose("docs/describe.md")
+    slow = {row["table"] for row in rows if row["rival"] == "diffprivlib"}
+    assert f"diffprivlib, which is slow, on {len(slow)} of them" in prose("docs/describe.md")
+    for label, epsilon in (("0.3", "0.3"), ("1", "1.0"), ("3", "3.0"), ("all", "")):
+        cells, unseen = [], ""
+        for rival in ("diffprivlib", "tree", "exponential"):
+            kept = [r for r in rows if r["rival"] == rival and epsilon in ("", r["epsilon"])]
+            better, level, hidden, asked = added(kept, "better", "level", "hidden", "cells")
+            cells.insert(0, f"{100 * better / asked:.0f} %, {100 * level / asked:.0f} %")
+            unseen = f"{100 * hidden / asked:.0f} %"
+        assert f"| {label} | {' | '.join(cells)} | {unseen} |" in page
+
+
+def test_errors_and_intervals_of_descriptions_are_those_that_were_measured():
+    page, errors = text("docs/describe.md"), {}
+    for row in lines_of(f"{DESCRIBED}_errors.csv"):
+        if row["epsilon"] == "1.0":
+            errors[row["name"], row["statistic"]] = float(row["error"])
+    named = {
+        "75%": "upper quartile",
+        "95%": "95 % quantile",
+        "mean": "mean",
+        "std": "standard deviation",
+    }
+    for statistic, name in named.items():
+        names = ("tailguard", "exponential", "tree", "diffprivlib")
+        told = " | ".join(f"{errors[each, statistic]:.2g}" for each in names)
+        assert f"| {name} | {told} |" in page
+    rows = lines_of(f"{DESCRIBED}_intervals.csv")
+    sizes = ("up to 300", 0, 300), ("300 to 1,000", 300, 1e3), ("above 1,000", 1e3, math.inf)
+    for label, low, high in sizes:
+        cells = []
+        for kind in ("quantiles", "means"):
+            kept = [r for r in rows if r["kind"] == kind and low < float(r["n mu"]) <= high]
+            held, given, asked = added(kept, "held", "given", "asked")
+            cells += [f"{100 * held / given:.0f} %", f"{100 * given / asked:.0f} %"]
+        assert f"| {label} | {' | '.join(cells)} |" in page

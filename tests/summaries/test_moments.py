@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import tailguard as tg
-from tailguard.summaries.moments import HEAVIEST, _mean_above
+from tailguard.summaries.distribution import OCTAVES, DistributionEstimate
+from tailguard.summaries.moments import HEAVIEST, _mean_above, moments_of
 
 N_ROWS = 10_000
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
@@ -45,6 +46,25 @@ def test_a_cliff_has_no_tail():
     points = np.array([0.0, 0.2, 0.6, 1.0, 1.0 + 1e-9])
     shares = np.array([0.4, 0.4, 0.4, 0.4, 0.004])
     assert _mean_above(points, shares, 0, 1.0) < 0.01
+
+
+def test_what_a_cut_takes_is_added_to_the_mean():
+    values = np.exp(np.random.default_rng(0).normal(size=20_000))
+    edges = np.quantile(values, np.linspace(0.02, 0.98, 60))
+    counts = [
+        np.bincount(np.searchsorted(each, values), minlength=each.size + 1).astype(float)
+        for each in (OCTAVES, edges)
+    ]
+    estimate = DistributionEstimate(counts[0], 1.0, values.size)
+    estimate.refine(edges, counts[1], 1.0, 0.5)
+    high = float(np.quantile(values, 0.9))
+    cut = np.clip(2.0 * values / high - 1.0, -1.0, 1.0)
+    sums = np.array([[[cut.sum(), (cut**2).sum()]]])
+    ends = np.zeros((1, 1)), np.full((1, 1), high)
+    found = moments_of([estimate], sums, *ends, noise_std=1.0, weight=1.0)
+    assert np.minimum(values, high).mean() < 0.9 * values.mean()
+    assert found.mean[0, 0] == pytest.approx(values.mean(), rel=0.03)
+    assert 0.05 < found.error_std[0, 0] < 0.3
 
 
 def heavy(rng):
