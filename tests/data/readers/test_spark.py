@@ -123,6 +123,27 @@ def test_with_identifiers_no_shuffle_changes_a_bit(frame, spark):
         assert descended(moved, row_id="policy") == held
 
 
+def test_persons_scattered_over_partitions_have_the_bits_of_memory(frame, spark):
+    visits = frame.assign(policy=frame.policy % 700)
+    told = {"person": "policy", "max_rows": 4, **BUDGET}
+    known = {"target": "cost", "columns": COLUMNS}
+    held = bits(tg.LinearRegression(**told).fit(visits, **known))
+    source = cut(spark, visits, 3)
+    for moved in (source, source.repartition(4, "a")):
+        assert bits(tg.LinearRegression(**told).fit(moved, **known)) == held
+    assert json.loads(held[2])["n_rows"] == 700
+
+
+def test_a_killed_worker_changes_no_bit_of_persons(frame, spark, tmp_path):
+    visits = frame.assign(policy=frame.policy % 700)
+    told = {"columns": COLUMNS, "person": "policy", "max_rows": 4, **BUDGET}
+    moved = cut(spark, visits, 3).repartition(4, "a")
+    broken = moved.mapInArrow(failing(str(tmp_path), "killed", readings=1), moved.schema)
+    assert tg.mean(broken, **told).value.tobytes() == tg.mean(visits, **told).value.tobytes()
+    for place in range(4):
+        assert (tmp_path / f"{place}-2").exists()
+
+
 def descended(source, **told):
     return tg.minimize(
         tg.losses.Huber(1.0), source, target="cost", columns=COLUMNS,
