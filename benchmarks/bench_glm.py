@@ -1,6 +1,7 @@
-"""Gamma and Tweedie fits beside the best fit without privacy, on simulated and on real tables.
+"""Gamma, Tweedie and ridge fits beside the best fit without privacy, on simulated and real tables.
 
-    python benchmarks/bench_glm.py [--quick] [--seeds N] [FILE.parquet[:TARGET] ...]
+    python benchmarks/bench_glm.py [--quick] [--seeds N] [--ridge] [--out FILE.csv]
+        [FILE.parquet[:TARGET] ...]
 
 A line is a law of the target or a table, an epsilon, and medians over seeds. "excess" is the mean
 loss of the private fit above that of scikit-learn's optimum on features within the same bounds, in
@@ -13,9 +14,11 @@ Simulated features are a measurement far from zero, an indicator, and normal and
 targets follow the law about the exponential of a linear score. Of a file the target is the column
 of that name ("target" by default); Gamma is fitted where all targets are above zero, and Tweedie of
 power 1.5 where they are not. Columns of text become indicators, missing cells the median, for all
-fits alike. Noise follows seeds: nothing here is private.
+fits alike. With --ridge least squares is fitted too, and all fits have a ridge of 0.1, of columns
+of standard deviation one; it counts in all losses. Noise follows seeds: nothing here is private.
 """
 
+import csv
 import sys
 import warnings
 from pathlib import Path
@@ -31,6 +34,8 @@ DELTA = 1e-6
 LARGE_MU = 10.0  # of epsilon 100, at which noise is not sampled as (epsilon, delta)
 N_SEEDS, QUICK_SEEDS = 10, 2
 MOST_ROWS, MOST_COLUMNS = 60_000, 60  # of a file; more are left out
+RIDGE = 0.1
+HEADER = ("target", "power", "alpha", "epsilon", "fits", "excess", "worst", "given", "hold", "of")
 LAWS = {
     "gamma, shape 1.5": 2.0,
     "gamma, shape 0.4": 2.0,
@@ -88,37 +93,55 @@ def read(given):
     return cells.to_numpy(dtype=float)[kept], y[kept]
 
 
-def optimum(power, X, y):
-    """Return score and coefficients of the best fit without privacy."""
-    center, scale = X.mean(axis=0), np.maximum(X.std(axis=0), 1e-300)
-    best = TweedieRegressor(power=power, alpha=0.0, link="log", solver="newton-cholesky", tol=1e-9)
-    best = best.fit((X - center) / scale, y / y.mean())
+def optimum(power, alpha, X, y):
+    """Return coefficients of the best fit without privacy, the intercept last."""
+    center, scale, unit = X.mean(axis=0), np.maximum(X.std(axis=0), 1e-300), y.mean()
+    if alpha > 0.0:  # which counts raw coefficients
+        scale, unit = np.ones(X.shape[1]), 1.0
+    how = {"solver": "newton-cholesky", "tol": 1e-9, "max_iter": 1_000}
+    link = "identity" if power == 0.0 else "log"
+    best = TweedieRegressor(power=power, alpha=alpha, link=link, **how)
+    best = best.fit((X - center) / scale, y / unit)
     coef = best.coef_ / scale
-    intercept = best.intercept_ + np.log(y.mean()) - coef @ center
-    return X @ coef + intercept, np.append(coef, intercept)
+    shift = 0.0 if power == 0.0 else np.log(unit)
+    return np.append(coef, best.intercept_ + shift - coef @ center)
 
 
-def judged(power, X, y, truth, epsilon, seed):
+def model_of(power, alpha, **promise):
+    """Return the private model of a power."""
+    if power == 0.0:
+        return tg.LinearRegression(alpha=alpha, **promise)
+    return tg.TweedieRegression(power=power, alpha=alpha, **promise)
+
+
+def judged(power, alpha, X, y, truth, epsilon, seed):
     """Return excess, share of coefficients with an interval, and share of these that hold."""
     promise = {"epsilon": epsilon, "delta": DELTA}
     if epsilon >= 100.0:
         promise = {"guarantee": tg.GDP(LARGE_MU)}
-    model = tg.TweedieRegression(power=power, random_state=seed, **promise).fit(X, y)
-    bounds = model.feature_bounds_
-    best, coef = optimum(power, X if bounds is None else np.clip(X, *bounds.T), y)
-    loss = model._loss()
-    scores = np.log(model.predict(X)), best, np.full(len(y), np.log(y.mean()))
-    reached, least, constant = (float(loss.value(score, y).mean()) for score in scores)
+    model = model_of(power, alpha, random_state=seed, **promise).fit(X, y)
+    bounds, loss = model.feature_bounds_, model._loss()
+    within = X if bounds is None else np.clip(X, *bounds.T)
+    coef = optimum(power, alpha, within, y)
+    found, mean = model.predict(X), y.mean()
+    if power > 0.0:
+        found, mean = np.log(found), np.log(mean)
+    scores = found, within @ coef[:-1] + coef[-1], np.full(len(y), mean)
+    weights = model.coef_, coef[:-1], np.zeros(1)
+    reached, least, constant = (
+        float(loss.value(score, y).mean()) + alpha / 2.0 * float(weight @ weight)
+        for score, weight in zip(scores, weights, strict=True)
+    )
     low, high = model.conf_int().T
     known, aim = ~np.isnan(low), coef if truth is None else truth
     held = ((low <= aim) & (aim <= high))[known]
     return (reached - least) / (constant - least), known.mean(), held
 
 
-def report(name, power, draw, seeds):
-    """Print one line an epsilon."""
+def report(name, power, alpha, draw, seeds):
+    """Print one line an epsilon, and yield what it says."""
     for epsilon in EPSILONS:
-        found = [judged(power, *draw(seed), epsilon, seed) for seed in range(seeds)]
+        found = [judged(power, alpha, *draw(seed), epsilon, seed) for seed in range(seeds)]
         excess, given, held = zip(*found, strict=True)
         held = np.concatenate(held)
         share = f"{held.mean():6.1%} of {held.size}" if held.size else "-"
@@ -127,6 +150,8 @@ def report(name, power, draw, seeds):
             f"{np.mean(given):6.0%} {share:>14}",
             flush=True,
         )
+        numbers = np.median(excess), max(excess), np.mean(given), held.sum(), held.size
+        yield name, power, alpha, epsilon, seeds, *(f"{number:.5g}" for number in numbers)
 
 
 def main(words):
@@ -137,12 +162,20 @@ def main(words):
     warnings.simplefilter("ignore", tg.BudgetWarning)
     warnings.filterwarnings("ignore", module="sklearn")  # columns that add up to another
     print(f"{'target':32} {'power':>5} {'epsilon':>7} {'excess':>9} {'worst':>9} {'given':>6} hold")
+    rows, alpha = [HEADER], RIDGE * ("--ridge" in words)
     for file in files:
         X, y = read(file)
+        X = X / np.where(X.std(axis=0) > 0.0, X.std(axis=0), 1.0) if alpha else X
         power = 2.0 if (y > 0.0).all() else 1.5
-        report(Path(file).stem[:32], power, lambda seed, X=X, y=y: (X, y, None), seeds)
+        name = Path(file.partition(":")[0]).stem[:32]
+        scaled = (X, y / y.std(), None) if alpha else (X, y, None)
+        for own in (power, 0.0) if alpha else (power,):
+            rows += report(name, own, alpha, lambda seed, scaled=scaled: scaled, seeds)
     for law, power in {} if files else LAWS.items():
-        report(law, power, lambda seed, law=law: simulated(law, n_rows, seed), seeds)
+        rows += report(law, power, alpha, lambda seed, law=law: simulated(law, n_rows, seed), seeds)
+    if "--out" in words and not quick:
+        with Path(words[words.index("--out") + 1]).open("w", newline="") as kept:
+            csv.writer(kept, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ weights weight w = sample_weight
 family link loss distribution objective = loss = each loss has an estimator, as PoissonRegression
 k sparsity n_features_to_select = n_nonzero = threshold
 class_weight balanced = classes count as they are in the table
+sample_weight weight_bound = rows count alike there; estimators' fit and tg.minimize take weights
 n n_samples n_records rows = n_rows
 d p n_columns = n_features
 y_name response label endog outcome = target
@@ -350,13 +351,13 @@ def check_arguments(where: str, given: Iterable[str], known: Collection[str]) ->
             raise misnamed(where, name, known)
 
 
-def named_arguments(call: Callable[P, T]) -> Callable[P, T]:
+def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[P, T]:
     """Have a call that is given an unknown argument name the one that may have been meant.
 
-    One that takes any others refuses other packages' words alone.
+    One that takes any others, but for ``more`` that are known, refuses other packages' words alone.
     """
     every = [each for each in inspect.signature(call).parameters.values() if each.name != "self"]
-    known = [each.name for each in every if each.kind is not each.VAR_KEYWORD]
+    known = [*(each.name for each in every if each.kind is not each.VAR_KEYWORD), *more]
     habits = {word for words, *ours in _habits() for word in words.split() if ours[0] in known}
     takes_more = len(known) < len(every)
     needed = {e.name for e in every if e.kind is e.KEYWORD_ONLY and e.default is e.empty}

@@ -197,3 +197,17 @@ def test_the_certificate_says_that_the_model_must_be_released_or_public():
     assert "the model is public, or was released under a promise of its own" in " ".join(
         said.split()
     )
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    model, y = fitted("linear")
+    other = tg.LinearRegression(guarantee=tg.GDP(30.0), random_state=1).fit(X, y)
+    path = tmp_path / "score.checkpoint"
+    first = model.private_score(X, y, checkpoint=path, **RICH)
+    again = model.private_score(X, y, checkpoint=path, **RICH)
+    assert again.explained == first.explained
+    with pytest.raises(tg.InputError, match="checkpoint must be of the same run"):
+        other.private_score(X, y, checkpoint=path, **RICH)
+    held = tg.LinearRegression(extrapolate="linear", **RICH).fit(X, y)
+    with pytest.raises(tg.InputError, match="checkpoint must be of the same run"):
+        held.private_score(X, y, checkpoint=path, **RICH)

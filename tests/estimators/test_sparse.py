@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.solvers.hard_thresholding import HIDDEN
 
 MODELS = [tg.SparseLinearRegression, tg.SparseLogisticRegression]
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -106,3 +107,16 @@ def test_a_sparse_model_says_why_it_has_no_intervals():
     model = tg.SparseLinearRegression(n_nonzero=3, **BUDGET, random_state=0).fit(X, y)
     with pytest.raises(tg.InputError, match="pays for sampling variance"):
         model.conf_int()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_fit_that_noise_may_have_chosen_says_so(model):
+    X, y = data(model)
+    rich = model(n_nonzero=3, epsilon=3.0, delta=1e-6, random_state=0).fit(X, y)
+    assert HIDDEN not in rich.notes_
+    unlike = np.random.default_rng(1).permutation(y)
+    for epsilon in (0.3, 1.0):
+        told = {"epsilon": epsilon, "delta": 1e-6, "random_state": 0}
+        found = model(n_nonzero=3, **told).fit(X, unlike)
+        assert HIDDEN in found.notes_
+        assert HIDDEN in found.explain()

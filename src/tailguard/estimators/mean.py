@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, four_digits, named_arguments, shown
+from tailguard.checks import InputError, check_arguments, four_digits, named_arguments, shown
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
 from tailguard.estimators.reports import mean_report
@@ -192,6 +192,7 @@ def mean(
     >>> result.certificate.mode
     'private'
     """
+    check_arguments("mean", {"sample_weight", "weight_bound"} & {*options}, ())
     asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = within_filter(asked, ledger)
     if moment is not None and not isinstance(moment, Moment):

@@ -1,5 +1,6 @@
 """A private score of a fitted model on rows of the user's choice."""
 
+from hashlib import sha256
 from os import PathLike
 from typing import Any
 
@@ -97,7 +98,7 @@ class PrivatelyScored:
         void = ~(np.isfinite(score) & np.isfinite(target))
         solved, solution, _ = released(
             np.where(void[:, None], np.nan, np.column_stack([score, target])),
-            lambda _: ScoreStatistics.of(loss),
+            lambda _: ScoreStatistics.of(loss, _digest(model)),
             epsilon=epsilon,
             delta=delta,
             guarantee=guarantee,
@@ -116,6 +117,13 @@ class PrivatelyScored:
             auc=solution.auc if labels else None,
             names=_names(loss),
         )
+
+
+def _digest(model: Any) -> str:
+    """Return a digest of the numbers that a model predicts with, which are public or released."""
+    numbers = (model.coef_, model.intercept_, model.score_bound_, model.feature_bounds_)
+    texts = [str(np.asarray(each, dtype=np.float64).tolist()) for each in numbers]
+    return sha256(f"{texts} {model.extrapolate}".encode()).hexdigest()
 
 
 def _measure(model: Any) -> Loss:

@@ -107,6 +107,11 @@ def std_of(form: str) -> float:
     return 1.0 if form == "peeled-gaussian" else math.sqrt(2.0)
 
 
+HIDDEN = (
+    "the kept coefficients are together no larger than the noise by which they were chosen: "
+    "predictions may be worse than a constant"
+)
+
 # As for the diameter of sample and aggregate: products of two of them are in the range of floats.
 SMALLEST, LARGEST = 1e-100, 1e100
 
@@ -357,4 +362,9 @@ def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solut
     gain = units.gain(loss.link)
     coef_std = np.where(coef == 0.0, np.nan, gain * noise / units.scale)
     intercept_std = gain * noise if units.intercept else 0.0
-    return Solution(coef, intercept, plan, coef_std, intercept_std, points)
+    # The largest of so much noise would be chosen where there is nothing else.
+    kept = weights[: problem.n_features]
+    largest = float(plan.settings["largest_noise"])
+    hidden = bool(kept @ kept <= np.count_nonzero(kept) * largest**2)
+    notes = (HIDDEN,) * hidden
+    return Solution(coef, intercept, plan, coef_std, intercept_std, points, notes=notes)

@@ -13,7 +13,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate.engine import Solved
-from tailguard.summaries.released import RunOptions, SummaryTable, released
+from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
@@ -88,6 +88,7 @@ class MatrixResult(SummaryResult):
         return [ResultTable("", ("column", *self.names), rows)]
 
 
+@summary
 def variance(X: Any, **options: Unpack[RunOptions]) -> VarianceResult:
     """Estimate the variance of every column privately, without bounds.
 
@@ -134,6 +135,7 @@ def variance(X: Any, **options: Unpack[RunOptions]) -> VarianceResult:
     )
 
 
+@summary
 def covariance(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     """Estimate the covariance matrix of the columns privately, without bounds.
 
@@ -173,6 +175,7 @@ def covariance(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     return _matrix("private covariances", solved, solution, table, scale)
 
 
+@summary
 def correlation(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     """Estimate the correlation matrix of the columns privately, without bounds.
 

@@ -16,7 +16,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
 from tailguard.summaries.describe import Z, check_groups, group_names
-from tailguard.summaries.released import RunOptions, SummaryTable, released
+from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import Statistics
 
@@ -60,6 +60,7 @@ class CrosstabResult(SummaryResult):
         return [ResultTable("", (*self.names, "records", "privacy noise"), rows)]
 
 
+@summary
 def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> CrosstabResult:
     """Count the records by the levels of up to three declared columns, privately.
 
@@ -158,6 +159,7 @@ class ActualExpectedResult(SummaryResult):
         return [ResultTable("", header, rows)]
 
 
+@summary
 def actual_expected(
     X: Any,
     actual: str,

@@ -30,7 +30,7 @@ from tailguard.data.readers.rows_per_person import rows_per_person as counted_ro
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.summaries.quantile import LEVEL, checked_levels, quantiles_of
-from tailguard.summaries.released import RunOptions, SummaryTable, released
+from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
@@ -125,6 +125,7 @@ def _whole(count: float) -> Cell:
     return count if math.isnan(count) else round(count)
 
 
+@summary
 def describe(
     X: Any,
     *,

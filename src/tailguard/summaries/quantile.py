@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_between, check_integer, shown
-from tailguard.summaries.released import RunOptions, SummaryTable, released
+from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
@@ -69,6 +69,7 @@ class QuantileResult(SummaryResult):
         return [ResultTable("", ("column", "level", "quantile", "95% from", "to"), rows)]
 
 
+@summary
 def quantile(X: Any, q: ArrayLike = 0.5, **options: Unpack[RunOptions]) -> QuantileResult:
     """Estimate quantiles of every column, privately and jointly, without bounds.
 
@@ -194,6 +195,7 @@ class HistogramResult(SummaryResult):
         return [ResultTable("", ("column", "above", "up to", "cells", "privacy noise"), rows)]
 
 
+@summary
 def histogram(
     X: Any, bins: int = 20, *, edges: Any = None, **options: Unpack[RunOptions]
 ) -> HistogramResult:
@@ -296,6 +298,7 @@ class CountResult(SummaryResult):
         return [ResultTable("", ("records", "95% from", "to"), [row])]
 
 
+@summary
 def count(
     X: Any, where: Mapping[str, str | Sequence[str]], **options: Unpack[RunOptions]
 ) -> CountResult:

@@ -8,11 +8,11 @@ Dwork and Roth 2014, Proposition 2.1 (post-processing): results are made of rele
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, TypedDict
+from typing import Any, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 
-from tailguard.checks import InputError, check_choice, shown
+from tailguard.checks import InputError, check_choice, named_arguments, shown
 from tailguard.data.declarations import listing, undeclared_note
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
@@ -25,6 +25,9 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.queries.level_tables import Indicators
 from tailguard.summaries.statistics import Statistics, SummarySolution
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class RunOptions(TypedDict, total=False):
@@ -47,6 +50,11 @@ class RunOptions(TypedDict, total=False):
     check_records: bool
     on_unusable: str
     random_state: int | None
+
+
+def summary(call: Callable[P, T]) -> Callable[P, T]:
+    """Have a summary refuse by name an argument that it does not take, such as weights."""
+    return named_arguments(call, RunOptions.__annotations__)
 
 
 @dataclass(frozen=True, eq=False)

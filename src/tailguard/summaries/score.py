@@ -135,15 +135,18 @@ class ScoreStatistics(Statistics):
     ----------
     loss
         Whose deviances are compared.
+    model
+        A digest of the model's numbers, by which a checkpoint knows that it is of another one.
     """
 
     loss: Loss | None = None
+    model: str = ""
 
     @classmethod
-    def of(cls, loss: Loss) -> "ScoreStatistics":
+    def of(cls, loss: Loss, model: str = "") -> "ScoreStatistics":
         """Return what is released for the scores of a loss."""
         columns = (TARGET,) if loss.link.scaled else (SCORE, TARGET)
-        return cls(columns, moments=True, spend={"moments": ROUGH}, loss=loss)
+        return cls(columns, moments=True, spend={"moments": ROUGH}, loss=loss, model=model)
 
     @property
     def _labels(self) -> bool:

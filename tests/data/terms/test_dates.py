@@ -143,3 +143,39 @@ def test_a_zone_of_an_unknown_type_is_not_asked():
     np.testing.assert_array_equal(
         date_numbers(column, checked_dates({"c": DAYS})["c"]), [np.nan, 1]
     )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [
+        ("%d %b %Y", "'%b'"),
+        ("%d/%m/%Y %Z", "'%Z'"),
+        ("%d/%m/%Y %p", "'%p'"),
+        ("%x", "'%x'"),
+        ("%Q", "'%Q'"),
+        ("%d/%m/%Y %", "'%'"),
+        ("%d/%m", "reads a date with its year"),
+        ("%H:%M", "reads a date with its year"),
+        ("%Y-%Y", "each part once"),
+        ("%%Y", "reads a date with its year"),
+        (7, "must have a format such as"),
+    ],
+)
+def test_a_format_that_reads_no_date_or_another_one_elsewhere_is_refused(pattern, sentence):
+    with pytest.raises(tg.InputError, match=sentence) as refused:
+        checked_dates({"issued": DAYS | {"format": pattern}})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "cell"),
+    [
+        ("%d/%m/%y", "02/01/20"),
+        ("%Y%j", "2020002"),
+        ("%Y.%m.%d %H:%M:%S.%f%z", "2020.01.02 01:00:00.0+0100"),
+        ("100%% %Y-%m-%d", "100% 2020-01-02"),
+    ],
+)
+def test_formats_of_numbers_are_taken(pattern, cell):
+    declared = checked_dates({"issued": DAYS | {"format": pattern}})["issued"]
+    assert date_numbers([cell], declared)[0] == 1.0

@@ -127,7 +127,9 @@ def test_gaps_are_told_before_constants_stand_for_them():
     )
     table = pd.DataFrame({"x": [1.0, None, np.inf], "region": ["a", "", None]})
     found = design_matrix(table, schema.settled(table.columns))
-    np.testing.assert_array_equal(found, [[1, 0, 0, 0, 0], [7, 1, 1, 0, 1], [np.inf, 0, 1, 0, 1]])
+    np.testing.assert_array_equal(
+        found, [[1, 0, 0, 0, 0], [7, 1, 1, 0, 1], [np.inf, np.nan, 1, 0, 1]]
+    )
 
 
 def test_products_with_levels_have_a_slope_for_each():
@@ -240,3 +242,14 @@ def test_a_cell_of_any_kind_changes_no_other_record():
     expected = found(1.0)
     for cell in cells:
         np.testing.assert_array_equal(found(cell), expected)
+
+
+@pytest.mark.parametrize("text", ["power(x, -1)", "power(x, 0)", "power(x, 2)", "missing(x)"])
+def test_an_infinite_cell_makes_its_record_void_whatever_the_function(text):
+    found = columns_of(text, np.array([2.0, np.inf, -np.inf]))
+    assert np.isfinite(found[0]).all()
+    assert np.isnan(found[1:]).all()
+
+
+def test_a_power_of_zero_does_not_stand_for_a_missing_cell():
+    assert np.isnan(columns_of("power(x, 0)", np.array([np.nan]))).all()

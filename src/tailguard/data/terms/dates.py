@@ -28,6 +28,10 @@ UNITS = {"seconds": 1.0, "hours": 3600.0, "days": 86400.0, "weeks": 604800.0, "y
 KEYS = ("origin", "unit", "format")
 """What is declared of a column of dates; the format may be left out."""
 
+DIRECTIVES = frozenset("YymdjHMSfz%")
+"""Of a format: others follow the language of the machine, or tell no moment."""
+EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, UTC)  # a moment that a format has to read back
+
 ZONES = (timezone, ZoneInfo)
 """Time zones that a date of Python may have: others run code that came with the cell."""
 
@@ -57,10 +61,33 @@ def _checked(where: str, declared: Any) -> dict[str, str]:
     if not isinstance(origin, str) or np.isnan(_seconds(None, origin)):
         raise InputError(f"{where} must have an origin such as '2020-01-01'; got {shown(origin)}.")
     check_choice(f"{where}['unit']", declared["unit"], UNITS)
-    if pattern is not None and not (isinstance(pattern, str) and re.search("%[a-zA-Z]", pattern)):
-        raise InputError(f"{where} must have a format such as '%d/%m/%Y'; got {shown(pattern)}.")
+    if pattern is not None:
+        _check_format(where, pattern)
     written = {"origin": origin, "unit": declared["unit"]}
     return written if pattern is None else {**written, "format": pattern}
+
+
+def _check_format(where: str, pattern: Any) -> None:
+    """Refuse a format that reads no date, or reads another one on another machine."""
+    if not isinstance(pattern, str) or "%" not in pattern:
+        raise InputError(f"{where} must have a format such as '%d/%m/%Y'; got {shown(pattern)}.")
+    found = re.findall("%(.?)", pattern, re.DOTALL)
+    odd = next((each for each in found if each not in DIRECTIVES), None)
+    if odd is not None:
+        known = " ".join(f"%{each}" for each in "YymdjHMSfz")
+        raise InputError(
+            f"{where} must have a format of {known} and %%, which mean the same on every machine; "
+            f"got {shown(f'%{odd}')} in {shown(pattern)}."
+        )
+    try:
+        read = datetime.strptime(EXAMPLE.strftime(pattern), pattern)
+    except (ValueError, re.error):
+        read = EXAMPLE.replace(year=1)
+    if read.year != EXAMPLE.year:
+        raise InputError(
+            f"{where} must have a format that reads a date with its year, and each part once, such "
+            f"as '%d/%m/%Y'; got {shown(pattern)}."
+        )
 
 
 def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:

@@ -68,11 +68,11 @@ def _log1p(x: FloatArray, _: Sequence[float]) -> FloatArray:
 
 
 def _power(x: FloatArray, numbers: Sequence[float]) -> FloatArray:
-    return np.power(x, numbers[0])[:, None]
+    return _where_finite(x, np.power(x, numbers[0])[:, None])
 
 
 def _missing(x: FloatArray, _: Sequence[float]) -> FloatArray:
-    return np.isnan(x).astype(np.float64)[:, None]
+    return np.where(np.isinf(x), np.nan, np.isnan(x))[:, None]
 
 
 def _cut(x: FloatArray, breaks: Sequence[float]) -> FloatArray:

@@ -1,0 +1,75 @@
+"""Weights of rows: every public method takes them as the default method does, or refuses them."""
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from support.registered import ESTIMATORS
+from support.targets import takes_labels, target_for
+from tailguard.means.choice import MEANS
+from tailguard.solvers.registry import SOLVERS
+
+RNG = np.random.default_rng(0)
+X, WEIGHTS = RNG.standard_normal((300, 2)), np.ones(300)
+BUDGET = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
+WEIGHED = {"weight_bound": 1.0, **BUDGET}
+BALL = tg.sets.L2Ball(1.0)
+STATED = {
+    "hard-thresholding": tg.solvers.HardThresholding(n_nonzero=1),
+    "noisy-gradient-descent": tg.solvers.NoisyGradientDescent(step_size=0.1),
+    "sample-and-aggregate": tg.solvers.SampleAndAggregate(diameter=2.0),
+}
+SUMMARIES = {
+    "quantile": {},
+    "histogram": {},
+    "variance": {},
+    "covariance": {},
+    "correlation": {},
+    "describe": {},
+    "count": {"where": {}},
+    "crosstab": {"by": "x0"},
+    "actual_expected": {"actual": "x0", "expected": "x1", "by": "x0"},
+}
+ALIKE = "sample_weight: rows count alike there; estimators' fit and tg.minimize take weights"
+
+
+def test_every_solver_beside_the_default_one_is_tried():
+    assert {*STATED} == {*SOLVERS} - {"whitened-newton"}
+
+
+@pytest.mark.parametrize("solver", STATED)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_by_other_solvers_refuse_weights(name, solver):
+    kind = ESTIMATORS[name]
+    options = {"classes": (0, 1)} if takes_labels(kind) else {}
+    model = kind(solver=STATED[solver], **options, **WEIGHED)
+    with pytest.raises(tg.InputError) as refused:
+        model.fit(X, target_for(kind, X[:, 0], RNG), sample_weight=WEIGHTS)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("solver", STATED)
+def test_minimize_by_other_solvers_refuses_weights(solver):
+    told = {"sample_weight": WEIGHTS, "solver": STATED[solver], **WEIGHED}
+    constraint = None if solver == "hard-thresholding" else BALL
+    with pytest.raises(tg.InputError, match="sample_weight must be None unless"):
+        tg.minimize(tg.losses.Squared(), X, X[:, 0], constraint=constraint, **told)
+
+
+@pytest.mark.parametrize("method", ["auto", *MEANS])
+@pytest.mark.parametrize("name", ["sample_weight", "weight_bound"])
+def test_means_refuse_weights(method, name):
+    with pytest.raises(tg.InputError, match="rows count alike there"):
+        tg.mean(X, method=method, **{name: WEIGHTS}, **BUDGET)
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_summaries_refuse_weights(name):
+    with pytest.raises(TypeError, match=f"{name} must not be given {ALIKE}"):
+        getattr(tg, name)(X, sample_weight=WEIGHTS, **SUMMARIES[name], **BUDGET)
+
+
+def test_scores_refuse_weights():
+    model = tg.LinearRegression(**BUDGET).fit(X, X[:, 0])
+    with pytest.raises(TypeError, match=f"private_score must not be given {ALIKE}"):
+        model.private_score(X, X[:, 0], sample_weight=WEIGHTS, **BUDGET)
