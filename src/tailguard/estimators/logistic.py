@@ -155,7 +155,8 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
 
     def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:
         """Return the most probable class of each row; a row with a missing value gets the first."""
-        labels: NDArray[Any] = self.classes_[self._chosen(X, offset)]
+        chosen = self._chosen(X, offset)
+        labels: NDArray[Any] = self.classes_[chosen]
         return labels
 
     def _chosen(self, X: Any, offset: Any) -> NDArray[np.intp]:
@@ -175,8 +176,8 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         return float(np.average(places == chosen, weights=row_weights(sample_weight, len(chosen))))
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that classes are two unless declared, and a small budget need not score well."""
+        """Say that classes are two unless more are declared, and scores of small budgets poor."""
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = np.size(self.classes) > 2
         tags.classifier_tags.poor_score = True
         return tags

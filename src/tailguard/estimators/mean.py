@@ -197,7 +197,6 @@ def mean(
     promise = within_filter(asked, ledger)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
-    rule = RecordRule(check_records, on_unusable)
     stated = None if schema is None else Schema.of(schema)
     named: dict[str, Any] = {"columns": columns, "row_id": row_id}
     named |= {"persons": {"keys": person, "max_rows": max_rows}, "order": order}
@@ -210,7 +209,7 @@ def mean(
         return made, replace(made.plan, warnings=mean_scale_warnings(made.plan))
 
     with np.errstate(all="ignore"):
-        choice, plan, check = task.planned(make, promise, rule)
+        choice, plan, check = task.planned(make, promise, RecordRule(check_records, on_unusable))
     gate = task.gate(
         Gate,
         guarantee=promise if check else plan.guarantee,
