@@ -178,6 +178,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     def __sklearn_tags__(self) -> Tags:
         """Say that classes are two unless more are declared, and scores of small budgets poor."""
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = np.size(self.classes) > 2
+        classes: Any = self.classes
+        tags.classifier_tags.multi_class = np.size(classes) > 2
         tags.classifier_tags.poor_score = True
         return tags
