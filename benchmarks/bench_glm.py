@@ -164,9 +164,8 @@ def main(words):
     seeds, n_rows = (QUICK_SEEDS, QUICK_N_ROWS) if quick else (seeds, N_ROWS)
     warnings.simplefilter("ignore", tg.BudgetWarning)
     warnings.filterwarnings("ignore", module="sklearn")  # columns that add up to another
-    print(
-        f"{'target':32} {'power':>5} {'epsilon':>7} {'excess':>9} {'worst':>9} {'beyond':>7} {'given':>6} hold"
-    )
+    head = f"{'epsilon':>7} {'excess':>9} {'worst':>9} {'beyond':>7} {'given':>6} hold"
+    print(f"{'target':32} {'power':>5} {head}")
     rows, alpha = [HEADER], RIDGE * ("--ridge" in words)
     for file in files:
         X, y = read(file)
