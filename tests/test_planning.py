@@ -238,3 +238,83 @@ def test_an_error_asks_for_the_least_epsilon_that_reaches_it():
 def test_an_error_that_no_size_can_answer_is_refused(given, words):
     with pytest.raises(tg.InputError, match=words):
         tg.plan("squared", **{"n_features": 5, "delta": 1e-6, "error": 1e-9, **given})
+
+
+# Persons ----------------------------------------------------------------------------------------
+
+PERSONS = {"persons": 20_000, "n_features": 4, "epsilon": 2.0, "delta": 1e-6}
+
+
+@pytest.mark.parametrize("task", ["mean", "squared", "logistic", "poisson"])
+def test_more_rows_of_a_person_take_sampling_error_away_and_add_no_noise(task):
+    found = tg.plan(task, rows_per_person=[1, 4, 30], **PERSONS)
+    assert [each.max_rows for each in found.by_max_rows] == [1, 2, 5, 10, 20, 30]
+    assert len({each.noise for each in found.by_max_rows}) == 1
+    for place in range(2):  # unlike rows, and half alike
+        errors = [each.sampling[place] for each in found.by_max_rows]
+        assert errors == sorted(errors, reverse=True)
+        assert errors[0] > errors[-1]
+    assert len({each.sampling[2] for each in found.by_max_rows}) == 1  # one row says all
+    groups = [each.group_noise for each in found.by_max_rows]
+    # Group privacy divides by the most rows, and gains the mean number.
+    assert groups == sorted(groups)
+    assert groups[0] == pytest.approx(found.by_max_rows[0].noise)
+    assert groups[-1] > 1.8 * found.by_max_rows[0].noise
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 1.0])
+def test_the_predicted_sampling_error_of_a_mean_is_that_of_simulated_persons(correlation):
+    counts, n_features, rng = [1, 4, 30], 3, np.random.default_rng(0)
+    sizes = {"persons": 900, "n_features": n_features, "guarantee": tg.GDP(1.0)}
+    found = tg.plan("mean", rows_per_person=counts, **sizes)
+    place = [0.0, 0.5, 1.0].index(correlation)
+    for used in found.by_max_rows:
+        kept = np.minimum(np.tile(counts, 300), used.max_rows)
+        errors = []
+        for _ in range(300):
+            own, rest = rng.standard_normal((2, 900, n_features))
+            means = math.sqrt(correlation) * own
+            means += math.sqrt(1.0 - correlation) * rest / np.sqrt(kept)[:, None]
+            errors.append((means.mean(axis=0) ** 2).sum())
+        assert used.sampling[place] == pytest.approx(math.sqrt(np.mean(errors)), rel=0.15)
+
+
+def test_a_plan_of_persons_recommends_what_takes_them_and_shows_its_table():
+    found = tg.plan("mean", rows_per_person=7, **PERSONS)
+    assert found.recommended.method == "tg.mean(method='clipped')"
+    assert (
+        "person must be None for method 'clamped'"
+        in dict(found.refusals)["tg.mean(method='clamped')"]
+    )
+    text = found.to_text()
+    assert "n = 20000 persons" in text
+    assert [line.split()[0] for line in text.splitlines() if line.strip()[:1].isdigit()] == [
+        *("1", "2", "5", "7")
+    ]
+    told = json.loads(found.to_json())["by_max_rows"]
+    assert told == [each.to_dict() for each in found.by_max_rows]
+    assert tg.plan("squared", n_rows=100, n_features=4, epsilon=2.0, delta=1e-6).by_max_rows == ()
+    sizes = {"persons": 2_000, "n_features": 4, "guarantee": tg.ApproxDP(800.0, 1e-6)}
+    few = tg.plan("squared", rows_per_person=1_000, **sizes)
+    assert math.isnan(few.by_max_rows[-1].group_noise)  # no delta of a row is small enough
+    assert few.to_dict()["by_max_rows"][-1]["group_noise"] is None
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "words"),
+    [
+        ("squared", {}, "rows_per_person must be"),
+        ("squared", {"rows_per_person": []}, "rows_per_person must be a number, or a list"),
+        ("squared", {"rows_per_person": 0.5}, "rows_per_person must be"),
+        ("squared", {"rows_per_person": 3, "n_rows": 9}, "persons must be given in the place of"),
+        ("squared", {"rows_per_person": 3, "error": 0.1}, "persons must be given in the place of"),
+        ("convex", {"rows_per_person": 3}, "persons must be given in the place of n_rows, for"),
+        ("mean", {"rows_per_person": 3, "moment": MOMENT}, "persons must be given in the place"),
+        ("mean", {"rows_per_person": 3, "persons": None}, "persons must be"),
+        ("mean", {"rows_per_person": 3, "persons": 0}, "persons must be"),
+    ],
+    ids=str,
+)
+def test_a_plan_of_persons_that_says_too_much_or_too_little_is_refused(task, given, words):
+    with pytest.raises(tg.InputError, match=words):
+        tg.plan(task, **{**PERSONS, **given})

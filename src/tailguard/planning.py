@@ -10,12 +10,13 @@ The predictions are those of :mod:`tailguard.papers` (Kamath, Liu and Zhang 2022
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tailguard.checks import (
     InputError,
+    check_between,
     check_choice,
     check_integer,
     check_positive,
@@ -23,7 +24,7 @@ from tailguard.checks import (
     require,
 )
 from tailguard.estimators.registry import ESTIMATORS
-from tailguard.gate.advice import Advice, Candidate
+from tailguard.gate.advice import Advice, Candidate, rows_used
 from tailguard.gate.plan import Problem
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.losses.registry import LOSSES, make_loss
@@ -31,6 +32,7 @@ from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
 from tailguard.moments import Moment, check_moment
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.privacy.unit import MOST_ROWS as MOST_ROWS_USED
 from tailguard.scaling.required_records import rounded
 from tailguard.solvers.limits import typical_curvature
 from tailguard.solvers.newton.outlook import useful_rows
@@ -61,6 +63,8 @@ def plan(
     epsilon: float | None = None,
     delta: float | None = None,
     error: float | None = None,
+    persons: int | None = None,
+    rows_per_person: float | Sequence[float] | None = None,
     moment: Moment | None = None,
     diameter: float | None = None,
     **facts: float,
@@ -79,6 +83,10 @@ def plan(
     error
         A predicted error that would do, in the unit that the answer states, of a mean or a loss of
         the estimators, instead of ``n_rows`` or ``epsilon``: the answer has the least that does.
+    persons, rows_per_person
+        How many persons there are, instead of ``n_rows``, and guesses of how many rows they have: a
+        number, or several that are alike likely, such as released quantiles. The answer says what
+        each ``max_rows`` is expected to do.
     moment
         Of the records for a mean, which can do without, or of the gradients.
     diameter
@@ -107,6 +115,16 @@ def plan(
     0.036
     """
     check_choice("task", task, TASKS)
+    if persons is not None or rows_per_person is not None:
+        others = (n_rows, error, moment, diameter, *facts.values())
+        require(
+            task in ("mean", *LOSSES) and all(other is None for other in others),
+            "persons must be given in the place of n_rows, for a mean or a loss of the estimators, "
+            "without error, moment and what theorems ask for.",
+        )
+        promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+        count = check_integer("persons", persons, minimum=1, maximum=MOST_ROWS)
+        return _for_persons(task, n_features, count, rows_per_person, promise)
     if error is not None:
         theorems = diameter is not None or bool(facts) or task not in ("mean", *LOSSES)
         require(not theorems, "error must not be given with what theorems ask for: state n_rows.")
@@ -148,6 +166,31 @@ def plan(
         raise InputError(missing + refusals[0][1])
     told = tuple(found), tuple(refusals), tuple(notes), useful
     return Advice(task, n_rows, n_features, promise, *told)
+
+
+def _for_persons(
+    task: str, n_features: int, persons: int, guesses: Any, guarantee: Guarantee
+) -> Advice:
+    """Return the advice for persons, and what is expected of it for each ``max_rows``."""
+    given = list(guesses) if isinstance(guesses, Iterable) else [guesses]
+    rows = [check_between("rows_per_person", each, 1.0, float(MOST_ROWS_USED)) for each in given]
+    require(bool(rows), "rows_per_person must be a number, or a list of at least one.")
+    is_mean = task == "mean"
+
+    def advised(n_rows: int, promise: Guarantee) -> Advice:
+        if is_mean:
+            return _mean_advice(n_rows, n_features, promise, None, by_person=n_rows == persons)
+        return plan(task, n_rows=n_rows, n_features=n_features, guarantee=promise)
+
+    def noise(n_rows: int, promise: Guarantee) -> float:
+        error = advised(n_rows, promise).recommended.predicted_error
+        # That of a mean counts the sampling of its records as well.
+        return math.sqrt(max(error**2 - n_features / n_rows, 0.0)) if is_mean else error
+
+    variance = n_features / persons
+    sampling = math.sqrt(variance) if is_mean else variance / 2.0
+    used = rows_used(noise, rows, persons, guarantee, sampling, 0.5 if is_mean else 1.0)
+    return replace(advised(persons, guarantee), by_max_rows=used)
 
 
 # What `tailguard plan --html` shows: decades of records cut at 1, 2 and 5, budgets in use, and
@@ -276,10 +319,15 @@ def _check_facts(facts: Mapping[str, float], moment: Moment | None, diameter: fl
 
 
 def _mean_advice(
-    n_rows: int, n_features: int, guarantee: Guarantee, moment: Moment | None
+    n_rows: int,
+    n_features: int,
+    guarantee: Guarantee,
+    moment: Moment | None,
+    *,
+    by_person: bool = False,
 ) -> Advice:
     """Return the public mean's own choice and its other methods."""
-    problem = Problem(None, n_rows, n_features, moment=moment)
+    problem = Problem(None, n_rows, n_features, moment=moment, by_person=by_person)
     choice = choose("auto", problem, guarantee)
     plans = (choice.plan, *choice.others)
     refusals = tuple((_mean_name(name), reason) for name, reason in choice.refusals)

@@ -21,3 +21,15 @@ def test_json_is_that_of_the_library(capsys):
     assert answer == tg.plan("squared", **KNOWN).to_dict()
     assert answer["guarantee"] == {"kind": "approx", "epsilon": 1.0, "delta": 1e-6}
     assert answer["candidates"][0]["method"] == answer["recommended"]
+
+
+def test_persons_are_planned_for(capsys):
+    sizes = ["--columns", "5", "--epsilon", "1", "--delta", "1e-6", "--persons", "20000"]
+    assert run(["plan", "squared", *sizes, "--rows-per-person", "1,3,12"]) == 0
+    known = {"n_features": 5, "epsilon": 1.0, "delta": 1e-6, "persons": 20_000}
+    found = tg.plan("squared", rows_per_person=[1, 3, 12], **known)
+    assert capsys.readouterr().out == str(found) + "\n"
+    assert run(["plan", "squared", *sizes, "--rows-per-person", "few"]) == 2
+    assert "--rows-per-person must be numbers, such as 1,3,12; got 'few'" in capsys.readouterr().err
+    html = ["plan", "squared", "--columns", "5", "--delta", "1e-6", "--html"]
+    assert run([*html, "--persons", "20000", "--rows-per-person", "3"]) == 2

@@ -13,6 +13,7 @@ from tailguard.privacy.guarantees import (
     ApproxDP,
     PureDP,
     guarantee_from_dict,
+    of_one_row,
     resolve_guarantee,
     weak_promise,
 )
@@ -106,3 +107,22 @@ def test_a_delta_of_one_record_in_n_is_a_weak_promise():
     assert weak_promise(ApproxDP(1.0, 1e-6), 999_999) == weak_promise(GDP(1.0), 10**9) == ()
     (sentence,) = weak_promise(ApproxDP(1.0, 1e-6), 1_000_000)
     assert "delta should be far below 1 / n = 1e-06; got 1e-06" in sentence
+
+
+@pytest.mark.parametrize("size", [1, 2, 10, 1000])
+def test_group_privacy_of_one_row_keeps_the_whole_and_wastes_nothing(size):
+    """The sums of epsilon, mu, squares of rho, and of the deltas of one row after the other."""
+    for promise in (ApproxDP(1.0, 1e-6), ApproxDP(40.0, 1e-9), PureDP(2.0)):
+        one = of_one_row(promise, size)
+        assert 1.0 - 1e-9 <= size * one.epsilon / promise.epsilon <= 1.0
+        total = math.fsum(math.exp(k * one.epsilon) * one.delta for k in range(size))
+        assert promise.delta == total == 0.0 or 1.0 - 1e-6 <= total / promise.delta <= 1.0
+    assert 1.0 - 1e-9 <= size**2 * of_one_row(ZCDP(0.5), size).rho / 0.5 <= 1.0
+    assert 1.0 - 1e-9 <= size * of_one_row(GDP(2.0), size).mu / 2.0 <= 1.0
+
+
+def test_a_gaussian_release_that_keeps_the_guarantee_of_one_row_keeps_that_of_a_group():
+    whole = ApproxDP(2.0, 1e-6)
+    mu = of_one_row(whole, 5).gaussian_mu()
+    assert satisfies(Gaussian(5.0 * mu), whole)
+    assert not satisfies(Gaussian(5.0 * whole.gaussian_mu()), whole)

@@ -29,6 +29,14 @@ def names_of(option: str, text: str) -> tuple[str, ...]:
     return names
 
 
+def numbers_of(option: str, text: str, wanted: str) -> list[float]:
+    """Read numbers that are separated by commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"{option} must be {wanted}; got {text!r}.") from None
+
+
 def labels_of(text: str) -> tuple[float, ...] | tuple[str, ...]:
     """Read labels, two at least: numbers if all are numbers, else text."""
     labels = names_of("--classes", text)

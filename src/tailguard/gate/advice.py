@@ -2,11 +2,15 @@
 
 import json
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from statistics import fmean
 from typing import Any
 
+from tailguard.checks import InputError
 from tailguard.printable import html_list, html_table, html_words
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.guarantees import Guarantee, of_one_row
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,73 @@ class Candidate:
         return {"method": self.method, "n_passes": self.n_passes, "unit": self.unit, **known}
 
 
+SHARED = (0.0, 0.5, 1.0)
+"""Correlations of a person's rows for which sampling errors are predicted: all unlike to alike."""
+
+
+@dataclass(frozen=True)
+class RowsUsed:
+    """What is expected where at most so many rows of a person are used.
+
+    Attributes
+    ----------
+    max_rows
+        How many rows of a person are used at most.
+    noise
+        The error of privacy noise by ``person=``.
+    group_noise
+        That of a fit of rows whose guarantee is divided among ``max_rows`` of them, which protects
+        nobody with more; NaN where none is possible.
+    sampling
+        The error of sampling persons, where the rows of one have a correlation of 0, .5 or 1.
+
+    Examples
+    --------
+    >>> RowsUsed(3, noise=0.1, group_noise=0.2, sampling=(0.1, 0.2, 0.3)).to_dict()["max_rows"]
+    3
+    """
+
+    max_rows: int
+    noise: float
+    group_noise: float
+    sampling: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data; a number that is not known is None."""
+        group = self.group_noise if math.isfinite(self.group_noise) else None
+        told: dict[str, Any] = {"max_rows": self.max_rows, "noise": self.noise}
+        return {**told, "group_noise": group, "sampling": [*self.sampling]}
+
+
+def rows_used(
+    noise: Callable[[int, Guarantee], float],
+    rows: Sequence[float],
+    persons: int,
+    guarantee: Guarantee,
+    sampling: float,
+    power: float,
+) -> tuple[RowsUsed, ...]:
+    """Predict errors for each ``max_rows``, for guesses of how many ``rows`` persons have.
+
+    Privacy noise is that of one record a person, however many rows are used. The mean of ``k`` rows
+    with correlation ``c`` has ``c + (1 - c) / k`` of the variance of a row, and its error is
+    ``sampling`` times the ``power`` of that.
+    """
+    numbers = (base * 10**tens for tens in range(7) for base in (1, 2, 5))
+    shown = [*takewhile(lambda number: number < max(rows), numbers), math.ceil(max(rows))]
+    own, found = noise(persons, guarantee), []
+    for most in shown:
+        kept = [min(each, most) for each in rows]
+        try:
+            group = noise(max(1, round(persons * fmean(kept))), of_one_row(guarantee, most))
+        except InputError:  # too little for any method
+            group = math.nan
+        alone = fmean(1.0 / each for each in kept)
+        errors = (sampling * (c + (1.0 - c) * alone) ** power for c in SHARED)
+        found.append(RowsUsed(most, own, group, tuple(errors)))
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Advice:
     """All candidates, the best first, and why others are not possible.
@@ -62,6 +133,8 @@ class Advice:
     useful_rows
         Of a loss of the estimators, from how many records on its default fit beats a constant at
         this budget, as ``fit`` itself warns; None where no number would do.
+    by_max_rows
+        Where records are persons, what is expected of the recommended method for each ``max_rows``.
 
     Examples
     --------
@@ -79,6 +152,7 @@ class Advice:
     refusals: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     useful_rows: int | None = None
+    by_max_rows: tuple[RowsUsed, ...] = ()
 
     @property
     def recommended(self) -> Candidate:
@@ -97,6 +171,7 @@ class Advice:
             "not_possible": [{"method": name, "reason": why} for name, why in self.refusals],
             "notes": [*self.notes],
             "useful_rows": self.useful_rows,
+            "by_max_rows": [each.to_dict() for each in self.by_max_rows],
         }
 
     def to_json(self) -> str:
@@ -107,7 +182,7 @@ class Advice:
         """Return a table and the refusals."""
         width = max(len(candidate.method) for candidate in self.candidates)
         lines = [
-            f"{self.task}: {self.guarantee.describe()}, n = {self.n_rows}, d = {self.n_features}",
+            f"{self.task}: {self.guarantee.describe()}, {self._sizes()}",
             "No record was read. Errors are predictions of what is typical, not bounds.",
             "",
             f"  {'method':{width}} {'error':>9} {'passes':>7} {'noise':>9}",
@@ -122,9 +197,29 @@ class Advice:
         lines[-1] += self._other_units()
         if self.useful_rows is not None and self.n_rows >= self.useful_rows:
             lines.append(f"  fits beat a constant from about {self.useful_rows:,} records on")
+        lines += self._person_lines()
         lines += [f"  note: {note}" for note in self.notes]
         lines += [f"  {method} is not possible: {reason}" for method, reason in self.refusals]
         return "\n".join(lines)
+
+    def _sizes(self) -> str:
+        persons = " persons" if self.by_max_rows else ""
+        return f"n = {self.n_rows}{persons}, d = {self.n_features}"
+
+    def _person_lines(self) -> list[str]:
+        """Return the table of rows of a person."""
+        if not self.by_max_rows:
+            return []
+        shared = "".join(f"{f'at {each:g}':>10}" for each in SHARED)
+        lines = [
+            "",
+            "Privacy noise, and the error of sampling where rows of a person correlate:",
+            f"  {'max_rows':>8} {'noise':>9} {'by group':>9}{shared}",
+        ]
+        for each in self.by_max_rows:
+            cells = " ".join(map(_shown_cell, (each.noise, each.group_noise, *each.sampling)))
+            lines.append(f"  {each.max_rows:8d} {cells}")
+        return [*lines, "  by group: rows are protected, max_rows of them together", ""]
 
     def _other_units(self) -> str:
         others = {candidate.unit for candidate in self.candidates} - {self.recommended.unit}
@@ -140,7 +235,7 @@ class Advice:
         refused = (f"{name} is not possible: {reason}" for name, reason in self.refusals)
         parts = [
             f"<p><b>{html_words(self.task)}</b>: {html_words(self.guarantee.describe())}, "
-            f"n = {self.n_rows}, d = {self.n_features}; the recommended method comes first</p>",
+            f"{self._sizes()}; the recommended method comes first</p>",
             html_table(rows, ("method", "error", "passes", "noise", "unit")),
             html_list([*self.notes, *refused]),
         ]

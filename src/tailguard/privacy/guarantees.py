@@ -206,6 +206,31 @@ def resolve_guarantee(
     return ApproxDP(epsilon, delta)
 
 
+def of_one_row(guarantee: Guarantee, n_rows: int) -> Guarantee:
+    """Return a guarantee of one row by which group privacy keeps this one for ``n_rows`` rows.
+
+    That is for data sets of the same public size which differ in so many rows.
+
+    *Reference.* Dwork and Roth 2014, Theorem 2.2 (pure); Vadhan 2017, Lemma 2.2 (approximate);
+    Bun and Steinke 2016, Proposition 1.9 (zCDP); Dong, Roth and Su 2022, Theorem 2.14 (GDP).
+
+    Examples
+    --------
+    >>> of_one_row(GDP(2.0), 4)
+    GDP(mu=0.499999999999)
+    """
+    if isinstance(guarantee, ZCDP):
+        return ZCDP(down(guarantee.rho / n_rows**2))
+    if isinstance(guarantee, GDP):
+        return GDP(down(guarantee.mu / n_rows))
+    whole, each = guarantee.epsilon, down(guarantee.epsilon / n_rows)
+    if isinstance(guarantee, PureDP):
+        return PureDP(each)
+    # The deltas of one row add up to (e^whole - 1) / (e^each - 1) times it.
+    part = math.exp(each - whole) * math.expm1(-each) / math.expm1(-whole)
+    return ApproxDP(each, down(guarantee.delta * part))
+
+
 LARGE_EPSILON = 20.0  # beyond it odds may rise by more than 5e8: a promise in name alone
 
 

@@ -28,13 +28,13 @@ from typing import Any
 from rich.console import Console
 
 import tailguard as tg
-from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.arguments import (
     checkpoint_of,
     destination,
     ledger_of,
     names_of,
+    numbers_of,
     options_of,
     promise_of,
     write_text,
@@ -97,7 +97,8 @@ def describe(
     table.check_types(settled.numeric)
     asked: dict[str, Any] = {"check_records": check_records, "on_unusable": on_unusable}
     asked |= {"spend": options_of(spend or []), "correlations": correlations}
-    asked |= {} if quantiles is None else {"q": _levels(quantiles)}
+    wanted = "numbers from 0 to 1, such as 0.5,0.99"
+    asked |= {} if quantiles is None else {"q": numbers_of("--quantiles", quantiles, wanted)}
     asked |= {} if by is None else {"by": names_of("--by", by)}
     out = None if out is None else destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, table, "--columns", by_cell=True)
@@ -115,16 +116,6 @@ def describe(
     if out is not None:
         write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")
     print_plain(Console(), "\n".join([repr(result), *([result.explain()] if explain else [])]))
-
-
-def _levels(text: str) -> list[float]:
-    """Read levels that are separated by commas."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(
-            f"--quantiles must be numbers from 0 to 1, such as 0.5,0.99; got {text!r}."
-        ) from None
 
 
 def _result_as_json(result: tg.Description) -> dict[str, Any]:

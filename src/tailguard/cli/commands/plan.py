@@ -15,6 +15,8 @@ the set; a mean and the models of 'tailguard fit' can do without.
   tailguard plan mean --rows 100000 --columns 10 --epsilon 1 --delta 1e-6
   tailguard plan squared --columns 10 --epsilon 1 --delta 1e-6 --error 0.01
   tailguard plan squared --columns 10 --delta 1e-6 --html
+  tailguard plan squared --columns 10 --epsilon 1 --delta 1e-6 \
+      --persons 20000 --rows-per-person 1,3,12
   tailguard plan convex --rows 100000 --columns 5 --epsilon 1 --delta 1e-6 \
       --moment-bound 5 --diameter 2 --smoothness 1
 """
@@ -28,7 +30,7 @@ from rich.console import Console
 
 from tailguard.checks import require
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, write_text
+from tailguard.cli.arguments import destination, numbers_of, write_text
 from tailguard.cli.printing import print_plain
 from tailguard.moments import Moment
 from tailguard.planning import TASKS, prediction_grid
@@ -55,6 +57,12 @@ def list_methods(
     delta: options.DeltaOption,
     rows: Annotated[int | None, options.typed("COUNT", "How many rows.", FACTS)] = None,
     epsilon: Annotated[float | None, options.EPSILON] = None,
+    persons: Annotated[
+        int | None, options.typed("COUNT", "How many persons, instead of --rows.", FACTS)
+    ] = None,
+    rows_per_person: Annotated[
+        str | None, options.typed("A,B", "Guesses of how many rows a person has.", FACTS)
+    ] = None,
     error: Annotated[
         float | None, _fact("Instead of --rows or --epsilon: the error that would do.")
     ] = None,
@@ -95,7 +103,11 @@ def list_methods(
     moment = None if moment_bound is None else Moment(moment_order, moment_bound, kind=kind)
     if html:
         alone = not (facts or json or diameter is not None or error is not None)
-        require(alone, "--html must be given without --json, --error and what theorems ask for.")
+        alone = alone and persons is None and rows_per_person is None
+        require(
+            alone,
+            "--html must be given without --json, --error, --persons and what theorems ask for.",
+        )
         sizes = {"n_features": columns, "delta": delta, "n_rows": rows, "epsilon": epsilon}
         _write_page(task, destination(out), {**sizes, "moment": moment})
         return
@@ -106,6 +118,8 @@ def list_methods(
         epsilon=epsilon,
         delta=delta,
         error=error,
+        persons=persons,
+        rows_per_person=None if rows_per_person is None else _guesses(rows_per_person),
         moment=moment,
         diameter=diameter,
         **facts,
@@ -114,6 +128,10 @@ def list_methods(
         typer.echo(advice.to_json())
     else:
         print_plain(Console(), advice.to_text())
+
+
+def _guesses(text: str) -> list[float]:
+    return numbers_of("--rows-per-person", text, "numbers, such as 1,3,12")
 
 
 def _write_page(task: str, page: Path, sizes: Mapping[str, Any]) -> None:
