@@ -49,6 +49,10 @@ MOST_ROWS = 2**63 - 1  # more are in no array
 MOST_COLUMNS = 10**6  # each has its units: a plan takes 3 seconds (measured)
 # Between which numbers those that reach an error are looked for.
 SEARCHED = {"n_rows": (1.0, 1e12), "epsilon": (1e-3, 100.0)}
+NO_THEOREMS = (
+    "task must be 'mean' or a loss: theorems are in tailguard.papers, which is not installed; got "
+    "{}."
+)
 TASKS = ("mean", "convex", "strongly-convex", "sparse", *LOSSES)
 """What a plan can be made for: a mean, a kind of risk, or a loss of the estimators."""
 
@@ -115,23 +119,17 @@ def plan(
     0.036
     """
     check_choice("task", task, TASKS)
-    if persons is not None or rows_per_person is not None:
-        others = (n_rows, error, moment, diameter, *facts.values())
-        require(
-            task in ("mean", *LOSSES) and all(other is None for other in others),
-            "persons must be given in the place of n_rows, for a mean or a loss of the estimators, "
-            "without error, moment and what theorems ask for.",
-        )
-        promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
-        count = check_integer("persons", persons, minimum=1, maximum=MOST_ROWS)
-        return _for_persons(task, n_features, count, rows_per_person, promise)
-    if error is not None:
+    by_person = persons is not None or rows_per_person is not None
+    if error is not None and not by_person:
         theorems = diameter is not None or bool(facts) or task not in ("mean", *LOSSES)
         require(not theorems, "error must not be given with what theorems ask for: state n_rows.")
         given = {"n_rows": n_rows, "guarantee": guarantee, "epsilon": epsilon}
         known = {"n_features": n_features, "delta": delta, "moment": moment}
         return _sufficient(task, check_positive("error", error), given, known)
     promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    if by_person:
+        others = (n_rows, error, moment, diameter, *facts.values())
+        return _for_persons(task, n_features, persons, rows_per_person, promise, *others)
     n_rows = check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
     check_integer("n_features", n_features, minimum=1, maximum=MOST_COLUMNS)
     _check_facts(facts, moment, diameter)
@@ -156,11 +154,7 @@ def plan(
         notes += ranking.notes(alone=not found)
         found += [_of_theorem(*each) for each in ranking.found]
         refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
-    require(
-        bool(found or refusals),
-        "task must be 'mean' or a loss: theorems are in tailguard.papers, which is not installed; "
-        f"got {task!r}.",
-    )
+    require(bool(found or refusals), NO_THEOREMS.format(repr(task)))
     if not found:
         missing = "" if task in LOSSES else "task must have a method here, and has none; "
         raise InputError(missing + refusals[0][1])
@@ -169,28 +163,34 @@ def plan(
 
 
 def _for_persons(
-    task: str, n_features: int, persons: int, guesses: Any, guarantee: Guarantee
+    task: str, n_features: int, persons: int | None, guesses: Any, promise: Guarantee, *others: Any
 ) -> Advice:
     """Return the advice for persons, and what is expected of it for each ``max_rows``."""
+    require(
+        task in ("mean", *LOSSES) and all(other is None for other in others),
+        "persons must be given in the place of n_rows, for a mean or a loss of the estimators, "
+        "without error, moment and what theorems ask for.",
+    )
+    persons = check_integer("persons", persons, minimum=1, maximum=MOST_ROWS)
     given = list(guesses) if isinstance(guesses, Iterable) else [guesses]
     rows = [check_between("rows_per_person", each, 1.0, float(MOST_ROWS_USED)) for each in given]
     require(bool(rows), "rows_per_person must be a number, or a list of at least one.")
     is_mean = task == "mean"
 
-    def advised(n_rows: int, promise: Guarantee) -> Advice:
+    def advised(n_rows: int, asked: Guarantee) -> Advice:
         if is_mean:
-            return _mean_advice(n_rows, n_features, promise, None, by_person=n_rows == persons)
-        return plan(task, n_rows=n_rows, n_features=n_features, guarantee=promise)
+            return _mean_advice(n_rows, n_features, asked, None, by_person=n_rows == persons)
+        return plan(task, n_rows=n_rows, n_features=n_features, guarantee=asked)
 
-    def noise(n_rows: int, promise: Guarantee) -> float:
-        error = advised(n_rows, promise).recommended.predicted_error
+    def noise(n_rows: int, asked: Guarantee) -> float:
+        error = advised(n_rows, asked).recommended.predicted_error
         # That of a mean counts the sampling of its records as well.
         return math.sqrt(max(error**2 - n_features / n_rows, 0.0)) if is_mean else error
 
     variance = n_features / persons
     sampling = math.sqrt(variance) if is_mean else variance / 2.0
-    used = rows_used(noise, rows, persons, guarantee, sampling, 0.5 if is_mean else 1.0)
-    return replace(advised(persons, guarantee), by_max_rows=used)
+    used = rows_used(noise, rows, persons, promise, sampling, 0.5 if is_mean else 1.0)
+    return replace(advised(persons, promise), by_max_rows=used)
 
 
 # What `tailguard plan --html` shows: decades of records cut at 1, 2 and 5, budgets in use, and

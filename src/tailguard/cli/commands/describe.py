@@ -45,6 +45,8 @@ from tailguard.data.readers.opening import opened_table
 from tailguard.progress import progress_bar
 from tailguard.summaries.results import COLUMNS
 
+LEVELS = "numbers from 0 to 1, such as 0.5,0.99"
+
 
 def describe(
     file: options.TableOption,
@@ -97,8 +99,7 @@ def describe(
     table.check_types(settled.numeric)
     asked: dict[str, Any] = {"check_records": check_records, "on_unusable": on_unusable}
     asked |= {"spend": options_of(spend or []), "correlations": correlations}
-    wanted = "numbers from 0 to 1, such as 0.5,0.99"
-    asked |= {} if quantiles is None else {"q": numbers_of("--quantiles", quantiles, wanted)}
+    asked |= {} if quantiles is None else {"q": numbers_of("--quantiles", quantiles, LEVELS)}
     asked |= {} if by is None else {"by": names_of("--by", by)}
     out = None if out is None else destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, table, "--columns", by_cell=True)

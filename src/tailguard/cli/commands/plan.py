@@ -39,9 +39,12 @@ from tailguard.report.plan_page import plan_page
 
 __doc__ = (__doc__ or "").replace("{tasks}", ", ".join(TASKS))
 FACTS = "What is publicly known"
+ALONE = "--html must be given without --json, --error, --persons and what theorems ask for."
 
 
 KIND = options.typed("KIND", "Of what: norm, directional, raw or central.", FACTS)
+PERSONS = options.typed("COUNT", "How many persons, instead of --rows.", FACTS)
+GUESSES = options.typed("A,B", "Guesses of how many rows a person has.", FACTS)
 KEEP = options.typed("COUNT", "sparse: how many weights matter.", FACTS, "--keep")
 
 
@@ -57,12 +60,8 @@ def list_methods(
     delta: options.DeltaOption,
     rows: Annotated[int | None, options.typed("COUNT", "How many rows.", FACTS)] = None,
     epsilon: Annotated[float | None, options.EPSILON] = None,
-    persons: Annotated[
-        int | None, options.typed("COUNT", "How many persons, instead of --rows.", FACTS)
-    ] = None,
-    rows_per_person: Annotated[
-        str | None, options.typed("A,B", "Guesses of how many rows a person has.", FACTS)
-    ] = None,
+    persons: Annotated[int | None, PERSONS] = None,
+    rows_per_person: Annotated[str | None, GUESSES] = None,
     error: Annotated[
         float | None, _fact("Instead of --rows or --epsilon: the error that would do.")
     ] = None,
@@ -101,29 +100,16 @@ def list_methods(
     facts: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
     kind: Any = moment_kind  # of any other the moment says what is allowed
     moment = None if moment_bound is None else Moment(moment_order, moment_bound, kind=kind)
+    sizes: dict[str, Any] = {"n_features": columns, "delta": delta, "n_rows": rows}
+    sizes |= {"epsilon": epsilon, "moment": moment}
     if html:
-        alone = not (facts or json or diameter is not None or error is not None)
-        alone = alone and persons is None and rows_per_person is None
-        require(
-            alone,
-            "--html must be given without --json, --error, --persons and what theorems ask for.",
-        )
-        sizes = {"n_features": columns, "delta": delta, "n_rows": rows, "epsilon": epsilon}
-        _write_page(task, destination(out), {**sizes, "moment": moment})
+        others = (*facts.values(), json or None, diameter, error, persons, rows_per_person)
+        require(all(other is None for other in others), ALONE)
+        _write_page(task, destination(out), sizes)
         return
-    advice = plan_of(
-        task,
-        n_rows=rows,
-        n_features=columns,
-        epsilon=epsilon,
-        delta=delta,
-        error=error,
-        persons=persons,
-        rows_per_person=None if rows_per_person is None else _guesses(rows_per_person),
-        moment=moment,
-        diameter=diameter,
-        **facts,
-    )
+    guesses = None if rows_per_person is None else _guesses(rows_per_person)
+    facts |= {"persons": persons, "rows_per_person": guesses, "error": error, "diameter": diameter}
+    advice = plan_of(task, **sizes, **facts)
     if json:
         typer.echo(advice.to_json())
     else:
