@@ -32,6 +32,7 @@ PUBLISHED = [
     ("docs/accuracy.md", "benchmarks/accuracy/results/plug_and_play.csv", "accuracy.plug_and_play"),
     ("docs/audits.md", "benchmarks/results/mutants.csv", "make mutants"),
     ("docs/reproduce.md", "benchmarks/results/means.csv", "make bench-means"),
+    ("docs/persons.md", "benchmarks/results/persons.json", "python benchmarks/bench_persons.py"),
     ("docs/reproduce.md", f"{REPRODUCED}/ranking.csv", "tailguard reproduce ranking"),
     ("docs/describe.md", "benchmarks/results/describe.csv", "benchmarks/bench_describe.py"),
 ]
@@ -255,6 +256,26 @@ def test_a_count_of_means_is_that_of_the_stored_table():
     assert said in prose("docs/reproduce.md")
     assert f"{max(free):.2f} times it at worst" in prose("docs/reproduce.md")
     assert all(ratio <= 1.5 for ratio in free)
+
+
+def test_the_price_of_persons_is_that_of_the_stored_results():
+    for row in json.loads(text("benchmarks/results/persons.json")):
+        named = ("person", "one row", "group privacy", "not private")
+        errors = " | ".join(f"{1000 * row['error'][name]:.1f}" for name in named)
+        width = row["width over cluster-robust"]
+        assert f"\n| {row['correlation']:g} | {width:.2f} | {errors} |\n" in text("docs/persons.md")
+
+
+def test_the_panels_of_persons_are_those_of_the_stored_results():
+    page = text("docs/persons.md")
+    for row in json.loads(text("benchmarks/results/person_tables.json")):
+        sizes = f"{row['persons']:,} | {row['rows']:,} | `{row['model']}` of `{row['target']}`"
+        width = row["width over cluster-robust"]
+        assert f"\n| {row['table']} | {sizes} | {row['held']:.0%} | {width:.2f} |\n" in page
+        for each in row["coefficients"]:
+            fits = f"{each['private']:.3g} | {each['std']:.2g}"
+            robust = f"{each['not private']:.3g} | {each['cluster-robust']:.2g}"
+            assert f" | `{each['name']}` | {fits} | {robust} |\n" in page
 
 
 # The paper

@@ -184,14 +184,15 @@ class MeanMethod:
     tail_assumption: ClassVar[str] = ANY_TAIL  # at a public level
     more_assumptions: ClassVar[tuple[str, ...]] = ()
     laplace: ClassVar[bool] = False  # whether noise may be Laplace, for pure DP
+    by_person: ClassVar[bool] = False  # whether a record may be a person with several rows
     example: ClassVar[MeanExample] = MeanExample()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
         """Work out stages, shares and thresholds, or refuse; numbers only, never a record."""
         require(
             not problem.by_person or self.takes_persons(problem),
-            f"person must be None for method {self.name!r}, which is no sum over all rows here; "
-            "choose 'clipped', or 'clamped', 'truncated' or 'soft' with n_groups=1.",
+            f"person must be None for method {self.name!r} with several groups, which is no sum "
+            "over all rows; choose 'clipped', or n_groups=1.",
         )
         return self.plan_from(MeanFacts(problem, guarantee))
 
@@ -218,8 +219,8 @@ class MeanMethod:
         return self.private_plan(facts)
 
     def takes_persons(self, problem: Problem) -> bool:
-        """Whether records may be persons with several rows; each method says so."""
-        return False
+        """Whether records may be persons with several rows."""
+        return self.by_person
 
     def check(self, facts: MeanFacts) -> None:
         """Check the method's own options."""

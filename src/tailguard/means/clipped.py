@@ -45,7 +45,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock, round_to_lattice, rounded_alone, shrink
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.plan import Plan, Solution
 from tailguard.gate.stage import Share, Stage
 from tailguard.means.base import (
     Expected,
@@ -198,6 +198,7 @@ class Clipped(MeanMethod):
     clip_norm: float | None = None
 
     name = "clipped"
+    by_person = True  # rows are clipped, then weighed by their shares
     option, tail_assumption = "clip_norm", "few rows exceed the clip norm"
     example = MeanExample(
         {"clip_norm": 50.0},
@@ -205,10 +206,6 @@ class Clipped(MeanMethod):
         distance=1e-6,
         shown={"clip_norm": 1.0},
     )
-
-    def takes_persons(self, problem: Problem) -> bool:
-        """Whether records may be persons: rows are clipped, then weighed by their shares."""
-        return True
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask, and put the shells together."""

@@ -250,6 +250,7 @@ class Iterative(MeanMethod):
     proof: str = "least"
 
     name = "iterative"
+    by_person = True  # groups are of whole persons
     option, tail_assumption = "clip_norm", "few rows exceed the clip norm"
     # Its walk follows the points less closely than their median does.
     example = MeanExample(

@@ -133,7 +133,8 @@ class TrimmedMean(SmoothQuery):
     ---------
     ``calibrate_event(...).event`` under replace-one neighbours: zCDP, proved in real arithmetic,
     with a numerical certificate for ``"numerical"``. A record with a non-finite value contributes
-    zero and stays counted. Fewer than ``2 * n_trimmed + 1`` records are refused before any is read.
+    zero and stays counted; a person is one value, the sum of her rows' by their shares. Fewer than
+    ``2 * n_trimmed + 1`` records are refused before any is read.
 
     Examples
     --------
@@ -154,6 +155,7 @@ class TrimmedMean(SmoothQuery):
     calibration: str = "tight"
 
     name = "trimmed mean"
+    takes_persons = True
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
@@ -285,6 +287,7 @@ class Trimmed(MeanMethod):
     calibration: str = "tight"
 
     name = "trimmed"
+    by_person = True
     more_assumptions = (SYMMETRIC,)
     example = MeanExample(
         {"low": -50.0, "high": 50.0, "n_trimmed": 400}, refuses=(PureDP, GDP), distance=0.01

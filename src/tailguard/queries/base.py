@@ -102,6 +102,10 @@ class Query(ABC):
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
         """Choose noise that follows the records so that the release costs ``event``, or refuse."""
 
+    def with_roundings(self, calibration: Any, roundings: int, share: float) -> Calibration:
+        """Return the calibration for records that are rounded to the lattice so many times."""
+        return with_roundings(calibration, roundings, share)
+
     @abstractmethod
     def answer(self, rows: Rows, state: Any, calibration: Any) -> Any:
         """Read the records once and return what the mechanism of the calibration takes."""
@@ -212,10 +216,10 @@ def calibration_for(
     """
     if isinstance(asked, Gaussian):
         gaussian = query.calibrate(n_rows, n_features, asked.mu)
-        return with_roundings(gaussian, roundings, asked.mu)
+        return query.with_roundings(gaussian, roundings, asked.mu)
     if isinstance(asked, Laplace):
         laplace = query.calibrate_pure(n_rows, n_features, asked.epsilon)
-        return with_roundings(laplace, roundings, asked.epsilon)
+        return query.with_roundings(laplace, roundings, asked.epsilon)
     return query.calibrate_event(n_rows, n_features, asked)
 
 

@@ -116,10 +116,17 @@ def placed_gradients(
 ) -> IntArray:
     """Place the gradients of a block among those of all records, to be gathered and sorted.
 
-    Larger entries count as 1e150, so that no difference or sum of them overflows.
+    Larger entries count as 1e150, so that no difference or sum of them overflows. Of a person the
+    gradients are added by her shares, one by one in her own order.
     """
     found = np.concatenate([*score_gradients(loss, units, weights, block)])
-    return placed(np.clip(found, -LARGEST_FEATURE, LARGEST_FEATURE), block, n_rows)
+    found = np.clip(found, -LARGEST_FEATURE, LARGEST_FEATURE)
+    if block.person is None:
+        return placed(found, block, n_rows)
+    assert block.weight is not None
+    columns = (found * block.weight[:, None]).T
+    sums = np.stack([np.bincount(block.person, each, n_rows) for each in columns], axis=1)
+    return np.ascontiguousarray(sums).view(np.int64).ravel()
 
 
 def bounded_group_sums(

@@ -14,7 +14,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
-from tailguard.data.rows.base import RecordBlock, chunks_of
+from tailguard.data.rows.base import RecordBlock, chunks_of, whole_steps
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity
@@ -48,6 +48,7 @@ class CountNormsBelow(GaussianQuery):
 
     name = "count of gradient norms below a threshold"
     places = "none"
+    takes_persons = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the count."""
@@ -61,7 +62,7 @@ class CountNormsBelow(GaussianQuery):
         return threshold
 
     def sum_block(self, block: RecordBlock, state: float, grid: float) -> IntArray:
-        """Count exactly, in lattice steps of one over a whole number.
+        """Count exactly, in whole steps: of a person, the share of her rows.
 
         Norms are those that a clip of the gradient would see; a gradient that would contribute zero
         has norm zero.
@@ -73,13 +74,15 @@ class CountNormsBelow(GaussianQuery):
                 gradient = self.loss.record_gradient
                 found, used = record_gradients(gradient, self.weights, size, chunk)
                 norms = clip_rows(found, np.inf)
-                count += int(np.count_nonzero((norms <= state) & used))
+                below = (norms <= state) & used
+                count += int(whole_steps(chunk.weight, len(below), grid) @ below)
         else:
             units = Units.raw(block.features.shape[1], intercept=self.intercept)
             query = MeanClippedGradient(self.loss, units)
             for read in units.score(block, self.weights):
-                count += int(np.count_nonzero((np.abs(query.sizes(read)) <= state) & ~read.void))
-        return np.array([count * round(1.0 / grid)], dtype=np.int64)
+                below = (np.abs(query.sizes(read)) <= state) & ~read.void
+                count += int(whole_steps(read.weight, len(below), grid) @ below)
+        return np.array([count], dtype=np.int64)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

@@ -13,7 +13,7 @@ Tao, Wu, Cheng and Wang 2022, Algorithms 4 and 5. The proof of their Theorem 10 
 sensitivity; it is ``2 * threshold * step_size / n_rows``, as in their pseudo-code.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,7 @@ class PeeledStep(GaussianQuery):
 
     name = "largest entries of a gradient step"
     places = "none"
+    takes_persons = True
 
     def __post_init__(self) -> None:
         check_positive("step_size", self.step_size)
@@ -133,6 +134,14 @@ class PeeledStep(GaussianQuery):
         sensitivity = self.sensitivity(n_rows, n_features)
         counts = {"n_selected": self.n_selected, "n_free": self.n_free}
         return Peeling("peeled-laplace").calibrate(sensitivity, epsilon, **counts)
+
+    def with_roundings(
+        self, calibration: Calibration, roundings: int, share: float
+    ) -> PeelingCalibration:
+        """Return the calibration of persons: each entry takes the roundings of all their rows."""
+        sensitivity = replace(calibration.sensitivity, roundings=roundings)
+        counts = {"n_selected": self.n_selected, "n_free": self.n_free}
+        return Peeling(calibration.mechanism).calibrate(sensitivity, share, **counts)
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Take one step from the weights ``state``, on the lattice."""

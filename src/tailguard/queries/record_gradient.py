@@ -52,6 +52,7 @@ class MeanRecordGradient(GaussianQuery):
 
     name = "sum of clipped record gradients"
     places = "none"
+    takes_persons = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the sum; see the module's reference."""
@@ -72,6 +73,7 @@ class MeanRecordGradient(GaussianQuery):
         for chunk in chunks_of(block):
             found, _ = record_gradients(self.loss.record_gradient, state, size, chunk)
             clip_rows(found, self.clip_norm)
+            found = found if chunk.weight is None else found * chunk.weight[:, None]
             total += rounded_sum(found, grid, alone=chunk.alone)
         return total
 

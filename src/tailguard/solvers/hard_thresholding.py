@@ -232,6 +232,7 @@ class HardThresholding:
                 "the weights that matter stand out from the largest noise of all columns",
             ),
             warnings=units.warnings(guarantee, unit_stages, coordinates),
+            takes_persons=True,
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:

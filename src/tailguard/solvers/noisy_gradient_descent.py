@@ -165,6 +165,7 @@ class NoisyGradientDescent:
             stages=(*clip_stages, descent),
             settings=self._settings(),
             assumptions=("the loss is convex", "few gradients exceed the clip level"),
+            takes_persons=self._query(problem, 1.0).takes_persons,
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:

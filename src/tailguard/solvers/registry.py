@@ -32,6 +32,9 @@ SOLVERS = {
 """Name -> ``"module:Class"``."""
 
 
+WEIGHTLESS = "sample_weight must be None"
+
+
 def make_solver(name: str, **options: Any) -> Solver:
     """Build a solver by its name."""
     solver: Solver = class_called(name, SOLVERS, "solver")(**options)
@@ -68,14 +71,16 @@ def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tu
         f"{shown(problem.ridge)}.",
     )
     require(
-        not problem.has_weights or WEIGHT in plan.by_name,
-        "sample_weight must be None unless the default method, 'whitened-newton', fits without a "
-        f"constraint; got weights for {type(solver).__name__}.",
-    )
-    require(
         not problem.by_person or plan.takes_persons,
-        "person must be None unless the default method, 'whitened-newton', fits without a "
-        f"constraint; got persons for {type(solver).__name__}.",
+        f"person must be None for {type(solver).__name__} as it is asked here, which is proved for "
+        "rows alone; the default method, descent on clipped gradients and hard thresholding take "
+        "persons.",
+    )
+    rule = "sample_weight must be None, and weight 'person'," if problem.by_person else WEIGHTLESS
+    require(
+        not problem.has_weights or WEIGHT in plan.by_name,
+        f"{rule} unless the default method, 'whitened-newton', fits without a constraint; got "
+        f"weights for {type(solver).__name__}.",
     )
     return solver, plan
 

@@ -82,11 +82,13 @@ def test_a_ledger_of_persons_is_charged_once_and_one_of_rows_refuses(table, tmp_
 
 
 def test_candidates_that_protect_rows_alone_are_refused(table):
-    sparse = tg.PrivateSearch(
-        tg.SparseLinearRegression(**NAMED), [{"n_nonzero": 1}], **PRIVACY, random_state=0
+    medians = tg.solvers.make_oracle("truncated", threshold=9.0, n_groups=4)
+    solver = tg.solvers.NoisyGradientDescent(n_steps=3, step_size=0.1, oracle=medians)
+    rows = tg.PrivateSearch(
+        tg.LinearRegression(**NAMED), [{"solver": solver}], **PRIVACY, random_state=0
     )
-    with pytest.raises(tg.InputError, match=r"candidate \{n_nonzero=1\} .*person must be None"):
-        sparse.fit(table, target="y")
+    with pytest.raises(tg.InputError, match=r"candidate \{solver=.*person must be None for Noisy"):
+        rows.fit(table, target="y")
 
 
 def test_nothing_that_leaves_depends_on_the_number_of_rows():

@@ -42,7 +42,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock
 from tailguard.data.rows.keys import NOBODY, Persons
@@ -186,8 +185,8 @@ class PersonRows:
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all persons: the same bits for any ``n_threads``."""
-        if kernel.together == "all":
-            raise InputError("queries that gather all records must not be asked of persons.")
+        if kernel.together == "all":  # the places of persons do not matter to what is sorted
+            return kernel.sum_block(self.used().block(0, self.n_rows))
         if kernel.reads_cells:
             return added(kernel.size, kernel.sum_block, self.used().marked(), n_threads=1)
         used = self._in_pairs() if kernel.together == "some" else self.used()
