@@ -385,8 +385,9 @@ def test_a_cap_that_is_forgotten_is_seen(monkeypatch):
 def test_shares_that_are_left_out_are_seen(monkeypatch):
     monkeypatch.setattr(persons_module, "shares_of", lambda counts: np.ones(len(counts)))
     cut_when_summed = "contribution", "weight-totals", "second-moments/slopes"
+    too_far = "peeled-step/huge"  # none of these records gets to its limits
     for name, example in EXAMPLES.items():
-        if not any(word in name for word in cut_when_summed):
+        if not any(word in name for word in (*cut_when_summed, too_far)):
             assert attack(example, Unit(person="key", max_rows=40), 40, 1) > 1.05, name
 
 

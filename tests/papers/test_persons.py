@@ -10,7 +10,12 @@ PERSONS = {"person": np.arange(N_ROWS) // 2, "max_rows": 2}
 N_PERSONS = N_ROWS // 2
 TAKES = {
     *("kamath2022.soft_convex", "wang2020.smoothed_strongly_convex", "wang2020.smoothed_convex"),
-    *("tao2022.sparse", "wang2020.trimmed_strongly_convex", "zhao2024.convex"),
+    *(
+        "wang2020.stochastic",
+        "tao2022.sparse",
+        "wang2020.trimmed_strongly_convex",
+        "zhao2024.convex",
+    ),
 }
 
 

@@ -13,7 +13,6 @@ from tailguard.privacy.guarantees import (
     ApproxDP,
     PureDP,
     guarantee_from_dict,
-    of_one_row,
     resolve_guarantee,
     weak_promise,
 )
@@ -113,16 +112,16 @@ def test_a_delta_of_one_record_in_n_is_a_weak_promise():
 def test_group_privacy_of_one_row_keeps_the_whole_and_wastes_nothing(size):
     """The sums of epsilon, mu, squares of rho, and of the deltas of one row after the other."""
     for promise in (ApproxDP(1.0, 1e-6), ApproxDP(40.0, 1e-9), PureDP(2.0)):
-        one = of_one_row(promise, size)
+        one = promise.of_one_row(size)
         assert 1.0 - 1e-9 <= size * one.epsilon / promise.epsilon <= 1.0
         total = math.fsum(math.exp(k * one.epsilon) * one.delta for k in range(size))
         assert promise.delta == total == 0.0 or 1.0 - 1e-6 <= total / promise.delta <= 1.0
-    assert 1.0 - 1e-9 <= size**2 * of_one_row(ZCDP(0.5), size).rho / 0.5 <= 1.0
-    assert 1.0 - 1e-9 <= size * of_one_row(GDP(2.0), size).mu / 2.0 <= 1.0
+    assert 1.0 - 1e-9 <= size**2 * ZCDP(0.5).of_one_row(size).rho / 0.5 <= 1.0
+    assert 1.0 - 1e-9 <= size * GDP(2.0).of_one_row(size).mu / 2.0 <= 1.0
 
 
 def test_a_gaussian_release_that_keeps_the_guarantee_of_one_row_keeps_that_of_a_group():
     whole = ApproxDP(2.0, 1e-6)
-    mu = of_one_row(whole, 5).gaussian_mu()
+    mu = whole.of_one_row(5).gaussian_mu()
     assert satisfies(Gaussian(5.0 * mu), whole)
     assert not satisfies(Gaussian(5.0 * whole.gaussian_mu()), whole)

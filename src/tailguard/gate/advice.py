@@ -10,7 +10,7 @@ from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.printable import html_list, html_table, html_words
-from tailguard.privacy.guarantees import Guarantee, of_one_row
+from tailguard.privacy.guarantees import Guarantee
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def rows_used(
     for most in shown:
         kept = [min(each, most) for each in rows]
         try:
-            group = noise(max(1, round(persons * fmean(kept))), of_one_row(guarantee, most))
+            group = noise(max(1, round(persons * fmean(kept))), guarantee.of_one_row(most))
         except InputError:  # too little for any method
             group = math.nan
         alone = fmean(1.0 / each for each in kept)

@@ -74,6 +74,16 @@ class ApproxDP(_Promise):
         """Return the largest total mu of Gaussian releases that keeps it, rounded down."""
         return mu_of(self.epsilon, self.delta)
 
+    def of_one_row(self, n_rows: int) -> "ApproxDP":
+        """Return a guarantee of one row by which group privacy keeps this one for so many rows.
+
+        Of data sets of the same public size that differ in ``n_rows`` rows; the deltas of one row
+        add up to ``(e^epsilon - 1) / (e^each - 1)`` times it (Vadhan 2017, Lemma 2.2).
+        """
+        each, whole = down(self.epsilon / n_rows), self.epsilon
+        part = math.exp(each - whole) * math.expm1(-each) / math.expm1(-whole)
+        return ApproxDP(each, down(self.delta * part))
+
 
 @dataclass(frozen=True)
 class PureDP(_Promise):
@@ -102,6 +112,10 @@ class PureDP(_Promise):
             "this one adds Gaussian noise; pass ApproxDP, ZCDP or GDP."
         )
 
+    def of_one_row(self, n_rows: int) -> "PureDP":
+        """Return what keeps it for so many rows together (Dwork and Roth 2014, Theorem 2.2)."""
+        return PureDP(down(self.epsilon / n_rows))
+
 
 @dataclass(frozen=True)
 class ZCDP(_Promise):
@@ -127,6 +141,10 @@ class ZCDP(_Promise):
         """Return the largest total mu of Gaussian releases that keeps it, rounded down."""
         return down(math.sqrt(2.0 * self.rho))
 
+    def of_one_row(self, n_rows: int) -> "ZCDP":
+        """Return what keeps it for so many rows together (Bun and Steinke 2016, Prop. 1.9)."""
+        return ZCDP(down(self.rho / n_rows**2))
+
 
 @dataclass(frozen=True)
 class GDP(_Promise):
@@ -150,6 +168,10 @@ class GDP(_Promise):
     def gaussian_mu(self) -> float:
         """Return the largest total mu of Gaussian releases that keeps it, rounded down."""
         return down(self.mu)
+
+    def of_one_row(self, n_rows: int) -> "GDP":
+        """Return what keeps it for so many rows together (Dong, Roth and Su 2022, Theorem 2.14)."""
+        return GDP(down(self.mu / n_rows))
 
 
 Guarantee: TypeAlias = ApproxDP | PureDP | ZCDP | GDP
@@ -204,31 +226,6 @@ def resolve_guarantee(
     if epsilon is None:
         raise InputError(f"epsilon is missing beside delta={shown(delta)}: pass epsilon=.")
     return ApproxDP(epsilon, delta)
-
-
-def of_one_row(guarantee: Guarantee, n_rows: int) -> Guarantee:
-    """Return a guarantee of one row by which group privacy keeps this one for ``n_rows`` rows.
-
-    That is for data sets of the same public size which differ in so many rows.
-
-    *Reference.* Dwork and Roth 2014, Theorem 2.2 (pure); Vadhan 2017, Lemma 2.2 (approximate);
-    Bun and Steinke 2016, Proposition 1.9 (zCDP); Dong, Roth and Su 2022, Theorem 2.14 (GDP).
-
-    Examples
-    --------
-    >>> of_one_row(GDP(2.0), 4)
-    GDP(mu=0.499999999999)
-    """
-    if isinstance(guarantee, ZCDP):
-        return ZCDP(down(guarantee.rho / n_rows**2))
-    if isinstance(guarantee, GDP):
-        return GDP(down(guarantee.mu / n_rows))
-    whole, each = guarantee.epsilon, down(guarantee.epsilon / n_rows)
-    if isinstance(guarantee, PureDP):
-        return PureDP(each)
-    # The deltas of one row add up to (e^whole - 1) / (e^each - 1) times it.
-    part = math.exp(each - whole) * math.expm1(-each) / math.expm1(-whole)
-    return ApproxDP(each, down(guarantee.delta * part))
 
 
 LARGE_EPSILON = 20.0  # beyond it odds may rise by more than 5e8: a promise in name alone
