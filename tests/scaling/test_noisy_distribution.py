@@ -5,6 +5,8 @@ import pytest
 
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import (
+    HIDDEN_BINS,
+    HIDDEN_DECAY,
     SURE,
     NoisyDistribution,
     most_significant_window,
@@ -76,4 +78,77 @@ def test_noise_alone_puts_no_residual_far_out():
         NoisyDistribution.of(BULK + 10.0 * rng.standard_normal(180), SLOPES, 10.0).edges.max()
         for _ in range(20_000)
     ]
+    assert max(largest) < SLOPES.value(130.0)
+
+
+CODE = 170  # a bin far beyond the bulk
+
+
+def released(code, noise, rng, bulk=BULK):
+    """A histogram whose far code lies in two bins."""
+    counts = bulk + noise * rng.standard_normal(bulk.size)
+    counts[CODE : CODE + 2] += code / 2.0
+    return counts
+
+
+def reaches(distribution):
+    return distribution.points.max() > SLOPES.value(float(CODE))
+
+
+def test_two_releases_show_a_code_that_each_of_them_hides():
+    """110 records in two bins, of a noise of 10 each, are seen in two releases, seldom in one."""
+    rng, alone, together, mass = np.random.default_rng(0), [], [], []
+    for _ in range(200):
+        first = NoisyDistribution.of(released(110.0, 10.0, rng), SLOPES, 10.0)
+        counts = released(110.0, 10.0, rng)
+        alone.append(reaches(NoisyDistribution.of(counts, SLOPES, 10.0)))
+        both = NoisyDistribution.of(counts, SLOPES, 10.0, first)
+        together.append(reaches(both))
+        mass.append(both.total * both.mass[both.points > SLOPES.value(float(CODE - 1))].sum())
+    assert np.mean(alone) < 0.6
+    assert np.mean(together) > 0.95
+    assert np.mean(mass) == pytest.approx(110.0, rel=0.1)
+
+
+def test_a_release_counts_by_its_noise():
+    """One of a sample, ten times as noisy, neither shows a code nor hides one."""
+    rng = np.random.default_rng(0)
+    noisy = NoisyDistribution.of(released(0.0, 100.0, rng), SLOPES, 100.0)
+    clear = NoisyDistribution.of(released(200.0, 10.0, rng), SLOPES, 10.0, noisy)
+    assert reaches(clear)
+    assert clear.noise_std == pytest.approx(10.0 / np.sqrt(1.01))
+
+
+def test_what_an_earlier_bulk_held_is_not_taken_for_what_lies_far():
+    """Residuals of a constant spread far wider than those of the fit."""
+    wide = 1e3 * np.exp(-((np.arange(180) - 90.0) ** 2) / 500.0)
+    first = NoisyDistribution.of(wide, SLOPES, 10.0)
+    after = NoisyDistribution.of(BULK, SLOPES, 10.0, first)
+    alone = NoisyDistribution.of(BULK, SLOPES, 10.0)
+    assert after.points.max() == alone.points.max()
+    assert after.total == alone.total
+
+
+def test_what_was_released_beyond_the_bulk_may_lie_there():
+    """A tail of 20 records a bin, that a noise of 10 hides bin by bin, is 300 in all."""
+    bulk = np.where(BULK > 25.0, BULK, 0.0)
+    end = int(np.flatnonzero(bulk).max()) + 1
+    bare = NoisyDistribution.of(bulk, SLOPES, 10.0)
+    counts = bulk.copy()
+    counts[end:] = 20.0
+    tail = NoisyDistribution.of(counts, SLOPES, 10.0)
+    assert bare.hidden_shares[0] == pytest.approx(bare.hidden * HIDDEN_DECAY)
+    assert tail.hidden_shares.sum() * tail.total == pytest.approx(20.0 * HIDDEN_BINS, rel=0.01)
+    lengths = NoisyDistribution.of(counts[::-1], Bins("octaves", -8.0, 3.0, 180), 10.0)
+    assert lengths.beyond == 0.0  # short ones do no harm
+
+
+def test_noise_alone_puts_no_residual_far_out_in_several_releases():
+    rng, largest = np.random.default_rng(0), []
+    for _ in range(7_000):
+        found = None
+        for _ in range(3):
+            counts = BULK + 10.0 * rng.standard_normal(180)
+            found = NoisyDistribution.of(counts, SLOPES, 10.0, found)
+            largest.append(found.edges.max())
     assert max(largest) < SLOPES.value(130.0)

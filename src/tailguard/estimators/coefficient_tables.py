@@ -46,7 +46,10 @@ class CoefficientTables(Reported):
     def conf_int(self, level: float = 0.95) -> FloatArray:
         """Return a confidence interval per coefficient, the intercept last: sampling and noise.
 
-        One row of low and high per coefficient, from the normal distribution. Standard errors are
+        One row of low and high per coefficient, from the normal distribution. They are of what the
+        fit without privacy would give on these records, features held within ``feature_bounds_``;
+        of fits that are not corrected records that reach far count less, as ``summary`` says. They
+        also cover what another sample of records would change. Standard errors are
         of numbers that the fit was charged for, so asking costs nothing more. Not covered: the
         choice of clip levels, and shrinkage. NaN, with the reason in ``reasons_``, where the budget
         is too small for the number of coefficients, or where noise or heavy columns hide how far
@@ -71,7 +74,8 @@ class CoefficientTables(Reported):
     def wald_test(self, contrasts: Contrasts | None = None) -> FloatArray | JointTest:
         """Return z and p-value of the test that a coefficient is zero, the intercept last.
 
-        Two-sided, from the standard errors of ``conf_int``, and NaN where that is.
+        Two-sided, of the coefficient that ``conf_int`` is of, from the same standard errors, and
+        NaN where that is.
 
         Parameters
         ----------

@@ -205,7 +205,8 @@ def run(
 ) -> Solved:
     """Warn, reserve the whole planned spend, run, certify.
 
-    ``assumptions`` are the caller's own, for accuracy; the certificate lists them with the plan's.
+    ``assumptions`` are the caller's own, for accuracy; the certificate lists them with the plan's,
+    and with what was estimated.
     A ``check`` comes before the solver, whose plan was made with what that leaves.
 
     Examples
@@ -250,5 +251,8 @@ def run(
             gate.settle()
     finally:
         gate.close()
-    certificate = gate.certificate(assumptions=(*assumptions, *records, *plan.assumptions))
+    estimand = (solution.estimand,) if solution.estimand else ()
+    certificate = gate.certificate(
+        assumptions=(*assumptions, *records, *plan.assumptions, *estimand)
+    )
     return Solved(solution, certificate, assumptions, records)

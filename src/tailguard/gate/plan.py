@@ -295,6 +295,8 @@ class Solution:
     reasons
         Of each coefficient, the intercept last, why it has no interval, or was not estimated at
         all; empty where it has one.
+    estimand
+        What the coefficients and their intervals are of, in one sentence.
     notes
         What was decided on the way, from released numbers.
     found
@@ -329,6 +331,7 @@ class Solution:
     residual_shares: FloatArray | None = None
     center: FloatArray | None = None
     reasons: tuple[str, ...] = ()
+    estimand: str = ""
     notes: tuple[str, ...] = ()
     feature_bounds: FloatArray | None = None
     score_bound: float = math.inf

@@ -14,6 +14,9 @@ WIDEST_GAP = 3  # bins below that inside the bulk
 WINDOW_WIDTHS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk
 POINTS = 4  # points that stand for a bin
 SURE = 6.0  # noise standard deviations; what would do harm if it were noise must exceed them
+# Bins beyond the last seen one may hide records, less by a factor from one to the next: of thirds
+# of octaves that is five octaves of a tail that falls by a power of about two.
+HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
 # How often any window of pure noise may stand out in a fit, among some hundred a column.
 FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
 
@@ -41,38 +44,92 @@ def most_significant_window(counts: FloatArray, noise_std: float) -> tuple[int, 
 
 @dataclass(frozen=True, eq=False)
 class NoisyDistribution:
-    """Probabilities of points, from the bulk of a noised histogram."""
+    """Probabilities of points, from the bulk of a noised histogram.
+
+    Attributes
+    ----------
+    points, mass
+        Points, so many a bin, and their probabilities.
+    total, significance
+        The count of what was kept, and how far the bulk stands out of the noise.
+    edges
+        Those of the bins that were kept.
+    bin_noise
+        Noise of the share of a bin.
+    beyond
+        Share of the records in the bins beyond those kept, as released; the larger of both ends.
+    counts, noise_std
+        Counts of all bins, averaged over releases by their noise, and the noise of these; none
+        where no histogram was read by bins.
+    bulk
+        The first bin of the bulk, and the one after its last, of all releases.
+    """
 
     points: FloatArray
     mass: FloatArray
     total: float
     significance: float
     edges: FloatArray
-    hidden: float = 0.0  # share of the mass that a bin beyond the bulk may hold without being seen
+    bin_noise: float = 0.0
+    beyond: float = 0.0
+    counts: FloatArray | None = None
+    noise_std: float = 0.0
+    bulk: tuple[int, int] = (0, 0)
 
     @classmethod
-    def of(cls, counts: FloatArray, bins: Bins, noise_std: float) -> "NoisyDistribution":
+    def of(
+        cls,
+        counts: FloatArray,
+        bins: Bins,
+        noise_std: float,
+        earlier: "NoisyDistribution | None" = None,
+    ) -> "NoisyDistribution":
         """Keep the bulk around the most significant window, and bins apart from it that surely are.
 
-        What is kept counts as zero where it is negative.
+        What is kept counts as zero where it is negative. ``earlier`` is a former release of the
+        same bins: beyond the bulk of both the two are averaged, since what lies far stays there.
         """
         kept, significance = bulk_of(counts, noise_std)
+        first, last, _ = _bulk_ends(counts, noise_std)
+        told, pooled, noise = counts, counts, noise_std
+        if earlier is not None and earlier.counts is not None:
+            part = earlier.noise_std**2 / (earlier.noise_std**2 + noise_std**2)
+            pooled = part * counts + (1.0 - part) * earlier.counts
+            noise = math.sqrt(part) * noise_std
+            first, last = min(first, earlier.bulk[0]), max(last, earlier.bulk[1])
+            sure = _sure_windows(pooled, SURE * noise)
+            sure[first:last] = False
+            kept, told = kept | sure, np.where(sure, pooled, counts)
         low, high = int(kept.argmax()), int(kept.size - kept[::-1].argmax())
-        masses = np.where(kept, np.maximum(counts, 0.0), 0.0)[low:high]
+        masses = np.where(kept, np.maximum(told, 0.0), 0.0)[low:high]
         total = float(masses.sum())
+        ends = [counts[high : high + HIDDEN_BINS].sum()]
+        if bins.transform != "octaves":
+            ends.append(counts[max(low - HIDDEN_BINS, 0) : low].sum())
+        beyond = max(0.0, *map(float, ends)) / max(total, noise_std)
         if total <= 0.0:
             masses, total = np.ones(high - low), 0.0
         inner = (np.arange(POINTS) + 0.5) / POINTS
         positions = (np.arange(low, high)[:, None] + inner).ravel()
         mass = np.repeat(masses / masses.sum(), POINTS) / POINTS
         edges = bins.value(np.arange(low, high + 1.0))
-        hidden = BIN_SIGNIFICANCE * noise_std / max(total, noise_std)
-        return cls(bins.value(positions), mass, total, significance, edges, hidden)
+        bin_noise = noise_std / max(total, noise_std)
+        found = (bins.value(positions), mass, total, significance, edges, bin_noise, beyond)
+        return cls(*found, pooled, noise, (first, last))
 
     @property
-    def bin_noise(self) -> float:
-        """Noise of the share of a bin."""
-        return self.hidden / BIN_SIGNIFICANCE
+    def hidden(self) -> float:
+        """Share of the mass that a bin beyond the bulk may hold without being seen."""
+        return BIN_SIGNIFICANCE * self.bin_noise
+
+    @property
+    def hidden_shares(self) -> FloatArray:
+        """Shares of the mass that may lie in the bins beyond the last seen one.
+
+        As much as noise hides, or as was released there in all.
+        """
+        decay = HIDDEN_DECAY ** np.arange(1, HIDDEN_BINS + 1)
+        return np.asarray(max(self.hidden, self.beyond / decay.sum()) * decay)
 
     def mean(self, values: FloatArray) -> float:
         """Average values given at the points."""
@@ -93,11 +150,23 @@ def bulk_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
 
     And by how many noise standard deviations that window stands out.
     """
-    low, high, significance = most_significant_window(counts, noise_std)
-    low, high = _grown(counts, low, high, BIN_SIGNIFICANCE * noise_std)
+    low, high, significance = _bulk_ends(counts, noise_std)
     kept = counts > SURE * noise_std  # as codes of what is missing may lie
     kept[low:high] = True
     return kept, significance
+
+
+def _bulk_ends(counts: FloatArray, noise_std: float) -> tuple[int, int, float]:
+    """Return the bulk's first bin, the one after its last, and how far its window stands out."""
+    low, high, significance = most_significant_window(counts, noise_std)
+    return (*_grown(counts, low, high, BIN_SIGNIFICANCE * noise_std), significance)
+
+
+def _sure_windows(counts: FloatArray, threshold: float) -> BoolArray:
+    """Return which bins stand out alone, or together with a neighbour."""
+    pairs = counts[1:] + counts[:-1] > math.sqrt(2.0) * threshold
+    beside = np.append(pairs, False) | np.append(False, pairs)
+    return np.asarray((counts > threshold) | (beside & (counts > 0.0)))
 
 
 def _grown(counts: FloatArray, low: int, high: int, threshold: float) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.queries.column_histograms import Bins
-from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.scaling.noisy_distribution import BIN_SIGNIFICANCE, NoisyDistribution
 from tailguard.solvers.newton.clipping import (
     MISFIT,
     RowNormDistribution,
@@ -83,7 +83,9 @@ def test_a_bounded_slope_is_cut_lower_only_where_that_takes_nothing_from_its_mea
 @pytest.mark.parametrize("loss", [tg.losses.Quantile(0.9, width=0.1), tg.losses.Huber(2.0)])
 def test_nothing_is_missed_at_the_bound_of_a_slope(loss):
     distribution = slopes_of(RNG.lognormal(size=N_DRAWS) - 1.0, loss)
-    noisy = SlopeDistribution(loss, replace(distribution.distribution, hidden=1e-4))
+    noisy = SlopeDistribution(
+        loss, replace(distribution.distribution, bin_noise=1e-4 / BIN_SIGNIFICANCE)
+    )
     assert noisy.skewed
     assert noisy.missed(loss.slope_bound()) == 0.0
     assert 0.0 < noisy.missed(0.5 * loss.slope_bound()) < loss.slope_bound()
@@ -124,7 +126,9 @@ def test_a_fit_without_bias_clips_skewed_residuals_alone_higher():
 
 def test_what_noise_may_hide_of_a_tail_raises_no_clip_level_of_all_directions():
     """It is an upper estimate, good for a correction along few; seen residuals alone count."""
-    vague = replace(SKEWED, distribution=replace(SKEWED.distribution, hidden=0.002))
+    vague = replace(
+        SKEWED, distribution=replace(SKEWED.distribution, bin_noise=0.002 / BIN_SIGNIFICANCE)
+    )
     assert vague.skewed
     assert vague.lost(4.0) > 2.0 * SKEWED.lost(4.0)
     assert vague.seen_beyond(4.0) == SKEWED.seen_beyond(4.0) > 0.0

@@ -13,7 +13,7 @@ from support.whitened import example_fit
 from tailguard.gate.plan import Plan, Problem
 from tailguard.queries.column_histograms import Bins
 from tailguard.queries.units import Units
-from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.scaling.noisy_distribution import BIN_SIGNIFICANCE, NoisyDistribution
 from tailguard.solvers.newton.clipping import Clipping, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.newton.covariance import (
     BENT,
@@ -270,7 +270,7 @@ def test_what_varies_along_the_constant_is_unknown_where_noise_hides_how_far_res
     """Without an intercept it is what varies along the mean row."""
     slopes, zero = skewed(), np.zeros(1)
     most = LARGEST_HIDDEN[0 if intercept else 1]
-    told = replace(slopes.distribution, hidden=share * most)
+    told = replace(slopes.distribution, bin_noise=share * most / BIN_SIGNIFICANCE)
     fit = one_column(slopes=replace(slopes, distribution=told))
     fit = replace(fit, geometry=replace(fit.geometry, units=Units.raw(1, intercept=intercept)))
     made = Correction(np.eye(2)[:, 1:], np.array([[np.sqrt(1.01 * UNTOLD)]]), zero, zero)

@@ -18,7 +18,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
-from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution
+from tailguard.scaling.noisy_distribution import HIDDEN_BINS, POINTS, NoisyDistribution
 from tailguard.solvers.limits import leans
 
 # Noise standard deviations by which the bulk of a histogram, or the rise of a gradient along one of
@@ -34,9 +34,6 @@ SKEWED = 0.15  # net share of what clipping takes away from which residuals coun
 # what clipping is seen to take away: rows with large residuals may lie to one side. Real tables
 # lose at epsilon 1 and 3 with 0, 0.05 and 0.3, a training task with such rows (T08) with 0.
 SKEWED_LENGTH = 0.15
-# Bins beyond the last seen one may hide records, less by a factor from one to the next: that is
-# five octaves of a tail that falls by a power of about two.
-HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
 NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
 SMALLEST_SPREAD = 1e-6  # part of the target's scale that is told from zero
 SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
@@ -208,8 +205,7 @@ class SlopeDistribution:
 
     def _hidden(self, sizes: FloatArray, largest: float) -> tuple[FloatArray, FloatArray]:
         """Sizes beyond the last seen one, none above the largest, and what may be hidden there."""
-        shares = self.distribution.hidden * HIDDEN_DECAY ** np.arange(1, HIDDEN_BINS + 1)
-        return np.minimum(_bins_beyond(sizes.max()), largest), np.asarray(shares)
+        return np.minimum(_bins_beyond(sizes.max()), largest), self.distribution.hidden_shares
 
     def curvature(self, limit: float) -> float:
         """Mean rise of the clipped slope with the residual.

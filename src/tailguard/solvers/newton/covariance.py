@@ -34,6 +34,7 @@ from tailguard.solvers.newton.choices import FARTHER_STILL
 from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.constant import score_bound
 from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.outlook import ESTIMAND, ESTIMAND_OF_BULK
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
 from tailguard.solvers.newton.state import Fit, Geometry
 from tailguard.solvers.newton.whitening import shrunk
@@ -121,6 +122,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         covariance_root=triangular(root, np.isnan(std)),
         residual_shares=residual_shares(fit),
         reasons=tuple(map(str, reasons)),
+        estimand=ESTIMAND_OF_BULK if estimate is None else ESTIMAND,
         notes=tuple(notes),
         feature_bounds=geometry.feature_bounds,
         score_bound=score_bound(session, fit),

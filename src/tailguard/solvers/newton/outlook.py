@@ -152,6 +152,11 @@ ESTIMAND = (
     "records would change"
 )
 """What a corrected fit aims at, in one sentence."""
+ESTIMAND_OF_BULK = (
+    "intervals, where there are any, are of the fit without privacy in which records that reach "
+    "far count less, every feature held within feature_bounds_ where there are bounds"
+)
+"""What other fits aim at."""
 
 
 def meaning(problem: Problem) -> str:

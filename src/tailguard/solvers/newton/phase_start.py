@@ -99,7 +99,8 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     if few:
         distribution = _coarse_distribution(counts, session.problem.n_rows, noise_std)
     else:
-        distribution = NoisyDistribution.of(counts, bins, noise_std)
+        same = before.distribution if unbounded or curved else None
+        distribution = NoisyDistribution.of(counts, bins, noise_std, same)
     center = distribution.quantile(0.5) if unbounded and session.problem.intercept else 0.0
     moved, about = fit, fit.weights
     if few and distribution.significance > SIGNIFICANT:

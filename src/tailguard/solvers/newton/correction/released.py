@@ -30,8 +30,7 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.newton.clipping import HIDDEN_BINS, HIDDEN_DECAY
+from tailguard.scaling.noisy_distribution import HIDDEN_BINS, NoisyDistribution
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
@@ -267,7 +266,7 @@ class Tail:
         """Return the same with what noise may hide beyond the farthest bin seen."""
         bins = np.arange(1, HIDDEN_BINS + 1)
         far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
-        hidden = self.lengths.hidden * HIDDEN_DECAY**bins
+        hidden = self.lengths.hidden_shares
         excess = np.maximum(far**power - level**power, 0.0)
         # No length is farther beyond a level than its square over four levels.
         missing = max(0.0, self.least - self.lengths.mean(self.lengths.points**2))

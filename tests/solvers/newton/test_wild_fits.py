@@ -1,0 +1,68 @@
+"""Counts that are mostly zero, beside columns that nearly repeat each other: no fit runs away."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import xlogy
+from sklearn.linear_model import PoissonRegressor
+
+import tailguard as tg
+
+N_ROWS, N_COLUMNS, N_OWN, ZEROS = 6_000, 17, 11, 0.93
+MOST = 1.5  # of what a constant loses beyond the best fit; 1 is the constant itself
+
+
+def rare_counts(seed, n_rows=2 * N_ROWS):
+    """Counts of which 93 % are zero, and 17 columns of which six nearly repeat others.
+
+    The others are heavy, indicators or normal; a repeated column differs by a hundredth to a tenth
+    of its spread. Counts vary more than Poisson ones, by a gamma factor.
+    """
+    rng = np.random.default_rng(seed)
+    own = rng.standard_normal((n_rows, N_OWN))
+    own[:, :3] = rng.lognormal(0.0, 1.0, (n_rows, 3))
+    own[:, 3:6] = rng.random((n_rows, 3)) < [0.02, 0.1, 0.4]
+    copies = rng.choice(N_OWN, N_COLUMNS - N_OWN, replace=False)
+    apart = 10.0 ** rng.uniform(-2.0, -1.0, copies.size) * own[:, copies].std(axis=0)
+    repeated = own[:, copies] + apart * rng.standard_normal((n_rows, copies.size))
+    X = np.column_stack([own, repeated])
+    score = (own - own.mean(axis=0)) / own.std(axis=0) @ rng.normal(0.0, 0.25, N_OWN)
+    mean = np.exp(np.clip(score, -3.0, 3.0)) * rng.gamma(0.3, 1.0 / 0.3, n_rows)
+    rate = brentq(lambda rate: np.exp(-rate * mean).mean() - ZEROS, 1e-3, 1e3)
+    return X, rng.poisson(rate * mean).astype(float)
+
+
+def deviance(y, mean):
+    return float(np.mean(xlogy(y, y / mean) - (y - mean)))
+
+
+def excess(X, y, epsilon, seed):
+    """Loss on other records, in parts of what a constant loses beyond the best linear fit."""
+    model = tg.PoissonRegression(epsilon=epsilon, delta=N_ROWS**-1.1, random_state=seed)
+    model.fit(X[:N_ROWS], y[:N_ROWS])
+    test, told = X[N_ROWS:], y[N_ROWS:]
+    best = best_means(X[:N_ROWS], y[:N_ROWS], test)
+    constant = deviance(told, np.full(told.size, y[:N_ROWS].mean()))
+    least = min(deviance(told, best), 0.99 * constant)
+    found = deviance(told, np.maximum(model.predict(test), 1e-12))
+    return (found - least) / (constant - least)
+
+
+def best_means(X, y, others):
+    """Means that the fit without privacy predicts, within eight deviations of each column."""
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    rows, far = (np.clip((each - center) / scale, -8.0, 8.0) for each in (X, others))
+    return PoissonRegressor(alpha=1e-4, max_iter=500).fit(rows, y).predict(far)
+
+
+def test_the_simulated_counts_are_what_they_are_said_to_be():
+    X, y = rare_counts(0)
+    assert (y == 0).mean() == pytest.approx(ZEROS, abs=0.01)
+    correlations = np.abs(np.corrcoef(X.T) - np.eye(N_COLUMNS))
+    assert (correlations.max(axis=0) > 0.99).sum() == 2 * (N_COLUMNS - N_OWN)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0, 10.0, 30.0])
+def test_no_fit_loses_more_than_half_as_much_again_as_a_constant(epsilon):
+    losses = [excess(*rare_counts(seed), epsilon, seed) for seed in range(6)]
+    assert max(losses) < MOST
