@@ -70,3 +70,19 @@ def test_totals_hold_where_few_targets_are_a_far_code():
         errors.append(abs(model.predict(X).sum() / y.sum() - 1.0))
         stated.append(model.total_error_)
     assert (np.array(errors) <= 0.05 + 2.0 * np.array(stated)).all()
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_totals_hold_where_exposures_span_four_decades(epsilon):
+    """The first mean target is cut at few scales, which is a small part of it there."""
+    errors, stated = [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, exposure = rng.standard_normal((30_000, 3)), 10.0 ** rng.uniform(-2.0, 2.0, 30_000)
+        y = rng.poisson(exposure * np.exp(X @ [0.3, -0.3, 0.2] - 0.5))
+        model = tg.PoissonRegression(epsilon=epsilon, delta=1e-6, random_state=seed)
+        model.fit(X, y, exposure=exposure)
+        errors.append(abs(model.predict(X, exposure=exposure).sum() / y.sum() - 1.0))
+        stated.append(model.total_error_)
+    assert max(errors) < 0.05
+    assert np.sqrt(np.mean((np.array(errors) / stated) ** 2)) < 1.5

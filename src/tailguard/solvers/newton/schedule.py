@@ -281,7 +281,9 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     n_releases = len(shares.diagnostic_phases)
     curved = problem.link.curved
     canonical = problem.scored is not None and problem.scored.canonical
-    added = "what predictions and targets add up to" if canonical else "the mean slope of the loss"
+    rough, added = "the mean slope of the loss, roughly", "the mean slope of the loss"
+    if canonical:
+        rough, added = "what targets add up to", "what predictions and targets add up to"
     lengths = n_releases if curved else 1
     directions, levels = 2, DEBIASING_LEVELS + 1  # the constant and the fitted score, at most
     fitted = " and the fitted score"
@@ -317,15 +319,15 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
                         shares.fit_choice * problem.intercept, 1, 2),
         PlannedReleases("variance", "the sampling variance of the coefficients",
                         shares.variance, 1, square),
-        PlannedReleases(ROUGH_TOTAL, f"{added}, roughly",
+        PlannedReleases(ROUGH_TOTAL, rough,
                         ROUGH_SHARE * shares.total * problem.intercept, 1, 1),
         PlannedReleases(TOTAL, added,
                         (1.0 - ROUGH_SHARE) * shares.total * problem.intercept, 1, 1),
-        *_correction(problem, shares.correction),
+        *_correction(problem, shares.correction, sampled=shares.sample > 0),
     ]  # fmt: skip
 
 
-def _correction(problem: Problem, share: float) -> list[PlannedReleases]:
+def _correction(problem: Problem, share: float, *, sampled: bool) -> list[PlannedReleases]:
     """List what the correction by contributions releases."""
     square = problem.size * (problem.size + 1) // 2
     bins, levels = CORRECTION_LENGTHS.count, len(CORRECTION_PARTS) * problem.size
@@ -334,6 +336,8 @@ def _correction(problem: Problem, share: float) -> list[PlannedReleases]:
     if problem.link.curved:
         shares, (early, late) = CORRECTION_OF_LIKELIHOOD, CORRECTION_ROUNDS_OF_LIKELIHOOD
         rows, contributions = "rows times the root of their curvature", "slopes times rows"
+    if sampled:  # the early ones, which read the sample, have come near
+        late //= 2
     told = {
         "row lengths": (f"lengths of {rows}", 1, bins),
         "curvature of rows": (f"second moments of whitened {rows}", 1, square),

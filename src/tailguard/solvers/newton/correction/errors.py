@@ -21,9 +21,8 @@ from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable
 
 ALIGNED = 2.0  # what lies beyond the last level leans so many times as far as what lies below
-# Of what lies beyond the last level: the part that lies along where far contributions point, and
-# the least part, over the root of the number of directions.
-POINTING, LEAST_BIAS = 0.3, 0.15
+# Of what lies beyond the last level the part that lies along where far contributions point.
+POINTING = 0.3
 # Shares of a coefficient's variance along raised and along vague directions from which on it is not
 # estimated.
 RAISED, VAGUE = 0.3, 0.5
@@ -65,9 +64,7 @@ class Lean:
         """Squared share of what lies beyond the last level by which it may lean along each."""
         believed = self.prior / max(self.prior + self.variance, 1e-300)
         seen = (ALIGNED * believed * (directions @ self.above)) ** 2
-        least = LEAST_BIAS**2 / len(self.above)
-        squares = (self.prior * (1.0 - believed) + seen) / max(self.between, 1e-300) ** 2
-        return np.asarray(np.maximum(squares, least))
+        return np.asarray((self.prior * (1.0 - believed) + seen) / max(self.between, 1e-300) ** 2)
 
 
 def estimated(session: FitSession, fit: Fit, rounds: Rounds, lean: "Lean") -> Estimate:

@@ -46,7 +46,9 @@ COVARIANCE_FLOOR, LEAST_COVARIANCE = 0.5, 0.05
 # Along which directions a coefficient is vague: with a curvature below so many noise edges, but no
 # more than the last number.
 VAGUE, MOST_VAGUE = 1.5, 0.7
-HIDDEN_SHARE = 0.4  # of what noise may hide beyond the farthest bin seen that counts as there
+# Of what may lie hidden beyond the farthest bin seen the part that counts as there; by trial, see
+# docs/default-stages.md#what-width-buys.
+HIDDEN_SHARE = 0.2
 # Of what lies beyond a cut of second moments: the part that a typical direction has of it. The mean
 # direction has all of it, but few records carry it, and these have directions of their own.
 TYPICAL_TAIL = 0.5

@@ -2,18 +2,19 @@
 
 Rounds clip slopes for the least error of a typical record, which takes away a good part of the sum
 of skewed targets. One number, the mean slope cut far out, tells how much; the intercept takes it
-up. It is asked for twice: the second one is small, so that what the slope is compared with need be
-known only roughly.
+up. It is compared with the mean target of counts, which is released before it, cut as far out: the
+first mean was cut low, and is far too small where exposures span decades. For others the mean slope
+is asked for twice: the second one is small, so that what it is compared with need be known only
+roughly.
 
-A corrected fit knows its constant to within what its interval says. Then the move counts by the
-rule of Bayes: where exposures span decades the mean target, which was cut, is far too small, and
-the constant would follow the noise.
+A corrected fit knows its constant to within what its interval says, and the move counts by the rule
+of Bayes.
 
 The slope is ``expected - paid`` with ``expected = m**(2 - p)`` and ``paid = target * m**(1 - p)``,
 where ``m`` is the expected target and ``p`` the power of the variance. Moving the intercept by
 ``c`` multiplies these by ``exp((2 - p) * c)`` and ``exp((1 - p) * c)``, so slopes average zero at
-``c = log(mean paid / mean expected)``. For counts, of power 1, what is paid is the mean target,
-which the start released; for others the expected part is the mean curvature, 1 for power 2.
+``c = log(mean paid / mean expected)``. For counts, of power 1, what is paid is the mean target; for
+others the expected part is the mean curvature, 1 for power 2.
 
 Reference
 ---------
@@ -30,7 +31,7 @@ from tailguard.array_types import FloatArray
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.view import View
 from tailguard.solvers.newton.clipping import top_level
-from tailguard.solvers.newton.constant import HEADROOM
+from tailguard.solvers.newton.constant import HEADROOM, ZERO_MEAN_SCORE
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.schedule import ROUGH_TOTAL, TOTAL
 from tailguard.solvers.newton.state import Fit
@@ -47,8 +48,12 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     counts, relative, part = session.loss.canonical, math.inf, 1.0
     estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
     known = fit.geometry.mean_target if counts else fit.clipping.rows.weight
-    for name in (ROUGH_TOTAL, TOTAL):
-        slope, error = _mean_slope(session, fit, name, HEADROOM * known)
+    if counts:  # the first mean was cut too low where targets span decades
+        nothing = ZERO_MEAN_SCORE * np.eye(fit.weights.size)[-1]
+        slope, error = _mean_slope(session, fit, nothing, ROUGH_TOTAL, HEADROOM * known)
+        known = max(known, -slope - error)
+    for name in (TOTAL,) if counts else (ROUGH_TOTAL, TOTAL):
+        slope, error = _mean_slope(session, fit, fit.weights, name, HEADROOM * known)
         paid, expected = (known, known + slope) if counts else (known - slope, known)
         way = math.log(max(paid, 1e-12) / max(expected, 1e-12))
         known = max(known, error, 1e-12)
@@ -74,8 +79,10 @@ def _moved(fit: Fit, way: float) -> Fit:
     return replace(fit, weights=usable(np.append(fit.weights[:-1], fit.weights[-1] + way)))
 
 
-def _mean_slope(session: FitSession, fit: Fit, name: str, level: float) -> tuple[float, float]:
-    """Release the mean slope, cut at a level that histograms tell, and say how far off it is.
+def _mean_slope(
+    session: FitSession, fit: Fit, weights: FloatArray, name: str, level: float
+) -> tuple[float, float]:
+    """Release the mean slope at some weights, cut where histograms tell; say how far off it is.
 
     For counts it is the mean of predictions less targets. ``level`` is for slopes that are not
     seen.
@@ -88,7 +95,7 @@ def _mean_slope(session: FitSession, fit: Fit, name: str, level: float) -> tuple
     ones = np.eye(fit.weights.size)[:, -1:]
     view = View(session.loss, fit.geometry.units, ones, bound=fit.geometry.bound)
     query = LevelGradients(view, 1.0, (level,))
-    slope = float(session.ask(query, fit.weights, stage)[0, 0])
+    slope = float(session.ask(query, weights, stage)[0, 0])
     noise = float(query.noise_std(n_rows, n_features, stage.mu)[0])
     return slope, math.hypot(noise, slopes.lost(level) if slopes.seen else 0.0)
 
