@@ -107,7 +107,7 @@ def coefficient_cells(
     --------
     >>> import tailguard as tg
     >>> X = np.random.default_rng(0).standard_normal((1000, 1))
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=1).fit(X, X[:, 0])
     >>> coefficient_cells(model, digits=4)[0].cells["P>|z|"]
     '<0.001'
     """

@@ -281,9 +281,9 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     n_releases = len(shares.diagnostic_phases)
     curved = problem.link.curved
     canonical = problem.scored is not None and problem.scored.canonical
-    rough, added = "the mean slope of the loss, roughly", "the mean slope of the loss"
-    if canonical:
-        rough, added = "what targets add up to", "what predictions and targets add up to"
+    added = "what predictions and targets add up to" if canonical else "the mean slope of the loss"
+    exposed = canonical and problem.has_offset
+    rough = "what targets add up to" if exposed else f"{added}, roughly"
     lengths = n_releases if curved else 1
     directions, levels = 2, DEBIASING_LEVELS + 1  # the constant and the fitted score, at most
     fitted = " and the fitted score"

@@ -30,7 +30,7 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.scaling.noisy_distribution import HIDDEN_BINS, NoisyDistribution
+from tailguard.scaling.noisy_distribution import HIDDEN_BINS, HIDDEN_DECAY, NoisyDistribution
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
@@ -46,9 +46,9 @@ COVARIANCE_FLOOR, LEAST_COVARIANCE = 0.5, 0.05
 # Along which directions a coefficient is vague: with a curvature below so many noise edges, but no
 # more than the last number.
 VAGUE, MOST_VAGUE = 1.5, 0.7
-# Of what may lie hidden beyond the farthest bin seen the part that counts as there; by trial, see
-# docs/default-stages.md#what-width-buys.
-HIDDEN_SHARE = 0.2
+# Of what may lie hidden beyond the farthest bin seen the part that counts as there; by trial, as in
+# docs/accuracy.md#intervals-on-real-tables.
+HIDDEN_SHARE = 0.4
 # Of what lies beyond a cut of second moments: the part that a typical direction has of it. The mean
 # direction has all of it, but few records carry it, and these have directions of their own.
 TYPICAL_TAIL = 0.5
@@ -268,7 +268,7 @@ class Tail:
         """Return the same with what noise may hide beyond the farthest bin seen."""
         bins = np.arange(1, HIDDEN_BINS + 1)
         far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
-        hidden = self.lengths.hidden_shares
+        hidden = self.lengths.hidden * HIDDEN_DECAY**bins
         excess = np.maximum(far**power - level**power, 0.0)
         # No length is farther beyond a level than its square over four levels.
         missing = max(0.0, self.least - self.lengths.mean(self.lengths.points**2))

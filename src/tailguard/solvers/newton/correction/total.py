@@ -2,10 +2,9 @@
 
 Rounds clip slopes for the least error of a typical record, which takes away a good part of the sum
 of skewed targets. One number, the mean slope cut far out, tells how much; the intercept takes it
-up. It is compared with the mean target of counts, which is released before it, cut as far out: the
-first mean was cut low, and is far too small where exposures span decades. For others the mean slope
-is asked for twice: the second one is small, so that what it is compared with need be known only
-roughly.
+up. It is asked for twice: the second one is small, so that what the slope is compared with need be
+known only roughly. With exposures that is not enough: where they span decades the first mean target
+was cut to a small part of what it is. There the first release is the mean target, cut as far out.
 
 A corrected fit knows its constant to within what its interval says, and the move counts by the rule
 of Bayes.
@@ -48,11 +47,12 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     counts, relative, part = session.loss.canonical, math.inf, 1.0
     estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
     known = fit.geometry.mean_target if counts else fit.clipping.rows.weight
-    if counts:  # the first mean was cut too low where targets span decades
+    exposed = counts and session.problem.has_offset
+    if exposed:  # the first mean was cut too low where targets span decades
         nothing = ZERO_MEAN_SCORE * np.eye(fit.weights.size)[-1]
         slope, error = _mean_slope(session, fit, nothing, ROUGH_TOTAL, HEADROOM * known)
         known = max(known, -slope - error)
-    for name in (TOTAL,) if counts else (ROUGH_TOTAL, TOTAL):
+    for name in (TOTAL,) if exposed else (ROUGH_TOTAL, TOTAL):
         slope, error = _mean_slope(session, fit, fit.weights, name, HEADROOM * known)
         paid, expected = (known, known + slope) if counts else (known - slope, known)
         way = math.log(max(paid, 1e-12) / max(expected, 1e-12))
