@@ -108,6 +108,26 @@ def test_means_and_minimisers_have_the_bits_of_the_array(frame, spark):
     assert held.coef.tobytes() == spread.coef.tobytes()
 
 
+SCHEMA = {"categorical": {"region": ["north", "south"]}}
+
+
+def described(source, **told):
+    found = tg.describe(source, columns=[*COLUMNS, "region"], schema=SCHEMA, **BUDGET, **told)
+    parts = (found.usable, found.mean, found.mean_high, found.std, found.quantiles)
+    correlation = None if found.correlation is None else found.correlation.tolist()
+    return [part.tobytes() for part in parts], found.shares, correlation
+
+
+@pytest.mark.parametrize("by", [None, "region"])
+def test_summaries_have_the_bits_of_the_array(by, frame, spark):
+    held = frame.assign(region=np.where(frame["policy"] % 3, "north", "elsewhere"))
+    region = "if(policy % 3 = 0, 'elsewhere', 'north') region"
+    source = cut(spark, frame, 3).selectExpr("*", region)
+    assert described(source, by=by) == described(held, by=by)
+    moved = source.repartition(4, "a")
+    assert described(moved, by=by, row_id="policy") == described(held, by=by, row_id="policy")
+
+
 def test_with_identifiers_no_shuffle_changes_a_bit(frame, spark):
     from pyspark.sql import functions
 
