@@ -5,6 +5,7 @@ import pytest
 
 import tailguard as tg
 from support.loops import loop
+from tailguard.audit.worst_pairs import worst_pair
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.base import GaussianQuery
@@ -12,6 +13,8 @@ from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.loss_differences import LossDifferences
+from tailguard.queries.registry import QUERIES
+from tailguard.queries.softmax_gradients import SoftmaxGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, check_levels
 
@@ -32,6 +35,27 @@ def test_losses_of_one_candidate_have_no_differences():
     query = LossDifferences(SQUARED, (View.plain(SQUARED, RAW),), 1.0)
     with pytest.raises(InputError, match="views must be at least two"):
         query.read_state(np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_weights_of_several_scores_are_refused_where_a_record_has_one(name):
+    """Eight rows of weights for eight records, each of which would be counted in eight bins."""
+    pair = worst_pair(name)
+    if not hasattr(pair.query, "view") or isinstance(pair.query, SoftmaxGradients):
+        return
+    with pytest.raises(InputError, match="whitening and weights must have 3 rows"):
+        pair.query.read_state(np.zeros((8, 3)))
+
+
+def test_losses_are_compared_of_as_many_scores_as_they_have():
+    views = 2 * (View.plain(None, RAW),)
+    for loss, state, words in (
+        (SQUARED, np.zeros((2, 3, 1)), "whitening and weights must have 1 rows"),
+        (tg.losses.Multinomial(3), np.zeros((2, 1)), "weights must have a row for each of 3"),
+        (tg.losses.Multinomial(3), np.zeros((2, 2, 1)), "weights must have a row for each of 3"),
+    ):
+        with pytest.raises(InputError, match=words):
+            LossDifferences(loss, views, 1.0).read_state(state)
 
 
 def test_levels_need_a_share_each():

@@ -83,7 +83,8 @@ class LossDifferences(GaussianQuery):
         """Return the weights of each candidate."""
         if self.size < 1:
             raise InputError("views must be at least two.")
-        return [view.weights(each) for view, each in zip(self.views, state, strict=True)]
+        classes = self.loss.n_classes if isinstance(self.loss, Multinomial) else None
+        return [view.weights(each, classes) for view, each in zip(self.views, state, strict=True)]
 
     def sum_block(self, block: RecordBlock, state: list[FloatArray], grid: float) -> IntArray:
         """Sum the differences, in limits, on the lattice."""

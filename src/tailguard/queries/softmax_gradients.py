@@ -95,12 +95,7 @@ class SoftmaxGradients(GaussianQuery):
         check_positive("row_limit", self.row_limit)
         check_integer("n_classes", self.n_classes, minimum=2)
         require(self.view.times == "one", "rows must not be multiplied already.")
-        weights = self.view.weights(state)
-        require(
-            weights.shape == (self.n_classes, self.view.height),
-            f"weights must have a row for each of {self.n_classes} classes.",
-        )
-        return weights
+        return self.view.weights(state, self.n_classes)
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the gradients on the lattice.

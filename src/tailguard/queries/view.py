@@ -152,14 +152,16 @@ class View:
         within = bool((np.abs(self.whitening) <= LARGEST_ENTRY).all())
         return within and (weights is None or bool((np.abs(weights) <= LARGEST_ENTRY).all()))
 
-    def weights(self, state: FloatArray | None) -> FloatArray:
+    def weights(self, state: FloatArray | None, n_classes: int | None = None) -> FloatArray:
         """Return weights of the standardised coordinates; refuse what no record is read through.
 
-        A matrix has the weights of a class in each row.
+        With classes that is a matrix, which has the weights of a class in each row.
         """
         weights = np.zeros(self.height) if state is None else np.array(state, dtype=np.float64)
         n_coordinates = self.units.size + int(self.target_in_row)
-        fits = weights.ndim in (1, 2) and weights.shape[-1] == n_coordinates
+        if n_classes is not None and weights.shape[:-1] != (n_classes,):
+            raise InputError(f"weights must have a row for each of {n_classes} classes.")
+        fits = weights.shape[n_classes is not None :] == (n_coordinates,)
         if self.height != n_coordinates or not fits:
             raise InputError(
                 f"whitening and weights must have {n_coordinates} rows; got "
