@@ -75,10 +75,16 @@ class SoftmaxGradients(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return nearly opposite rows of one class, beside which another has all probability."""
-        state = np.array([[0.0, 100.0, 0.0], [0.0, -100.0, 0.0], [0.0, 0.0, 0.0]])
-        ends = {"old": (1e3, 1.0, 0.0, 1.0), "new": (-1e3, 1.0, 0.0, 1.0)}
-        query = cls(View.plain(None, units), 3, 2.0)
+        """Return nearly opposite rows of one class, beside which another has all probability.
+
+        It has so whatever the row is, by its constant; beside a distant centre all targets within
+        60 of zero are rounded to class 1.
+        """
+        far, zero = 2.0**60, np.zeros(units.size)
+        own, state = Units(zero, zero + 1.0, True, -far, far), np.zeros((3, units.size + 1))
+        state[2, -1] = 100.0
+        query = cls(View.plain(None, own), 3, 1.0)
+        ends = {"old": (1e3, 0.0, 0.0, 1.0), "new": (-1e3, 0.0, 0.0, 1.0)}
         return {"label": "three", "query": query, "state": state, **ends}
 
     @property

@@ -1,5 +1,7 @@
 """Two classes, a skewed map that keeps a plane, and scores that overflow."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import tailguard as tg
@@ -15,8 +17,12 @@ def examples():
     pair = (1e4, 1.0, 0.0, 1.0), (-1e4, 1.0, 0.0, 1.0)
     plane = np.eye(N_FEATURES)[:, :2]
     raw = Units.raw(N_FEATURES, intercept=False)
-    for name, whitening, limit in (("two", np.eye(N_FEATURES), 3.0), ("plane", plane, 1e-150)):
-        query = SoftmaxGradients(View(None, raw, whitening), 2, limit)
+    one_class = replace(raw, target_center=-(2.0**60), target_scale=2.0**60)  # all round to one
+    for name, units, whitening, limit in (
+        ("two", raw, np.eye(N_FEATURES), 3.0),
+        ("plane", one_class, plane, 1e-150),
+    ):
+        query = SoftmaxGradients(View(None, units, whitening), 2, limit)
         yield Example(f"softmax-gradients/{name}", query, steep, *pair, two)
     four = np.zeros((4, N_FEATURES + 1))
     four[0, 1], four[2, 1] = 1e90, -1e90
