@@ -7,6 +7,7 @@ drops those that it has. Neither a word that is dropped nor a repetition prefers
 every sample is as likely as any other.
 
 *Keyed.* An order serves accuracy alone: whatever it is, a replaced record is replaced in its place.
+(Persons are numbered by their keys, which are replaced as well: theirs are drawn exactly.)
 So does a sample that is charged as if all records had been read. So a pseudo-random order will do:
 a short key tells the place at any position, and a table of any length needs memory for the key
 alone. The key turns a place into another one in rounds: each mixes one half of its binary digits

@@ -8,10 +8,13 @@ import pytest
 from support.loops import loop
 from tailguard.checks import BudgetError, InputError
 from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.partitions import Partitions
+from tailguard.data.rows.persons import PersonRows
 from tailguard.noise import orders
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.privacy.books.blocks import Block, Blocks
+from tailguard.privacy.unit import Unit
 from tailguard.queries.counts import CountBelow
 
 
@@ -126,6 +129,19 @@ def test_a_sample_of_very_many_records_keeps_a_key_and_no_places(monkeypatch):
     assert kinds == [orders.KeyedOrder, np.ndarray]
     (inner,) = held.cut("inner", (100,), within=block)
     assert set(values_of(held.rows_of(inner))) < set(values)
+
+
+def test_orders_and_samples_of_persons_are_uniform_however_many_they_are(monkeypatch):
+    """A person under a new key has another number, and so have those between: she is not replaced
+    in her place, and a pseudo-random order of numbers would show it."""
+    monkeypatch.setattr(orders, "MOST_SAMPLED", 4)
+    monkeypatch.setattr(orders, "MOST_KEPT", 4)
+    persons = Persons.of(range(1_000), Unit(person="key", max_rows=1))
+    rows = PersonRows(ArrayRows(np.arange(1_000.0)[:, None]), persons, SimulationSource(0))
+    held = Partitions(rows, SimulationSource(0))
+    held.cut("sample", (300,))
+    held.draw_order()
+    assert [type(order) for order in (held._cuts["sample"].order, held._order)] == [np.ndarray] * 2
 
 
 def test_a_block_of_more_than_half_of_the_records_is_copied_anew():

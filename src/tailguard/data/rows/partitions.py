@@ -14,9 +14,16 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.checks import BudgetError, InputError, shown
 from tailguard.data.rows.base import Rows
+from tailguard.data.rows.persons import PersonRows
 from tailguard.data.rows.unordered import UnorderedRows
 from tailguard.noise.keyed_hash import KeyedHash
-from tailguard.noise.orders import Order, order_of_places, random_permutation, sample_of_places
+from tailguard.noise.orders import (
+    Order,
+    order_of_places,
+    random_permutation,
+    random_sample,
+    sample_of_places,
+)
 from tailguard.noise.sources import Source
 from tailguard.privacy.books.blocks import Block, Blocks
 
@@ -55,8 +62,10 @@ class Partitions:
     *Guarantee.* Uniform over all partitions into labelled blocks of these sizes, and over all
     orders within each; what the sizes leave over is a uniform sample as well. The random order of
     all records is drawn apart, and is uniform, or pseudo-random where they are many. So is a sample
-    of very many for which no amplification is claimed. Places leave as rows only, for a query to
-    read; those of a block of an amplified partition do so once.
+    of very many for which no amplification is claimed. Those of persons are always uniform: persons
+    are numbered by their keys, so that a new key moves others, and only orders and samples that
+    prefer none have the same law before and after. Places leave as rows only, for a query to read;
+    those of a block of an amplified partition do so once.
 
     Examples
     --------
@@ -70,6 +79,7 @@ class Partitions:
 
     def __init__(self, rows: Rows, source: Source) -> None:
         self._rows = rows
+        self._by_key = isinstance(rows, PersonRows)
         self._source = source
         self._cuts: dict[str, _Cut] = {}
         self._order: Order | None = None
@@ -114,7 +124,8 @@ class Partitions:
                 order: Order = np.zeros(0, dtype=np.int64)
                 hashed = KeyedHash(self._source)
             elif sample:
-                order = sample_of_places(n_places, blocks.sizes[0], self._source)
+                draw = random_sample if self._by_key else sample_of_places
+                order = draw(n_places, blocks.sizes[0], self._source)
             else:
                 order = random_permutation(n_places, self._source)
             order = order if outer is None else outer[order[:]]
@@ -158,7 +169,8 @@ class Partitions:
 
     def _drawn_order(self) -> Order:
         if self._order is None:
-            self._order = order_of_places(self._rows.n_rows, self._source)
+            draw = random_permutation if self._by_key else order_of_places
+            self._order = draw(self._rows.n_rows, self._source)
         return self._order
 
     def rows_of(self, block: Block) -> Rows:
