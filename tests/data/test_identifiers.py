@@ -127,6 +127,8 @@ PAIRS = {
     "complex numbers": (np.array([7, 8, 9]), np.array([7, 8 + 1j, 9])),
     "nanoseconds": (pa.array([1, 2, 3], pa.timestamp("ns")), pa.array([None] * 3)),
     "lists": (pa.array([[1], [2], [3]]), pa.array([[1], None, [3]])),
+    "long numbers": (pl.Series([7, 8, 9]), pl.Series([7, 2**100, 9], dtype=pl.Int128)),
+    "masked": (np.arange(3), np.ma.masked_array(range(3), [False, True, False])),
     "decimals": (pa.array([Decimal("7.5")] * 3), pa.array([Decimal("7.5"), None, Decimal("7.5")])),
     "text that is none": (
         pa.StringArray.from_buffers(
@@ -145,6 +147,7 @@ def test_no_column_is_refused_since_one_cell_may_have_made_its_type(name):
     first, second = map(identifiers_of, PAIRS[name])
     assert len(first) == len(second) == 3
     assert [first[0], first[2]] == [second[0], second[2]]
+    assert name != "masked" or second[1] is None
 
 
 def test_a_fit_takes_identifiers_of_any_type():

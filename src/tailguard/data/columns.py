@@ -98,7 +98,9 @@ def identifiers_of(column: Any) -> IntArray | list[Identifier]:
     [41, '00000000-0000-0000-0000-000000000007', 'a', None, None]
     """
     kind = kind_if_read(column)
-    if kind == "numbers":
+    # NumPy has no numbers of 128 digits to make of those of polars, and drops what hides cells.
+    by_cell = isinstance(column, np.ma.MaskedArray) or "128" in str(type_of(column))
+    if kind == "numbers" and not by_cell:
         array = np.asarray(column)
         if np.can_cast(array.dtype, np.int64):
             return array.astype(np.int64)
