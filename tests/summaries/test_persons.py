@@ -280,3 +280,9 @@ def test_one_person_of_many_rows_moves_rows_per_person_as_one_record():
 def test_keys_must_be_a_column(person):
     with pytest.raises(tg.InputError, match="person must be a column of keys"):
         tg.rows_per_person(person, **PROMISE)
+
+
+def test_keys_of_another_shape_tell_no_number_of_rows():
+    with pytest.raises(tg.InputError, match="person must be a vector") as caught:
+        tg.rows_per_person(np.zeros((123, 2)), **PROMISE)
+    assert "123" not in str(caught.value)

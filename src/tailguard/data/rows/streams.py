@@ -167,11 +167,8 @@ class StreamRows:
             yield tables, first
             if told:
                 tell_read(n_rows, self.n_rows)
-        if n_rows != self.n_rows:
-            raise InputError(
-                f"{self._table.where} must have the same rows whenever it is read; it had "
-                f"{self.n_rows} rows before, and {n_rows} now."
-            )
+        if n_rows != self.n_rows:  # how many there are is secret where persons are protected
+            raise InputError(f"{self._table.where} must have the same rows whenever it is read.")
 
     def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
         """Yield all records in order; runs that hold none of the sorted ``places`` are left out."""
