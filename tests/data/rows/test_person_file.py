@@ -18,6 +18,7 @@ from tailguard.data.readers.parquet import ParquetFiles
 from tailguard.data.rows import keys as keys_module
 from tailguard.data.rows.keys import PersonKeys
 from tailguard.data.rows.person_file import FiledPersons
+from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
 from tailguard.privacy.unit import Unit
 
@@ -189,3 +190,27 @@ def test_a_long_column_of_keys_is_the_only_one_that_is_read_for_their_number(tmp
         )  # fmt: skip
         filed(path, Schema(features=["x"], person="key", max_rows=4), UNIT)
     assert set(read) == {("key",)}
+
+
+def test_a_table_that_changed_tells_no_number_of_rows(tmp_path):
+    frame = persons_frame()
+    persons = filed(
+        written(frame, tmp_path / "rows.parquet"),
+        Schema(features=["x0"], person="key", max_rows=4), UNIT,
+    )  # fmt: skip
+    written(frame[:-7], tmp_path / "rows.parquet")
+    with pytest.raises(tg.InputError, match="the same rows whenever it is read") as caught:
+        persons.used()
+    assert str(len(frame)) not in str(caught.value)
+
+
+@pytest.mark.usefixtures("on_disk")
+def test_rows_are_brought_together_once_for_every_order(monkeypatch):
+    persons, read = persons_of(20, lambda rows: rows % 2_000), []
+    asked = StreamRows.runs
+    monkeypatch.setattr(
+        StreamRows, "runs", lambda *told, **how: read.append(1) or asked(*told, **how)
+    )
+    ordered = persons.in_order(np.arange(persons.n_rows)[::-1])
+    assert ordered.used() is persons.used()
+    assert len(read) == 1

@@ -38,3 +38,18 @@ def test_a_file_that_shrank_is_refused():
     os.ftruncate(file._file.fileno(), 3 * stored.itemsize)
     with pytest.raises(InputError, match="the same rows whenever it is read"):
         file.block(0, 4)
+
+
+def test_records_in_another_order_are_read_few_times_over(monkeypatch):
+    n_rows, read = 200_000, []
+    stored = np.dtype([("value", "u8"), ("features", np.float64, (1,))])
+    file = RecordFile(stored, np.array([n_rows]))
+    values = np.arange(n_rows)
+    records = RecordBlock(values[:, None].astype(float))
+    file.fill([file.shared(records, values.astype(np.uint64), 0 * values)])
+    places = np.random.default_rng(0).permutation(n_rows)
+    asked = RecordFile._read
+    monkeypatch.setattr(RecordFile, "_read", lambda *told: read.append(told[2]) or asked(*told))
+    picked = file.picked(places)
+    assert sum(read) < 2 * n_rows
+    assert picked.block(0, n_rows).features[:, 0].tolist() == places.tolist()

@@ -16,7 +16,7 @@ are used, of which a person has ``max_rows`` at most.
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from typing import Any
 
@@ -84,6 +84,7 @@ class FiledPersons(PersonRows):
         marks = partial(read, marked=True)
         self._used = None
 
+        @cache  # whoever has the same persons in another order fills it, for all of them
         def fill() -> UsedRows:
             return UsedRows.of(FiledRows(read(), marks), counts, keys.unit)
 

@@ -145,8 +145,10 @@ class RecordFile:
     def picked(self, places: IntArray) -> "RecordFile":
         """Return the records at these places, in this order, in a file of their own."""
         file = RecordFile(self.stored, np.array([len(places)]))
-        for start in range(0, len(places), RECORDS_AT_ONCE):
-            file._put(self.at(places[start : start + RECORDS_AT_ONCE]), start)
+        # Each time almost all of a file may be read, so as many as a part may have are at once.
+        length = max(1, BYTES_SORTED // self.stored.itemsize)
+        for start in range(0, len(places), length):
+            file._put(self.at(places[start : start + length]), start)
         return file
 
     def at(self, places: IntArray) -> Any:
