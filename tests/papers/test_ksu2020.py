@@ -129,3 +129,12 @@ def test_a_budget_that_shows_no_bin_is_said():
 def test_what_it_cannot_is_refused(told, words):
     with pytest.raises(tg.InputError, match=words):
         mean(np.zeros((100, 2)), **{**TOLD, "guarantee": PURE, **told})
+
+
+@pytest.mark.parametrize("radius", [20.0, 25_000.0])
+def test_all_bins_are_counted_in_what_sampled_noise_costs(radius):
+    X = np.random.default_rng(0).standard_t(3.0, (4_000, 50))
+    for promise in (tg.ApproxDP(1.0, 1e-6), tg.ApproxDP(20.0, 1e-8)):
+        found = mean(X, radius=radius, scale=2.0, guarantee=promise, random_state=0)
+        spent = found.certificate.total.epsilon
+        assert 0.9 * promise.epsilon < spent <= promise.epsilon

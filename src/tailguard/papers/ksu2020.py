@@ -50,6 +50,7 @@ from tailguard.means.base import (
     check_level,
     mean_solution,
     noise_std_of,
+    usable_share,
 )
 from tailguard.means.clamped import ClampedMean
 from tailguard.means.formulas import check_order
@@ -145,10 +146,10 @@ class RangeThenMean(MeanMethod):
 
     def _stages(self, facts: MeanFacts) -> tuple[Stage, Stage]:
         """Share the budget out."""
-        first, last = (
-            part_of(facts.budget, part) for part in (HISTOGRAM_SHARE, 1.0 - HISTOGRAM_SHARE)
-        )
         n_counts = self._histograms(facts.n_features).n_counts
+        budget = usable_share(facts.guarantee, coordinates=n_counts + facts.n_features)
+        parts = HISTOGRAM_SHARE, 1.0 - HISTOGRAM_SHARE
+        first, last = (part_of(budget, part) for part in parts)
         return (
             Stage.of(first, "range", "the fullest bin of every column", 1, n_counts),
             Stage.of(last, "mean", "the mean around it", 1, facts.n_features),
