@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import tailguard as tg
 from tailguard.progress import listening
@@ -282,7 +283,18 @@ def test_keys_must_be_a_column(person):
         tg.rows_per_person(person, **PROMISE)
 
 
-def test_keys_of_another_shape_tell_no_number_of_rows():
-    with pytest.raises(tg.InputError, match="person must be a vector") as caught:
-        tg.rows_per_person(np.zeros((123, 2)), **PROMISE)
+@pytest.mark.parametrize(
+    "keys",
+    [np.zeros((123, 2)), np.zeros((123, 1, 1)), sparse.csr_array(np.ones((123, 1)))],
+    ids=["matrix", "cube", "sparse"],
+)
+def test_keys_of_another_shape_tell_no_number_of_rows(keys):
+    with pytest.raises(tg.InputError, match="person must be") as caught:
+        tg.rows_per_person(keys, **PROMISE)
+    assert "123" not in str(caught.value)
+
+
+def test_a_sparse_vector_tells_no_number_of_rows():
+    with pytest.raises(tg.InputError, match="X must be a matrix of rows by features") as caught:
+        tg.mean(sparse.coo_array(np.ones(123)), person=np.arange(123), max_rows=1, **PROMISE)
     assert "123" not in str(caught.value)

@@ -102,8 +102,8 @@ class PersonRule:
         """The name of the column of keys, where X has it."""
         return self.keys if isinstance(self.keys, str) else None
 
-    def read(self, column: Any, n_rows: int) -> "Persons | None":
-        """Return the persons of ``n_rows`` rows; None where rows are protected.
+    def read(self, column: Any, n_rows: int | None) -> "Persons | None":
+        """Return the persons of ``n_rows`` rows, None of any number; None where rows are protected.
 
         ``column`` holds the keys where X has them. No message tells how many rows there are.
         """
@@ -112,7 +112,7 @@ class PersonRule:
         keys = self.keys if column is None else column
         if not (is_column(keys) or isinstance(keys, list)):
             keys = one_column(keys, "person")[1]
-        if len(keys) != n_rows:
+        if n_rows is not None and len(keys) != n_rows:
             raise InputError("person must have one key per row of X; it has more or fewer.")
         return Persons.of(identifiers_of(keys), self.unit)
 
@@ -141,7 +141,7 @@ class PersonRule:
         """Refuse arrays of other shapes, in a sentence that tells of no number of rows."""
         if self.keys is None:
             return
-        axes = (1, 2) if may_be_vector else (2,)
+        axes = (1, 2) if may_be_vector and not hasattr(X, "tocsr") else (2,)
         shape = getattr(X, "shape", None)
         require(
             not isinstance(shape, tuple) or (len(shape) in axes and 0 not in shape[1:]),
