@@ -89,7 +89,8 @@ def identifiers_of(column: Any) -> IntArray | list[Identifier]:
 
     No column is refused: one cell may be what made its type, and so a refusal would tell of it.
     What the library that made the column did before, such as rounding all whole numbers to floats
-    since one is missing, cannot be undone here; no privacy depends on it (``rows/unordered.py``).
+    since one is missing, cannot be undone here. No privacy of rows depends on it
+    (``rows/unordered.py``); keys of persons that became equal before they came here are one person.
 
     Examples
     --------
