@@ -96,7 +96,8 @@ CALLS = {
     "one class": "fit {csv} {label} --classes yes",
     "the same class twice": "fit {csv} {label} --classes yes,yes",
     "the same number twice": "fit {csv} {label} --classes 1,1.0",
-    "three classes": "fit {csv} {label} --classes no,yes,maybe",
+    "three classes of a sparse model": "fit {csv} {label} --model sparse-logistic --keep 1 "
+    "--classes no,yes,maybe",
     "classes without logistic": "fit {csv} {linear} --classes no,yes",
     "exposure without poisson": "fit {csv} {linear} --exposure years",
     "level above 1": "fit {csv} {linear} --model quantile --features age --level 1.5",

@@ -1,6 +1,6 @@
 """Logistic regression with declared classes, two or more."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -100,7 +100,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         if classes is None:
             return ASSUMED
         declared = label_list(classes)
-        labels = all(np.ndim(label) == 0 for label in declared)
+        labels = all(np.ndim(label) == 0 and isinstance(label, Hashable) for label in declared)
         if not labels or not 2 <= len(set(declared)) == len(declared):
             raise InputError(
                 f"classes must be different labels, two at least, such as (0, 1); got "
@@ -108,8 +108,8 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
             )
         if len(declared) > (self.most_classes or len(declared)):
             raise InputError(
-                f"classes must be two labels for a {type(self).__name__}; got {shown(classes)}. "
-                "LogisticRegression takes more."
+                f"classes must be two labels for a {type(self).__name__}, or more for "
+                f"LogisticRegression; got {shown(classes)}."
             )
         return tuple(declared)
 
