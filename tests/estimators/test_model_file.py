@@ -102,7 +102,7 @@ def test_a_changed_file_is_refused(change, written, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["coef_std", "interval_center", "feature_bounds", "notes", "reasons", "score_bound", KEY],
+    ["coef_std", "interval_center", "feature_bounds", "notes", "reasons", "score_bounds", KEY],
 )
 def test_a_file_without_a_part_is_refused(name, written, tmp_path):
     content = model_content(written)
@@ -150,15 +150,22 @@ def test_the_bounds_of_features_go_round(tmp_path):
             tg.load(tmp_path / "other.json")
 
 
-def test_the_bound_of_predictions_goes_round(tmp_path):
-    table = pd.DataFrame({"age": np.arange(1000.0) % 7, "count": np.arange(1000.0) % 3})
-    model = tg.PoissonRegression(schema={"target": "count"}, epsilon=1.0, delta=1e-6)
-    model.set_params(random_state=0).fit(table).save(tmp_path / "model.json")
-    assert tg.load(tmp_path / "model.json").score_bound_ == model.score_bound_ < 9.0
+@pytest.mark.parametrize("estimator", [tg.PoissonRegression, tg.GammaRegression])
+def test_the_bounds_of_predictions_go_round(estimator, tmp_path):
+    table = pd.DataFrame({"age": np.arange(1000.0) % 7, "count": 1.0 + np.arange(1000.0) % 3})
+    model = estimator(schema={"target": "count"}, epsilon=1.0, delta=1e-6, random_state=0)
+    model.fit(table).save(tmp_path / "model.json")
+    np.testing.assert_array_equal(
+        tg.load(tmp_path / "model.json").score_bounds_, model.score_bounds_
+    )
+    low, high = model.score_bounds_
+    assert np.isfinite(low) == (estimator is tg.GammaRegression)
+    assert high < 9.0
     content = json.loads((tmp_path / "model.json").read_text())
-    (tmp_path / "model.json").write_text(json.dumps(content | {"score_bound": "far"}))
-    with pytest.raises(tg.InputError, match="path must be a model file"):
-        tg.load(tmp_path / "model.json")
+    for changed in ("far", None, [0.0], [1.0, 0.0], [0.0, 1.0, 2.0], ["0", 1.0]):
+        (tmp_path / "model.json").write_text(json.dumps(content | {"score_bounds": changed}))
+        with pytest.raises(tg.InputError, match="path must be a model file"):
+            tg.load(tmp_path / "model.json")
 
 
 def test_a_model_whose_classes_were_assumed_goes_round(tmp_path):

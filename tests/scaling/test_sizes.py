@@ -136,12 +136,16 @@ def test_a_column_that_is_mostly_zero_is_scaled_by_how_many_of_its_records_are_n
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0, 4.0])
-def test_the_size_that_few_records_exceed_is_read_off_a_tail(power):
+def test_sizes_that_few_records_exceed_or_stay_below_are_read_off_a_tail(power):
     """Of sizes beyond one that fall by a power, one in 200 exceed 200 to the inverse power."""
     sizes = np.random.default_rng(0).uniform(size=N_ROWS) ** (-1.0 / power)
     counts = np.bincount(SIZE_BINS.index(sizes).astype(int), minlength=SIZE_BINS.count)
     found = read_sizes(counts[None, :].astype(float), np.array([1.0]), N_ROWS)
     assert found.far_size[0] == pytest.approx(200.0 ** (1.0 / power), rel=0.15)
+    mirrored = np.bincount(SIZE_BINS.index(1.0 / sizes).astype(int), minlength=SIZE_BINS.count)
+    mirrored[0] = N_ROWS  # zeros do not count
+    found = read_sizes(mirrored[None, :].astype(float), np.array([1.0]), 2.0 * N_ROWS)
+    assert found.near_size[0] == pytest.approx(200.0 ** (-1.0 / power), rel=0.15)
 
 
 def test_sizes_that_end_within_an_octave_are_not_taken_for_a_tail():

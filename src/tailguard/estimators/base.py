@@ -73,7 +73,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         True states that no person has two rows; the certificate repeats it.
     extrapolate
         ``"bounded"``: a prediction reads each feature as the fit did, within ``feature_bounds_``,
-        and goes no higher than ``score_bound_``; ``"linear"``: as it is, however far out.
+        and stays within ``score_bounds_``; ``"linear"``: as it is, however far out.
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
@@ -98,9 +98,9 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     feature_bounds_
         Lower and upper bound of each feature: within them ``coef_`` is a slope. None where the
         solver reads features as they are.
-    score_bound_
-        The largest score of a prediction: a log link without exposures has one by the default
-        solver, all others are infinite.
+    score_bounds_
+        The smallest and largest score of a prediction: by the default solver a log link without
+        exposures has the latter, Gamma and Tweedie losses have both; others are infinite.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each, given what was chosen on noisy
         histograms; NaN where none was estimated. Where intervals have a centre of their own it is
@@ -309,7 +309,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         self.coef_: FloatArray = solved.coef
         self.intercept_: Any = solved.intercept
         self.feature_bounds_: FloatArray | None = solved.solution.feature_bounds
-        self.score_bound_: float = solved.solution.score_bound
+        self.score_bounds_: FloatArray = np.array(solved.solution.score_bounds)
         self.plan_: Plan = solved.plan
         self.certificate_: Certificate = solved.certificate
         self.coef_noise_std_ = solved.solution.coef_noise_std
@@ -377,7 +377,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     def _score_of_some(self, features: Features) -> FloatArray:
         with np.errstate(all="ignore"):
             score: FloatArray = features @ self.coef_.T + self.intercept_
-        return np.minimum(score, self.score_bound_) if self.extrapolate == "bounded" else score
+        return np.clip(score, *self.score_bounds_) if self.extrapolate == "bounded" else score
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy that is not fitted, unless it would take another's answers for its own."""

@@ -26,7 +26,7 @@ KEY = "tailguard_model"
 VERSION = 4
 """A change of meaning takes a new number. No earlier one was ever released."""
 VECTORS = ("coef", "coef_noise_std", "coef_std", "interval_center")
-NUMBERS = ("intercept", "intercept_noise_std", "intercept_std", "score_bound", "total_error")
+NUMBERS = ("intercept", "intercept_noise_std", "intercept_std", "total_error")
 """What a fit releases, by the names of its attributes without the last underscore."""
 # Parameters that have their own place in the file, or none.
 NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schema", "solver")
@@ -83,6 +83,7 @@ def model_content(model: Any) -> dict[str, Any]:
         # Of several classes a vector holds those of one class after the other.
         **{key: _written(_flat(getattr(model, f"{key}_", None))) for key in (*VECTORS, *NUMBERS)},
         "feature_bounds": _written(model.feature_bounds_),
+        "score_bounds": _written(model.score_bounds_),
         "covariance_root": None if root is None else _rows_below_diagonal(root),
         "residual_shares": _written(model._residual_shares),
         "reasons": list(model.reasons_),
@@ -176,13 +177,14 @@ def model_from(content: dict[str, Any]) -> Any:
         setattr(model, f"{name}_", math.nan if value is None else read(value))
     if not model.takes_exposure:
         del model.total_error_
-    model.score_bound_ = float(np.nan_to_num(model.score_bound_, nan=math.inf))
     _require(model.coef_ is not None and model.coef_noise_std_ is not None)
     n_lines = _lines(model)
     sizes = {name: n_lines * n_columns + (name == "interval_center") for name in VECTORS}
     vectors = {name: getattr(model, f"{name}_") for name in VECTORS}
     _require(all(each is None or each.size == sizes[name] for name, each in vectors.items()))
     model.feature_bounds_ = _bounds_read(content["feature_bounds"], n_columns)
+    scores = [[each] for each in content["score_bounds"]]  # bounds of one column
+    model.score_bounds_ = np.array(_bounds_read(scores, 1))[0]
     model._covariance_root = _root_read(content["covariance_root"])
     model._residual_shares = _shares_read(content["residual_shares"])
     root, n_rows = model._covariance_root, n_lines * (n_columns + bool(model.fit_intercept))

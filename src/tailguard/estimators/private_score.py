@@ -121,7 +121,7 @@ class PrivatelyScored:
 
 def _digest(model: Any) -> str:
     """Return a digest of the numbers that a model predicts with, which are public or released."""
-    numbers = (model.coef_, model.intercept_, model.score_bound_, model.feature_bounds_)
+    numbers = (model.coef_, model.intercept_, model.score_bounds_, model.feature_bounds_)
     texts = [str(np.asarray(each, dtype=np.float64).tolist()) for each in numbers]
     return sha256(f"{texts} {model.extrapolate}".encode()).hexdigest()
 

@@ -262,8 +262,8 @@ def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: fl
         low = score + below - (np.hypot(below, reach * std) - abs(below))
         high = score + above + (np.hypot(above, reach * std) - abs(above))
         found.append(np.column_stack([low, high]))
-    most = model.score_bound_ if model.extrapolate == "bounded" else np.inf
-    return np.minimum(np.concatenate(found), most)
+    intervals = np.concatenate(found)
+    return np.clip(intervals, *model.score_bounds_) if model.extrapolate == "bounded" else intervals
 
 
 def _scores(model: Any, features: Features) -> tuple[FloatArray, FloatArray]:

@@ -304,8 +304,8 @@ class Solution:
     feature_bounds
         Lower and upper bound of each feature, within which the fit read it and its coefficient is a
         slope; None where features were read as they are, or none was.
-    score_bound
-        The largest score of a prediction, as a log link may have one; else infinite.
+    score_bounds
+        The smallest and largest score of a prediction, as a log link may have; else infinite.
 
     Examples
     --------
@@ -334,5 +334,5 @@ class Solution:
     estimand: str = ""
     notes: tuple[str, ...] = ()
     feature_bounds: FloatArray | None = None
-    score_bound: float = math.inf
+    score_bounds: tuple[float, float] = (-math.inf, math.inf)
     found: Mapping[str, float | int | str] = field(default_factory=dict)

@@ -89,6 +89,8 @@ class ColumnScales:
         Columns that may be indicators: noise hides few records, and all that are not zero or one.
     far_size
         The absolute value that one in 200 records exceeds, as far as is seen; else 0.
+    near_size
+        The one that one in 200 of the values that are not zero stay below, as far as is seen.
     without_baseline
         Indicators of a categorical column whose baseline has too few records to be seen.
     """
@@ -99,14 +101,16 @@ class ColumnScales:
     often_zero: BoolArray
     binary: BoolArray
     far_size: FloatArray
+    near_size: FloatArray
     without_baseline: BoolArray
 
     @classmethod
     def unknown(cls, count: int) -> "ColumnScales":
         """Return the scales of columns that were not measured."""
-        center, width, far_size = np.zeros((3, count))
+        center, width, far_size, near_size = np.zeros((4, count))
         often_zero, binary, without = np.zeros((3, count), dtype=bool)
-        return cls(center, np.full(count, np.nan), width, often_zero, binary, far_size, without)
+        sizes, scale = (far_size, near_size), np.full(count, np.nan)
+        return cls(center, scale, width, often_zero, binary, *sizes, without)
 
     @property
     def detected(self) -> BoolArray:

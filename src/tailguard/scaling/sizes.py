@@ -52,7 +52,7 @@ PAIRS_DETECTED = 0.12
 # Differences of pairs over the size of their column, and about how many windows lie between. By
 # trial; nothing is looked for elsewhere.
 LIKELY_DIFFERENCES, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2
-FAR_SHARE = 0.005  # of the records, which lie farther out than what counts as far
+FAR_SHARE = 0.005  # of the records, which lie beyond what counts as far, or near
 LEAST_PART = 1.0 / 16.0  # of the bin of a coarse centre: no scale there is told to be smaller
 
 
@@ -120,6 +120,7 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
                 often_zero_factor if found.often_zero[column] else DIFFERENCE_OVER_SIZE
             )
             found.far_size[column] = _far_size(distribution, FAR_SHARE * total, noise_std)
+            found.near_size[column] = distribution.quantile(FAR_SHARE)
         elif rest[column] < hidden[column] and _are_indicators(row, noise_std, len(counts)):
             found.scale[column] = often_zero_factor
     return found

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.losses.base import Link
 from tailguard.queries.view import LARGEST_FEATURE
+from tailguard.solvers.newton.constant import LARGEST_MEAN
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS, feature_bound
 
 BUDGET = {"epsilon": 2.0, "delta": 1e-6, "random_state": 0}
@@ -62,12 +64,12 @@ def test_predictions_read_features_within_the_bounds_of_the_fit(link):
 def test_means_of_a_log_link_alone_are_predicted_no_higher_than_its_bound(link):
     estimator, y = ESTIMATORS[link]
     model = estimator(**BUDGET).fit(X, y)
-    assert np.isfinite(model.score_bound_) == (link is Link.LOG)
+    assert np.isfinite(model.score_bounds_[1]) == (link is Link.LOG)
     held = model._score_of(X)
-    assert (held < model.score_bound_).all()  # a fit that is right is not held back
+    assert (held < model.score_bounds_[1]).all()  # a fit that is right is not held back
     model.coef_ = np.array([99.0, 0.0, 0.0])  # as noise may make one
     steep = X[:, :1] @ [99.0] + model.intercept_
-    assert (model._score_of(X) <= model.score_bound_).all()
+    assert (model._score_of(X) <= model.score_bounds_[1]).all()
     linear = model.set_params(extrapolate="linear")
     assert linear._score_of(X) == pytest.approx(steep)
 
@@ -75,8 +77,8 @@ def test_means_of_a_log_link_alone_are_predicted_no_higher_than_its_bound(link):
 @pytest.mark.parametrize("factor", [2.0**-20, 2.0**20])
 def test_the_bound_of_a_prediction_follows_the_unit_of_the_target(factor):
     _, y = ESTIMATORS[Link.LOG]
-    bound = tg.PoissonRegression(**BUDGET).fit(X, y).score_bound_
-    moved = tg.PoissonRegression(**BUDGET).fit(X, y * factor).score_bound_
+    bound = tg.PoissonRegression(**BUDGET).fit(X, y).score_bounds_[1]
+    moved = tg.PoissonRegression(**BUDGET).fit(X, y * factor).score_bounds_[1]
     assert moved - bound == pytest.approx(np.log(factor), abs=0.1)  # noise falls otherwise
     assert 4.0 * y.max() < np.exp(bound) < 64.0 * y.max()
 
@@ -86,7 +88,7 @@ def test_without_an_intercept_it_does_so_too(factor):
     y = ESTIMATORS[Link.LOG][1] * factor
     model = tg.PoissonRegression(**BUDGET, fit_intercept=False)
     columns = np.column_stack([np.ones(N_ROWS), X])
-    assert 4.0 * y.max() < np.exp(model.fit(columns, y).score_bound_) < 64.0 * y.max()
+    assert 4.0 * y.max() < np.exp(model.fit(columns, y).score_bounds_[1]) < 64.0 * y.max()
 
 
 def test_rates_of_short_exposures_are_not_held_back_by_how_many_counts_there_are():
@@ -106,6 +108,61 @@ def test_noise_in_a_coefficient_makes_no_mean_endless(epsilon):
     for seed in range(8):
         model = tg.PoissonRegression(epsilon=epsilon, delta=1e-4, random_state=seed).fit(heavy, y)
         assert model.predict(1e6 * heavy).max() < 64.0 * y.max()
+
+
+SIZE = RNG.normal(6.0, 1.0, N_ROWS)
+PRICE = np.exp(2.0 * (SIZE - 6.0) + 0.2 * RNG.standard_normal(N_ROWS))
+POWERS = {
+    2.0: tg.GammaRegression(**BUDGET),
+    1.5: tg.TweedieRegression(**BUDGET),
+    1.0: tg.PoissonRegression(**BUDGET),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_records_coded_zero_do_not_outweigh_all_others(seed):
+    """Their predicted means are near zero, where the deviance of a Gamma loss has no bound."""
+    columns = SIZE[:, None] + [[0.0, 0.0]] + 0.1 * X[:, :2]
+    columns[:2], price = 0.0, np.append([4.0, 4.0], PRICE[2:])
+    model = tg.GammaRegression(**BUDGET | {"random_state": seed}).fit(columns, price)
+
+    def deviance(score):
+        return model._loss().deviance(score, price).mean()
+
+    constant = deviance(np.full(N_ROWS, np.log(price.mean())))
+    held = deviance(model._score_of(columns))
+    assert held < 0.15 * constant
+    model.score_bounds_ = np.array([-np.inf, np.inf])
+    assert deviance(model._score_of(columns)) > 5.0 * held
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_means_are_bounded_below_where_a_deviance_is_a_power_of_their_inverse(power):
+    model = clone(POWERS[power]).fit(X, ESTIMATORS[Link.LOG][1] + 1.0)
+    low, high = model.score_bounds_
+    assert high < np.inf
+    if power == 1.0:
+        assert low == -np.inf
+        return
+    mean = np.log(1.0 + ESTIMATORS[Link.LOG][1].mean())
+    assert low == pytest.approx(mean - np.log(LARGEST_MEAN), abs=0.1)
+    model.coef_ = np.array([99.0, 0.0, 0.0])  # as noise may make one
+    model.interval_center_ = np.append(model.coef_, model.intercept_)
+    assert model.predict(X).min() == pytest.approx(np.exp(low))
+    assert model.predict(X, interval="mean").min() == pytest.approx(np.exp(low))
+    assert model.set_params(extrapolate="linear").predict(X).min() < np.exp(low - 9.0)
+
+
+@pytest.mark.parametrize("factor", [2.0**-20, 1.0, 2.0**20])
+def test_where_targets_spread_wide_the_lower_bound_is_what_few_of_them_stay_below(factor):
+    low = clone(POWERS[2.0]).fit(SIZE[:, None], PRICE * factor).score_bounds_[0] - np.log(factor)
+    assert low < np.log(PRICE.mean() / LARGEST_MEAN) - 0.5
+    assert (np.exp(low) > PRICE).mean() < 0.015
+
+
+def test_exposures_leave_a_gamma_fit_without_either_bound():
+    model = clone(POWERS[2.0]).fit(SIZE[:, None], PRICE, exposure=np.ones(N_ROWS))
+    np.testing.assert_array_equal(model.score_bounds_, [-np.inf, np.inf])
 
 
 def test_a_column_that_is_not_read_has_no_bounds():

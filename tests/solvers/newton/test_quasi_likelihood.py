@@ -162,8 +162,8 @@ def test_zeros_make_records_of_a_gamma_model_void_and_not_of_a_tweedie_model():
 def test_no_prediction_lies_far_beyond_the_targets():
     X, y = records(2.0, n_rows=3000)
     model = model_of(2.0, epsilon=0.3, delta=1e-4).fit(X, y)
-    assert np.log(y.mean()) < model.score_bound_ < np.log(1e3 * y.max())
-    assert model.predict(np.full((1, 3), 1e9))[0] <= np.exp(model.score_bound_) * (1.0 + 1e-9)
+    assert np.log(y.mean()) < model.score_bounds_[1] < np.log(1e3 * y.max())
+    assert model.predict(np.full((1, 3), 1e9))[0] <= np.exp(model.score_bounds_[1]) * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("power", [1.0, *MODELS])

@@ -51,7 +51,7 @@ LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
 HEADROOM = 4.0
 # No mean is predicted beyond this many times the largest residual seen, or the mean target. On ten
 # real tables of counts at epsilon 0.1 to 1 four to 64 times cure the same fits; from eight times on
-# none is worse by it.
+# none is worse by it. Lower bounds are as far below the mean target.
 LARGEST_MEAN = 32.0
 
 
@@ -186,22 +186,31 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
     return max(mean, noise, 1e-12) / max(exposure, 0.1)
 
 
-def score_bound(session: FitSession, fit: Fit) -> float:
-    """Return the largest score of a prediction, in the user's units: that of a log link has one.
+def score_bounds(session: FitSession, fit: Fit) -> tuple[float, float]:
+    """Return the smallest and largest score of a prediction, in the user's units.
 
-    Its means are exponentials, so that noise in a coefficient makes a far row's endless. Means are
-    predicted up to a multiple of the largest residual that was seen, or of the mean target; those
-    of a Gamma or Tweedie loss, of the target that one in 200 records exceeds.
+    Means of a log link are exponentials, so that noise in a coefficient makes a far row's endless.
+    Means are predicted up to a multiple of the largest residual that was seen, or of the mean
+    target; those of a Gamma or Tweedie loss, of the target that one in 200 records exceeds.
+
+    A mean ``m`` far below a target costs these two losses a power of ``1 / m``, so that one row can
+    cost more than all others, while a bound above the right mean costs a logarithm at most. Their
+    means go no lower than the mean target over the same multiple or, where targets spread wider,
+    than what one in 200 targets above zero stays below. A Poisson loss has no such bound: there a
+    mean too small costs a logarithm as well.
 
     *Edge cases.* Rates by the unit of an exposure have none: where exposures are short rates may be
-    far larger than any target.
+    far larger than any target, and where they are long far smaller.
     """
     geometry, slopes = fit.geometry, fit.clipping.slopes
     if session.problem.has_offset or not geometry.loss.link.log:
-        return math.inf
-    largest = geometry.mean_target
+        return -math.inf, math.inf
+    least, largest = 0.0, geometry.mean_target
     if not geometry.loss.canonical:  # slopes are no differences of targets
+        least = min(geometry.mean_target / LARGEST_MEAN, geometry.near_target)
         largest = max(largest, geometry.far_target)
     elif slopes.seen:
         largest = max(largest, float(np.abs(slopes.distribution.points).max()))
-    return math.log(LARGEST_MEAN * largest) + math.log(geometry.units.target_scale)
+    unit = math.log(geometry.units.target_scale)
+    low = math.log(least) + unit if least > 0.0 else -math.inf
+    return low, math.log(LARGEST_MEAN * largest) + unit

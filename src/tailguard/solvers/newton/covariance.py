@@ -32,7 +32,7 @@ from tailguard.scaling.units import LEVELS
 from tailguard.solvers.newton.allocation import MOSTLY_NOISE, fits_squares
 from tailguard.solvers.newton.choices import FARTHER_STILL
 from tailguard.solvers.newton.clipping import Clipping
-from tailguard.solvers.newton.constant import score_bound
+from tailguard.solvers.newton.constant import score_bounds
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.outlook import ESTIMAND, ESTIMAND_OF_BULK
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
@@ -125,7 +125,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         estimand=ESTIMAND_OF_BULK if estimate is None else ESTIMAND,
         notes=tuple(notes),
         feature_bounds=geometry.feature_bounds,
-        score_bound=score_bound(session, fit),
+        score_bounds=score_bounds(session, fit),
         found={} if math.isnan(fit.total_error) else {TOTAL_ERROR: fit.total_error},
     )
 

@@ -64,6 +64,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
         bound=shares.bound,
         ridge=problem.ridge,
         far_target=float(found.far_size[d]) / units.target_scale if problem.link.log else 0.0,
+        near_target=float(found.near_size[d]) / units.target_scale if problem.link.log else 0.0,
         weight_unit=session.plan.problem.n_rows / problem.n_rows,
     )
     clipping = Clipping.unknown(geometry.loss.slope_bound())

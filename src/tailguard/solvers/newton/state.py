@@ -51,9 +51,9 @@ class Geometry:
         Bound at which a record's curvature is cut where curvature varies.
     ridge
         How many times half the squared coefficients count beside the mean loss.
-    mean_target, far_target
-        With a log link, in scales of the target: the mean target where the start released it, and
-        what one in 200 targets exceeds, as far as seen.
+    mean_target, far_target, near_target
+        With a log link, in scales of the target: the mean target where the start released it, what
+        one in 200 targets exceeds, and what one in 200 above zero stays below, as far as seen.
     cap
         Length at which rows were cut when curvature was released; infinite before that.
     weight_unit
@@ -71,6 +71,7 @@ class Geometry:
     largest_curvature: float = 1.0
     mean_target: float = 1.0
     far_target: float = 0.0
+    near_target: float = 0.0
     ridge: float = 0.0
     cap: float = math.inf
     weight_unit: float = 1.0
