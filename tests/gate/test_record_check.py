@@ -16,9 +16,11 @@ from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import (
     MOST_PLANS,
+    NAMED,
     REMEDIES,
     RESTS_ON,
     SURELY,
+    WHAT,
     RecordRule,
     about,
     blamed_columns,
@@ -376,7 +378,21 @@ def test_noise_alone_blames_a_column_less_than_once_in_a_thousand_times():
     assert blamed <= 20  # 3.2 are expected
 
 
+def test_a_column_of_no_usable_cells_is_missed_no_more_often_than_stated():
+    n_rows, noise = 1_000, 100.0
+    # Of three cells that add up to n, each keeps two thirds of the variance of its noise.
+    deviation = noise * math.sqrt(2.0 / 3.0)
+    for amiss, named in ((NAMED - 0.01, []), (NAMED + 0.01, [COLUMNS[0]])):
+        counts = np.array([[n_rows - amiss * deviation, amiss * deviation, 0.0]])
+        found = blamed_columns(COLUMNS[:1], counts, noise, n_rows)
+        assert [each.column for each in found] == named
+    # Void columns lie 7.2 deviations off, and clean ones at zero.
+    for distance in (7.2 - NAMED, NAMED):
+        assert math.erfc(distance / math.sqrt(2.0)) / 2.0 < 1.6e-4
+
+
 def test_sentences_say_what_to_do_for_every_role_and_kind():
+    assert set(REMEDIES) == {(role, empty) for role in WHAT for empty in (False, True)}
     for (role, empty), remedy in REMEDIES.items():
         column = TableColumn(role, "my column")
         blamed = blamed_columns([column], np.array([[0.0, 900.0 * empty, 900.0 * (not empty)]]),

@@ -66,6 +66,7 @@ def test_a_plan_says_what_its_costs_add_up_to():
     concentrated = Stage.of(ZeroConcentrated(0.125), "mean", "", 1, 2, kept=Gaussian(0.5))
     plan = Plan("any", problem, tg.ZCDP(1.0), (concentrated, Stage("more", "", 0.5, 1, 1)))
     assert "total rho = 0.25" in plan.explain()
+    assert concentrated.price == ZeroConcentrated(0.125)  # mu**2 / 2
     assert Plan("any", problem, tg.GDP(1.0), ()).admits_check
     assert not Plan("any", problem, tg.GDP(1.0), (), printed=True).admits_check
 
@@ -75,6 +76,7 @@ def test_a_plan_says_what_its_costs_add_up_to():
     [
         (tg.ApproxDP(1.0, 1e-24), 10**6, r"delta must be above \S+ at epsilon = 1 for 1000000"),
         (tg.ApproxDP(1e-9, 1e-6), 10**6, "epsilon must be above"),
+        (tg.ApproxDP(5e-6, 1e-6), 10**6, "epsilon must be above 5.2e-06"),
         (tg.ApproxDP(690.0, 1e-6), 10**3, "epsilon must be smaller"),
     ],
 )

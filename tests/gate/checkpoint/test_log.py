@@ -231,6 +231,14 @@ def test_a_link_leads_to_the_file_that_a_refused_run_removes(path, tmp_path):
     assert not path.exists()
 
 
+def test_a_refused_run_ends_where_somebody_removed_its_file(path):
+    checkpoint = begun(path)
+    path.unlink()
+    checkpoint.close(begun=False)
+    assert not path.exists()
+    begun(path).close()
+
+
 def test_where_the_system_has_no_locks_the_module_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "fcntl", None)
     spec = spec_from_file_location("without_locks", checkpoints.__file__)
