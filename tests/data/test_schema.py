@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tailguard as tg
+from tailguard.data.frames import column_names
 from tailguard.data.schema import NOT_LOOKED_AT
+from tailguard.data.table import FrameTable
 
 FULL = tg.Schema(
     features=["age", "region", "power"],
@@ -112,6 +114,13 @@ def test_a_column_that_the_table_lacks_is_refused(lacking):
         tg.Schema(**lacking).settled(["a", "c"])
 
 
+@pytest.mark.parametrize(("n_columns", "end"), [(12, "c11"), (13, "c11 and 1 more")])
+def test_a_sentence_lists_twelve_columns_and_counts_the_others(n_columns, end):
+    columns = [f"c{place}" for place in range(n_columns)]
+    with pytest.raises(tg.InputError, match=f"its columns are c0, .*, c10, {end}\\."):
+        tg.Schema(features=["x"]).settled(columns)
+
+
 def test_a_table_without_a_feature_is_refused():
     with pytest.raises(tg.InputError, match="X must have a column that is a feature"):
         tg.Schema(target="a", drop=["b"]).settled(["a", "b"])
@@ -122,6 +131,19 @@ def test_nothing_is_declared_twice(name):
     with pytest.raises(tg.InputError, match=f"{name} must be declared once"):
         FULL.with_declared(**{name: getattr(FULL, name)})
     assert FULL.with_declared(**{name: None}) == FULL
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_of_a_table_in_memory_types_are_told_by_no_row(library):
+    (empty,) = FrameTable(library({"a": [1.0, 2.0], "b": ["x", "y"]})).empties()
+    assert (len(empty), column_names(empty)) == (0, ("a", "b"))
+
+
+def test_what_other_levels_become_is_declared_once():
+    schema = tg.Schema(categorical={"region": ["north", "south"]}).with_declared(other="void")
+    assert schema.other == "void"
+    with pytest.raises(tg.InputError, match="other must be declared once"):
+        schema.with_declared(other="void")
 
 
 def test_of_takes_a_schema_a_dict_or_a_path(tmp_path):

@@ -33,6 +33,14 @@ def test_what_is_protected_is_no_candidate_of_a_search(candidates):
         search.fit(X, y)
 
 
+def test_rows_of_one_feature_are_a_matrix():
+    X, y, keys = visits()
+    model = tg.LinearRegression(max_rows=5, **BUDGET).fit(X[:, :1], y, person=keys)
+    assert model.coef_.shape == (1,)
+    with pytest.raises(tg.InputError, match="X must be a matrix of rows by features, with at"):
+        tg.LinearRegression(max_rows=5, **BUDGET).fit(X[:, :0], y, person=keys)
+
+
 def test_weights_of_another_shape_tell_no_number_of_rows():
     X, y, keys = visits(200)
     model = tg.LinearRegression(max_rows=5, weight_bound=1.0, **BUDGET)

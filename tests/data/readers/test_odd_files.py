@@ -211,6 +211,14 @@ def refusal(make):
     return str(refused.value)
 
 
+@pytest.mark.parametrize("reader", ["duckdb", "duckdb, by name", "duckdb, one of several"])
+def test_two_files_are_several(reader, tmp_path):
+    written(tmp_path)
+    (tmp_path / "2.parquet").unlink()
+    said = refusal(lambda: AS_ONE_TABLE[reader](tmp_path))
+    assert said.startswith("X must be a query of one file at most")
+
+
 @pytest.mark.parametrize("reader", AS_ONE_TABLE)
 def test_what_reads_several_files_as_one_table_is_refused_whatever_they_hold(reader, tmp_path):
     make = AS_ONE_TABLE[reader]

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError
+from tailguard.data.rows import record_file
 from tailguard.data.rows.base import RecordBlock
-from tailguard.data.rows.record_file import RecordFile
+from tailguard.data.rows.record_file import RecordFile, check_room
 
 N_ROWS = 8 * 2**15 + 1
 
@@ -27,6 +28,13 @@ def test_a_part_is_put_in_order_in_hardly_more_memory_than_it_takes():
     block = file.block(0, N_ROWS)
     np.testing.assert_array_equal(block.features[:, 7], np.arange(N_ROWS))
     np.testing.assert_array_equal(block.target, 2.0 * np.arange(N_ROWS))
+
+
+def test_a_file_may_take_all_the_room_that_there_is(monkeypatch):
+    monkeypatch.setattr(record_file, "free_room", lambda: ("here", 10**9))
+    check_room(10**9)
+    with pytest.raises(InputError, match="row_id needs 1 GB in 'here'"):
+        check_room(10**9 + 1)
 
 
 def test_a_file_that_shrank_is_refused():
