@@ -184,11 +184,6 @@ def test_a_ledger_counts_rows_or_the_persons_of_one_column(tmp_path):
     model = tg.LinearRegression(ledger=persons, person="key", max_rows=8, **private)
     certificate = model.fit(some, **FEATURES).certificate_
     assert persons.verify(certificate)
-    with pytest.raises(tg.InputError, match="go on counting persons by 'key'; got rows"):
-        tg.Ledger(tmp_path / "l.sqlite", "persons", **cap)
-    with pytest.raises(tg.InputError, match="go on counting rows; got persons by 'key'"):
-        tg.Ledger(tmp_path / "l.sqlite", "rows", person="key")
-    assert tg.Ledger(tmp_path / "l.sqlite", "persons").unit == "persons by 'key'"
 
 
 REFUSED = [

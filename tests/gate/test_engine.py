@@ -7,6 +7,7 @@ import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.gate.engine import run
 from tailguard.gate.plan import Problem
+from tailguard.report.content import Stated
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.registry import make_solver
 
@@ -44,3 +45,17 @@ def test_bounds_of_features_and_trace_are_those_of_the_solution():
     low, high = solved.feature_bounds.T
     assert (low < 0.0).all()
     assert (high > 0.0).all()
+
+
+def test_the_report_of_a_run_shows_each_coefficient_beside_its_noise():
+    X = np.random.default_rng(0).normal(size=(2_000, 2))
+    solved = tg.minimize(
+        tg.losses.Huber(), X, X[:, 0], intercept=True, guarantee=tg.GDP(9.0), random_state=0
+    )
+    told = solved._report(Stated())
+    found = solved.solution
+    assert [(each.name, each.value, each.noise_std) for each in told.estimates] == [
+        ("x0", found.coef[0], found.coef_noise_std[0]),
+        ("x1", found.coef[1], found.coef_noise_std[1]),
+        ("(intercept)", found.intercept, found.intercept_noise_std),
+    ]

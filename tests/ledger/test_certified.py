@@ -14,6 +14,7 @@ from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Gaussian
+from tailguard.privacy.unit import Unit
 
 CAP = {"epsilon": 9.0, "delta": 1e-4}
 # What a ledger does not know of a run, beside words.
@@ -209,3 +210,20 @@ def test_a_wider_distance_of_the_sampler_is_no_matter_of_the_ledger(ledger, cert
     """It is within the totals, which are worked out anew; the charge has room for it."""
     wider = replace(certificate, sampler_distance=Distance(1e-11, 1e-22))
     assert check_certified(ledger.lines(), wider)
+
+
+def test_a_certificate_of_another_unit_is_refused(ledger, certificate):
+    persons = replace(certificate, unit=Unit(person="key", max_rows=3))
+    with pytest.raises(BudgetError, match="counts rows"):
+        check_certified(ledger.lines(), persons)
+
+
+def test_a_ledger_goes_on_counting_what_it_counts(tmp_path):
+    path = tmp_path / "units.sqlite"
+    tg.Ledger(path, "rows", **CAP)
+    tg.Ledger(path, "persons", person="key", **CAP)
+    with pytest.raises(InputError, match="go on counting rows; got persons by 'key'"):
+        tg.Ledger(path, "rows", person="key")
+    with pytest.raises(InputError, match="go on counting persons by 'key'; got rows"):
+        tg.Ledger(path, "persons", **CAP)
+    assert tg.Ledger(path, "persons").unit == "persons by 'key'"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from support.sources import ScriptedSource
-from tailguard.noise.keyed_hash import KeyedHash
+from tailguard.noise.keyed_hash import KeyedHash, _compiled_sip, _sip
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 
 # Of the designers: the key 00 01 .. 0f, the input 00 01 .. 07.
@@ -58,3 +58,12 @@ def test_places_have_a_key_of_their_own_and_equal_values_a_random_order(source):
     np.testing.assert_array_equal(hashed.order(places), np.argsort(places))
     equal = hashed.order(np.zeros(500, dtype=np.uint64))
     assert sorted(equal.tolist()) == list(range(500)) != equal.tolist()
+
+
+def test_machine_code_hashes_what_its_source_says():
+    words = SimulationSource(5).words(50)
+    low, high, found = np.uint64(KEY[0]), np.uint64(KEY[1]), np.empty((2, 50), dtype=np.uint64)
+    _compiled_sip()(words, low, high, found[0])
+    with np.errstate(over="ignore"):  # sums wrap around, which NumPy tells of its scalars
+        _sip(words, low, high, found[1])
+    assert found[0].tolist() == found[1].tolist()

@@ -11,7 +11,12 @@ from support.score_kernels import LOSS_NAMES, make_block
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.losses.registry import make_loss
-from tailguard.queries.coordinates import CoordinateBound, bounded_group_sums, score_gradients
+from tailguard.queries.coordinates import (
+    CoordinateBound,
+    bounded_group_sums,
+    placed_gradients,
+    score_gradients,
+)
 from tailguard.queries.loop import steady_arithmetic
 from tailguard.queries.soft_truncation import cubic_reach
 from tailguard.queries.units import Units
@@ -221,3 +226,17 @@ def test_absent_offsets_are_zeros():
     assert (
         replace(kernel, units=replace(kernel.units, offset_center=0.0)).sum_block(block) != sums[0]
     ).any()
+
+
+def test_gradients_of_a_person_are_added_by_her_shares():
+    rows = np.array([[1.0, 2.0], [4.0, 8.0], [5.0, np.inf], [3.0, 1.0]])
+    block = RecordBlock(
+        rows,
+        weight=np.array([0.5, 0.25, 0.0, 1.0]),
+        first=0,
+        share=np.array([0.5, 0.25, 0.25, 1.0]),
+        person=np.array([0, 0, 0, 1]),
+    )
+    units = Units.raw(2, intercept=False)
+    sums = placed_gradients(None, units, block, np.zeros(2), 3).view(np.float64).reshape(3, 2)
+    assert sums.tolist() == [[1.5, 3.0], [3.0, 1.0], [0.0, 0.0]]

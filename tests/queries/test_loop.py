@@ -15,6 +15,7 @@ from tailguard.machine_code import BUILDERS
 from tailguard.queries import loop as loop_module
 from tailguard.queries.counts import CountBelow
 from tailguard.queries.loop import LatticeSum, steady_arithmetic
+from tailguard.queries.reading_loops import add_by_person
 from tailguard.queries.record_gradient import MeanRecordGradient
 
 SUBNORMAL = np.array([1e-310, -5e-324])
@@ -129,3 +130,17 @@ def test_the_loops_are_those_of_the_functions_that_they_are_compiled_from(monkey
         build.cache_clear()
     for name, found in machine.items():
         assert np.abs(found - plain[name]).max() <= 1, name  # where a product is rounded with a sum
+
+
+def test_rows_of_persons_are_added_as_the_source_of_the_loop_says(monkeypatch):
+    rng = np.random.default_rng(0)
+    mapped, factors = rng.standard_t(2, (3, 7)), rng.uniform(size=7)
+    persons, sums = np.array([0, 0, 1, 2, 2, 2, 3]), np.zeros((3, 3, 4))
+    add_by_person()(mapped, factors, persons, sums[0])
+    with monkeypatch.context() as patched:
+        patched.setattr(loop_module, "compiled", lambda function, *_, **options: function)
+        add_by_person.cache_clear()
+        add_by_person()(mapped, factors, persons, sums[1])
+    add_by_person.cache_clear()
+    np.add.at(sums[2].T, persons, (mapped * factors).T)
+    np.testing.assert_allclose(sums[:2], np.stack([sums[2]] * 2), rtol=1e-14)
