@@ -47,15 +47,16 @@ def test_bounds_of_features_and_trace_are_those_of_the_solution():
     assert (high > 0.0).all()
 
 
-def test_the_report_of_a_run_shows_each_coefficient_beside_its_noise():
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_report_of_a_run_shows_each_coefficient_beside_its_noise(intercept):
     X = np.random.default_rng(0).normal(size=(2_000, 2))
     solved = tg.minimize(
-        tg.losses.Huber(), X, X[:, 0], intercept=True, guarantee=tg.GDP(9.0), random_state=0
+        tg.losses.Huber(), X, X[:, 0], intercept=intercept, guarantee=tg.GDP(9.0), random_state=0
     )
-    told = solved._report(Stated())
-    found = solved.solution
+    told, found = solved._report(Stated()), solved.solution
+    constant = ("(intercept)", found.intercept, found.intercept_noise_std)
     assert [(each.name, each.value, each.noise_std) for each in told.estimates] == [
         ("x0", found.coef[0], found.coef_noise_std[0]),
         ("x1", found.coef[1], found.coef_noise_std[1]),
-        ("(intercept)", found.intercept, found.intercept_noise_std),
+        *([constant] if intercept else []),
     ]
