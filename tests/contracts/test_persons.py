@@ -25,6 +25,7 @@ from support.person_attack import (
     table,
 )
 from support.query_example import N_FEATURES
+from support.told import Told
 from tailguard.data.columns import identifiers_of
 from tailguard.data.inputs import Inputs
 from tailguard.data.rows import persons as persons_module
@@ -266,22 +267,6 @@ def tables(n_persons=300):
             np.concatenate([y, np.full(more, np.nan)]),
             [*keys, *["void"] * n_void, *[None] * n_nobody],
         )
-
-
-class Told:
-    """Hears the progress of a run."""
-
-    def __init__(self):
-        self.heard = []
-
-    def planned(self, n_answers):
-        self.heard.append(n_answers)
-
-    def answered(self, stage, n_rows):
-        self.heard.append((stage, n_rows))
-
-    def read(self, n_rows, n_all):
-        self.heard.append((n_rows, n_all))
 
 
 def told_of_a_fit(folder, X, y, keys, **options):

@@ -214,10 +214,3 @@ def test_a_sparse_target_and_tables_that_name_columns_are_refused_in_one_sentenc
     fitted = tg.LinearRegression(**BUDGET).fit(X, y)
     with pytest.raises(ValueError, match="3 features, but LinearRegression is expecting 6"):
         fitted.predict(X[:, [0, 1, 2]])
-
-
-def test_the_mean_of_sparse_columns_is_a_vector():
-    X, how = np.eye(500, 2), {"method": "clipped", "clip_norm": 3.0, "random_state": 0}
-    found = tg.mean(scipy.sparse.csr_array(X), guarantee=tg.GDP(1.0), **how)
-    assert found.value.shape == (2,)
-    np.testing.assert_array_equal(found.value, tg.mean(X, guarantee=tg.GDP(1.0), **how).value)

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import tailguard as tg
+from support.told import Told
 from tailguard.progress import listening
 
 RNG = np.random.default_rng(0)
@@ -157,22 +158,6 @@ def test_keys_and_orders_of_rows_change_no_bit():
 
 
 # What leaves ------------------------------------------------------------------------------------
-
-
-class Told:
-    """Hears the progress of a run."""
-
-    def __init__(self):
-        self.heard = []
-
-    def planned(self, n_answers):
-        self.heard.append(n_answers)
-
-    def answered(self, stage, n_rows):
-        self.heard.append((stage, n_rows))
-
-    def read(self, n_rows, n_all):
-        self.heard.append((n_rows, n_all))
 
 
 def neighbours(n_persons=800):
