@@ -80,6 +80,9 @@ def answer(folders, tmp_path, monkeypatch, capsys):
     attacked = "tailguard.cli.commands.audit.run_audit"
     monkeypatch.setattr(attacked, lambda names, n_jobs: [row for _ in names])
     monkeypatch.setattr("tailguard.cli.app.get_command", commands)
+    # A page of plans at 360 sizes takes 3 seconds; at what is given and one more, it says the same.
+    for axis, shown in {"ROWS": 1000, "EPSILONS": 1.0, "COLUMNS": 3}.items():
+        monkeypatch.setattr(f"tailguard.planning.{axis}_SHOWN", (shown,))
 
     def called(call, number):
         shutil.rmtree(tmp_path)

@@ -34,6 +34,7 @@ smallest group counts here. They do not use the half.
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -258,19 +259,24 @@ class CoordinateWise(MeanMethod):
     ) -> float:
         """Return the threshold of least noise plus part of the bias; noise grows with it."""
         unit_noise = self.noise_per_unit(problem, budget, groups)
-
-        def error(threshold: float) -> float:
-            bound = self.raw_query(problem.n_features, threshold, groups).bound
-            return unit_noise * threshold + BIAS_SHARE * distribution.expected(
-                lambda t: t - bound.apply(t)
-            )
-
-        return float(min(distribution.points, key=error))
+        error = unit_noise * distribution.points + BIAS_SHARE * _biases(self, distribution, groups)
+        return float(distribution.points[np.argmin(error)])
 
     def noise_per_unit(self, problem: Problem, budget: Event, groups: int) -> float:
         """Return the noise on a coordinate per unit of the threshold."""
         query = self.raw_query(problem.n_features, 1.0, groups)
         return noise_std_of(query, problem.n_rows, problem.n_features, budget)
+
+
+@lru_cache(maxsize=16)  # plans at many sizes assume one distribution
+def _biases(method: CoordinateWise, distribution: MagnitudeDistribution, groups: int) -> FloatArray:
+    """Return how much of an entry a method is expected to cut at each point as its threshold."""
+
+    def bias(threshold: float) -> float:
+        bound = method.raw_query(1, threshold, groups).bound
+        return distribution.expected(lambda t: t - bound.apply(t))
+
+    return np.array([bias(float(point)) for point in distribution.points])
 
 
 def theory_groups(problem: Problem, failure_probability: float) -> int:

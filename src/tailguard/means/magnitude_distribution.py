@@ -13,7 +13,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -77,6 +77,7 @@ class MagnitudeDistribution:
         return self.quantile(min(unit_noise / BIAS_SHARE, 0.5))
 
 
+@lru_cache(maxsize=16)  # a page of plans asks a thousand times
 def assumed_entries(scale: float = 1.0) -> MagnitudeDistribution:
     """Return the distribution assumed of entries of a scale, where none was released yet."""
     points = _grid(1.0)
