@@ -135,45 +135,6 @@ def test_more_steps_than_records_are_refused_in_one_sentence(name):
         CASES[name].theorem(n_rows=10, n_steps=11)
 
 
-class TestPrintedParameters:
-    """Printed noise goes with the printed parameters."""
-
-    def test_zhao(self):
-        moment = tg.Moment(2.0, 1.0, kind="directional")
-        arguments = {"moment": moment, "diameter": 1.0, "smoothness": 1.0}
-        theorem = tg.papers.zhao2024.convex(
-            10**4, 10, GUARANTEE, calibration="printed", **arguments
-        )
-        assert theorem.solver.n_steps == 40
-        clip_norm = theorem.solver.oracle.parameters["clip_norm"]
-        assert clip_norm == pytest.approx(63.729, rel=1e-4)
-
-    def test_wang(self):
-        moment = tg.Moment(2.0, 5.0, kind="raw")
-        arguments = {"moment": moment, "diameter": 4.0, "smoothness": 1.0}
-        tight, paper = (
-            tg.papers.wang2020.smoothed_convex(10**6, 5, GUARANTEE, calibration=mode, **arguments)
-            for mode in ("tight", "printed")
-        )
-        rho = (math.sqrt(1.0 + math.log(1e5)) - math.sqrt(math.log(1e5))) ** 2
-        assert paper.solver.n_steps == round((4.0 * math.sqrt(10**6 * rho) / 5.0) ** (2.0 / 3.0))
-        assert paper.solver.n_steps < tight.solver.n_steps
-
-    @pytest.mark.parametrize(("chance", "n_groups"), [(0.1, 170), (0.001, 216)])
-    def test_kamath_with_probability(self, chance, n_groups):
-        """d log(d D n / chance) groups, made even."""
-        theorem = tg.papers.kamath2022.convex_with_probability(
-            10**5,
-            10,
-            tg.ZCDP(0.5),
-            moment=tg.Moment(2.0, 1.0),
-            diameter=2.0,
-            smoothness=1.0,
-            failure_probability=chance,
-        )
-        assert theorem.solver.oracle.parameters["n_groups"] == n_groups
-
-
 # Words of a deviation that speaks of noise below, or otherwise than, the printed one.
 OF_LESS_NOISE = re.compile(
     r"noise (at|of|over)|less (noise|than printed)|least noise|exact (composition|sensitivity)"

@@ -9,7 +9,6 @@ import tailguard as tg
 from support.recursions import clipped_slope, consecutive, data, penalised, without_noise
 from support.spy import GENEROUS
 from tailguard.gate.plan import Problem
-from tailguard.papers.solvers.gradient_facts import GradientFacts
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.phased_growth import ShrinkingLocalised
 from tailguard.papers.solvers.phases import halving_sizes, printed_halving_sizes
@@ -132,33 +131,6 @@ def test_an_intercept_is_a_feature_of_ones(monkeypatch):
 
 
 # The numbers of the card.
-
-
-def test_step_parameter_and_first_noise_of_the_card():
-    n_rows, guarantee = 10_000, tg.ApproxDP(1.0, 10_000**-1.1)
-    facts = GradientFacts(size=10, row_limit=1.0, scale=1.0, order=2.0, largest=math.inf)
-    mu = guarantee.gaussian_mu()
-    assert mu == pytest.approx(0.2932000118, abs=1e-9)
-    eta = facts.step_parameter(n_rows, mu, diameter=2.0, clip_norm=1.0)
-    assert eta == pytest.approx(0.0433152, abs=5e-8)
-    solver = Localised(
-        row_limit=1.0, clip_norm=1.0, gradient_scale=1.0, smallest_phase=n_rows // 2 + 1
-    )
-    problem = Problem(tg.losses.Squared(), n_rows, 10, constraint=tg.sets.L2Ball(1.0))
-    plan = solver.plan(problem, guarantee)
-    noise = float(plan.settings["first_noise_std"])
-    assert noise == pytest.approx(0.0738662, rel=3e-3)  # the tolerance costs 0.2 per cent
-
-
-def test_tight_and_printed_noise_of_the_card():
-    """Sensitivity 0.004 at 5000 records and strength 0.1: noise 0.0149225 and 0.0542891."""
-    problem = Problem(tg.losses.Squared(), 5000, 1, constraint=tg.sets.L2Ball(1.0))
-    options = {"row_limit": 1.0, "clip_norm": 1.0, "smallest_phase": 5000}
-    options["step_parameter"] = 4.0 / (5000 * 0.1)
-    for calibration, expected in (("tight", 0.0149225265), ("printed", 0.0542891234)):
-        solver = Localised(calibration=calibration, **options)
-        plan = solver.plan(problem, tg.ApproxDP(1.0, 1e-5))
-        assert float(plan.settings["first_noise_std"]) == pytest.approx(expected, rel=3e-3)
 
 
 def test_printed_noise_is_always_enough_and_means_nothing_without_delta():
