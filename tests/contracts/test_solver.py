@@ -1,6 +1,7 @@
 """What every solver promises: plans need no records, spent is planned, answers are in the set."""
 
 import re
+from dataclasses import fields
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import tailguard as tg
 from support.problems import example_of, problem_for, promises, refusal_of
+from support.registered import class_of
 from support.solvers import SOLVERS, make_solver
 from support.spy import GENEROUS, gate_over, spent_mu
 from tailguard.checks import BudgetError
@@ -234,3 +236,32 @@ def test_what_is_planned_is_never_refused_later(name, mu):
         return
     gate.reserve(plan.event, coordinates=plan.coordinates)
     assert np.isfinite(make_solver(name).run(plan, gate).coef).all()
+
+
+# What is out of the range of an option, by the name of the option.
+OUTSIDE = {
+    **dict.fromkeys(("batch_rows", "least_rows", "n_batches", "n_nonzero"), (0, 1.5)),
+    **dict.fromkeys(("n_passes", "n_steps", "smallest_phase"), (0, 1.5)),
+    **dict.fromkeys(("start", "target_center"), (np.nan, np.inf)),
+    **dict.fromkeys(("clip_norm", "diameter", "gradient_scale"), (0.0, -1.0, np.inf, np.nan)),
+    **dict.fromkeys(("lipschitz_bound", "radius", "ridge"), (0.0, -1.0, np.inf, np.nan)),
+    **dict.fromkeys(("row_limit", "smoothness", "step_parameter"), (0.0, -1.0, np.inf, np.nan)),
+    **dict.fromkeys(("step_size", "target_scale", "threshold"), (0.0, -1.0, np.inf, np.nan)),
+    **dict.fromkeys(("growth_bound", "moment_order"), (1.0, 0.5, np.nan, np.inf)),
+    **dict.fromkeys(("calibration", "decay", "iterate"), ("loose", 1.0)),
+    **dict.fromkeys(("layout", "sampling", "schedule"), ("loose", 1.0)),
+    **{"units_share": (0.0, 1.0), "penalty": (-0.1,), "exponent": (0.5,), "shrinks": (1, 0.0)},
+}
+# Of these a solver's own tests see to the ranges.
+OF_THEIR_OWN = {"feature_center", "feature_scale", "n_blocks", "oracle", "phase_clip_norms"}
+OF_THEIR_OWN |= {"phase_steps", "shares", "target"}
+
+
+@every_solver
+def test_an_option_out_of_its_range_is_refused_by_its_name(name):
+    options = {field.name for field in fields(class_of(SOLVERS[name]))} - OF_THEIR_OWN
+    assert options <= {*OUTSIDE}, "say here what is out of the range of a new option"
+    for option in options:
+        for value in OUTSIDE[option]:
+            with pytest.raises(tg.InputError, match=f"^{option} must be"):
+                make_solver(name, **{option: value})

@@ -287,10 +287,6 @@ def test_what_cannot_be_done_is_refused_before_anything_is_spent(sentence):
 @pytest.mark.parametrize(
     "options",
     [
-        {"n_nonzero": 0},
-        {"n_steps": 0},
-        {"threshold": -1.0},
-        {"step_size": math.inf},
         {"feature_scale": 0.0},
         {"feature_scale": [1.0, math.nan]},
         {"feature_center": math.inf},
@@ -301,7 +297,6 @@ def test_what_cannot_be_done_is_refused_before_anything_is_spent(sentence):
         {"threshold": 1e308},
         {"step_size": 1e-308},
         {"target_scale": 1e-101},
-        {"units_share": 1.0},
     ],
 )
 def test_wrong_options_are_one_sentence(options):

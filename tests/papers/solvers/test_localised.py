@@ -198,28 +198,6 @@ def test_what_the_proof_does_not_cover_is_refused_by_the_plan(problem, message):
         Localised().plan(problem, tg.GDP(1.0))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"row_limit": 0.0},
-        {"clip_norm": math.inf},
-        {"gradient_scale": -1.0},
-        {"moment_order": 1.0},
-        {"diameter": math.nan},
-        {"penalty": -0.1},
-        {"start": math.inf},
-        {"schedule": "paper"},
-        {"exponent": 0.5},
-        {"smallest_phase": 0},
-        {"step_parameter": 0.0},
-        {"calibration": "loose"},
-    ],
-)
-def test_options_that_mean_nothing_are_refused(options):
-    with pytest.raises(tg.InputError, match=next(iter(options))):
-        Localised(**options)
-
-
 def test_no_constraint_is_needed_where_the_solver_knows_the_diameter():
     X, y = data(300)
     solver = Localised(diameter=2.0, **LIMITS)

@@ -22,6 +22,7 @@ from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.privacy.accounting.total_cost import calibrate
 from tailguard.privacy.events import Repeated, Sampled
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.solvers.descent import DECAYS, ITERATES
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.options import check_ranges
 
@@ -89,8 +90,9 @@ class DpSgd:
     )
 
     def __post_init__(self) -> None:
-        """Check the public numbers; what concerns the descent it checks itself."""
-        check_ranges(self, sampling=("auto", "fresh", "partition"))
+        """Check the public numbers."""
+        words = {"iterate": ITERATES, "decay": DECAYS, "sampling": ("auto", "fresh", "partition")}
+        check_ranges(self, **words)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Cut the records into batches and set their noise; numbers only."""
