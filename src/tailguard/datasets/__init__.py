@@ -1,14 +1,16 @@
 """Simulators with public parameters, for examples, benchmarks and the demo; never for private data.
 
-One simulator a file. Each returns a :class:`~tailguard.datasets.dataset.Dataset` that knows the
+Each returns a :class:`~tailguard.datasets.dataset.Dataset` that knows the
 coefficients it was drawn from, so that an answer can be compared with the truth.
 """
 
 from tailguard.datasets.dataset import Dataset
+from tailguard.datasets.heavy_tailed import (
+    heavy_tailed_linear,
+    heavy_tailed_logistic,
+    heavy_tailed_poisson,
+)
 from tailguard.datasets.insurance import insurance_claims
-from tailguard.datasets.linear import heavy_tailed_linear
-from tailguard.datasets.logistic import heavy_tailed_logistic
-from tailguard.datasets.poisson import heavy_tailed_poisson
 from tailguard.datasets.registry import SIMULATORS, simulate
 
 __all__ = [

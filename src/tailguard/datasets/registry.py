@@ -5,9 +5,9 @@ from tailguard.datasets.dataset import Dataset
 
 SIMULATORS = {
     "insurance-claims": "tailguard.datasets.insurance:insurance_claims",
-    "heavy-tailed-linear": "tailguard.datasets.linear:heavy_tailed_linear",
-    "heavy-tailed-logistic": "tailguard.datasets.logistic:heavy_tailed_logistic",
-    "heavy-tailed-poisson": "tailguard.datasets.poisson:heavy_tailed_poisson",
+    "heavy-tailed-linear": "tailguard.datasets.heavy_tailed:heavy_tailed_linear",
+    "heavy-tailed-logistic": "tailguard.datasets.heavy_tailed:heavy_tailed_logistic",
+    "heavy-tailed-poisson": "tailguard.datasets.heavy_tailed:heavy_tailed_poisson",
 }
 
 

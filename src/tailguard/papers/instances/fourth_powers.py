@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from tailguard.checks import check_integer
 from tailguard.datasets.dataset import Dataset, check_sizes
-from tailguard.datasets.features import alternating_weights
+from tailguard.datasets.heavy_tailed import alternating_weights
 from tailguard.means.formulas import check_facts
 
 TARGET_BOUND = 1.0  # "O(1)" in the paper

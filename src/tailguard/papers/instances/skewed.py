@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer
 from tailguard.datasets.dataset import Dataset, check_sizes
-from tailguard.datasets.features import alternating_weights
+from tailguard.datasets.heavy_tailed import alternating_weights
 
 # Of the lognormal and of the log-logistic law, as the paper states them.
 LOGNORMAL_LOCATION, LOGNORMAL_SCALE = 1.0, 1.0
