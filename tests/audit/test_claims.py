@@ -6,13 +6,13 @@ from scipy.stats import laplace, norm
 
 import tailguard as tg
 from tailguard.audit.bounds import (
-    ConcentratedClaim,
-    EpsilonClaim,
-    GaussianClaim,
-    ProfileClaim,
     audit_power,
     claim_of,
+    concentrated_claim,
+    epsilon_claim,
+    gaussian_claim,
     judge,
+    profile_claim,
     runs_for,
 )
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
@@ -27,10 +27,10 @@ def gaussian_errors(mu):
 @pytest.mark.parametrize(
     ("claim", "attained"),
     [
-        (GaussianClaim(1.0), 1.0),
-        (EpsilonClaim(epsilon_of(1.0, 0.01), 0.01), 0.99),
-        (ProfileClaim(0.5, delta_of(1.0, 0.5)), 0.99),
-        (ConcentratedClaim(0.5), 0.6),  # no event shows all of a Renyi divergence
+        (gaussian_claim(1.0), 1.0),
+        (epsilon_claim(epsilon_of(1.0, 0.01), 0.01), 0.99),
+        (profile_claim(0.5, delta_of(1.0, 0.5)), 0.99),
+        (concentrated_claim(0.5), 0.6),  # no event shows all of a Renyi divergence
     ],
 )
 def test_no_threshold_shows_more_of_gaussian_noise_than_is_true(claim, attained):
@@ -46,7 +46,7 @@ def test_laplace_noise_shows_its_epsilon():
 
 
 def test_what_is_seen_of_one_side_counts_on_the_other_one_as_well():
-    for claim in (EpsilonClaim(1.0, 0.1), ProfileClaim(1.0, 0.1), ConcentratedClaim(0.5)):
+    for claim in (epsilon_claim(1.0, 0.1), profile_claim(1.0, 0.1), concentrated_claim(0.5)):
         one, other = np.array([0.02]), np.array([0.4])
         assert claim.least(one, other) == pytest.approx(claim.least(other, one))
 
@@ -56,19 +56,19 @@ def test_the_mean_of_both_errors_proves_no_more_than_they_do():
     one, other = np.random.default_rng(2).uniform(0.001, 0.6, (2, 2_000))
     mean = (one + other) / 2.0
     for claim in (
-        GaussianClaim(1.0),
-        EpsilonClaim(1.0, 0.0),
-        EpsilonClaim(1.0, 0.1),
-        ProfileClaim(0.0, 0.1),
-        ProfileClaim(1.0, 0.1),
-        ConcentratedClaim(0.5),
+        gaussian_claim(1.0),
+        epsilon_claim(1.0, 0.0),
+        epsilon_claim(1.0, 0.1),
+        profile_claim(0.0, 0.1),
+        profile_claim(1.0, 0.1),
+        concentrated_claim(0.5),
     ):
         assert (claim.least(mean, mean) <= claim.least(one, other) + 1e-12).all()
 
 
 @pytest.mark.parametrize("summed", [False, True])
 @pytest.mark.parametrize(
-    "claim", [GaussianClaim(1.0), EpsilonClaim(1.0, 0.1), ProfileClaim(0.0, 0.38292)]
+    "claim", [gaussian_claim(1.0), epsilon_claim(1.0, 0.1), profile_claim(0.0, 0.38292)]
 )
 @pytest.mark.parametrize("place", [-4.0, 0.0, 0.5, 2.0])  # errors alike at a half
 @pytest.mark.parametrize("n_runs", [20, 500])
@@ -80,7 +80,7 @@ def test_a_claim_that_is_kept_is_rejected_no_oftener_than_is_said(claim, summed,
 
 
 def test_a_sum_of_errors_that_are_alike_proves_more_than_each_of_them():
-    claim = GaussianClaim(2.5)
+    claim = gaussian_claim(2.5)
     facts = {"rates": (0.06, 0.06), "false_alarm": 1e-5}
     n_runs = {way: runs_for(claim, power=0.95, summed=way, **facts) for way in (False, True)}
     assert n_runs[True] < 0.7 * n_runs[False]
@@ -92,7 +92,7 @@ def test_a_sum_of_errors_that_are_alike_proves_more_than_each_of_them():
 
 @pytest.mark.parametrize(("summed", "n_runs"), [(False, 200), (True, 100)])
 def test_power_is_that_of_simulated_audits(summed, n_runs):
-    claim, rates, generator = GaussianClaim(1.0), (0.2, 0.25), np.random.default_rng(0)
+    claim, rates, generator = gaussian_claim(1.0), (0.2, 0.25), np.random.default_rng(0)
     facts = {"rates": rates, "false_alarm": 0.05, "summed": summed}
     counts = generator.binomial(n_runs, rates, size=(1_000, 2))
     rejected = np.mean([not judge(claim, *pair, n_runs, **facts).accepted for pair in counts])
@@ -102,7 +102,7 @@ def test_power_is_that_of_simulated_audits(summed, n_runs):
 
 
 def test_the_planned_runs_have_the_planned_power():
-    claim, facts = GaussianClaim(2.5), {"rates": (0.06, 0.06), "false_alarm": 1e-5}
+    claim, facts = gaussian_claim(2.5), {"rates": (0.06, 0.06), "false_alarm": 1e-5}
     n_runs = runs_for(claim, power=0.95, **facts)
     assert audit_power(claim, n_runs, **facts) >= 0.95
     assert audit_power(claim, int(0.9 * n_runs), **facts) < 0.95

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tailguard.audit.bounds import GaussianClaim, ProfileClaim, audit_power, clopper_pearson_upper
+from tailguard.audit.bounds import audit_power, clopper_pearson_upper, gaussian_claim, profile_claim
 from tailguard.audit.testers import TESTERS
 
 N_PILOT, N_RUNS, FALSE_ALARM = 400, 1_000, 1e-3
@@ -23,13 +23,17 @@ def shown(tester, first, second, claim):
 def test_each_tester_shows_gaussian_noise_and_nothing_where_nothing_is(tester, least):
     generator = np.random.default_rng(0)
     first, second = generator.standard_normal((2, N_PILOT + N_RUNS, 3))
-    assert shown(tester, first, second, GaussianClaim(1.0)) < 0.05
-    assert least < shown(tester, first, second + 2.0 / 3**0.5, GaussianClaim(2.0)) <= 2.0
+    assert shown(tester, first, second, gaussian_claim(1.0)) < 0.05
+    assert least < shown(tester, first, second + 2.0 / 3**0.5, gaussian_claim(2.0)) <= 2.0
 
 
 @pytest.mark.parametrize("tester", ["threshold", "kernel"])
 def test_a_threshold_that_is_learned_on_any_pilot_sees_less_noise(tester):
-    generator, claim, runs = np.random.default_rng(3), GaussianClaim(2.5), np.linspace(-4, 8, 2_001)
+    generator, claim, runs = (
+        np.random.default_rng(3),
+        gaussian_claim(2.5),
+        np.linspace(-4, 8, 2_001),
+    )
     for _ in range(20):
         first, second = generator.standard_normal((2, 375, 1))
         decide = TESTERS[tester](first, second + 2.5, claim, 1_500, FALSE_ALARM)
@@ -41,7 +45,7 @@ def test_a_threshold_that_is_learned_on_any_pilot_sees_less_noise(tester):
 
 def test_events_of_two_pieces_are_seen_by_products_and_cells():
     """The second one is either far to the left or far to the right, where no threshold sees it."""
-    generator, claim = np.random.default_rng(1), ProfileClaim(0.0, 0.5)
+    generator, claim = np.random.default_rng(1), profile_claim(0.0, 0.5)
     first = generator.standard_normal((N_PILOT + N_RUNS, 1))
     second = generator.choice([-4.0, 4.0], first.shape) + generator.standard_normal(first.shape)
     found = {name: shown(name, first, second, claim) for name in TESTERS}

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.stats import norm
 
 from tailguard.audit.bounds import (
-    GaussianClaim,
-    ProfileClaim,
     audit_power,
     clopper_pearson_upper,
+    gaussian_claim,
     judge,
+    profile_claim,
     runs_for,
 )
 
@@ -25,12 +25,12 @@ def event_audit(wrong, missed, n_runs, *, epsilon, delta, **facts):
     Of ``n_runs`` a side, the event was seen ``wrong`` times without the neighbour and ``missed``
     as often with it. Power is that against a release at which these happen with chances ``rates``.
     """
-    return judge(ProfileClaim(epsilon, delta), wrong, missed, n_runs, **facts)
+    return judge(profile_claim(epsilon, delta), wrong, missed, n_runs, **facts)
 
 
 def runs_for_event(*, epsilon, delta, **facts):
     """Fewest runs a side at which :func:`event_audit` is nearly sure to catch these rates."""
-    return runs_for(ProfileClaim(epsilon, delta), power=POWER, **facts)
+    return runs_for(profile_claim(epsilon, delta), power=POWER, **facts)
 
 
 def gaussian_errors(threshold, true_mu):
@@ -53,25 +53,25 @@ def gdp_audit(null, shifted, *, threshold, claimed_mu, true_mu, false_alarm):
     assert null.size == shifted.size
     wrong, missed = int((null > threshold).sum()), int((shifted <= threshold).sum())
     facts = {**_planned(threshold, true_mu), "false_alarm": false_alarm}
-    return judge(GaussianClaim(claimed_mu), wrong, missed, null.size, **facts)
+    return judge(gaussian_claim(claimed_mu), wrong, missed, null.size, **facts)
 
 
 def gdp_audit_power(n_runs, *, threshold, claimed_mu, true_mu, false_alarm):
     """Exact chance that :func:`gdp_audit` rejects a Gaussian mechanism of ``true_mu``."""
     facts = {**_planned(threshold, true_mu), "false_alarm": false_alarm}
-    return audit_power(GaussianClaim(claimed_mu), n_runs, **facts)
+    return audit_power(gaussian_claim(claimed_mu), n_runs, **facts)
 
 
 def runs_for_mu(*, threshold, claimed_mu, true_mu, false_alarm):
     """Fewest runs a side at which :func:`gdp_audit` is nearly sure to catch ``true_mu``."""
     facts = {**_planned(threshold, true_mu), "false_alarm": false_alarm}
-    return runs_for(GaussianClaim(claimed_mu), **facts, power=POWER)
+    return runs_for(gaussian_claim(claimed_mu), **facts, power=POWER)
 
 
 def mu_lower_bound(wrong, missed, n_runs, false_alarm):
     """Lower confidence bound on mu from both error counts."""
     chances = clopper_pearson_upper([wrong, missed], n_runs, false_alarm / 2)
-    return float(GaussianClaim(1.0).least(*chances))
+    return float(gaussian_claim(1.0).least(*chances))
 
 
 # Blocks in secret order: one of them differs, and nobody knows which.

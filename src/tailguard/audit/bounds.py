@@ -21,7 +21,7 @@ coins that are not alike).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,75 +36,68 @@ ORDERS = 1.0 + np.geomspace(0.01, 63.0, 60)
 """Renyi orders at which a claim in rho is tested: any of them is valid, more are sharper."""
 
 
+Least = Callable[[FloatArray, FloatArray], FloatArray]
+"""From bounds on the chances of both errors to the least amount that is possible with them."""
+
+
+@dataclass(frozen=True)
 class PrivacyClaim:
     """What is claimed: an amount in some unit, which counted errors may prove to be too small.
 
-    The unit, one of mu, epsilon, rho or delta, is the name of the attribute that has the amount.
+    Attributes
+    ----------
+    unit, amount
+        One of mu, epsilon, rho or delta, and how much of it is claimed.
+    least
+        What errors prove.
+    given
+        What else the claim states, in words.
     """
 
-    unit: ClassVar[str]
-
-    @property
-    def amount(self) -> float:
-        """How much is claimed."""
-        return float(getattr(self, self.unit))
-
-    def least(self, wrong: FloatArray, missed: FloatArray) -> FloatArray:
-        """Return the least amount that is possible with errors of at most these chances."""
-        raise TypeError(f"{type(self).__name__} must say what errors prove.")
+    unit: str
+    amount: float
+    least: Least
+    given: str = ""
 
     def describe(self) -> str:
         """Say the claim in words."""
-        return f"{self.unit} = {self.amount:.4g}"
+        return f"{self.unit} = {self.amount:.4g}{self.given}"
 
 
-@dataclass(frozen=True)
-class GaussianClaim(PrivacyClaim):
-    """``mu``-GDP: both errors lie above the curve of N(0, 1) against N(mu, 1)."""
+def gaussian_claim(mu: float) -> PrivacyClaim:
+    """Claim ``mu``-GDP: both errors lie above the curve of N(0, 1) against N(mu, 1)."""
 
-    mu: float
-    unit = "mu"
-
-    def least(self, wrong: FloatArray, missed: FloatArray) -> FloatArray:
+    def least(wrong: FloatArray, missed: FloatArray) -> FloatArray:
         """Return ``Phi^-1(1 - wrong) - Phi^-1(missed)``, which is exact for Gaussian noise."""
-        found: FloatArray = np.maximum(-ndtri(wrong) - ndtri(missed), 0.0)
-        return found
+        return np.maximum(-ndtri(wrong) - ndtri(missed), 0.0)
+
+    return PrivacyClaim("mu", mu, least)
 
 
-@dataclass(frozen=True)
-class EpsilonClaim(PrivacyClaim):
-    """(``epsilon``, ``delta``)-DP; the audit bounds epsilon at that delta."""
+def epsilon_claim(epsilon: float, delta: float) -> PrivacyClaim:
+    """Claim (``epsilon``, ``delta``)-DP; the audit bounds epsilon at that delta."""
 
-    epsilon: float
-    delta: float
-    unit = "epsilon"
-
-    def least(self, wrong: FloatArray, missed: FloatArray) -> FloatArray:
+    def least(wrong: FloatArray, missed: FloatArray) -> FloatArray:
         """Return the least epsilon, of the event and of its complement."""
-        one = np.maximum(1.0 - self.delta - missed, 1e-300) / wrong
-        other = np.maximum(1.0 - self.delta - wrong, 1e-300) / missed
-        found: FloatArray = np.log(np.maximum(np.maximum(one, other), 1.0))
-        return found
+        one = np.maximum(1.0 - delta - missed, 1e-300) / wrong
+        other = np.maximum(1.0 - delta - wrong, 1e-300) / missed
+        return np.asarray(np.log(np.maximum(np.maximum(one, other), 1.0)))
 
-    def describe(self) -> str:
-        """Say the claim in words."""
-        return f"epsilon = {self.epsilon:.4g} at delta = {self.delta:.4g}"
+    return PrivacyClaim("epsilon", epsilon, least, f" at delta = {delta:.4g}")
 
 
-@dataclass(frozen=True)
-class ConcentratedClaim(PrivacyClaim):
-    """``rho``-zCDP: no event has a larger Renyi divergence than the whole release."""
+def concentrated_claim(rho: float) -> PrivacyClaim:
+    """Claim ``rho``-zCDP: no event has a larger Renyi divergence than the whole release."""
 
-    rho: float
-    unit = "rho"
-
-    def least(self, wrong: FloatArray, missed: FloatArray) -> FloatArray:
+    def least(wrong: FloatArray, missed: FloatArray) -> FloatArray:
         """Return the largest of the event's divergences over their orders, in either direction."""
         q, r = np.broadcast_arrays(np.asarray(wrong, float), np.asarray(missed, float))
         found = np.zeros(q.shape)
         for first, second in (((1.0 - r), q), ((1.0 - q), r)):
             found = np.maximum(found, np.where(first > second, _divergence(first, second), 0.0))
         return found
+
+    return PrivacyClaim("rho", rho, least)
 
 
 def _divergence(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -118,32 +111,24 @@ def _divergence(first: FloatArray, second: FloatArray) -> FloatArray:
     return found
 
 
-@dataclass(frozen=True)
-class ProfileClaim(PrivacyClaim):
-    """One point of a privacy profile: ``delta`` at ``epsilon``, which may be 0."""
+def profile_claim(epsilon: float, delta: float) -> PrivacyClaim:
+    """Claim one point of a privacy profile: ``delta`` at ``epsilon``, which may be 0."""
 
-    epsilon: float
-    delta: float
-    unit = "delta"
-
-    def least(self, wrong: FloatArray, missed: FloatArray) -> FloatArray:
+    def least(wrong: FloatArray, missed: FloatArray) -> FloatArray:
         """Return the least delta, of the event and of its complement."""
-        ratio = np.exp(self.epsilon)
+        ratio = np.exp(epsilon)
         one, other = 1.0 - missed - ratio * wrong, 1.0 - wrong - ratio * missed
-        found: FloatArray = np.maximum(np.maximum(one, other), 0.0)
-        return found
+        return np.asarray(np.maximum(np.maximum(one, other), 0.0))
 
-    def describe(self) -> str:
-        """Say the claim in words."""
-        return f"delta = {self.delta:.4g} at epsilon = {self.epsilon:.4g}"
+    return PrivacyClaim("delta", delta, least, f" at epsilon = {epsilon:.4g}")
 
 
 # What a guarantee of each kind claims; a pure one has no delta.
 KINDS: dict[str, Callable[[Any], PrivacyClaim]] = {
-    "gdp": lambda guarantee: GaussianClaim(guarantee.mu),
-    "pure": lambda guarantee: EpsilonClaim(guarantee.epsilon, 0.0),
-    "approx": lambda guarantee: EpsilonClaim(guarantee.epsilon, guarantee.delta),
-    "zcdp": lambda guarantee: ConcentratedClaim(guarantee.rho),
+    "gdp": lambda guarantee: gaussian_claim(guarantee.mu),
+    "pure": lambda guarantee: epsilon_claim(guarantee.epsilon, 0.0),
+    "approx": lambda guarantee: epsilon_claim(guarantee.epsilon, guarantee.delta),
+    "zcdp": lambda guarantee: concentrated_claim(guarantee.rho),
 }
 
 

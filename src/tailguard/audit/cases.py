@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from tailguard.array_types import FloatArray
-from tailguard.audit.bounds import GaussianClaim, Judgement, PrivacyClaim, judge, runs_for
+from tailguard.audit.bounds import Judgement, PrivacyClaim, judge, runs_for
 from tailguard.audit.gates import (
     MUTANTS,
     NOISE,
@@ -211,19 +211,19 @@ class NoiseCase:
     """
 
     name: str
-    claim: GaussianClaim
+    claim: PrivacyClaim
     fit: Callable[[type[OverheardGate], int, bool], Transcript]
     n_fits: int = 24
 
     def audit(self, *, false_alarm: float) -> AuditResult:
         """Overhear fits, and those of every mutant."""
         rejected = {
-            fault: self._shown(gate, seed, false_alarm)[0] > self.claim.mu
+            fault: self._shown(gate, seed, false_alarm)[0] > self.claim.amount
             for seed, (fault, gate) in enumerate(OVERHEARD_MUTANTS.items(), 1)
         }
         shown, attained, n_readings = self._shown(OverheardGate, 0, false_alarm)
         # The bound at NOISE passes the claim where the sum of squares is below this.
-        least = (attained / self.claim.mu / NOISE) ** 2 * chi2.ppf(false_alarm, n_readings)
+        least = (attained / self.claim.amount / NOISE) ** 2 * chi2.ppf(false_alarm, n_readings)
         return AuditResult(
             name=self.name,
             claim=self.claim.describe(),

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import norm
 
 from tailguard.array_types import FloatArray
-from tailguard.audit.bounds import EpsilonClaim, GaussianClaim, ProfileClaim
+from tailguard.audit.bounds import PrivacyClaim, epsilon_claim, gaussian_claim, profile_claim
 from tailguard.audit.cases import Rates, Scores, Scoring, ThresholdCase
 from tailguard.audit.gates import AttackedGate
 from tailguard.audit.testers import Score
@@ -93,9 +93,9 @@ def arsinh_rates(shift: float) -> Rates:
     return even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
 
 
-def halfway_claim(rates: Rates) -> ProfileClaim:
+def halfway_claim(rates: Rates) -> PrivacyClaim:
     """Return the delta at epsilon 0 that a threshold with these errors shows."""
-    return ProfileClaim(0.0, 1.0 - 2.0 * rates(1.0)[0])
+    return profile_claim(0.0, 1.0 - 2.0 * rates(1.0)[0])
 
 
 def heard(
@@ -159,7 +159,7 @@ def query_case(name: str, mu: float = MU) -> ThresholdCase:
     stage = Stage(name, "", mu, 1, low.size)
     scores = _scores(pair.query, pair.state, stage, rows, lambda told: (told - low) @ way)
     attained = float(np.linalg.norm(high - low)) / std
-    return ThresholdCase(f"query {name}", GaussianClaim(mu), scores, gaussian_rates(attained))
+    return ThresholdCase(f"query {name}", gaussian_claim(mu), scores, gaussian_rates(attained))
 
 
 def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
@@ -171,7 +171,7 @@ def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     scores = _scores(pair.query, pair.state, stage, rows, _between(low, high))
     return ThresholdCase(
         f"query {name}, Laplace",
-        EpsilonClaim(epsilon, 0.0),
+        epsilon_claim(epsilon, 0.0),
         scores,
         rates=lambda factor: (0.5 * math.exp(-factor * epsilon), 0.5),
         threshold=1.0,
@@ -210,7 +210,7 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     each = 0.5 ** len(places)
     return ThresholdCase(
         f"query {name}, Laplace",
-        EpsilonClaim(epsilon, 0.0),
+        epsilon_claim(epsilon, 0.0),
         scores,
         rates=lambda factor: (each * math.exp(-factor * epsilon * way), 1.0 - each),
         threshold=1.0,
@@ -250,7 +250,7 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
         pair.append(make_rows(X))
     scores = _scores(query, state, stage, pair, lambda told: (told[:, 0] != 0.0).astype(np.float64))
     rates = even_rates(lambda factor: 1.0 / (1.0 + math.exp(factor * ratio)))
-    claim = ProfileClaim(0.0, math.tanh(ratio / 2.0))
+    claim = profile_claim(0.0, math.tanh(ratio / 2.0))
     tester = "which entry is chosen"
     return ThresholdCase("query peeled-step, choice", claim, scores, rates, tester=tester)
 

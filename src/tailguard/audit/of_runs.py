@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import norm
 
 from tailguard.array_types import FloatArray
-from tailguard.audit.bounds import GaussianClaim, ProfileClaim
+from tailguard.audit.bounds import gaussian_claim, profile_claim
 from tailguard.audit.cases import NoiseCase, Scores, ThresholdCase
 from tailguard.audit.gates import AttackedGate, OverheardGate, Transcript
 from tailguard.audit.of_queries import (
@@ -144,7 +144,7 @@ def lonely_case(name: str, solver: Solver, mu: float = MU) -> ThresholdCase:
 
 def _solver_case(name: str, solver: Solver, pair: Pair, mu: float) -> ThresholdCase:
     problem = Problem(Squared(), *pair[0][0].shape)
-    facts = {"claim": GaussianClaim(mu), "rates": gaussian_rates(SEEN * mu)}
+    facts = {"claim": gaussian_claim(mu), "rates": gaussian_rates(SEEN * mu)}
     return _run_case(f"solver {name}", solver, problem, GDP(mu), pair, **facts)
 
 
@@ -154,7 +154,7 @@ def mean_case(name: str, mu: float = MU) -> ThresholdCase:
     X = np.zeros((N_ROWS, 1))
     other = X.copy()
     X[0], other[0] = -example.far, example.far
-    facts = {"claim": GaussianClaim(mu), "rates": gaussian_rates(SEEN * mu)}
+    facts = {"claim": gaussian_claim(mu), "rates": gaussian_rates(SEEN * mu)}
     problem, method = Problem(None, N_ROWS, 1), make_method(name, **example.shown)
     return _run_case(f"mean {name}", method, problem, GDP(mu), ((X, None), (other, None)), **facts)
 
@@ -202,7 +202,7 @@ def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> Thres
         return (first[:, 0] + 1.0) / 2.0, (second[:, 0] + 1.0) / 2.0
 
     return ThresholdCase(
-        "solver sample-and-aggregate", ProfileClaim(epsilon, delta), scores,
+        "solver sample-and-aggregate", profile_claim(epsilon, delta), scores,
         gaussian_rates(float(plan.settings["shift"])), tester="threshold halfway",
     )  # fmt: skip
 
@@ -234,7 +234,7 @@ def _noise_case(
     def fit(gate: type[OverheardGate], seed: int, neighbour: bool) -> Transcript:
         return overhear(gate, solver, plan, pair, seed=seed, neighbour=neighbour)
 
-    return NoiseCase(name, GaussianClaim(mu), fit, n_fits)
+    return NoiseCase(name, gaussian_claim(mu), fit, n_fits)
 
 
 def newton_case(mu: float = 1.5) -> NoiseCase:
