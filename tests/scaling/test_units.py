@@ -6,9 +6,10 @@ import pytest
 import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
-from tailguard.scaling.units import find_units
+from tailguard.privacy.events import Gaussian
+from tailguard.scaling.units import find_units, histogram_stages
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.units import columns_of, units_stages
+from tailguard.solvers.units import columns_of
 
 N_ROWS = 4_000
 MU = 3.0
@@ -17,7 +18,9 @@ MU = 3.0
 def session_over(X, y, mu, *, intercept=True, seed=0, **shares):
     """A budget session that planned for the histograms only, and its columns."""
     problem = Problem(tg.losses.Squared(), len(X), X.shape[1], intercept=intercept)
-    plan = Plan("test", problem, tg.GDP(mu), tuple(units_stages(problem, mu, **shares)))
+    shares = {"pair_differences": 0.02, "target": 0.02, **shares}
+    stages = histogram_stages(columns_of(problem), Gaussian(mu), **shares)
+    plan = Plan("test", problem, tg.GDP(mu), tuple(stages))
     gate = Gate.over(X, y, guarantee=tg.GDP(mu), random_state=seed)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     return BudgetSession(plan, gate), columns_of(problem)

@@ -49,7 +49,7 @@ from tailguard.scaling.columns import MeasuredColumns
 from tailguard.scaling.locations import FINEST_BINS
 from tailguard.scaling.required_records import scale_warnings
 from tailguard.scaling.sizes import fewest_records
-from tailguard.scaling.units import find_columns, histogram_stages, planned_histograms
+from tailguard.scaling.units import find_columns, histogram_stages
 
 Magnitude = Literal["norm", "entries"]
 
@@ -257,17 +257,17 @@ def units_share(facts: MeanFacts, budget: Share) -> float:
 
 def _histograms(facts: MeanFacts, budget: Share, part: float) -> tuple[Stage, ...]:
     """Share a part of the budget out over the histograms of columns."""
-    planned = planned_histograms(
+    stages = histogram_stages(
         MeasuredColumns(facts.n_features),
-        size=SIZE_SHARE,
-        location=LOCATION_SHARE,
-        pair_differences=PAIRS_SHARE,
+        budget,
+        size=part * SIZE_SHARE,
+        location=part * LOCATION_SHARE,
+        pair_differences=part * PAIRS_SHARE,
         refinements=len(FINEST_BINS),
     )
-    stages = tuple(histogram_stages(planned, budget, part))
     for stage in stages:  # calibration refuses what lattices do not carry
         noise_of(stage, facts.n_features, facts.n_rows, facts.n_features)
-    return stages
+    return tuple(stages)
 
 
 def _fewest_records(plan: Plan) -> float:

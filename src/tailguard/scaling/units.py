@@ -13,8 +13,6 @@ all units follows Karwa and Vadhan 2018, Section 3.
 """
 
 import math
-from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -64,33 +62,24 @@ LEAST_SEEN = 2.0
 SPREAD = math.sqrt(2.0)  # scales of indicators over the roots of their shares, by trial
 
 
-class PlannedReleases(NamedTuple):
-    """A stage: ``times`` releases of ``size`` numbers, with a ``share`` of the budget together."""
-
-    name: str
-    purpose: str
-    share: float
-    times: int
-    size: int
-
-
 # Stages that count differences of pairs of records.
 PAIRED = frozenset({"scale", "target scale"})
 
 
-def planned_histograms(
+def histogram_stages(
     columns: MeasuredColumns,
+    budget: Share,
     *,
-    size: float,
-    location: float,
+    size: float = 0.0,
+    location: float = 0.0,
     size_retry: float = 0.0,
     shared_size: float = 0.0,
-    pair_differences: float = 0.02,
-    target: float = 0.02,
+    pair_differences: float = 0.0,
+    target: float = 0.0,
     levels: float = 0.0,
     refinements: int = REFINEMENTS,
-) -> list[PlannedReleases]:
-    """Plan the histograms by their shares of what adds up; those without a share are left out.
+) -> list[Stage]:
+    """Plan the histograms by their shares of the budget; those without a share are left out.
 
     The target is asked for alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
     large, and without it no fit is better than a guess. Where ``levels`` has a share, indicators
@@ -117,26 +106,16 @@ def planned_histograms(
         stages.append(("fine location", location / 2, refinements, others, FINE_BINS[-1].count))
         stages.append(("scale", pair_differences, 1, others, SIZE_BINS.count))
     return [
-        PlannedReleases(name, PURPOSES[name], share, times, count * bins)
-        for name, share, times, count, bins in stages
-        if share > 0.0 and times * count > 0
-    ]
-
-
-def histogram_stages(
-    planned: Iterable[PlannedReleases], budget: Share, part: float = 1.0
-) -> list[Stage]:
-    """Return stages of histograms that have their shares of a part of a budget."""
-    return [
         Stage.of(
-            part_of(budget, part * share, times=times),
+            part_of(budget, share, times=times),
             name,
-            purpose,
+            PURPOSES[name],
             times,
-            size,
+            count * bins,
             by_place=name in PAIRED,
         )
-        for name, purpose, share, times, size in planned
+        for name, share, times, count, bins in stages
+        if share > 0.0 and times * count > 0
     ]
 
 

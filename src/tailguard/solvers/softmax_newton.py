@@ -68,7 +68,7 @@ from tailguard.solvers.newton.schedule import ROW_NORM_BINS, WEIGHT_SHARE, Share
 from tailguard.solvers.newton.start import second_moments
 from tailguard.solvers.newton.whitening import FLATTEST, StepShortening, noise_level, whiten
 from tailguard.solvers.session import BEYOND_FLOATS, WEIGHT, usable
-from tailguard.solvers.units import columns_of, units_stages
+from tailguard.solvers.units import columns_of
 
 COUNTS, CHOICE = "class counts", "choice of fit"
 # The counts should stand out by so much, as share of mu times n, at between a hundredth and a fifth
@@ -207,11 +207,7 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
     ]
     if alone:
         return tuple(stages)
-    stages += units_stages(
-        _of_two(problem), mu, size=shares.size, location=shares.location,
-        size_retry=shares.size_retry, shared_size=shares.shared_size,
-        pair_differences=shares.pair_differences, target=shares.target, levels=shares.levels,
-    )  # fmt: skip
+    stages += shares.units_stages(_of_two(problem), mu)
     rest = 1.0 - sum([stage.total_mu**2 for stage in stages]) / mu**2
     weights, purpose = round_weights(shares), "gradients of all classes, for a Newton step each"
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):

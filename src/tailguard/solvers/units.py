@@ -14,6 +14,7 @@ McCullagh and Nelder 1989, Section 6.2 (scaling a Poisson target shifts the inte
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,6 @@ from tailguard.scaling.units import (
     find_columns,
     find_target,
     histogram_stages,
-    planned_histograms,
 )
 from tailguard.solvers.session import BudgetSession
 
@@ -46,32 +46,6 @@ def columns_of(problem: Problem) -> MeasuredColumns:
         residual=problem.link.residual,
         levels=problem.levels,
     )
-
-
-def units_stages(
-    problem: Problem,
-    total_mu: float,
-    *,
-    size: float,
-    location: float,
-    size_retry: float = 0.0,
-    shared_size: float = 0.0,
-    pair_differences: float = 0.02,
-    target: float = 0.02,
-    levels: float = 0.0,
-) -> list[Stage]:
-    """Plan the histograms by their shares of ``total_mu**2``."""
-    planned = planned_histograms(
-        columns_of(problem),
-        size=size,
-        location=location,
-        size_retry=size_retry,
-        shared_size=shared_size,
-        pair_differences=pair_differences,
-        target=target,
-        levels=levels,
-    )
-    return histogram_stages(planned, Gaussian(total_mu))
 
 
 FEATURES = "feature scale"
@@ -122,12 +96,13 @@ class SharedScale:
 
     def stages(self, total_mu: float) -> tuple[Stage, ...]:
         """Share the budget of units out."""
+        columns, budget = columns_of(self.problem), Gaussian(total_mu)
         if self.by_column:
             part = 1.0 - TARGET_SHARE if self.releases_target else 1.0
-            shares = {name: part * share for name, share in BY_COLUMN.items()}
+            shares: dict[str, Any] = {name: part * share for name, share in BY_COLUMN.items()}
             # Without an intercept nothing is shifted: sizes are scales.
             shares["size"] += 0.0 if self.problem.intercept else part * (1.0 - BY_COLUMN["size"])
-            return tuple(units_stages(self.problem, total_mu, **shares, target=1.0 - part))
+            return tuple(histogram_stages(columns, budget, **shares, target=1.0 - part))
         features = float(self.releases_scale)
         if self.releases_scale and self.releases_target:
             features = FEATURES_SHARE
@@ -140,10 +115,7 @@ class SharedScale:
             )  # refuses what lattices do not carry
             stages = [Stage(FEATURES, words, mu, 1, SIZE_BINS.count, by_place=True)]
         if self.releases_target:
-            stages += units_stages(
-                self.problem, total_mu, size=0.0, location=0.0, pair_differences=0.0,
-                target=1.0 - features,
-            )  # fmt: skip
+            stages += histogram_stages(columns, budget, target=1.0 - features)
         return tuple(stages)
 
     def warnings(

@@ -42,12 +42,12 @@ from tailguard.privacy.tries import NumberOfTries
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
-from tailguard.scaling.units import find_target
+from tailguard.scaling.units import find_target, histogram_stages
 from tailguard.solvers.newton.constant import run_constant_plan
 from tailguard.solvers.newton.outlook import constant_stages
 from tailguard.solvers.registry import plan_for
 from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
-from tailguard.solvers.units import columns_of, units_stages
+from tailguard.solvers.units import columns_of
 
 # Differences are clipped at the loss of a residual of SCALES scales of the target, at half a nat,
 # and at two counts in scales of the target.
@@ -117,8 +117,7 @@ def score_units_plan(problem: Problem, mu: float) -> Plan:
     """Plan the release of a constant and of a scale of the target."""
     problem = replace(problem, intercept=True, constraint=None)
     if problem.link.residual:
-        facts = {"size": 0.0, "location": 0.0, "pair_differences": 0.0, "target": 1.0}
-        stages = tuple(units_stages(problem, mu, **facts))
+        stages = tuple(histogram_stages(columns_of(problem), Gaussian(mu), target=1.0))
     else:
         stages = constant_stages(problem, mu)
     return Plan("units of scores", problem, GDP(mu), stages)

@@ -8,6 +8,7 @@ way cost the root of the sum of their squares, however that sum is shared out.
 
 import math
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 from tailguard.checks import (
     InputError,
@@ -21,12 +22,13 @@ from tailguard.checks import (
 from tailguard.gate.plan import Problem
 from tailguard.gate.stage import SAMPLE, Stage
 from tailguard.losses.base import Link
+from tailguard.privacy.events import Gaussian
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.scaling.sizes import NEAREST_BOUND
-from tailguard.scaling.units import PlannedReleases
+from tailguard.scaling.units import histogram_stages
 from tailguard.solvers.session import SAMPLED, WEIGHT
-from tailguard.solvers.units import units_stages
+from tailguard.solvers.units import columns_of
 
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
@@ -193,6 +195,20 @@ class Shares:
         stages = stages_before(problem, self, 1.0)
         return 1.0 - sum([stage.total_mu**2 for stage in stages])
 
+    def units_stages(self, problem: Problem, total_mu: float) -> list[Stage]:
+        """Lay out the histograms that units come from."""
+        return histogram_stages(
+            columns_of(problem),
+            Gaussian(total_mu),
+            size=self.size,
+            location=self.location,
+            size_retry=self.size_retry,
+            shared_size=self.shared_size,
+            pair_differences=self.pair_differences,
+            target=self.target,
+            levels=self.levels,
+        )
+
     def settings(self) -> dict[str, float]:
         """Return what a plan says of bounds and of the sample."""
         sampled = {SAMPLED: self.sample} if self.sample else {}
@@ -255,23 +271,23 @@ def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
 
 def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
     """Lay out all but the rounds."""
-    stages = units_stages(
-        problem,
-        total_mu,
-        size=shares.size,
-        location=shares.location,
-        size_retry=shares.size_retry,
-        shared_size=shares.shared_size,
-        pair_differences=shares.pair_differences,
-        target=shares.target,
-        levels=shares.levels,
-    )
+    stages = shares.units_stages(problem, total_mu)
     for name, purpose, share, times, size in _after_units(problem, shares):
         if share > 0.0 and times > 0:
             corrects = name in {"debiasing", "debiasing curvature"}
             mu = total_mu * math.sqrt(share / times)
             stages.append(Stage(name, purpose, mu, times, size, takes_rest=corrects))
     return stages
+
+
+class PlannedReleases(NamedTuple):
+    """A stage: ``times`` releases of ``size`` numbers, with a ``share`` of the budget together."""
+
+    name: str
+    purpose: str
+    share: float
+    times: int
+    size: int
 
 
 def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
