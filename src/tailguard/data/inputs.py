@@ -131,8 +131,9 @@ class Inputs:
         weighted = f"rows count by their weights; weights above {self.weight.bound:g} are cut"
         return (*notes, weighted)
 
-    def columns(self, *, has_target: bool) -> tuple[TableColumn, ...]:
-        """Return the columns that a record is made of, in the order in which cells are marked."""
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns that a record is made of, in the order in which cells are marked."""
         if self.schema is None:
             names = self.names or range(self.n_features)
             found = [TableColumn("feature", name) for name in names]
@@ -141,7 +142,7 @@ class Inputs:
             roles |= dict.fromkeys(self.schema.dates, "date")
             features = self.schema.features or ()
             found = [TableColumn(roles.get(name, "feature"), name) for name in features]
-        found += [TableColumn("target", self.target_name)] * has_target
+        found += [TableColumn("target", self.target_name)] * bool(self.targets)
         if self.offset is not None:
             found.append(TableColumn(self.offset.role, self.offset.name))
         if self.weight is not None:
@@ -282,8 +283,7 @@ def with_declared(
 
 
 def _of_matrix(X: Any, missing: Any, order: str, *, may_be_vector: bool, **beside: Any) -> Inputs:
-    is_vector = False
-    features = X
+    features, is_vector = X, False
     if may_be_vector and not hasattr(X, "tocsr"):
         features, is_vector = to_matrix_or_vector(X)
     features = to_features(features)
@@ -368,22 +368,21 @@ def _of_batches(
     offset = None if offset is None else Offset(offset.role, offset.column)
     weight = None if weight is None else Weight(weight.column, weight.bound)
     beside = (schema.target, offset and offset.name, weight and weight.name, schema.row_id)
-    check_columns([name for name in beside if name], table.names, table.where)
+    check_columns([*filter(None, beside)], table.names, table.where)
     # Whoever reads no exposure, offset or weight must not have records void for it.
     unread: dict[str, Any] = {
         role: None for role in ("exposure", "offset") if not offset or offset.role != role
     }
     unread |= {} if weight else {"weight": None, "weight_bound": None}
     target = schema.target
+    targets = [] if target is None else [frame_column(each, target) for each in table.empties()]
     return _by_schema(
         replace(schema, **unread),
         records=table,
         n_rows=table.n_rows,
         persons=persons.counted(table),
         unit=persons.unit,
-        targets=()
-        if target is None
-        else tuple(frame_column(empty, target) for empty in table.empties()),
+        targets=tuple(targets),
         target_name=target or "y",
         offset=offset,
         weight=weight,

@@ -1,11 +1,15 @@
-"""What estimators share of docstrings and arguments, beside what each has alone."""
+"""The arguments of estimators: how they are documented, named, and refused where they are wrong."""
 
 import inspect
 import re
+import warnings
 from inspect import cleandoc
 from typing import Any, Self
 
-from tailguard.checks import ArgumentError, check_arguments, named_arguments
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
+
+from tailguard.checks import ArgumentError, InputError, check_arguments, named_arguments
 
 SHARED = """{shared_parameters}
 
@@ -62,3 +66,27 @@ called epsilon.
         super().__init_subclass__(**options)
         for name in CALLS & {*vars(cls)}:
             setattr(cls, name, named_arguments(vars(cls)[name]))
+
+
+def check_exposure(model: Any, exposure: Any) -> None:
+    """Refuse an exposure for a model without a log link, whose score is no logarithm."""
+    if exposure is not None and not model.takes_exposure:
+        raise InputError(
+            f"exposure must be None for a {type(model).__name__}, whose link is no logarithm; "
+            "what is to be added to scores is given as offset."
+        )
+
+
+def check_target(model: BaseEstimator, y: Any) -> None:
+    """Refuse a missing target, and warn of a column as scikit-learn does; its shape is public."""
+    if y is None:
+        raise InputError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None."
+            " A column of X is named as target."
+        )
+    if len(getattr(y, "shape", ())) == 2:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected.",
+            DataConversionWarning,
+            stacklevel=5,
+        )

@@ -17,15 +17,13 @@ from tailguard.data.inputs import Inputs, read_inputs, with_declared
 from tailguard.data.missing import filled
 from tailguard.data.schema import Declared, Schema
 from tailguard.data.sparse import dense_pieces, to_features
+from tailguard.estimators.arguments import NamedArguments, check_exposure, check_target, with_shared
 from tailguard.estimators.coefficient_tables import CoefficientTables
-from tailguard.estimators.cost_warnings import fits_with
 from tailguard.estimators.private_score import PrivatelyScored
-from tailguard.estimators.scored import check_exposure, check_target
-from tailguard.estimators.shared_docs import NamedArguments, with_shared
 from tailguard.estimators.summary import unseen_others
 from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
-from tailguard.gate.engine import GivenProblem, Solved, Solver, run
+from tailguard.gate.engine import Solved, Solver, fits_with, run
 from tailguard.gate.plan import Plan, Problem, check_ridge
 from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
@@ -35,8 +33,7 @@ from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.progress import progress_bar
 from tailguard.sets.base import ConstraintSet
-from tailguard.solvers.options import planned_guarantee
-from tailguard.solvers.registry import plan_for
+from tailguard.solvers.registry import plan_for, planned_guarantee
 
 EXTRAPOLATIONS = ("bounded", "linear")
 """What a prediction makes of a feature beyond the bounds of the fit."""
@@ -248,31 +245,33 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         rule = RecordRule(self.check_records, self.on_unusable)
         asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
         guarantee = planned_guarantee(self.solver, asked, self.ledger)
-        task = self._task(X, y, **told)
-        chosen, plan, check = task.planned(
-            lambda rest: plan_for(solver, task.problem, rest), guarantee, rule
+        table, labels, problem = self._task(X, y, **told)
+        chosen, plan, check = rule.plan(
+            lambda rest: plan_for(solver, problem, rest), guarantee, problem, table.columns
         )
-        gate = task.gate(
-            Gate,
+        gate = Gate.over(
+            table,
             guarantee=guarantee,
+            loss=problem.loss,
+            classes=labels,
             ledger=self.ledger,
             checkpoint=self.checkpoint,
             random_state=self.random_state,
         )
-        self._keep_columns(X, task.table.schema)
+        self._keep_columns(X, table.schema)
         if self.ledger is None and self.checkpoint is None and self.random_state is None:
             earlier: tuple[Event, ...] = getattr(self, "_fits", ())
             event = plan.event if check is None else Composed((check.event, plan.event))
             self._fits = fits_with(earlier, event, guarantee)
-        assumed = (*self._assumptions(), *task.table.assumed)
+        assumed = (*self._assumptions(), *table.assumed)
         with progress_bar(check_boolean("verbose", self.verbose)):
             self._keep(run(chosen, plan, gate, assumptions=assumed, check=check))
         return self
 
-    def _task(self, X: Any, y: Any, **told: Any) -> GivenProblem:
-        """Read from the head of a table, and from the parameters, what is to be fitted.
+    def _task(self, X: Any, y: Any, **told: Any) -> tuple[Inputs, tuple[Any, ...] | None, Problem]:
+        """Return the table, the labels of its target if it has labels, and the problem.
 
-        What is ``told`` is what ``fit`` was given of the table.
+        Only the head of a table is read. What is ``told`` is what ``fit`` was given of the table.
         """
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         stated = self._given_schema()
@@ -286,7 +285,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         persons = {"keys": self.person if keys is None else keys, "max_rows": self.max_rows}
         persons |= {"weight": self.weight, "one_row_per_person": self.one_row_per_person}
         table = read_inputs(X, y, schema=stated, missing=self.missing, persons=persons, **told)
-        return GivenProblem(table, self._checked_labels(table), self._problem(table))
+        return table, self._checked_labels(table), self._problem(table)
 
     def _problem(self, table: Inputs) -> Problem:
         """Return the public facts of a fit."""

@@ -10,12 +10,11 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_arguments, four_digits, named_arguments, shown
-from tailguard.data.inputs import Inputs, read_inputs
-from tailguard.data.schema import Declared, Schema
+from tailguard.data.schema import Declared
 from tailguard.estimators.reports import mean_report
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
-from tailguard.gate.engine import GivenProblem, run
+from tailguard.gate.engine import run
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
@@ -28,6 +27,7 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.report.content import Report, Reported, Stated
+from tailguard.summaries.released import read_features
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,21 +197,21 @@ def mean(
     promise = within_filter(asked, ledger)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
-    stated = None if schema is None else Schema.of(schema)
     named: dict[str, Any] = {"columns": columns, "row_id": row_id}
     named |= {"persons": {"keys": person, "max_rows": max_rows}, "order": order}
-    table = read_inputs(X, schema=stated, features_only=True, **named)
-    problem = Problem(None, *_checked_shape(table), moment=moment, by_person=table.by_person)
-    task = GivenProblem(table, None, problem)
+    table = read_features(X, schema, **named)
+    sizes = table.n_records, table.n_features
+    problem = Problem(None, *sizes, moment=moment, by_person=table.by_person)
 
     def make(rest: Guarantee) -> tuple[Choice, MeanPlan]:
         made = choose(method, problem, rest, **options)
         return made, replace(made.plan, warnings=mean_scale_warnings(made.plan))
 
     with np.errstate(all="ignore"):
-        choice, plan, check = task.planned(make, promise, RecordRule(check_records, on_unusable))
-    gate = task.gate(
-        Gate,
+        rule = RecordRule(check_records, on_unusable)
+        choice, plan, check = rule.plan(make, promise, problem, table.columns)
+    gate = Gate.over(
+        table,
         guarantee=promise if check else plan.guarantee,
         ledger=ledger,
         checkpoint=checkpoint,
@@ -232,11 +232,3 @@ def mean(
 
 
 mean.__doc__ = str(mean.__doc__).replace("{methods}", indent(described(), 8 * " ").lstrip())
-
-
-def _checked_shape(table: Inputs) -> tuple[int, int]:
-    """Return how many rows and columns there are, at least one of each."""
-    shape = table.n_records, table.n_features
-    if min(shape) < 1:
-        raise InputError(f"X must have at least one row and one column; got shape {shape}.")
-    return shape

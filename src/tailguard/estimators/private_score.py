@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.checks import InputError, named_arguments
 from tailguard.data.design import target_numbers
-from tailguard.estimators.scored import check_target
+from tailguard.estimators.arguments import check_target
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
 from tailguard.privacy.books import AnyLedger

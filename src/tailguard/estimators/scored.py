@@ -4,15 +4,13 @@ Metrics of scikit-learn show targets in their errors. So whatever they would ref
 by a sentence that shows none.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, require
+from tailguard.checks import require, warn_before_spending
 from tailguard.data.matrices import to_vector
 
 
@@ -47,25 +45,11 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     return weights
 
 
-def check_exposure(model: Any, exposure: Any) -> None:
-    """Refuse an exposure for a model without a log link, whose score is no logarithm."""
-    if exposure is not None and not model.takes_exposure:
-        raise InputError(
-            f"exposure must be None for a {type(model).__name__}, whose link is no logarithm; "
-            "what is to be added to scores is given as offset."
-        )
-
-
-def check_target(model: BaseEstimator, y: Any) -> None:
-    """Refuse a missing target, and warn of a column as scikit-learn does; its shape is public."""
-    if y is None:
-        raise InputError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None."
-            " A column of X is named as target."
-        )
-    if len(getattr(y, "shape", ())) == 2:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected.",
-            DataConversionWarning,
-            stacklevel=5,
+def warn_of_score(model: Any) -> None:
+    """Warn that a score of a private fit is not private itself."""
+    check_is_fitted(model)
+    if model.certificate_.mode == "private":
+        warn_before_spending(
+            "a score reads records and has no noise, so neither it nor a choice that is made by it "
+            "is private, with or without a ledger: keep scores of private records to yourself."
         )

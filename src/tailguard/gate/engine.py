@@ -7,22 +7,20 @@ run asks adaptively (``privacy/books/books.py`` has the proof). Dwork and Roth 2
 (post-processing): whatever a solver does with gate answers costs nothing beyond the answers.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from os import PathLike
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import require, warn_before_spending
-from tailguard.data.design import TableColumn
-from tailguard.data.inputs import Inputs
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
-from tailguard.gate.record_check import RecordCheck, RecordRule
-from tailguard.privacy.books import AnyLedger
+from tailguard.gate.record_check import RecordCheck
+from tailguard.privacy.accounting.total_cost import total_cost
 from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee, weak_promise
 from tailguard.progress import tell_planned
 from tailguard.report.content import Report, Reported, ReportedEstimate, Stated
@@ -57,11 +55,6 @@ class SolverExample:
     skips: bool = False
 
 
-AnyGate = TypeVar("AnyGate", bound=Gate)
-AnyPlan = TypeVar("AnyPlan", bound=Plan)
-Made = TypeVar("Made")
-
-
 class Solver(Protocol):
     """An algorithm: first a plan from public numbers, then a run on gate answers.
 
@@ -78,50 +71,6 @@ class Solver(Protocol):
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Carry the plan out on gate answers."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class GivenProblem:
-    """A table, the labels of its target if these are labels, and the problem."""
-
-    table: Inputs
-    labels: tuple[Any, ...] | None
-    problem: Problem
-
-    @property
-    def columns(self) -> tuple[TableColumn, ...]:
-        """The columns that a record is made of, by what they are read as."""
-        has_target = self.problem.loss is not None and bool(self.table.targets)
-        return self.table.columns(has_target=has_target)
-
-    def planned(
-        self,
-        make: Callable[[Guarantee], tuple[Made, AnyPlan]],
-        guarantee: Guarantee,
-        rule: RecordRule,
-    ) -> tuple[Made, AnyPlan, RecordCheck | None]:
-        """Plan with what a count of usable records leaves of a guarantee."""
-        return rule.plan(make, guarantee, self.problem, self.columns)
-
-    def gate(
-        self,
-        kind: type[AnyGate],
-        *,
-        guarantee: Guarantee,
-        ledger: AnyLedger | None,
-        random_state: int | None,
-        checkpoint: str | PathLike[str] | None = None,
-    ) -> AnyGate:
-        """Wrap the records."""
-        return kind.over(
-            self.table,
-            guarantee=guarantee,
-            loss=self.problem.loss,
-            classes=self.labels,
-            ledger=ledger,
-            checkpoint=checkpoint,
-            random_state=random_state,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,3 +205,22 @@ def run(
         assumptions=(*assumptions, *records, *plan.assumptions, *estimand)
     )
     return Solved(solution, certificate, assumptions, records)
+
+
+def fits_with(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) -> tuple[Event, ...]:
+    """Return what an object was fitted with so far, and at the second fit warn of what both cost.
+
+    That follows from plans alone. Whether the records were the same nobody knows here.
+    """
+    events = (*earlier, event)
+    if len(events) == 2:
+        cost = total_cost(Composed(events), guarantee.delta, bound_mu=True)
+        known = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho}
+        name, value = next((k, v) for k, v in known.items() if v is not None)
+        at = "" if cost.delta is None or name != "epsilon" else f" at delta = {cost.delta:g}"
+        warn_before_spending(
+            "an object is fitted a second time, and no ledger adds its fits up: if the records are "
+            f"the same, both cost {name} = {value:.4g}{at} together, and each certificate states "
+            "its own fit alone; pass ledger=tg.Ledger(...) to count and to cap them."
+        )
+    return events

@@ -162,7 +162,7 @@ class Gate:
     @property
     def has_checkpoint(self) -> bool:
         """Whether answers are recorded in a file."""
-        return self._books.has_checkpoint
+        return self._books.path is not None
 
     def reserve(
         self, event: Event, *, coordinates: int = 1000, run: Any = None, unprotected: bool = False

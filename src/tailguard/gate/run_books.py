@@ -55,7 +55,7 @@ class RunBooks:
         self.own = MemoryBooks()
         self.distance = EXACT
         self._guarantee, self._source = guarantee, source
-        self._given, self._path = ledger, checkpoint
+        self._given, self.path = ledger, checkpoint
         self._lock = Lock()
         self._reserved_coordinates, self._charged_distance = 0, EXACT
         self._coordinates = 0
@@ -66,11 +66,6 @@ class RunBooks:
         if ledger is not None and checkpoint is None:
             self._namespace = f"{int(source.words(1)[0]):016x}"
             self._ledger = ledger.opened(self._namespace)
-
-    @property
-    def has_checkpoint(self) -> bool:
-        """Whether answers are recorded in a file."""
-        return self._path is not None
 
     @property
     def charged(self) -> Event | None:
@@ -106,7 +101,7 @@ class RunBooks:
                         f"the plan must cost at most {self._guarantee.describe()}; it costs more."
                     )
                 self._drop_protection()
-            if self._path is not None:
+            if self.path is not None:
                 self._open_checkpoint({**facts, "reservation": (event, planned)})
             if self._ledger is not None:
                 charged = namespaced_event(event, self._namespace)
@@ -186,8 +181,8 @@ class RunBooks:
         """Begin a file or go on with one, and so with its charge."""
         if self._checkpoint is not None:
             raise BudgetError("checkpoint must be None where more is reserved on the way.")
-        assert self._path is not None
-        self._checkpoint = Checkpoint(self._path, self._source)
+        assert self.path is not None
+        self._checkpoint = Checkpoint(self.path, self._source)
         self._checkpoint.begin(dict(facts))
         if self._given is not None:
             self._namespace = self._checkpoint.run

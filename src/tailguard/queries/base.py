@@ -88,19 +88,22 @@ class Query(ABC):
     @property
     def together(self) -> Together:
         """Which records its loop reads together: those that have places."""
-        return "some" if self.by_place else "none"
+        return "none" if self.places == "none" else "some"
 
-    @abstractmethod
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
         """Choose lattice and noise so that the release spends at most ``mu``, or refuse."""
+        raise InputError(f"{type(self).__name__} has no cost in mu: ask with event.")
 
-    @abstractmethod
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP, or refuse."""
+        raise InputError(f"{type(self).__name__} has no pure cost: ask with event.")
 
-    @abstractmethod
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
         """Choose noise that follows the records so that the release costs ``event``, or refuse."""
+        raise InputError(
+            f"event needs a query whose noise follows the records, such as the trimmed mean; "
+            f"{type(self).__name__} is asked with mu or epsilon."
+        )
 
     def with_roundings(self, calibration: Any, roundings: int, share: float) -> Calibration:
         """Return the calibration for records that are rounded to the lattice so many times."""
@@ -144,13 +147,6 @@ class GaussianQuery(Query):
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP, or refuse."""
         return laplace_calibration(self.pure_sensitivity(n_rows, n_features), epsilon)
 
-    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
-        """Refuse; queries on a smooth scale are asked like this."""
-        raise InputError(
-            f"event needs a query whose noise follows the records, such as the trimmed mean; "
-            f"{type(self).__name__} is asked with mu or epsilon."
-        )
-
     def read_state(self, state: Any) -> Any:
         """Return the state as the loop takes it, or refuse it; no record is read for that."""
         return state
@@ -192,13 +188,9 @@ class SmoothQuery(Query):
     together: ClassVar[Together] = "all"
     """What gathers records reads all of them together."""
 
-    def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
-        """Refuse: noise on a smooth scale is not Gaussian DP."""
-        raise InputError(f"{type(self).__name__} has no cost in mu: ask with event.")
-
-    def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
-        """Refuse: this noise on a smooth scale is not pure DP."""
-        raise InputError(f"{type(self).__name__} has no pure cost: ask with event.")
+    @abstractmethod
+    def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
+        """Choose noise that follows the records so that the release costs ``event``."""
 
     @abstractmethod
     def answer(self, rows: Rows, state: Any, calibration: SmoothCalibration) -> SmoothAnswer:

@@ -4,11 +4,11 @@ from os import PathLike
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods, named_arguments
-from tailguard.data.design import offset_given, takes_off
+from tailguard.data.design import Offset, offset_given, takes_off
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.labels import check_plain_labels, classes_assumed, n_labels
 from tailguard.gate import Gate
-from tailguard.gate.engine import GivenProblem, Solved, Solver, run
+from tailguard.gate.engine import Solved, Solver, run
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss, RecordLoss
@@ -18,8 +18,7 @@ from tailguard.losses.registry import check_known
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.sets.base import ConstraintSet, check_set
-from tailguard.solvers.options import planned_guarantee
-from tailguard.solvers.registry import plan_for
+from tailguard.solvers.registry import plan_for, planned_guarantee
 
 
 @named_arguments
@@ -108,11 +107,7 @@ def minimize(
     stated = _stated(loss)
     if y is None and target is None and stated.needs_target:
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
-    if (given := offset_given(exposure, offset)) is not None and not hasattr(stated, "slope"):
-        raise InputError(
-            f"{given.role} must be None for a loss known one record at a time, which has no score "
-            "that it could be added to."
-        )
+    _check_offset(stated, offset_given(exposure, offset))
     if constraint is not None:
         check_set("constraint", constraint)
     told: dict[str, Any] = {"target": target, "columns": columns, "row_id": row_id, "order": order}
@@ -121,13 +116,28 @@ def minimize(
     table = read_inputs(X, y, **told, weight_bound=weight_bound, persons=persons)
     assumed = _assumed(stated, table, classes)
     problem = _problem(stated, table, constraint, check_boolean("intercept", intercept))
-    task = GivenProblem(table, classes, problem)
-    rule = RecordRule(check_records, on_unusable)
-    chosen, plan, check = task.planned(lambda rest: plan_for(solver, problem, rest), promise, rule)
-    gate = task.gate(
-        Gate, guarantee=promise, ledger=ledger, checkpoint=checkpoint, random_state=random_state
+    chosen, plan, check = RecordRule(check_records, on_unusable).plan(
+        lambda rest: plan_for(solver, problem, rest), promise, problem, table.columns
+    )
+    gate = Gate.over(
+        table,
+        guarantee=promise,
+        loss=problem.loss,
+        classes=classes,
+        ledger=ledger,
+        checkpoint=checkpoint,
+        random_state=random_state,
     )
     return run(chosen, plan, gate, assumptions=(*assumed, *table.assumed), check=check)
+
+
+def _check_offset(stated: Loss | RecordLoss, given: Offset | None) -> None:
+    """Refuse what is added to scores where the loss has none."""
+    if given is not None and not hasattr(stated, "slope"):
+        raise InputError(
+            f"{given.role} must be None for a loss known one record at a time, which has no score "
+            "that it could be added to."
+        )
 
 
 def _problem(

@@ -14,8 +14,6 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
-from tailguard.ledger.cap import within_filter
-from tailguard.privacy.guarantees import Guarantee
 
 Check = Callable[[str, Any], object]
 
@@ -66,11 +64,3 @@ def check_ranges(solver: Any, **choices: tuple[str, ...]) -> None:
             check_choice(each.name, value, choices[each.name])
         elif each.name in CHECKS:
             CHECKS[each.name](each.name, value)
-
-
-def planned_guarantee(solver: object, asked: Guarantee, ledger: object) -> Guarantee:
-    """Return what a fit plans with and promises: of a ledger's whole cap, what is in its filter.
-
-    A solver object is planned as it was asked: a theorem's noise follows from what it states.
-    """
-    return within_filter(asked, ledger) if isinstance(solver, str) else asked

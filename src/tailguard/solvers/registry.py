@@ -20,6 +20,7 @@ from tailguard.checks import (
 )
 from tailguard.gate.engine import Solver
 from tailguard.gate.plan import RIDGE, Plan, Problem
+from tailguard.ledger.cap import within_filter
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.session import WEIGHT
 
@@ -53,6 +54,14 @@ def solver_for(choice: str | Solver, problem: Problem) -> Solver:
         bounded = problem.constraint is not None or problem.scored is None
         choice = "noisy-gradient-descent" if bounded else "whitened-newton"
     return make_solver(choice)
+
+
+def planned_guarantee(solver: object, asked: Guarantee, ledger: object) -> Guarantee:
+    """Return what a fit plans with and promises: of a ledger's whole cap, what is in its filter.
+
+    A solver object is planned as it was asked: a theorem's noise follows from what it states.
+    """
+    return within_filter(asked, ledger) if isinstance(solver, str) else asked
 
 
 def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tuple[Solver, Plan]:

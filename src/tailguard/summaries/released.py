@@ -17,7 +17,7 @@ from tailguard.data.declarations import listing, undeclared_note
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
 from tailguard.gate import Gate
-from tailguard.gate.engine import GivenProblem, Solved, run
+from tailguard.gate.engine import Solved, run
 from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
@@ -149,19 +149,18 @@ def released(
     rule = RecordRule(check_records, on_unusable, any_cell=True)
     persons = {"keys": person, "max_rows": max_rows}
     named = {"columns": columns, "row_id": row_id, "order": order, "persons": persons}
-    inputs = X if isinstance(X, Inputs) else _read(X, schema, **named)
+    inputs = X if isinstance(X, Inputs) else read_features(X, schema, **named)
     table = SummaryTable.of(inputs)
     solver = make(table)
     problem = Problem(None, inputs.n_records, inputs.n_features, by_person=inputs.by_person)
-    task = GivenProblem(inputs, None, problem)
 
     def planned(rest: Guarantee) -> tuple[Statistics, Plan]:
         return solver, solver.plan(problem, rest)
 
     with np.errstate(all="ignore"):
-        solver, plan, check = task.planned(planned, promise, rule)
-    gate = task.gate(
-        Gate,
+        solver, plan, check = rule.plan(planned, promise, problem, inputs.columns)
+    gate = Gate.over(
+        inputs,
         guarantee=promise if check else plan.guarantee,
         ledger=ledger,
         checkpoint=checkpoint,
@@ -180,8 +179,8 @@ def released(
     return solved, solution, table
 
 
-def _read(X: Any, schema: Declared | None, **named: Any) -> Inputs:
-    """Read a table's public facts; refuse one without rows or without columns."""
+def read_features(X: Any, schema: Declared | None, **named: Any) -> Inputs:
+    """Read what means and summaries are of: no target, and at least one row and one column."""
     stated = None if schema is None else Schema.of(schema)
     inputs = read_inputs(X, schema=stated, features_only=True, **named)
     shape = inputs.n_records, inputs.n_features

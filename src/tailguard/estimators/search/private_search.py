@@ -15,10 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, require, shown, warn_before_spending
 from tailguard.estimators.base import PrivateLinearModel
-from tailguard.estimators.cost_warnings import fits_with
 from tailguard.estimators.reports import model_report
 from tailguard.estimators.search.plan import SearchPlan, SearchTask, find_score, plan_search
-from tailguard.gate.engine import GivenProblem, Solved
+from tailguard.gate.engine import Solved, fits_with
 from tailguard.gate.record_check import RecordRule
 from tailguard.gate.selection import SelectionGate
 from tailguard.losses.base import Loss
@@ -166,45 +165,50 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         model = self._checked_estimator()
         candidates = _candidates_of(self.candidates, model)
         told = {"target": target, "columns": columns, "row_id": row_id, "order": order}
-        told |= {
-            "formula": formula,
-            "exposure": exposure,
-            "offset": offset,
-            "sample_weight": sample_weight,
-            "person": person,
-        }
-        task = model._task(X, y, **told)
+        told |= {"formula": formula, "exposure": exposure, "offset": offset}
+        told |= {"sample_weight": sample_weight, "person": person}
+        table, labels, problem = model._task(X, y, **told)
         require(
-            task.problem.scored is not None,
+            problem.scored is not None,
             "estimator must be a model of one score in a search; got a "
             f"{type(model).__name__} of more than two classes.",
         )
         models = [clone(model).set_params(**each) for each in candidates]
-        problem = replace(task.problem, loss=self._scoring(model))
+        scored = replace(problem, loss=self._scoring(model))
         tasks = [
-            SearchTask(each._solver(), each._problem(task.table), parameters)
+            SearchTask(each._solver(), each._problem(table), parameters)
             for each, parameters in zip(models, candidates, strict=True)
         ]
         rule = RecordRule(self.check_records, self.on_unusable)
-        plan = plan_search(tasks, problem, guarantee, tries, rule, task.columns)
+        plan = plan_search(tasks, scored, guarantee, tries, rule, table.columns)
         if self.ledger is None and self.random_state is None:
             earlier: tuple[Event, ...] = getattr(self, "_fits", ())
             self._fits = fits_with(earlier, plan.event, plan.guarantee)
         self.candidates_ = candidates
-        return self._search(plan, task, models, X)
-
-    def _search(
-        self, plan: SearchPlan, task: GivenProblem, models: list[PrivateLinearModel], X: Any
-    ) -> Self:
-        """Reserve, search, certify and keep the best try."""
-        loss = plan.units.problem.scored
-        assert loss is not None
-        gate = task.gate(
-            SelectionGate,
+        gate = SelectionGate.over(
+            table,
             guarantee=plan.guarantee,
+            loss=problem.loss,
+            classes=labels,
             ledger=self.ledger,
             random_state=self.random_state,
         )
+        chosen, solved = self._search(plan, gate, models, table.assumed)
+        chosen._keep_columns(X, table.schema)
+        chosen._keep(solved)
+        self.best_estimator_ = chosen
+        return self
+
+    def _search(
+        self,
+        plan: SearchPlan,
+        gate: SelectionGate,
+        models: list[PrivateLinearModel],
+        assumed: tuple[str, ...],
+    ) -> tuple[PrivateLinearModel, Solved]:
+        """Reserve, search and certify; return the model of the best try, and what it found."""
+        loss = plan.units.problem.scored
+        assert loss is not None
         with np.errstate(all="ignore"):
             warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, gate.n_records))
             gate.check_places(plan.stages_by_place)
@@ -214,18 +218,15 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
             best = gate.best(plan.candidates, score, plan.selection)
             gate.settle()
         chosen = models[best.candidate].set_params(random_state=self.random_state)
-        assumed = (*chosen._assumptions(), *task.table.assumed)
+        assumed = (*chosen._assumptions(), *assumed)
         certificate = gate.certificate(assumptions=(*assumed, *records, *plan.assumptions))
-        chosen._keep_columns(X, task.table.schema)
-        chosen._keep(Solved(best.solution, certificate, assumed, records))
-        self.best_estimator_ = chosen
         self.best_index_ = best.candidate
         self.best_params_ = self.candidates_[best.candidate]
         self.best_score_ = best.score
         self.certificate_ = certificate
         self.plan_ = plan
         self.notes_: tuple[str, ...] = (*records, *(() if note is None else (note,)))
-        return self
+        return chosen, Solved(best.solution, certificate, assumed, records)
 
     def _checked_estimator(self) -> PrivateLinearModel:
         """Refuse what cannot be searched over, or states a budget of its own."""
