@@ -75,7 +75,7 @@ def test_a_report_is_saved_or_says_why_not(tmp_path):
     result = tg.mean(np.arange(200.0), guarantee=tg.GDP(1.0), random_state=0)
     made = result.report(tmp_path / "mean.html", dataset="counts")
     assert (tmp_path / "mean.html").read_text() == made.to_html()
-    with pytest.raises(InputError, match=r"^path must be a file that can be written; got "):
+    with pytest.raises(InputError, match=r"^path must be that of a file that can be written; "):
         result.report(tmp_path / "none" / "mean.html")
 
 

@@ -53,12 +53,12 @@ def typed(
     return typer.Option(*names, metavar=metavar, help=told, rich_help_panel=panel, **more)
 
 
-FileOption: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE", exists=True, dir_okay=False, help="CSV with a header, or Parquet."
-    ),
-]
+def existing(metavar: str, told: str) -> Any:
+    """Describe an argument that is the path of a file."""
+    return typer.Argument(metavar=metavar, help=told, exists=True, dir_okay=False)
+
+
+FileOption: TypeAlias = Annotated[Path, existing("FILE", "CSV with a header, or Parquet.")]
 TableOption: TypeAlias = Annotated[
     Path,
     typer.Argument(
@@ -72,10 +72,7 @@ EngineOption: TypeAlias = Annotated[
         "NAME", "What reads Parquet files: local, dask or spark, whose workers do; the same bits."
     ),
 ]
-ModelPathOption: TypeAlias = Annotated[
-    Path,
-    typer.Argument(metavar="MODEL", exists=True, dir_okay=False, help="As 'tailguard fit' wrote."),
-]
+ModelPathOption: TypeAlias = Annotated[Path, existing("MODEL", "As 'tailguard fit' wrote.")]
 OutOption: TypeAlias = Annotated[Path, typed("PATH", "Where to write the model file (JSON).")]
 EPSILON = typed("NUMBER", "Privacy loss; 1 is a common choice, less is more private.", PRIVACY)
 EpsilonOption: TypeAlias = Annotated[float, EPSILON]

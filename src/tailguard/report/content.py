@@ -10,10 +10,9 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from tailguard.checks import InputError, check_version, shown
+from tailguard.checks import InputError, check_version, shown, write_file
 from tailguard.privacy.certificate import Certificate
 from tailguard.report.budget import stage_shares
 from tailguard.report.exports import nist_fields, registry_record
@@ -163,12 +162,7 @@ class Report:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page to a file."""
-        try:
-            Path(path).write_text(self.to_html(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(
-                f"path must be a file that can be written; got {str(path)!r}: {error.strerror}."
-            ) from None
+        write_file(path, self.to_html())
 
     def to_html(self) -> str:
         """Return it as one page of HTML that needs no other file and asks for none."""

@@ -22,7 +22,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 
 from tailguard.checks import InputError, check_choice
@@ -61,12 +60,7 @@ FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
 def report(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="A model file, means, a description, or a certificate as JSON.",
-        ),
+        options.existing("FILE", "A model file, means, a description, or a certificate as JSON."),
     ],
     out: Annotated[
         Path | None, options.typed("PATH", "Where to write it; beside FILE by default.")

@@ -18,7 +18,6 @@ that the ledger lists.
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
 
 import tailguard as tg
@@ -37,13 +36,7 @@ SHOWN = ("mode", "promise", "reserved", "released", "ledger")
 
 def verify(
     file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="A model file, a certificate as JSON, or a report.",
-        ),
+        Path, options.existing("FILE", "A model file, a certificate as JSON, or a report.")
     ],
     ledger: Annotated[
         Path | None, options.typed("PATH", "The ledger that its run was charged to.")
