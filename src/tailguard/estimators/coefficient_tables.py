@@ -118,9 +118,40 @@ class CoefficientTables(Reported):
 
         Its columns are ``coefficient``, ``noise_std``, ``std``, ``low``, ``high``, ``z``, ``p`` and
         ``reason``: a coefficient that was not estimated is NaN, and the reason says why.
+
+        Examples
+        --------
+        >>> import tailguard as tg
+        >>> X = np.random.default_rng(0).standard_normal((1000, 2)) * [1.0, 0.0]
+        >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+        >>> frame = model.coef_frame()
+        >>> frame.coefficient.notna().tolist(), frame.reason["x1"]
+        ([True, False, True], 'not estimated: the budget did not show its column')
         """
         check_is_fitted(self)
-        return coefficient_frame(self, level)
+        try:
+            import pandas  # noqa: PLC0415 (not needed elsewhere)
+        except ImportError:
+            raise InputError("coef_frame needs pandas: pip install pandas.") from None
+        model: Any = self
+        rows = coefficient_rows(model)
+        nothing = np.full((len(rows), 2), np.nan)
+        known = model.coef_std_ is not None
+        reach, tests = (intervals(model, level), wald_test(model)) if known else (nothing, nothing)
+        std = np.append(model.coef_std_, model.intercept_std_) if known else nothing[:, 0]
+        return pandas.DataFrame(
+            {
+                "coefficient": [value for _, value, _ in rows],
+                "noise_std": [noise for _, _, noise in rows],
+                "std": std[: len(rows)],
+                "low": reach[:, 0],
+                "high": reach[:, 1],
+                "z": tests[:, 0],
+                "p": tests[:, 1],
+                "reason": list(model.reasons_) or [""] * len(rows),
+            },
+            index=[name for name, _, _ in rows],
+        )
 
     def _report(self, stated: Stated) -> Report:
         """Return the report of the fit."""
@@ -151,39 +182,3 @@ class CoefficientTables(Reported):
     def _plan_text(self) -> str:
         """Return what the budget was spent on; of a model from a file, as it was written."""
         return self.plan_.explain() if hasattr(self, "plan_") else str(self._stored_plan)
-
-
-def coefficient_frame(model: Any, level: float) -> Any:
-    """Return a pandas DataFrame with a row per coefficient, the intercept last.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 2)) * [1.0, 0.0]
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> frame = coefficient_frame(model, 0.95)
-    >>> frame.coefficient.notna().tolist(), frame.reason["x1"]
-    ([True, False, True], 'not estimated: the budget did not show its column')
-    """
-    try:
-        import pandas  # noqa: PLC0415 (not needed elsewhere)
-    except ImportError:
-        raise InputError("coef_frame needs pandas: pip install pandas.") from None
-    rows = coefficient_rows(model)
-    nothing = np.full((len(rows), 2), np.nan)
-    known = model.coef_std_ is not None
-    reach, tests = (intervals(model, level), wald_test(model)) if known else (nothing, nothing)
-    std = np.append(model.coef_std_, model.intercept_std_)[: len(rows)] if known else nothing[:, 0]
-    return pandas.DataFrame(
-        {
-            "coefficient": [value for _, value, _ in rows],
-            "noise_std": [noise for _, _, noise in rows],
-            "std": std,
-            "low": reach[:, 0],
-            "high": reach[:, 1],
-            "z": tests[:, 0],
-            "p": tests[:, 1],
-            "reason": list(model.reasons_) or [""] * len(rows),
-        },
-        index=[name for name, _, _ in rows],
-    )
