@@ -28,9 +28,6 @@ from tailguard.checks import require
 from tailguard.gate.plan import Problem
 from tailguard.losses.base import Loss
 
-ROW_LIMIT_PER_COORDINATE = math.sqrt(3.0)  # a row of unit-scale coordinates has norm sqrt(size)
-CURVATURE_SPREAD = 4.0  # the step allows for this many times the typical curvature
-LOG_LINK_CURVATURE = 2.0  # exp(score) averages 1 in private units; room for twice that
 NORMAL_POINTS = 20_000
 
 
@@ -67,13 +64,6 @@ def typical_curvature(loss: Loss) -> float:
     points, scores = typical_scores(loss)
     slopes = loss.slope(scores, np.full(scores.size, 0.0 if loss.link.residual else 0.5))
     return float(np.mean(points * slopes))
-
-
-def step_curvature(loss: Loss, typical: float) -> float:
-    """Curvature that the step size allows for, per squared row norm."""
-    if loss.link.log:
-        return LOG_LINK_CURVATURE * typical
-    return min(loss.curvature_bound(), CURVATURE_SPREAD * typical)
 
 
 STEP_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # the plan picks one

@@ -10,8 +10,12 @@ import math
 from dataclasses import dataclass
 
 from tailguard.gate.plan import Problem
-from tailguard.solvers.limits import ROW_LIMIT_PER_COORDINATE
+from tailguard.losses.base import Loss
+from tailguard.solvers.limits import typical_curvature
 
+ROW_LIMIT_PER_COORDINATE = math.sqrt(3.0)  # a row of unit-scale coordinates has norm sqrt(size)
+CURVATURE_SPREAD = 4.0  # the step allows for this many times the typical curvature
+LOG_LINK_CURVATURE = 2.0  # exp(score) averages 1 in private units; room for twice that
 NOISE_FACTOR = 16.0
 """Noise of all phases in the predicted risk of the localised method: each passes its own on."""
 
@@ -70,3 +74,10 @@ class GradientFacts:
         """
         noise = NOISE_FACTOR * self.size * (clip_norm / mu) ** 2 / n_rows
         return 2.0 * diameter / math.sqrt(n_rows * (2.0 * self.scale**2 / 3.0 + noise))
+
+
+def step_curvature(loss: Loss) -> float:
+    """Curvature that the step size allows for, per squared row norm."""
+    if loss.link.log:
+        return LOG_LINK_CURVATURE
+    return min(loss.curvature_bound(), CURVATURE_SPREAD * typical_curvature(loss))

@@ -27,7 +27,7 @@ from tailguard.papers.solvers.acceleration import (
     step_parameter,
 )
 from tailguard.papers.solvers.batch_noise import batch_noise, printed_batch_noise
-from tailguard.papers.solvers.gradient_facts import GradientFacts
+from tailguard.papers.solvers.gradient_facts import GradientFacts, step_curvature
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.descent import (
@@ -37,7 +37,6 @@ from tailguard.solvers.descent import (
     solved_at,
     start_of,
 )
-from tailguard.solvers.limits import step_curvature, typical_curvature
 from tailguard.solvers.options import check_ranges
 
 
@@ -241,7 +240,7 @@ class PermutedAccelerated:
         """Mean curvature in the steepest direction: rows of unit-scale columns, all alike."""
         if self.smoothness is not None or problem.scored is None:
             return self.smoothness or math.inf
-        return step_curvature(problem.scored, typical_curvature(problem.scored)) * problem.size
+        return step_curvature(problem.scored) * problem.size
 
     def _diameter(self, problem: Problem) -> float:
         return self.diameter or set_of(problem).diameter()
