@@ -14,9 +14,9 @@ FEW_ROUNDS = WhitenedNewton(shares=Shares(constant=0.01, rounds=(1, 1, 2, 4)))
 def _of_papers():
     if find_spec("tailguard.papers") is None:
         return {}
-    from tailguard.papers import solvers
+    from tailguard.papers import asi2024, solvers
 
-    kinds = [vars(solvers)[name] for name in solvers.__all__]
+    kinds = [asi2024.PopulationLocalised, *(getattr(solvers, name) for name in solvers.__all__)]
     shown = [kind for kind in kinds if hasattr(kind, "example")]
     return {kind.name: f"{kind.__module__}:{kind.__name__}" for kind in shown}
 

@@ -6,38 +6,9 @@ of its constants, :mod:`~tailguard.papers.rates` the slopes of every mean estima
 :mod:`~tailguard.papers.common` what the papers share.
 """
 
-from tailguard.papers import (
-    baselines,
-    biswas2020,
-    common,
-    fano,
-    hu2022,
-    instances,
-    kamath2022,
-    ksu2020,
-    pure,
-    rates,
-    solvers,
-    tao2022,
-    wang2020,
-    xu2025,
-    zhao2024,
-)
+from tailguard.lazy_names import found_when_asked, places_of_stub
 
-__all__ = [
-    "baselines",
-    "biswas2020",
-    "common",
-    "fano",
-    "hu2022",
-    "instances",
-    "kamath2022",
-    "ksu2020",
-    "pure",
-    "rates",
-    "solvers",
-    "tao2022",
-    "wang2020",
-    "xu2025",
-    "zhao2024",
-]
+__places__ = places_of_stub(__name__)
+__all__ = list(__places__)
+__dir__ = __all__.copy
+__getattr__ = found_when_asked(__name__, __places__)

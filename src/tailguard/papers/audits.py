@@ -10,9 +10,10 @@ from functools import partial
 
 from tailguard.audit.cases import ThresholdCase
 from tailguard.audit.of_runs import lonely_case
-from tailguard.papers import solvers
+from tailguard.papers import asi2024, solvers
 
 KINDS = (
+    asi2024.PopulationLocalised,
     solvers.DoublingAccelerated,
     solvers.DoublingLocalised,
     solvers.DpSgd,

@@ -3,52 +3,9 @@
 "Improved rates for differentially private stochastic convex optimization with heavy-tailed data".
 """
 
-from tailguard.papers.kamath2022 import parameters, printed
-from tailguard.papers.kamath2022.bounds import (
-    clamping_bias,
-    convex_bound,
-    convex_bound_with_probability,
-    convex_lower_bound,
-    convex_lower_bound_pure,
-    mean_bound,
-    mean_bound_pure,
-    mean_error,
-    mean_lower_bound,
-    mean_lower_bound_pure,
-    soft_convex_bound,
-    strongly_convex_bound,
-    strongly_convex_bound_with_probability,
-    strongly_convex_lower_bound,
-)
-from tailguard.papers.kamath2022.means import clamped_mean, soft_mean
-from tailguard.papers.kamath2022.theorems import (
-    convex,
-    convex_with_probability,
-    soft_convex,
-    strongly_convex,
-)
+from tailguard.lazy_names import found_when_asked, places_of_stub
 
-__all__ = [
-    "clamped_mean",
-    "clamping_bias",
-    "convex",
-    "convex_bound",
-    "convex_bound_with_probability",
-    "convex_lower_bound",
-    "convex_lower_bound_pure",
-    "convex_with_probability",
-    "mean_bound",
-    "mean_bound_pure",
-    "mean_error",
-    "mean_lower_bound",
-    "mean_lower_bound_pure",
-    "parameters",
-    "printed",
-    "soft_convex",
-    "soft_convex_bound",
-    "soft_mean",
-    "strongly_convex",
-    "strongly_convex_bound",
-    "strongly_convex_bound_with_probability",
-    "strongly_convex_lower_bound",
-]
+__places__ = places_of_stub(__name__)
+__all__ = list(__places__)
+__dir__ = __all__.copy
+__getattr__ = found_when_asked(__name__, __places__)

@@ -1,19 +1,8 @@
 """Solvers that only the papers need: phases, secret batches, groups, and DP-SGD."""
 
-from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
-from tailguard.papers.solvers.dp_sgd import DpSgd, sampled_noise_over_sensitivity
-from tailguard.papers.solvers.grouped_descent import GroupedDescent
-from tailguard.papers.solvers.localised import Localised
-from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
-from tailguard.papers.solvers.phased_growth import DoublingLocalised, ShrinkingLocalised
+from tailguard.lazy_names import found_when_asked, places_of_stub
 
-__all__ = [
-    "DoublingAccelerated",
-    "DoublingLocalised",
-    "DpSgd",
-    "GroupedDescent",
-    "Localised",
-    "PermutedAccelerated",
-    "ShrinkingLocalised",
-    "sampled_noise_over_sensitivity",
-]
+__places__ = places_of_stub(__name__)
+__all__ = list(__places__)
+__dir__ = __all__.copy
+__getattr__ = found_when_asked(__name__, __places__)

@@ -155,7 +155,7 @@ class Localised:
                     1,
                     problem.size,
                     block_map="phases",
-                    n_blocks=len(phases),
+                    n_blocks=len(phases) * self.n_groups(problem.n_rows),
                 ),
             ),
             settings={
@@ -182,7 +182,9 @@ class Localised:
         """Go from minimiser to minimiser, each released with noise and put back into the set."""
         problem, stage = plan.problem, plan.stages[0]
         phases, shares = self._shared_out(problem, plan.guarantee)
-        blocks = gate.partition("phases", sizes=tuple(phase.n_rows for phase in phases))
+        n_groups = self.n_groups(problem.n_rows)
+        sizes = tuple(phase.n_rows for phase in phases for _ in range(n_groups))
+        blocks = iter(gate.partition("phases", sizes=sizes))
         point = middle = self._start(problem)
         points = np.empty((len(phases), problem.size))
         for index, phase in enumerate(phases):
@@ -190,9 +192,10 @@ class Localised:
             query = self._query(problem, phase, middle, point)
             center = point * (phase.strength / query.strength)
             share = replace(stage, mu=shares[index])
-            moved = gate.ask(query, center, share, block=blocks[index])
             nearby = _within(set_of(problem), middle, phase.radius)
-            point = nearby.project(query.center(center, phase.n_rows) + moved)
+            near = query.center(center, phase.n_rows)
+            moves = [gate.ask(query, center, share, block=next(blocks)) for _ in range(n_groups)]
+            point = nearest_to_most(np.array([nearby.project(near + move) for move in moves]))
             points[index] = point
         return solved_at(plan, point, points)
 
@@ -204,7 +207,8 @@ class Localised:
         That is all of the budget or, with the printed noise, what one record really moves an answer
         by over that noise: which is made larger where it would not hide the errors of floats.
         """
-        mu = usable_mu(guarantee, len(self.phase_sizes(problem)) * problem.size)
+        n_releases = len(self.phase_sizes(problem)) * self.n_groups(problem.n_rows)
+        mu = usable_mu(guarantee, n_releases * problem.size)
         phases = self.phases(problem, mu, guarantee)
         start = self._start(problem)
         queries = [self._query(problem, phase, start, start) for phase in phases]  # refused here
@@ -225,8 +229,12 @@ class Localised:
         """One round with all the records, anywhere in the set."""
         return (Round(problem.n_rows, math.inf),)
 
+    def n_groups(self, n_rows: int) -> int:
+        """Return how many groups of records a phase has, each with a minimiser of its own."""
+        return 1
+
     def phase_sizes(self, problem: Problem) -> tuple[int, ...]:
-        """Return the number of records of each phase."""
+        """Return the number of records of each phase, or of each of its groups."""
         return tuple(size for part in self.rounds(problem) for size in self._sizes(part.n_rows))
 
     def phases(self, problem: Problem, mu: float, guarantee: Guarantee) -> tuple[Phase, ...]:
@@ -333,6 +341,20 @@ class Localised:
 def _within(base: ConstraintSet, center: FloatArray, radius: float) -> ConstraintSet:
     """Return the part of a set within a ball; the set itself where the ball holds all of it."""
     return base if radius >= base.diameter() else IntersectionWithBall(base, center, radius)
+
+
+def nearest_to_most(points: FloatArray) -> FloatArray:
+    """Return the point around which the smallest ball holds more than half of the points.
+
+    Where more than half lie within r of some place, it lies within ``3 r`` of that: its ball has a
+    radius of ``2 r`` at most, and one of those points.
+
+    *Reference.* Nemirovski and Yudin 1983; Hsu and Sabato 2016, Proposition 8.
+    """
+    gaps = np.linalg.norm(points[:, None] - points, axis=2)
+    half = len(points) // 2
+    nearest: FloatArray = points[np.argmin(np.partition(gaps, half, axis=1)[:, half])]
+    return nearest
 
 
 def printed_noise_ratio(promise: ApproxDP) -> float:

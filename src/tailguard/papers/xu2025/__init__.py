@@ -4,37 +4,9 @@
 Tsybakov noise condition".
 """
 
-from tailguard.papers.xu2025 import parameters, quoted
-from tailguard.papers.xu2025.bounds import (
-    accelerated_bound,
-    accelerated_tsybakov_bound,
-    localized_bound,
-    localized_risk,
-    tsybakov_bound,
-    tsybakov_lower_bound,
-    tsybakov_lower_bound_sampling,
-)
-from tailguard.papers.xu2025.theorems import (
-    accelerated,
-    accelerated_growth,
-    localised,
-    tsybakov,
-    unknown_growth,
-)
+from tailguard.lazy_names import found_when_asked, places_of_stub
 
-__all__ = [
-    "accelerated",
-    "accelerated_bound",
-    "accelerated_growth",
-    "accelerated_tsybakov_bound",
-    "localised",
-    "localized_bound",
-    "localized_risk",
-    "parameters",
-    "quoted",
-    "tsybakov",
-    "tsybakov_bound",
-    "tsybakov_lower_bound",
-    "tsybakov_lower_bound_sampling",
-    "unknown_growth",
-]
+__places__ = places_of_stub(__name__)
+__all__ = list(__places__)
+__dir__ = __all__.copy
+__getattr__ = found_when_asked(__name__, __places__)

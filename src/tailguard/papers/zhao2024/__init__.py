@@ -3,34 +3,9 @@
 "Differential private stochastic optimization with heavy-tailed data: towards optimal rates".
 """
 
-from tailguard.papers.zhao2024 import parameters
-from tailguard.papers.zhao2024.bounds import (
-    clipped_mean_bound,
-    clipped_mean_error,
-    clipping_bias,
-    convex_bound,
-    convex_lower_bound,
-    iterative_convex_bound,
-    iterative_mean_bound,
-    iterative_mean_bound_amplified,
-    iterative_radius,
-)
-from tailguard.papers.zhao2024.means import clipped_mean, iterative_mean
-from tailguard.papers.zhao2024.theorems import convex, iterative_convex
+from tailguard.lazy_names import found_when_asked, places_of_stub
 
-__all__ = [
-    "clipped_mean",
-    "clipped_mean_bound",
-    "clipped_mean_error",
-    "clipping_bias",
-    "convex",
-    "convex_bound",
-    "convex_lower_bound",
-    "iterative_convex",
-    "iterative_convex_bound",
-    "iterative_mean",
-    "iterative_mean_bound",
-    "iterative_mean_bound_amplified",
-    "iterative_radius",
-    "parameters",
-]
+__places__ = places_of_stub(__name__)
+__all__ = list(__places__)
+__dir__ = __all__.copy
+__getattr__ = found_when_asked(__name__, __places__)

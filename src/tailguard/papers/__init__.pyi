@@ -1,0 +1,16 @@
+from tailguard.papers import asi2024 as asi2024
+from tailguard.papers import baselines as baselines
+from tailguard.papers import biswas2020 as biswas2020
+from tailguard.papers import common as common
+from tailguard.papers import fano as fano
+from tailguard.papers import hu2022 as hu2022
+from tailguard.papers import instances as instances
+from tailguard.papers import kamath2022 as kamath2022
+from tailguard.papers import ksu2020 as ksu2020
+from tailguard.papers import pure as pure
+from tailguard.papers import rates as rates
+from tailguard.papers import solvers as solvers
+from tailguard.papers import tao2022 as tao2022
+from tailguard.papers import wang2020 as wang2020
+from tailguard.papers import xu2025 as xu2025
+from tailguard.papers import zhao2024 as zhao2024
