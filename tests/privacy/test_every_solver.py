@@ -66,7 +66,10 @@ BY_EPSILON = ("sample-and-aggregate",)  # below: its promise is no mu
 BY_TRANSCRIPT = ("whitened-newton",)  # tests/privacy/test_whitened_newton.py: by all releases
 every_solver = pytest.mark.parametrize("name", AUDITS)
 # Solvers that run as another one does: left to the long audit and `tailguard audit --quick`.
-RELATIVES = ("doubling-accelerated", "doubling-localised", "dp-sgd", "shrinking-localised")
+RELATIVES = (
+    *("doubling-accelerated", "doubling-localised", "dp-sgd", "population-localised"),
+    "shrinking-localised",
+)
 
 
 def test_every_registered_solver_is_audited():
