@@ -160,9 +160,9 @@ OF_FILES = tuple(WORK)
 WORK["dask"] = lambda n_rows: dask(int(n_rows))
 
 
-def alone(work, argument):
+def alone(work, argument, script=__file__):
     """Run in a process of its own."""
-    command = [sys.executable, __file__, "--alone", work, str(argument)]
+    command = [sys.executable, script, "--alone", work, str(argument)]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
 

@@ -10,8 +10,6 @@ together. Nothing is kept: the files are removed.
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -21,7 +19,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import tailguard as tg
-from bench_engines import peak_megabytes, seconds
+from bench_engines import alone, peak_megabytes, seconds, told_of
 
 N_FEATURES, ROWS_EACH, MAX_ROWS = 10, 10, 10
 PERSONS, QUICK_PERSONS = (100_000, 1_000_000), (2_000,)
@@ -57,12 +55,6 @@ def fit(path, **persons):
 WORK = {"rows": fit, "persons": partial(fit, person="key", max_rows=MAX_ROWS)}
 
 
-def alone(work, path):
-    """Run in a process of its own."""
-    command = [sys.executable, __file__, "--alone", work, str(path)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-
-
 def report(n_persons, folder):
     with tempfile.TemporaryDirectory(dir=folder) as place:
         path = Path(place) / "visits.parquet"
@@ -71,14 +63,10 @@ def report(n_persons, folder):
         print(f"{n_rows:,} rows of {n_persons:,} persons, {size:.0f} MB on disk", flush=True)
         clock, processor = [], []
         for work in WORK:
-            found = alone(work, path)
+            found = alone(work, path, __file__)
             clock.append(found["fit"][0])
             processor.append(found["fit"][1])
-            print(
-                f"  {work:8} {clock[-1]:.1f} s, {processor[-1]:.1f} s of the processor; peak "
-                f"{found['megabytes']:.0f} MB, {found['before']:.0f} MB of it before",
-                flush=True,
-            )
+            print(f"  {told_of(work, found)}", flush=True)
     ratios = clock[1] / clock[0], processor[1] / processor[0]
     print("  persons take {:.2f} times the clock, {:.2f} times the processor".format(*ratios))
 

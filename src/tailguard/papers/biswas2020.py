@@ -19,7 +19,7 @@ Lemma 1 (tails of chi-square).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -165,28 +165,11 @@ def _stages(facts: MeanFacts, n_rounds: int) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def mean(
-    X: Any,
-    *,
-    radius: float,
-    scale: float,
-    center: float = 0.0,
-    n_rounds: int | None = None,
-    failure_probability: float = 0.01,
-    **told: Any,
-) -> MeanResult:
+def mean(X: Any, *, radius: float, scale: float, **told: Any) -> MeanResult:
     """Estimate the mean of every column by CoinPress.
 
-    Parameters
-    ----------
-    X
-        Numeric columns, or one vector, as for ``tg.mean``.
-    radius, scale, center, n_rounds, failure_probability
-        As of :class:`CoinPress`: public numbers.
-    told
-        What ``tg.mean`` takes with every method: the promise, ``random_state``, ``ledger``.
-
-    *Guarantee.* That of the certificate, for every input.
+    ``told`` is what ``tg.mean`` takes with every method, as for ``ksu2020.mean``, and what else
+    :class:`CoinPress` takes. Its guarantee holds.
 
     *Reference.* Biswas, Dong, Kamath and Ullman 2020.
 
@@ -200,5 +183,5 @@ def mean(
     >>> bool(np.linalg.norm(found - 40.0) < 0.1)
     True
     """
-    told["method"] = CoinPress(radius, scale, center, n_rounds, failure_probability)
-    return estimate(X, **told)
+    own = {each.name: told.pop(each.name) for each in fields(CoinPress) if each.name in told}
+    return estimate(X, method=CoinPress(radius, scale, **own), **told)

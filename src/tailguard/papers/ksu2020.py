@@ -190,16 +190,8 @@ def mean(
 ) -> MeanResult:
     """Estimate the mean of every column after Kamath, Singhal and Ullman.
 
-    Parameters
-    ----------
-    X
-        Numeric columns, or one vector, as for ``tg.mean``.
-    radius, scale, order, center
-        As of :class:`RangeThenMean`: public numbers.
-    told
-        What ``tg.mean`` takes with every method: the promise, ``random_state``, ``ledger``.
-
-    *Guarantee.* That of the certificate, for every input.
+    ``told`` is what ``tg.mean`` takes with every method: the promise, ``random_state``, ``ledger``.
+    The other parameters are those of :class:`RangeThenMean`, and its guarantee holds.
 
     *Reference.* Kamath, Singhal and Ullman 2020.
 
