@@ -18,10 +18,10 @@ from tailguard.solvers.newton.correction.released import (
     Curvature,
     Metric,
     Moments,
-    Tail,
     curvature_floor,
 )
 from tailguard.solvers.newton.correction.rounds import run_rounds
+from tailguard.solvers.newton.correction.tail import HIDDEN_SHARE, Tail
 from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD
 from tailguard.solvers.newton.solver import WhitenedNewton, fits
 from tailguard.solvers.units import columns_of
@@ -112,6 +112,24 @@ def test_what_lies_beyond_the_sight_of_a_histogram_counts_by_its_hidden_share():
     longer = replace(tail, residuals=two, mass=np.array([0.99, 0.01]))
     assert longer.seen_beyond(2.0) == pytest.approx(0.48)
     assert longer.levels()[-1] >= 50.0
+
+
+def test_of_persons_rows_tell_no_longer_tail_than_may_be_hidden_among_persons():
+    """Sums of unlike rows are shorter than rows are, which histograms of sums show."""
+    counts = np.array([0.0, 900.0, 100.0, 0.0])
+    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=2.0)
+    far, share = np.array([2.0, 50.0]), np.array([0.5, 0.5])
+    rows = Tail(lengths, far, share, least=1e9)
+    persons = replace(rows, by_person=True)
+    own = replace(rows, residuals=np.zeros(1), mass=np.ones(1), least=0.0)
+    for level, power in ((2.0, 1.0), (0.5, 1.0), (2.0, 2.0)):
+        hidden = (own.beyond(level, power) - own.seen_beyond(level, power)) / HIDDEN_SHARE
+        seen = own.seen_beyond(level, power) + hidden
+        assert persons.seen_beyond(level, power) == pytest.approx(seen)
+        assert persons.beyond(level, power) == pytest.approx(seen + hidden)
+        assert rows.beyond(level, power) > persons.beyond(level, power)
+    near = replace(persons, residuals=np.array([2.06]), mass=np.ones(1))
+    assert near.seen_beyond(2.0) == pytest.approx(0.06)  # less than may be hidden
 
 
 def test_contributions_that_lean_between_levels_are_taken_to_lean_beyond_them():

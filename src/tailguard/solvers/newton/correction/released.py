@@ -30,7 +30,8 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.scaling.noisy_distribution import HIDDEN_BINS, HIDDEN_DECAY, NoisyDistribution
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
@@ -46,9 +47,6 @@ COVARIANCE_FLOOR, LEAST_COVARIANCE = 0.5, 0.05
 # Along which directions a coefficient is vague: with a curvature below so many noise edges, but no
 # more than the last number.
 VAGUE, MOST_VAGUE = 1.5, 0.7
-# Of what may lie hidden beyond the farthest bin seen the part that counts as there; by trial, as in
-# docs/accuracy.md#intervals-on-real-tables.
-HIDDEN_SHARE = 0.4
 # Of what lies beyond a cut of second moments: the part that a typical direction has of it. The mean
 # direction has all of it, but few records carry it, and these have directions of their own.
 TYPICAL_TAIL = 0.5
@@ -236,55 +234,6 @@ def _rows(session: FitSession, fit: Fit) -> View:
 
 
 @dataclass(frozen=True, eq=False)
-class Tail:
-    """How long contributions are in a metric: by their own histogram, and by that of residuals.
-
-    Attributes
-    ----------
-    lengths
-        The distribution of lengths.
-    residuals
-        Sizes of residuals times the length of a typical row: the farthest contributions may be too
-        few for a bin of their own histogram.
-    mass
-        The probabilities of these.
-    least
-        What their squares have to average at least: those of a likelihood, in its own metric, one a
-        coordinate.
-    """
-
-    lengths: NoisyDistribution
-    residuals: FloatArray
-    mass: FloatArray
-    least: float = 0.0
-
-    def seen_beyond(self, level: float, power: float = 1.0) -> float:
-        """Mean of what a power of the length exceeds that of the level by."""
-        beyond = np.maximum(self.lengths.points**power - level**power, 0.0)
-        others = np.maximum(self.residuals**power - level**power, 0.0)
-        return max(self.lengths.mean(beyond), float(self.mass @ others))
-
-    def beyond(self, level: float, power: float = 1.0) -> float:
-        """Return the same with what noise may hide beyond the farthest bin seen."""
-        bins = np.arange(1, HIDDEN_BINS + 1)
-        far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
-        hidden = self.lengths.hidden * HIDDEN_DECAY**bins
-        excess = np.maximum(far**power - level**power, 0.0)
-        # No length is farther beyond a level than its square over four levels.
-        missing = max(0.0, self.least - self.lengths.mean(self.lengths.points**2))
-        missing = missing if power == 2.0 else missing / (4.0 * level)
-        return self.seen_beyond(level, power) + max(HIDDEN_SHARE * float(hidden @ excess), missing)
-
-    def levels(self) -> FloatArray:
-        """Candidates for a level: ends of bins up to the farthest residual."""
-        edges = self.lengths.edges[1:]
-        octaves = math.log2(max(float(self.residuals.max()) / edges[-1], 1.0))
-        per_octave = CORRECTION_LENGTHS.per_unit
-        more = np.arange(1, 1 + math.ceil(per_octave * octaves)) / per_octave
-        return np.append(edges, edges[-1] * 2.0**more)
-
-
-@dataclass(frozen=True, eq=False)
 class Metric:
     """The metric in which contributions are cut, and what was released to find it.
 
@@ -370,21 +319,20 @@ def _tail(
     session: FitSession, fit: Fit, lengths: NoisyDistribution, curvature: Curvature,
     first: FloatArray,
 ) -> Tail:  # fmt: skip
-    """Return how long contributions are through ``first``.
+    """Return how long contributions are through ``first``, with residuals at a typical row.
 
-    A residual is taken to meet a typical row. In scales of counts their variance is their mean over
-    the scale.
+    In scales of counts their variance is their mean over the scale.
     """
     slopes, link, geometry = fit.clipping.slopes, session.loss.link, fit.geometry
-    likely = link.curved and session.loss.canonical
+    likely, by_person = link.curved and session.loss.canonical, session.problem.by_person
     least = len(first) / geometry.units.target_scale if likely else 0.0
     if not slopes.seen:  # as those of outcomes, which are bounded
-        return Tail(lengths, np.zeros(1), np.zeros(1), least)
+        return Tail(lengths, np.zeros(1), np.zeros(1), least, by_person)
     square = float(np.trace(first.T @ curvature.matrix @ first))
     if link.curved:
         square /= fit.clipping.rows.weight
     sizes = np.abs(slopes.distribution.points) * math.sqrt(square)
-    return Tail(lengths, sizes, slopes.distribution.mass, least)
+    return Tail(lengths, sizes, slopes.distribution.mass, least, by_person)
 
 
 def _root_inverse(moments: Moments) -> FloatArray:

@@ -1,0 +1,75 @@
+"""How much of the contributions lies beyond a cut: seen in histograms, or hidden by their noise."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.scaling.noisy_distribution import HIDDEN_BINS, HIDDEN_DECAY, NoisyDistribution
+from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
+
+# Of what may lie hidden beyond the farthest bin seen the part that counts as there; by trial, as in
+# docs/accuracy.md#intervals-on-real-tables.
+HIDDEN_SHARE = 0.4
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """How long contributions are in a metric: by their own histogram, and by that of residuals.
+
+    Attributes
+    ----------
+    lengths
+        The distribution of lengths.
+    residuals
+        Sizes of residuals times the length of a typical row: the farthest contributions may be too
+        few for a bin of their own histogram.
+    mass
+        The probabilities of these.
+    least
+        What their squares have to average at least: those of a likelihood, in its own metric, one a
+        coordinate.
+    by_person
+        Whether they are sums of a person's rows, which are shorter where these are unlike: what
+        rows imply counts as far as noise may hide it among lengths of sums.
+    """
+
+    lengths: NoisyDistribution
+    residuals: FloatArray
+    mass: FloatArray
+    least: float = 0.0
+    by_person: bool = False
+
+    def seen_beyond(self, level: float, power: float = 1.0) -> float:
+        """Mean of what a power of the length exceeds that of the level by."""
+        beyond = np.maximum(self.lengths.points**power - level**power, 0.0)
+        others = np.maximum(self.residuals**power - level**power, 0.0)
+        own, of_rows = self.lengths.mean(beyond), float(self.mass @ others)
+        if self.by_person:
+            of_rows = min(of_rows, own + self._hidden(level, power))
+        return max(own, of_rows)
+
+    def beyond(self, level: float, power: float = 1.0) -> float:
+        """Return the same with what noise may hide beyond the farthest bin seen."""
+        hidden = self._hidden(level, power)
+        # No length is farther beyond a level than its square over four levels.
+        missing = max(0.0, self.least - self.lengths.mean(self.lengths.points**2))
+        missing = missing if power == 2.0 else missing / (4.0 * level)
+        missing = min(missing, hidden) if self.by_person else missing
+        return self.seen_beyond(level, power) + max(HIDDEN_SHARE * hidden, missing)
+
+    def _hidden(self, level: float, power: float) -> float:
+        """Mean excess of what noise may hide beyond the farthest bin seen."""
+        bins = np.arange(1, HIDDEN_BINS + 1)
+        far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
+        excess = np.maximum(far**power - level**power, 0.0)
+        return float(self.lengths.hidden * HIDDEN_DECAY**bins @ excess)
+
+    def levels(self) -> FloatArray:
+        """Candidates for a level: ends of bins up to the farthest residual."""
+        edges = self.lengths.edges[1:]
+        octaves = math.log2(max(float(self.residuals.max()) / edges[-1], 1.0))
+        per_octave = CORRECTION_LENGTHS.per_unit
+        more = np.arange(1, 1 + math.ceil(per_octave * octaves)) / per_octave
+        return np.append(edges, edges[-1] * 2.0**more)
