@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression as SklearnLogistic
 
 import tailguard as tg
 
@@ -116,7 +117,7 @@ def test_a_saved_model_predicts_the_same(model, table, tmp_path):
             tg.load(path)
 
 
-def test_weights_count_as_repeated_rows_and_persons_are_protected(table):
+def test_weights_count_as_repeated_rows(table):
     weight = np.where(table["age"] > 50, 1.0, 0.5)
     options = {"classes": LABELS, "guarantee": tg.GDP(20.0), "random_state": 0}
     weighed = tg.LogisticRegression(weight_bound=1.0, **options)
@@ -124,9 +125,33 @@ def test_weights_count_as_repeated_rows_and_persons_are_protected(table):
     twice = table.loc[table.index.repeat(np.where(table["age"] > 50, 2, 1))]
     repeated = tg.LogisticRegression(**options).fit(features(twice), twice["state"])
     np.testing.assert_allclose(weighed.coef_, repeated.coef_, rtol=0.1, atol=0.03)
-    persons = tg.LogisticRegression(max_rows=3, **options)
-    persons.fit(features(table), table["state"], person=np.arange(N_ROWS) // 2)
-    assert persons.certificate_.unit.noun == "persons"
+
+
+def test_each_person_counts_once_and_her_rows_may_lie_anywhere(tmp_path):
+    """Persons of many rows have other classes, so that fits of rows and of persons aim apart."""
+    rng = np.random.default_rng(2)
+    counts = rng.integers(1, 7, N_ROWS)
+    keys = np.repeat(np.arange(N_ROWS), counts)
+    share, x = 1.0 / counts[keys], rng.standard_normal((len(keys), 1))
+    scores = np.outer(x[:, 0] * np.where(counts[keys] > 3, -1.0, 1.0), [-1.0, 0.0, 1.0])
+    state = np.array(LABELS)[(scores + rng.gumbel(size=scores.shape)).argmax(axis=1)]
+    options = {"classes": LABELS, "guarantee": tg.GDP(20.0), "random_state": 0, "max_rows": 6}
+    model = tg.LogisticRegression(**options).fit(x, state, person=keys)
+    assert model.certificate_.unit.describe() == "one person (person), at most 6 rows"
+    assert model.certificate_.n_rows == N_ROWS
+    once, alike = (
+        SklearnLogistic(C=np.inf).fit(x, state, sample_weight=weight) for weight in (share, None)
+    )
+    order = [once.classes_.tolist().index(label) for label in LABELS]
+    aimed, other = (each.coef_[order, 0] - each.coef_[:, 0].mean() for each in (once, alike))
+    assert np.abs(aimed - other).max() > 0.15
+    np.testing.assert_allclose(model.coef_[:, 0], aimed, atol=0.05)
+    path = tmp_path / "rows.parquet"
+    rows = pd.DataFrame({"x": x[:, 0], "state": state, "key": keys})
+    rows.sample(frac=1.0, random_state=1).to_parquet(path, row_group_size=1_000)
+    named = tg.LogisticRegression(**options, person="key")
+    of_file = named.fit(path, target="state", columns=["x"])
+    assert of_file.coef_.tobytes() == model.coef_.tobytes()
 
 
 REFUSED = {

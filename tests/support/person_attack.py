@@ -6,11 +6,17 @@ from support.adversary import EXTREMES, records
 from support.attack import MU
 from support.examples import query_examples
 from support.query_example import N_FEATURES
+from tailguard.audit.gates import OverheardGate, Transcript
+from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.keys import Persons
+from tailguard.data.rows.persons import PersonRows
+from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian
 from tailguard.privacy.unit import Unit
 from tailguard.queries.base import calibration_for
 
 N_PERSONS, REPLACED = 20, 7
+AUDITED_ROWS = 5  # most rows of a person in whole runs that are overheard
 EXAMPLES = {e.name: e for e in query_examples() if getattr(e.query, "takes_persons", False)}
 UNITS = [
     Unit(person="key", max_rows=1),
@@ -67,3 +73,25 @@ def lattice(example, rows, calibration, order):
     rows = rows.in_order(order) if example.query.random_order else rows
     with np.errstate(all="ignore"):
         return example.query.answer(rows, example.state, calibration)
+
+
+class OverheardPersons(OverheardGate):
+    """Overhears runs on persons, of whom one is replaced with all of her rows."""
+
+    @classmethod
+    def told(cls, solver, plan, pair, *, seed, loss=None):
+        """Run on one of two tables: features, targets, keys. Return how far releases differ."""
+        unit = Unit(person="key", max_rows=AUDITED_ROWS)
+        rows = [
+            PersonRows(make_rows(X, y, loss=loss), Persons.of(keys, unit), SimulationSource(0))
+            for X, y, keys in pair
+        ]
+        neighbour = seed % 2 == 1
+        here, there = rows[::-1] if neighbour else rows
+        gate = cls.of(here, guarantee=plan.guarantee, seed=seed)
+        gate.there, gate.transcript = there, Transcript()
+        gate.sign = -1.0 if neighbour else 1.0
+        gate.reserve(plan.event, coordinates=plan.coordinates)
+        with np.errstate(all="ignore"):
+            solver.run(plan, gate)
+        return gate.transcript
