@@ -106,7 +106,7 @@ def of_groups(epsilon, delta, size):
 
 def price(correlation, *, n_persons=N_PERSONS, seeds=SEEDS):
     """One row of the table: ratios of widths and errors, over seeds."""
-    ratios, errors = [], {"person": [], "one row": [], "group privacy": [], "not private": []}
+    ratios, held, errors = [], [], {"person": [], "one row": [], "group privacy": [], "not private": []}
     for seed in range(seeds):
         X, y, keys, beta = simulated(correlation, n_persons, seed)
         best, robust = clustered(X, y, keys)
@@ -125,10 +125,12 @@ def price(correlation, *, n_persons=N_PERSONS, seeds=SEEDS):
             errors[name].append(model.coef_ - beta)
             if name == "person":
                 ratios.append(widths(model) / (2.0 * Z * robust[:-1]))
+                low, high = np.asarray(model.conf_int())[:-1].T
+                held.append((low <= beta) & (beta <= high))
         errors["not private"].append(best[:-1] - beta)
     row = {"correlation": correlation, "persons": n_persons, "seeds": seeds}
     row["width over cluster-robust"] = float(np.nanmedian(ratios))
-    row["intervals"] = float(np.isfinite(ratios).mean())
+    row["intervals"], row["held"] = float(np.isfinite(ratios).mean()), float(np.mean(held))
     row["error"] = {name: float(np.sqrt(np.mean(np.square(e)))) for name, e in errors.items()}
     return row
 

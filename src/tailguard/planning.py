@@ -180,7 +180,8 @@ def _for_persons(
 
     def advised(n_rows: int, asked: Guarantee) -> Advice:
         if is_mean:
-            return _mean_advice(n_rows, n_features, asked, None, by_person=n_rows == persons)
+            most = MOST_ROWS_USED if n_rows == persons else None
+            return _mean_advice(n_rows, n_features, asked, None, max_rows=most)
         return plan(task, n_rows=n_rows, n_features=n_features, guarantee=asked)
 
     def noise(n_rows: int, asked: Guarantee) -> float:
@@ -325,10 +326,10 @@ def _mean_advice(
     guarantee: Guarantee,
     moment: Moment | None,
     *,
-    by_person: bool = False,
+    max_rows: int | None = None,
 ) -> Advice:
     """Return the public mean's own choice and its other methods."""
-    problem = Problem(None, n_rows, n_features, moment=moment, by_person=by_person)
+    problem = Problem(None, n_rows, n_features, moment=moment, max_rows=max_rows)
     choice = choose("auto", problem, guarantee)
     plans = (choice.plan, *choice.others)
     refusals = tuple((_mean_name(name), reason) for name, reason in choice.refusals)

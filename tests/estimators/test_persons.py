@@ -259,7 +259,7 @@ def test_a_whole_fit_shows_most_of_what_it_claims_of_a_person_and_never_more(
     solver, loss, pair, least
 ):
     classes = loss.name == "multinomial"
-    problem = Problem(loss, AUDITED_PERSONS, 1, intercept=classes, by_person=True)
+    problem = Problem(loss, AUDITED_PERSONS, 1, intercept=classes, max_rows=5)
     plan = solver.plan(problem, tg.GDP(AUDITED_MU))
     told = [OverheardPersons.told(solver, plan, pair, seed=seed, loss=loss) for seed in range(20)]
     shown = np.array([one.mu for one in told]) / AUDITED_MU

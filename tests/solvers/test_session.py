@@ -72,6 +72,16 @@ def test_public_numbers_say_which_stages_read_a_sample(name, n_rows, mu, sample)
     assert read_all > 0.7 * sum(stage.total_mu**2 for stage in rounds)
 
 
+@pytest.mark.parametrize(("n_persons", "max_rows", "mu", "sample"), [
+    (1_000_000, 10, 0.2, 100_000), (100_000, 10, 0.25, 12_001), (100_000, 1, 1.0, 0),
+    (19_999, 10, 1.0, 0), (20_000, 10, 1.0, 10_000), (24_001, 2**20, 0.25, 0),
+    (24_002, 2**20, 0.25, 12_001), (10**6, 10, 1e-3, 0),
+])  # fmt: skip
+def test_of_persons_a_sample_counts_by_the_rows_that_they_may_have(n_persons, max_rows, mu, sample):
+    problem = Problem(LOSSES["squared"], n_persons, 10, intercept=True, max_rows=max_rows)
+    assert shares_for(problem, mu).sample == sample
+
+
 @every_loss
 def test_a_fit_with_a_sample_spends_its_plan_and_finds_the_coefficients(name, small_samples):
     X, y = data(name)

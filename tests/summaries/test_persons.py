@@ -261,7 +261,7 @@ def audited_pair():
 
 def overheard(n_runs):
     """Runs of everything that a description releases, on either table by turns."""
-    pair, problem = tuple(audited_pair()), Problem(None, AUDITED_PERSONS, 4, by_person=True)
+    pair, problem = tuple(audited_pair()), Problem(None, AUDITED_PERSONS, 4, max_rows=5)
     plan = DESCRIPTION.plan(problem, tg.GDP(AUDITED_MU))
     return [OverheardPersons.told(DESCRIPTION, plan, pair, seed=seed) for seed in range(n_runs)]
 

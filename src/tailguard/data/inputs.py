@@ -112,9 +112,9 @@ class Inputs:
         return self.n_rows if self.persons is None else self.persons.count
 
     @property
-    def by_person(self) -> bool:
-        """Whether records are persons, who may have several rows."""
-        return self.persons is not None
+    def max_rows(self) -> int | None:
+        """Where records are persons, how many rows of each are used at most."""
+        return None if self.persons is None else self.unit.max_rows
 
     @property
     def has_weights(self) -> bool:

@@ -298,7 +298,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             constraint=self._constraint(),
             has_offset=table.offset is not None and not takes_off(loss),
             has_weights=table.has_weights,
-            by_person=table.by_person,
+            max_rows=table.max_rows,
             levels=() if table.schema is None else table.schema.level_columns,
             ridge=check_ridge(getattr(self, "alpha", 0.0)),
         )

@@ -201,7 +201,7 @@ def mean(
     named |= {"persons": {"keys": person, "max_rows": max_rows}, "order": order}
     table = read_features(X, schema, **named)
     sizes = table.n_records, table.n_features
-    problem = Problem(None, *sizes, moment=moment, by_person=table.by_person)
+    problem = Problem(None, *sizes, moment=moment, max_rows=table.max_rows)
 
     def make(rest: Guarantee) -> tuple[Choice, MeanPlan]:
         made = choose(method, problem, rest, **options)

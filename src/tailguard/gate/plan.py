@@ -43,8 +43,8 @@ class Problem:
         The set of allowed weights in the user's units; None leaves the choice to the solver.
     has_offset, has_weights
         Whether an offset is added to the score, and whether records count by weights.
-    by_person
-        Whether records are persons, who may have several rows.
+    max_rows
+        Where records are persons, how many rows of each are used at most; None where rows are.
     moment
         What is assumed of the tails of columns whose mean is asked for.
     unit
@@ -69,11 +69,16 @@ class Problem:
     constraint: ConstraintSet | None = None
     has_offset: bool = False
     has_weights: bool = False
-    by_person: bool = False
+    max_rows: int | None = None
     moment: Moment | None = None
     unit: float | None = None
     levels: tuple[tuple[int, ...], ...] = ()
     ridge: float = 0.0
+
+    @property
+    def by_person(self) -> bool:
+        """Whether records are persons, who may have several rows."""
+        return self.max_rows is not None
 
     @cached_property
     def scored(self) -> Loss | None:

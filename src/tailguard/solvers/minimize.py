@@ -152,7 +152,7 @@ def _problem(
         constraint=constraint,
         has_offset=table.offset is not None and not takes_off(loss),
         has_weights=table.has_weights,
-        by_person=table.by_person,
+        max_rows=table.max_rows,
     )
 
 

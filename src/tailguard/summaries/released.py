@@ -152,7 +152,7 @@ def released(
     inputs = X if isinstance(X, Inputs) else read_features(X, schema, **named)
     table = SummaryTable.of(inputs)
     solver = make(table)
-    problem = Problem(None, inputs.n_records, inputs.n_features, by_person=inputs.by_person)
+    problem = Problem(None, inputs.n_records, inputs.n_features, max_rows=inputs.max_rows)
 
     def planned(rest: Guarantee) -> tuple[Statistics, Plan]:
         return solver, solver.plan(problem, rest)

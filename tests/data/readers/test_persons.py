@@ -56,8 +56,8 @@ def test_whatever_counts_by_rows_or_is_kept_in_memory_has_one_digest(cuts, kept,
 
 
 def test_a_sample_of_persons_is_the_same_one(cuts, monkeypatch):
-    monkeypatch.setattr(allocation, "SMALLEST_SAMPLE", 400)
-    monkeypatch.setattr(allocation, "sample_suffices", lambda *given: True)
+    monkeypatch.setattr(allocation, "SMALLEST_SAMPLE", 3_200)
+    monkeypatch.setattr(allocation, "SAMPLE_SUFFICES", {"fixed": 0.0})
     models = [fitted(cuts[name], max_rows=8) for name in ("pandas", *FILES)]
     assert any(stage.block_map == "sample" for stage in models[0].plan_.stages)
     assert len({digest(model) for model in models}) == 1

@@ -128,7 +128,7 @@ def test_every_try_protects_the_unit_of_the_search():
     persons = PersonRows(rows, Persons.of(np.arange(80) // 5, unit), SimulationSource(0))
     gate = SelectionGate(persons, guarantee=tg.GDP(1.0), source=SimulationSource(0))
     plan = candidate_at(event.mu).plan
-    plan = replace(plan, problem=replace(plan.problem, by_person=True))
+    plan = replace(plan, problem=replace(plan.problem, max_rows=5))
     candidates = [PlannedSolver(Telling(), plan)]
     coordinates = selection_coordinates(candidates, event)
     gate.reserve(Composed((event,)), coordinates=coordinates, unprotected=True)

@@ -151,7 +151,7 @@ def rows_over(inputs: Inputs, loss: Any, classes: Any, source: Source) -> Rows:
     if isinstance(inputs.records, Table):
         schema = Schema.of(inputs.schema)
         unordered = unordered or schema.row_id is not None
-        reader = RecordReader(schema, loss, classes, alone=unordered or inputs.by_person)
+        reader = RecordReader(schema, loss, classes, alone=unordered or inputs.persons is not None)
         streamed = StreamRows(inputs.records, reader)
         if isinstance(inputs.persons, PersonKeys):
             return FiledPersons(streamed, inputs.persons, source)

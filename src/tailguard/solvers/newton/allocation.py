@@ -159,7 +159,8 @@ REGIMES = {
 # carries none of them far off.
 ROUNDS, ROUNDS_OF_LIKELIHOOD, EIGHTHS = (2.5, 64), (7.0, 24), (1, 1, 2, 4)
 # From twice this many records on what only steers reads a random tenth of them, or so many, if that
-# is enough: the sample's n * mu must be above the limits, and large enough for histograms.
+# is enough: the sample's n * mu must be above the limits, and large enough for histograms. Persons
+# count for all rows that they may have: of these fewer do, if they are enough.
 SMALLEST_SAMPLE = 100_000
 SAMPLE_SUFFICES = {"size**1.5": 40.0, "fixed": 3000.0}
 SAMPLE_FOR_EVENTS = 0.3  # share of what is planned with that it may hold where events are rare
@@ -254,15 +255,24 @@ def _rounds(problem: Problem, budget: float) -> tuple[int, ...]:
 
 def _sample_for(problem: Problem, mu: float) -> int:
     """Return how many records the sample has, or 0 where all records are read throughout."""
-    sample = max(problem.n_rows // 10, SMALLEST_SAMPLE)
-    large = problem.n_rows >= 2 * SMALLEST_SAMPLE
-    return sample if large and sample_suffices(problem, sample, mu) else 0
+    smallest: float = SMALLEST_SAMPLE
+    if problem.max_rows is not None:
+        smallest = max(smallest // problem.max_rows, _sufficient(problem) / mu + 1.0)
+    if problem.n_rows < 2.0 * smallest:
+        return 0
+    sample = max(problem.n_rows // 10, math.floor(smallest))
+    return sample if sample_suffices(problem, sample, mu) else 0
 
 
 def sample_suffices(problem: Problem, n_rows: float, mu: float) -> bool:
     """Whether so many records, with that budget for them alone, would do for whatever steers."""
+    return n_rows * mu > _sufficient(problem)
+
+
+def _sufficient(problem: Problem) -> float:
+    """Return above which n * mu that is so."""
     counts = _counts(problem)
-    return all(n_rows * mu > limit * counts[name] for name, limit in SAMPLE_SUFFICES.items())
+    return max(limit * counts[name] for name, limit in SAMPLE_SUFFICES.items())
 
 
 def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
