@@ -73,6 +73,23 @@ def test_standard_errors_are_those_of_clusters():
     np.testing.assert_allclose(found, by_person, rtol=0.25)
 
 
+@pytest.mark.parametrize("model", [tg.LinearRegression, tg.PoissonRegression])
+def test_intervals_of_persons_whose_rows_are_unlike_are_nearly_as_narrow_as_clusters_are(model):
+    """Eight unlike rows tell much more than one, and no interval takes them for one."""
+    rng, n_persons, counts = np.random.default_rng(0), 10_000, model is tg.PoissonRegression
+    keys, rows = np.repeat(np.arange(n_persons), 8), rng.standard_normal((8 * n_persons, 2))
+    mean = np.exp(0.3 * rows.sum(axis=1)) if counts else rows.sum(axis=1)
+    y = rng.poisson(mean).astype(float) if counts else mean + rng.standard_normal(len(mean))
+    found = model(epsilon=4.0, delta=1e-6, max_rows=8, random_state=0).fit(rows, y, person=keys)
+    columns = np.column_stack([rows, np.ones(len(rows))])
+    curvature = columns.T @ ((mean if counts else np.ones(len(mean)))[:, None] * columns) / 8.0
+    sums = np.zeros((n_persons, 3))
+    np.add.at(sums, keys, (y - mean)[:, None] * columns / 8.0)
+    robust = np.sqrt(np.diag(np.linalg.inv(curvature) @ sums.T @ sums @ np.linalg.inv(curvature)))
+    assert (found.coef_std_ > 0.9 * robust[:2]).all()
+    assert (found.coef_std_ < 1.5 * robust[:2]).all()
+
+
 def test_certificate_summary_plan_and_report_say_who_is_protected():
     model, words = fitted(), "one person (person), at most 8 rows"
     certificate = model.certificate_
