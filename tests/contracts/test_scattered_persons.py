@@ -73,8 +73,9 @@ def test_a_replaced_person_moves_scattered_rows_by_the_charge_and_the_bits_are_t
 @pytest.mark.audit
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_hundreds_of_replaced_persons_never_exceed_the_charge(name):
+    """What one of 67 pairs shows is seen with probability .95, of each query and form by itself."""
     for seed, unit in enumerate(UNITS):
-        worst, n_other = attack(EXAMPLES[name], unit, 100, 100 + seed)
+        worst, n_other = attack(EXAMPLES[name], unit, 50, 100 + seed)
         assert (worst <= 1.0 + 1e-12, n_other) == (True, 0), unit
 
 
