@@ -106,7 +106,8 @@ def of_groups(epsilon, delta, size):
 
 def price(correlation, *, n_persons=N_PERSONS, seeds=SEEDS):
     """One row of the table: ratios of widths and errors, over seeds."""
-    ratios, held, errors = [], [], {"person": [], "one row": [], "group privacy": [], "not private": []}
+    ratios, held = [], []
+    errors = {"person": [], "one row": [], "group privacy": [], "not private": []}
     for seed in range(seeds):
         X, y, keys, beta = simulated(correlation, n_persons, seed)
         best, robust = clustered(X, y, keys)
