@@ -197,10 +197,6 @@ class ColumnQueries:
     def __len__(self) -> int:
         return len(self.indices)
 
-    def n_rows(self, stage: Stage | None = None) -> int:
-        """Return how many records the stage reads; without a stage, how many there are."""
-        return self.session.n_rows(stage)
-
     def plans(self, name: str) -> bool:
         """Whether the stage was planned for these columns."""
         return self.session.plans(self.prefix + name)
@@ -208,10 +204,6 @@ class ColumnQueries:
     def stage(self, name: str) -> Stage:
         """Return the stage that was planned for these columns."""
         return self.session.stage(self.prefix + name)
-
-    def noise_std(self, count: int, stage: Stage) -> float:
-        """Return the noise of joint histograms of this many columns of all records."""
-        return self.session.noise_std(count, stage)
 
     def histograms(
         self,

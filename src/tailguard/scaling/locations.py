@@ -174,7 +174,7 @@ def _detected_fits(
         return []
     center, unit = found.center[chosen], units[chosen]
     counts, noise_std = queries.histograms(chosen, bins, stage, center=center, unit=unit)
-    fits = [fit_location_scale(row, bins, queries.n_rows(), noise_std) for row in counts]
+    fits = [fit_location_scale(row, bins, queries.session.n_rows(), noise_std) for row in counts]
     least = detection_threshold(chosen.size, FALSE_LOCATION, LOCATION_WINDOWS)
     fitted = zip(map(int, chosen), fits, map(float, unit), strict=True)
     return [one for one in fitted if one[1].significance > least and one[1].share > LEAST_SHARE]

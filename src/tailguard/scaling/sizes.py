@@ -62,7 +62,7 @@ def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
     These are the ones that are zero in less than half of their records. They are fewer, so that
     each has less noise. Both releases are averaged by their precision.
     """
-    total = queries.n_rows()
+    total = queries.session.n_rows()
     counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, stage)
     noise = np.full(len(queries), noise_std)
     found = read_sizes(counts, noise, total)
@@ -160,14 +160,14 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
     its scale is not known.
     """
     stage = queries.stage("scale")
-    needed = detection_threshold(len(queries)) * queries.noise_std(len(queries), stage)
-    visible = PAIRS_DETECTED * queries.n_rows() > needed
+    needed = detection_threshold(len(queries)) * queries.session.noise_std(len(queries), stage)
+    visible = PAIRS_DETECTED * queries.session.n_rows() > needed
     chosen = np.flatnonzero(found.detected if visible else found.width)
     if not chosen.size:
         return
     counts, noise_std = queries.histograms(chosen, SIZE_BINS, stage, paired=True)
     least = detection_threshold(chosen.size, windows=LIKELY_WINDOWS)
-    octaves, pairs = SIZE_BINS.middle(), queries.n_rows() // 2
+    octaves, pairs = SIZE_BINS.middle(), queries.session.n_rows() // 2
     for column, row in zip(chosen, counts, strict=True):
         size = max(abs(found.center[column]), found.scale[column])
         likely = (octaves > LIKELY_DIFFERENCES[0] * size) & (octaves < LIKELY_DIFFERENCES[1] * size)
