@@ -47,6 +47,7 @@ class ToldPairs:
 
     def __init__(self, counts):
         self.counts = np.array(counts)
+        self.session = self
 
     def __len__(self):
         return len(self.counts)
