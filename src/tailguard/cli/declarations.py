@@ -48,7 +48,7 @@ REMEDIES: Remedies = {
 
 def column_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a command was given of a file's columns, for ``declared_schema``."""
-    names = signature(declared_schema).parameters.keys() - {"path", "columns"}
+    names = signature(declared_schema).parameters.keys() - {"path"}
     return {name: given[name] for name in names if name in given}
 
 

@@ -39,7 +39,7 @@ from tailguard.cli.arguments import (
     promise_of,
     write_text,
 )
-from tailguard.cli.declarations import declared_schema, tell_undeclared
+from tailguard.cli.declarations import column_options, declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain
 from tailguard.data.readers.opening import opened_table
 from tailguard.progress import progress_bar
@@ -90,10 +90,9 @@ def describe(
     private description, n = 1000, mode: private
     ...
     """
+    said = column_options(locals())
     guarantee = promise_of(epsilon, delta, pure=pure)
     table = opened_table(file, engine)
-    said: dict[str, Any] = {"columns": columns, "categorical": categorical, "drop": drop}
-    said |= {"missing": missing, "row_id": row_id, "person": person, "max_rows": max_rows}
     declared = declared_schema(schema, **said)
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)

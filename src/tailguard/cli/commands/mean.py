@@ -49,7 +49,7 @@ from tailguard.cli.arguments import (
     promise_of,
     write_text,
 )
-from tailguard.cli.declarations import declared_schema, tell_undeclared
+from tailguard.cli.declarations import column_options, declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.data.readers.opening import opened_table
 from tailguard.means.choice import MEANS, check_options, own_options
@@ -104,10 +104,9 @@ def estimate_means(
     private mean (...), n = 1000, mode: private
     ...
     """
+    said = column_options(locals())
     guarantee = promise_of(epsilon, delta, pure=pure)
     table = opened_table(file, engine)
-    said: dict[str, Any] = {"columns": columns, "categorical": categorical, "drop": drop}
-    said |= {"missing": missing, "row_id": row_id, "person": person, "max_rows": max_rows}
     declared = declared_schema(schema, **said)
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
