@@ -17,6 +17,7 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.means.soft import SoftMean
 from tailguard.noise.sources import CryptographicSource, SimulationSource
+from tailguard.privacy.accounting.total_cost import total_mu
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Parallel, Repeated, Shuffled
 from tailguard.queries.clipped_gradient import MeanClippedGradient
@@ -268,7 +269,7 @@ def test_two_gates_with_one_ledger_and_one_name_are_not_parallel():
         gate.ask(MEAN, ZERO, once(1.0), block=gate._partitions._cuts["m"].blocks[1])
     maps = {release.block_map for release in ledger.releases}
     assert len(maps) == 2
-    total = tg.privacy.total_mu(ledger.reserved)
+    total = total_mu(ledger.reserved)
     assert total == pytest.approx(2.0**0.5, rel=1e-9)
 
 

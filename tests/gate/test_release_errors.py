@@ -103,7 +103,7 @@ def test_so_does_a_fault_at_any_later_release(name, from_read, faulty):
 def test_the_failed_release_stays_charged(faulty):
     faulty(ValueError(SECRET))
     gate = Gate.over(X, guarantee=tg.GDP(1.0))
-    gate.reserve(tg.privacy.Gaussian(1.0))
+    gate.reserve(Gaussian(1.0))
     with pytest.raises(tg.ReleaseError):
         gate.ask(CountBelow(columns=(0,)), np.zeros(1), once(0.5))
     assert gate.certificate().spent.mu == pytest.approx(0.5, rel=1e-6)
@@ -120,7 +120,7 @@ def test_a_simulation_shows_the_cause(faulty):
 def test_a_question_that_cannot_be_built_is_told_as_it_is():
     """Its numbers are public or released, and no record was read."""
     gate = Gate.over(X, Y["linear"], guarantee=tg.GDP(1.0))
-    gate.reserve(tg.privacy.Gaussian(1.0))
+    gate.reserve(Gaussian(1.0))
     view = View.plain(tg.losses.Squared(), Units.raw(2, intercept=False))
     with pytest.raises(tg.InputError, match="levels must be finite and increasing"):
         gate.ask(LevelGradients(view, 1.0, (2.0, 1.0), (1.0, 1.0)), np.zeros(2), once(0.5))
@@ -162,7 +162,7 @@ def test_so_does_a_fault_while_a_block_or_a_sample_is_copied(kind, fault, monkey
 def test_a_disk_that_is_full_is_named_and_nothing_else(seed, faulty):
     faulty(RoomError(SECRET))
     gate = Gate.over(X, guarantee=tg.GDP(1.0), random_state=seed)
-    gate.reserve(tg.privacy.Gaussian(1.0))
+    gate.reserve(Gaussian(1.0))
     with pytest.raises(RoomError, match="is full; it stays charged") as caught:
         gate.ask(CountBelow(columns=(0,)), np.zeros(1), once(0.5))
     assert SECRET not in everything_about(caught.value)

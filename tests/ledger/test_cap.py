@@ -16,6 +16,7 @@ from tailguard.ledger.charges import charges_of
 from tailguard.privacy.accounting.cover import covering_mu
 from tailguard.privacy.accounting.gaussian import GdpAccountant, delta_of
 from tailguard.privacy.accounting.pure import PureAccountant
+from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.books import Release
 from tailguard.privacy.events import (
@@ -269,7 +270,7 @@ def test_whatever_is_admitted_keeps_the_cap_by_every_accountant(cap):
             asked = (*charges, charged[place])
             charges = asked if held.admits(asked) else charges
         if charges:
-            assert tg.privacy.satisfies(Composed([each.event for each in charges]), cap)
+            assert satisfies(Composed([each.event for each in charges]), cap)
             assert not held.admits((*charges, Charge(Gaussian(5.0))))
 
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 import tailguard as tg
 from tailguard.checks import LONGEST_NAME, BudgetError, InputError, TailguardError
 from tailguard.gate import Gate
-from tailguard.privacy.accounting.total_cost import calibrate
+from tailguard.privacy.accounting.total_cost import calibrate, smallest_epsilon, total_mu
 from tailguard.privacy.events import (
     Approximate,
     Gaussian,
@@ -47,7 +47,7 @@ def kinds(ledger):
 def test_every_fit_is_charged_settled_and_named_by_its_certificate(ledger):
     fits = [tg.LinearRegression(ledger=ledger, **FIT).fit(X, Y) for _ in range(2)]
     assert kinds(ledger) == ["created", *["reserved", "settled"] * 2]
-    total = tg.privacy.total_mu(ledger.reserved)
+    total = total_mu(ledger.reserved)
     assert total == pytest.approx(fits[0].certificate_.total.mu * 2**0.5, rel=1e-12)
     for place, fit in zip((2, 4), fits, strict=True):
         (entry,) = fit.certificate_.ledger_entries
@@ -195,7 +195,7 @@ def test_a_first_run_may_take_the_whole_cap_whatever_its_events(path):
 def test_blocks_of_two_runs_are_not_taken_for_the_same(ledger):
     for run in ("3f", "40"):
         ledger.charge(Parallel(f"{run}/halves", 0, Gaussian(0.1)), key=run)
-    assert tg.privacy.total_mu(ledger.reserved) == pytest.approx(0.1 * 2**0.5)
+    assert total_mu(ledger.reserved) == pytest.approx(0.1 * 2**0.5)
 
 
 def test_a_key_is_charged_once(ledger):
@@ -299,7 +299,7 @@ def test_the_total_adds_the_distance_of_sampled_noise(path):
     ledger = tg.Ledger(path, "claims", epsilon=2.0, delta=1e-5)
     ledger.charge(Gaussian(0.25), key="1", coordinates=10**9)
     assert ledger.lines()[1].data()["coordinates"] == 10**9
-    plain = tg.privacy.smallest_epsilon(Gaussian(0.25), 1e-5).epsilon
+    plain = smallest_epsilon(Gaussian(0.25), 1e-5).epsilon
     assert ledger.total().epsilon == pytest.approx(plain + 2 * 1.3e-3, rel=1e-3)
     assert ledger.total().epsilon > plain + 2 * 1.3e-3
 

@@ -11,6 +11,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 import tailguard as tg
 from tailguard.checks import BudgetError
+from tailguard.privacy.accounting.total_cost import smallest_epsilon
+from tailguard.privacy.events import Repeated
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((3_000, 2))
@@ -68,9 +70,7 @@ def warned(act):
 def test_a_second_fit_of_an_object_warns_once_of_what_both_cost():
     model = tg.LinearRegression(**FIT)
     assert warned(lambda: model.fit(X, Y)) == []
-    both = tg.privacy.smallest_epsilon(
-        tg.privacy.Repeated(model.certificate_.planned, 2), 1e-6
-    ).epsilon
+    both = smallest_epsilon(Repeated(model.certificate_.planned, 2), 1e-6).epsilon
     (said,) = warned(lambda: model.fit(X, Y))
     assert f"both cost epsilon = {both:.4g} at delta = 1e-06 together" in said
     assert warned(lambda: model.fit(X, Y)) == []

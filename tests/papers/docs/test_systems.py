@@ -11,7 +11,7 @@ import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.reproduce.catalogue import find_experiments
-from tailguard.privacy import satisfies
+from tailguard.privacy.accounting.total_cost import satisfies
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "papers.md").read_text()
