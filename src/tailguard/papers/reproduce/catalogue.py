@@ -1,6 +1,6 @@
 """The experiments, by the paper that they are of: one line a file."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 
@@ -22,17 +22,9 @@ def by_paper() -> Mapping[str, tuple[Experiment, ...]]:
         xu2025,
     )
 
-    found: dict[str, Callable[[], Iterable[Experiment]]] = {
-        "wang2020": wang2020.experiments,
-        "xu2025": xu2025.experiments,
-        "tables": tables.experiments,
-        "thresholds": thresholds.experiments,
-        "rates": rates.experiments,
-        "optimisation": optimisation.experiments,
-        "ranking": ranking.experiments,
-        "lower-bounds": lower_bounds.experiments,
-    }
-    return {paper: tuple(experiments()) for paper, experiments in found.items()}
+    files = wang2020, xu2025, tables, thresholds, rates, optimisation, ranking, lower_bounds
+    names = (each.__name__.rpartition(".")[2].replace("_", "-") for each in files)
+    return {name: each.experiments() for name, each in zip(names, files, strict=True)}
 
 
 def all_experiments() -> tuple[Experiment, ...]:

@@ -13,9 +13,9 @@ simulated, or public sets that --data has. --quick is a glance.
   tailguard reproduce all --quick
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich import box
@@ -74,11 +74,14 @@ def reproduce(
 def verdict_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
     """Return the verdicts of one experiment."""
     title = f"{experiment.name} (NON-PRIVATE simulation): {experiment.source}"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for heading in ("claim", *experiment.readings):
-        table.add_column(heading)
-    for each in verdicts:
-        table.add_row(each.claim, *each.outcomes)
+    rows = ((each.claim, *each.outcomes) for each in verdicts)
+    return _table(("claim", *experiment.readings), rows, title=title, title_justify="left")
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], **options: Any) -> Table:
+    table = Table(*head, box=box.SIMPLE_HEAD, **options)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -144,9 +147,5 @@ def _runnable(chosen: Sequence[Experiment], setup: Setup, console: Console) -> S
 
 def _list_of(experiments: Sequence[Experiment]) -> Table:
     """Return the names, with what they are of and what they need."""
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("experiment", "source", "needs"):
-        table.add_column(heading)
-    for each in experiments:
-        table.add_row(each.name, each.source, ", ".join(each.data) or "-")
-    return table
+    rows = ((each.name, each.source, ", ".join(each.data) or "-") for each in experiments)
+    return _table(("experiment", "source", "needs"), rows)
