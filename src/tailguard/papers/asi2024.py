@@ -22,28 +22,29 @@ released points is a function of them.
 ``r^k``, k at least 2; an optimum within ``D`` of the start; no row beyond ``row_limit``.
 
 *Derivation.* Let F be the risk, ``x_i`` the answer of phase i, and ``z_i`` the minimiser of
-``F(w) + lambda_i |w - x_(i-1)|^2 / 2`` over the set. Both penalised risks grow by ``lambda_i`` in
-every direction, so a minimiser on m records is within ``|g - g'| / lambda_i`` of ``z_i``, for the
-mean clipped gradient g of the records at ``z_i`` and the gradient g' of F there. The point ``z_i``
-does not depend on these records. So no error has to be small at all points at once, and the mean
-square of ``|g - g'|`` is at most ``r^2 / m`` and the square of the bias, ``(k-1)^(k-1) / k^k r^k /
-C^(k-1)``. With noise of standard deviation ``2 C / (m lambda_i mu)`` in d coordinates the answer is
-within ``e_i = a_i / lambda_i`` of ``z_i`` as a root mean square:
+``F(w) + lambda_i |w - x_(i-1)|^2 / 2`` over the set. This and the loss of m records with the same
+penalty are strongly convex with ``lambda_i``. So the minimiser on the records is within
+``|g - g'| / lambda_i`` of ``z_i``, for their mean clipped gradient g at ``z_i`` and the gradient g'
+of F there. The point ``z_i`` does not depend on these records, so that no error has to be small at
+all points at once. The mean square of ``|g - g'|`` is at most ``r^2 / m`` plus the square of the
+bias, ``(k-1)^(k-1) / k^k r^k / C^(k-1)``. With noise of standard deviation ``2 C / (m lambda_i
+mu)`` in d coordinates the answer is within ``e_i = a_i / lambda_i`` of ``z_i``, as a root mean
+square:
 
     a_i^2 = r^2 / m + (bias)^2 + d (2 C / (m mu))^2,
 
 which the clip norm minimises. Since ``z_i`` is optimal, ``F(z_i) - F(u) <= lambda_i |u - x_(i-1)|^2
-/ 2`` for every u. With ``u = z_(i-1)``, and the optimum in phase 1, these add up to
+/ 2`` for every u. With ``u = z_(i-1)``, and the optimum in phase 1, these add up on average to
 
     F(x_I) - F* <= lambda_1 D^2 / 2 + sum over i < I of lambda_(i+1) e_i^2 / 2 + r e_I.
 
 Phases halve their records, so that ``a_i^2`` grows by about ``2^(2-2/k)``; penalties grow by twice
 that. All but the first term go as ``1 / lambda_1``: written ``B / lambda_1``, the least sum is ``D
-sqrt(2 B)``.
+sqrt(2 B)``. The tolerance of certified minimisers, some percent of the noise, is left aside.
 
 *With a chance of at least 1 - beta.* A phase has J groups, and goes on from the point around which
 the smallest ball holds more than half of theirs. Each is within ``2 e_i`` of ``z_i`` with a chance
-of 3/4 (Chebyshev), more than half are but for a chance of ``exp(-J/8)`` (Hoeffding), and then the
+of 3/4 (Chebyshev). With a chance of ``1 - exp(-J/8)`` more than half are (Hoeffding), and then the
 chosen one is within ``6 e_i``. ``J = 8 log(I / beta)``.
 
 Reference
