@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from tailguard.papers.instances.hard_instances import one_column_each
-from tailguard.papers.reproduce.experiments.lower_bounds import experiments
+from tailguard.papers.reproduce.experiments.lower_bounds import CASES, experiments
 from tailguard.papers.reproduce.results import Point, Results
 from tailguard.papers.reproduce.risk_rates.hard import CENTRE, LARGEST, LEAST, MOST
-from tailguard.papers.reproduce.risk_rates.hard_cases import CASES
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -10,9 +10,7 @@ import tailguard as tg
 from tailguard.papers import kamath2022, ranking, wang2020, xu2025
 from tailguard.papers.instances.heavy_laws import ParetoLaw
 from tailguard.papers.reproduce.experiments import optimisation
-from tailguard.papers.reproduce.results import Point, Results
-from tailguard.papers.reproduce.risk_rates.cases import AXES, CASES
-from tailguard.papers.reproduce.risk_rates.measure import (
+from tailguard.papers.reproduce.experiments.optimisation import (
     LOWER,
     UPPER,
     RiskSlope,
@@ -20,6 +18,8 @@ from tailguard.papers.reproduce.risk_rates.measure import (
     list_slopes,
     risk_cells,
 )
+from tailguard.papers.reproduce.results import Point, Results
+from tailguard.papers.reproduce.risk_rates.cases import AXES, CASES
 from tailguard.papers.reproduce.risk_rates.tasks import LinearTask, SquaredTask, linear_risk
 from tailguard.papers.reproduce.slopes import TOLERANCE
 

@@ -5,9 +5,14 @@ from dataclasses import replace
 import pytest
 
 from tailguard.papers.instances.heavy_laws import StudentLaw
-from tailguard.papers.reproduce.mean_rates.cases import CASES
-from tailguard.papers.reproduce.mean_rates.measure import Slope, has_rate, list_slopes, rate_cells
-from tailguard.papers.reproduce.mean_rates.regimes import find_regime
+from tailguard.papers.reproduce.experiments.rates import (
+    Slope,
+    find_regime,
+    has_rate,
+    list_slopes,
+    rate_cells,
+)
+from tailguard.papers.reproduce.mean_cases import CASES
 from tailguard.papers.reproduce.results import Point, Results
 
 

@@ -10,9 +10,12 @@ from support.recursions import clipped_slope, consecutive, data, without_noise
 from support.spy import gate_over
 from tailguard.checks import BudgetError
 from tailguard.gate.plan import Problem
-from tailguard.papers.solvers.batch_noise import batch_noise, printed_batch_noise
 from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
-from tailguard.papers.solvers.permuted_accelerated import PermutedAccelerated
+from tailguard.papers.solvers.permuted_accelerated import (
+    PermutedAccelerated,
+    batch_noise,
+    printed_batch_noise,
+)
 from tailguard.papers.solvers.phased_growth import DoublingLocalised
 from tailguard.papers.solvers.phases import doubling_sizes
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent

@@ -6,7 +6,7 @@ random and secret can make them cost less still, and the least noise that any pr
 Reference
 ---------
 Xu et al. 2025, Algorithm 6 and Theorem 6. Why batches may be shuffled:
-:mod:`tailguard.privacy.amplification.grouped`.
+:mod:`tailguard.privacy.amplification.grouped` (Feldman, McMillan and Talwar 2021; McSherry 2009).
 """
 
 import math
@@ -18,18 +18,18 @@ from tailguard.checks import require
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution
-from tailguard.gate.stage import Stage, usable_guarantee
-from tailguard.papers.printed.terms import CALIBRATIONS
+from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee
+from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
 from tailguard.papers.solvers.acceleration import (
     accelerate,
     best_step_count,
     clip_norm_for,
     step_parameter,
 )
-from tailguard.papers.solvers.batch_noise import batch_noise, printed_batch_noise
 from tailguard.papers.solvers.gradient_facts import GradientFacts, step_curvature
+from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.books.blocks import Block
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.solvers.descent import (
     check_constraint,
     clipped_gradients,
@@ -38,6 +38,29 @@ from tailguard.solvers.descent import (
     start_of,
 )
 from tailguard.solvers.options import check_ranges
+
+
+def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
+    """Return the mu that each batch may spend, and whether that counts on a shuffle.
+
+    The better of two proofs: disjoint batches, or a shuffle of batches.
+    """
+    alone = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN)
+    if not isinstance(promise, ApproxDP) or n_batches == 1:
+        return alone, False
+    mu, shuffled = grouped_shuffle(promise, n_groups=n_batches)
+    return (mu * (1.0 - BUDGET_MARGIN), True) if shuffled else (alone, False)
+
+
+def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
+    """Return the same for the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``.
+
+    One record moves the mean of a batch of ``b`` records by ``2 C / b``.
+    """
+    asked = printed_in(promise)
+    spread = math.sqrt(-n_batches * math.log(asked.delta))
+    batch = n_rows // n_batches
+    return 2.0 * n_rows * asked.epsilon / (batch * spread), n_batches > 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +84,7 @@ class PermutedAccelerated:
     start
         A public start, one number for every coordinate.
     calibration
-        ``"tight"``: the least noise of the proofs in ``batch_noise.py``. ``"printed"``: the noise
+        ``"tight"``: the least noise of the proofs of :func:`batch_noise`. ``"printed"``: the noise
         of the paper, which mostly costs more than the guarantee: a run is then a simulation.
 
     Guarantee

@@ -1,12 +1,153 @@
-"""The rates of the theorems on optimisation: excess risk against records, columns and budget."""
+"""How fast the excess risk of each theorem falls, measured beside what theorem and lower bound say.
 
-from collections.abc import Sequence
+Reference
+---------
+Kamath, Liu and Zhang 2022; Tao and others 2022; Wang and others 2020; Zhao and others 2024; Xu and
+others 2025: the theorems of :data:`tailguard.papers.reproduce.risk_rates.cases.CASES`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
+from tailguard.papers.instances.heavy_laws import ParetoLaw
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
-from tailguard.papers.reproduce.risk_rates.cases import AXES, CASES
-from tailguard.papers.reproduce.risk_rates.measure import has_risk_rate, list_slopes, risk_cells
-from tailguard.papers.reproduce.slopes import READINGS
+from tailguard.papers.reproduce.judges import NOT_RUN, Decision, Judge, Outcome
+from tailguard.papers.reproduce.results import Point, Results
+from tailguard.papers.reproduce.risk_rates.cases import AXES, CASES, Axis, RiskCase
+from tailguard.papers.reproduce.slopes import READINGS, FittedSlope, slope_of
+
+UPPER, LOWER = "slope of the theorem", "slope of the lower bound"
+
+
+# Verdicts of slopes, the worst first; that of several orders is the worst of them.
+ORDERED: tuple[Outcome, ...] = (
+    "does not hold",
+    "not reached at this size",
+    "better than the theorem",
+    "holds",
+)
+
+
+@dataclass(frozen=True)
+class RiskSlope:
+    """One slope that is measured: a theorem along an axis, at an order of the moment."""
+
+    case: RiskCase
+    axis: Axis
+    order: float
+    n_points: int = 4  # of a grid: a decade is short
+
+    @property
+    def panel(self) -> str:
+        """The panel that shows it."""
+        return f"{self.case.name}, along {self.axis}"
+
+    @property
+    def curve(self) -> str:
+        """Its curve in the panel."""
+        return f"k = {self.order:g}"
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """Records, columns or mu along the grid."""
+        low, high = self.case.span(self.axis)
+        places = np.geomspace(low, high, self.n_points)
+        return tuple(float(f"{x:.3g}") if self.axis == "mu" else float(round(x)) for x in places)
+
+    def predicted(self, bound: str, reading: str = "tight") -> float:
+        """Return the slope of the theorem, corrected or as printed, or of the lower bound."""
+        upper = self.case.upper if reading == "tight" else self.case.printed or self.case.upper
+        slopes = upper if bound == UPPER else self.case.lower
+        return float(getattr(slopes(1.0 - 1.0 / self.order), self.axis))
+
+
+def list_slopes(paper: str, *, quick: bool) -> list[RiskSlope]:
+    """List what is measured of a paper: every theorem and axis, and along n every order."""
+    return [
+        RiskSlope(case, axis, order, n_points=3 if quick else 4)
+        for case in CASES.values()
+        if case.name.startswith(paper) and case.reached
+        for axis in AXES
+        for order in case.orders[: None if axis == "n" and not quick else 1]
+    ]
+
+
+def risk_cells(slopes: Iterable[RiskSlope]) -> list[Cell]:
+    """Return a cell for every slope."""
+    return [_cell(slope) for slope in slopes]
+
+
+def has_risk_rate(case: RiskCase, axis: Axis) -> Judge:
+    """Judge whether the excess risk goes along an axis as the theorem says.
+
+    It holds within the tolerance of the theorem's slope, and does not where the risk falls more
+    slowly, or grows faster. Where it does better, the theorem's worst case is not reached. Noise is
+    tight in both readings: the slope is held to that of the theorem as printed, and as corrected.
+    """
+
+    def judge(results: Results, reading: str) -> Decision:
+        if not case.reached:
+            needs = f"from {case.rows_needed():.0e} records on, at mu = {case.base[2]:g}"
+            return Decision("not reached at this size", f"needs {needs}")
+        shown, verdicts = [], set()
+        for order in case.orders:
+            slope = RiskSlope(case, axis, order)
+            measured = results.curve(slope.panel, slope.curve, "tight")
+            if len(measured) < 2:
+                continue
+            found, wanted = slope_of(measured), slope.predicted(UPPER, reading)
+            verdicts.add(_verdict(found, wanted))
+            shown.append(
+                f"{found.mean:.2f} ± {found.high - found.mean:.2f} of {wanted:.2f}, lower bound "
+                f"{slope.predicted(LOWER):.2f} (k = {order:g})"
+            )
+        worst = [each for each in ORDERED if each in verdicts]
+        if not worst:
+            return NOT_RUN
+        words = "seeds do not tell: " if worst[0] == "not reached at this size" else ""
+        if axis == "n":
+            shown.append(f"at mu = 1 from n = {case.spans[0][0] * case.base[2]:.0e}")
+        return Decision(worst[0], words + "; ".join(shown))
+
+    return judge
+
+
+def _verdict(found: FittedSlope, wanted: float) -> Outcome:
+    """Compare a slope with that of the theorem; where the interval holds both, nothing is said."""
+    if found.near(wanted):
+        return "holds"
+    if found.low <= wanted <= found.high:
+        return "not reached at this size"
+    return "does not hold" if found.mean > wanted else "better than the theorem"
+
+
+def _cell(slope: RiskSlope) -> Cell:
+    """Return the cell of a slope; both bounds are drawn through the middle of what is measured."""
+
+    def measure(seed: int) -> list[Point]:
+        case, order = slope.case, slope.order
+        law = ParetoLaw(order * (2.0 if case.doubled else 1.0))
+        theorems = [case.theorem(slope.axis, size, order=order) for size in slope.sizes]
+        risks = [case.task.excess(theorem, law, seed) for theorem in theorems]
+        places = np.log(slope.sizes)
+        found = [
+            Point(slope.panel, slope.curve, "tight", size, risk)
+            for size, risk in zip(slope.sizes, risks, strict=True)
+        ]
+        for bound in (UPPER, LOWER) if order == case.orders[0] else ():
+            heights = slope.predicted(bound) * (places - places.mean())
+            line = np.exp(heights + np.mean(np.log(risks)))
+            found += [
+                Point(slope.panel, bound, "-", size, float(height))
+                for size, height in zip(slope.sizes, line, strict=True)
+            ]
+        return found
+
+    return Cell(f"{slope.panel}, {slope.curve}", measure)
+
 
 SOURCES = {
     "kamath2022": "Kamath, Liu and Zhang 2022, Theorems 5.2, 5.5 and 5.7",

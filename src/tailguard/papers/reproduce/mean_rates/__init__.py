@@ -1,1 +1,0 @@
-"""Rates of the private means: how a row is run, where its rate shows, and the slopes."""
