@@ -1,5 +1,7 @@
 """Intervals and tests of coefficients, and the table that shows them."""
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,8 +31,14 @@ def fitted(seed, *, rng=None, **options):
     return tg.LinearRegression(**budget, **options).fit(X, y)
 
 
+@lru_cache
+def fit_of(seed):
+    """A fit that several tests look at."""
+    return fitted(seed)
+
+
 def test_a_test_says_what_its_interval_says_at_any_level():
-    model = fitted(0)
+    model = fit_of(0)
     z, p = model.wald_test().T
     for level in (0.5, 0.9, 0.99):
         low, high = model.conf_int(level).T
@@ -43,14 +51,14 @@ def test_a_test_says_what_its_interval_says_at_any_level():
 
 def test_the_test_of_a_true_zero_has_about_the_size_that_it_says():
     """One in twenty is expected to be below five per cent; 80 are tested."""
-    p = np.concatenate([fitted(seed).wald_test()[[0, 2], 1] for seed in range(40)])
+    p = np.concatenate([fit_of(seed).wald_test()[[0, 2], 1] for seed in range(40)])
     assert p.size == 80
     assert (p < 0.05).mean() <= 0.13
     assert 0.3 < np.median(p) < 0.7
 
 
 def test_what_was_not_estimated_says_so_and_has_neither_interval_nor_test():
-    model = fitted(1)
+    model = fit_of(1)
     assert np.isnan(model.wald_test()[4]).all()
     table = model.summary()
     (line,) = (line for line in table.splitlines() if line.startswith("x4 "))
@@ -66,7 +74,7 @@ def test_what_was_not_estimated_says_so_and_has_neither_interval_nor_test():
 
 
 def test_contrasts_test_what_follows_from_the_covariance():
-    model = fitted(0)
+    model = fit_of(0)
     center, covariance = model.interval_center_, model.covariance_
     np.testing.assert_allclose(np.sqrt(np.diag(covariance))[:5], model.coef_std_)
     one = model.wald_test({"x1": 1.0, "x3": -2.0})
@@ -89,7 +97,7 @@ def test_contrasts_test_what_follows_from_the_covariance():
 
 
 def test_joint_tests_of_true_zeros_have_about_the_size_that_they_say():
-    p = np.array([fitted(seed).wald_test(["x0", "x2"]).p for seed in range(60)])
+    p = np.array([fit_of(seed).wald_test(["x0", "x2"]).p for seed in range(60)])
     assert (p < 0.05).mean() <= 0.12
     assert 0.3 < np.median(p) < 0.75
 
@@ -125,11 +133,11 @@ def test_a_categorical_column_is_tested_by_its_estimated_levels():
 )
 def test_other_contrasts_are_refused(contrasts, words):
     with pytest.raises(tg.InputError, match=words):
-        fitted(0).wald_test(contrasts)
+        fit_of(0).wald_test(contrasts)
 
 
 def test_every_number_of_a_summary_is_one_of_the_models():
-    model = fitted(0)
+    model = fit_of(0)
     text, frame = model.summary(), model.coef_frame()
     assert f"rows: {N_ROWS}   mode: {model.certificate_.mode}" in text.splitlines()
     assert "with epsilon = 1 and delta = 1e-06" in text
@@ -155,7 +163,7 @@ def test_every_number_of_a_summary_is_one_of_the_models():
 
 
 def test_models_say_what_they_aim_at_in_one_line():
-    assert CORRECTED in fitted(0).summary().splitlines()
+    assert CORRECTED in fit_of(0).summary().splitlines()
     X = np.random.default_rng(0).standard_normal((5_000, 2))
     robust = tg.HuberRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(X, X[:, 0])
     assert BULK in robust.summary().splitlines()
@@ -176,14 +184,14 @@ def test_noise_is_hidden_where_no_interval_holds():
 
 
 def test_a_bare_summary_reads_as_it_prints():
-    text = fitted(0).summary()
+    text = fit_of(0).summary()
     assert repr(text) == str(text)
     assert "\\n" not in repr(text)
 
 
 @pytest.mark.parametrize("width", [80, 60, 30])
 def test_a_table_that_is_too_wide_is_stacked_and_loses_nothing(width):
-    model = fitted(0)
+    model = fit_of(0)
     names = ["a_name_that_is_rather_long", "x1", "x2", "x3", "x4"]
     rows = coefficient_cells(model, 4, names)
     lines = table_lines(rows, HEADERS, width)
@@ -196,7 +204,7 @@ def test_a_table_that_is_too_wide_is_stacked_and_loses_nothing(width):
 
 
 def test_a_frame_holds_what_intervals_lie_about():
-    model = fitted(2)
+    model = fit_of(2)
     frame = model.coef_frame(0.9)
     known = frame.reason == ""
     np.testing.assert_allclose(((frame.low + frame.high) / 2.0)[known], frame.coefficient[known])

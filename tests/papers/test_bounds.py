@@ -295,26 +295,6 @@ def test_wang_bounds():
     assert least > 32 * 10 * 100 * math.log(10**5)
 
 
-@pytest.mark.parametrize(
-    ("smoothing", "factor"),
-    [
-        (lambda nats: 2 * nats, lambda nats: 1.5 + 1 / (4 * nats)),
-        (lambda nats: nats, lambda nats: 1.25 + 1 / (2 * nats)),
-        (lambda nats: math.sqrt(2 * nats), lambda nats: 1 + 1 / math.sqrt(2 * nats)),
-    ],
-)
-def test_smoothed_mean_error_at_the_printed_scale(smoothing, factor):
-    nats, n_rows, v = math.log(100), 10**4, 3.0
-    found = wang2020.smoothed_mean_error(
-        n_rows=n_rows,
-        moment_bound=v,
-        scale=math.sqrt(n_rows * v / (2 * nats)),
-        smoothing=smoothing(nats),
-        failure_probability=0.01,
-    )
-    assert found == pytest.approx(math.sqrt(2 * nats * v / n_rows) * factor(nats))
-
-
 @pytest.mark.parametrize(("q", "shape"), [(2.0, 0.25), (3.0, 0.148148), (4.0, 0.105469)])
 def test_clipping_bias(q, shape):
     args = {"n_features": 1, "moment_order": q}

@@ -8,7 +8,6 @@ from tailguard.gate.plan import Problem
 from tailguard.papers.printed.solvers import (
     PrintedHardThresholding,
     PrintedSampleAndAggregate,
-    printed_form,
 )
 from tailguard.privacy.accounting.total_cost import spent_share
 from tailguard.privacy.events import Unbounded
@@ -98,15 +97,6 @@ def test_printed_blocks_overlap_where_they_can():
         assert (plan.settings["layout"], plan.settings["calibration"]) == (layout, "printed")
         assert plan.stages[0].cost == Unbounded()
     assert PrintedSampleAndAggregate(layout="disjoint").layout == "disjoint"
-
-
-@pytest.mark.parametrize(
-    ("n_selected", "epsilon", "delta", "noise"),
-    [(1, 1.0, 1e-5, 19.1941), (5, 1.0, 1e-5, 42.9193), (20, 1.0, 1e-5, 85.8386)],
-)
-def test_the_printed_form_of_peeling(n_selected, epsilon, delta, noise):
-    printed = printed_form(tg.ApproxDP(epsilon, delta), n_selected, 0)
-    assert printed == ("peeled-laplace", pytest.approx(1.0 / noise, rel=1e-5))
 
 
 def test_printed_peeling_is_valid_and_spends_less():

@@ -207,28 +207,6 @@ def test_no_constraint_is_needed_where_the_solver_knows_the_diameter():
     assert np.linalg.norm(solved.coef - [0.6, -0.4, 0.2]) < 0.3
 
 
-def test_the_printed_schedule_has_a_clip_norm_for_every_phase_and_the_printed_eta():
-    """``r (eps n_i / sqrt(d log(1/delta) log n))^(1/q)``, and the least of three for eta."""
-    problem = Problem(tg.losses.Logistic(), 4_000, 3, constraint=tg.sets.L2Ball(1.0))
-    guarantee = tg.ApproxDP(0.5, 1e-6)
-    solver = Localised(
-        schedule="printed", gradient_scale=1.5, moment_order=3.0, exponent=2.0, lipschitz_bound=7.0
-    )
-    phases = solver.phases(problem, 0.1, guarantee)
-    assert [each.n_rows for each in phases] == [4_000 // 2**i for i in range(1, 12)]
-    root = math.sqrt(3 * math.log(1e6) * math.log(4_000))
-    clips = [1.5 * (0.5 * each.n_rows / root) ** (1 / 3) for each in phases]
-    assert [each.clip_norm for each in phases] == pytest.approx(clips)
-    least = min(
-        1 / 7,
-        (0.5 * 4_000 / root) ** (2 / 3) / (1.5 * 4_000**1.5),
-        1 / (math.sqrt(4_000) * 49 * math.sqrt(math.log(4_000) * math.log(1e6))),
-    )
-    eta = 2.0 / math.sqrt(4_000) * least
-    pulls = [4.0**i / (eta * (4_000 // 2**i) ** (4 if i == 1 else 2)) for i in range(1, 12)]
-    assert [each.strength for each in phases] == pytest.approx(pulls)
-
-
 def test_the_printed_schedule_without_a_lipschitz_bound_takes_the_largest_that_is_admitted():
     problem = Problem(tg.losses.Logistic(), 4_000, 3, constraint=tg.sets.L2Ball(1.0))
     known = {"schedule": "printed", "gradient_scale": 1.5, "moment_order": 2.0}

@@ -146,18 +146,6 @@ def test_a_momentum_that_lags_is_run():
     np.testing.assert_allclose(found, points, atol=1e-6)
 
 
-def test_printed_phases_have_the_printed_sizes_and_momentum():
-    problem = Problem(tg.losses.Squared(), 20_000, 3, constraint=BALL)
-    known = {"n_steps": 7, "clip_norm": 1.0, "calibration": "printed"}
-    solver = DoublingAccelerated(**known)
-    assert solver.pass_sizes(problem) == (1399, 2799, 5599)
-    assert (solver.lag, DoublingAccelerated().lag, PermutedAccelerated(**known).lag) == (2, 1, 1)
-    plan = solver.plan(problem, tg.ApproxDP(0.5, 1e-5))
-    for n_rows, stage in zip((1399, 2799, 5599), plan.stages, strict=True):
-        noise = math.sqrt(7 * math.log(1e5)) / (n_rows * 0.5)
-        assert 2.0 / (n_rows // 7) / stage.mu == pytest.approx(noise, rel=1e-12)
-
-
 @pytest.mark.parametrize("growth_bound", [1.2, 20.0])
 def test_printed_phases_without_a_record_are_refused(growth_bound):
     problem = Problem(tg.losses.Squared(), 10_000, 3, constraint=BALL)
