@@ -28,3 +28,10 @@ SOLVERS = REGISTERED | _of_papers()
 def make_solver(name, **options):
     """Build a solver by its name."""
     return class_of(SOLVERS[name])(**options)
+
+
+def brief_solver(name):
+    """A solver of few steps, for what does not depend on how near an answer comes."""
+    if name == "whitened-newton":
+        return FEW_ROUNDS
+    return make_solver(name, **{"n_steps": 20} if name == "noisy-gradient-descent" else {})

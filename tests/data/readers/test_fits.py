@@ -11,11 +11,9 @@ from pyarrow import parquet
 import tailguard as tg
 from support.batched import arrow_table, parquet_sources, small_memory
 from support.registered import ESTIMATORS
-from support.solvers import SOLVERS, make_solver
+from support.solvers import FEW_ROUNDS, SOLVERS, brief_solver
 from support.targets import FREE, column_for, takes_labels
 from tailguard.means.choice import MEANS
-from tailguard.solvers.newton.schedule import Shares
-from tailguard.solvers.newton.solver import WhitenedNewton
 
 __all__ = ["small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")
@@ -48,7 +46,8 @@ COLUMNS = [f"x{j}" for j in range(N_FEATURES)]
 
 
 def model_of(name):
-    options = {} if name in FREE else {"n_nonzero": 2}
+    """The sources differ and not the fit: few rounds read them as often as it takes to tell."""
+    options = {"solver": FEW_ROUNDS} if name in FREE else {"n_nonzero": 2}
     options |= {"classes": ("no", "yes")} if takes_labels(ESTIMATORS[name]) else {}
     return ESTIMATORS[name](**BUDGET, **options)
 
@@ -82,12 +81,8 @@ def test_every_estimator_has_the_same_bits_for_arrays_and_files(name, kinds, dat
         assert fitted.schema_.coefficient_names == tuple(COLUMNS)
 
 
-# Here the sources differ and not the fit: fewer rounds read them as often as it takes to tell.
-FEW_ROUNDS = WhitenedNewton(shares=Shares(rounds=(1, 1, 2, 4)))
-
-
-def linear():
-    return tg.LinearRegression(solver=FEW_ROUNDS, **BUDGET)
+def linear(**options):
+    return tg.LinearRegression(solver=FEW_ROUNDS, **BUDGET, **options)
 
 
 def test_every_source_has_the_same_bits(data, sources, tmp_path):
@@ -159,7 +154,7 @@ def test_every_solver_has_the_same_bits_for_arrays_and_files(solver, data, sourc
     constraints = {"hard-thresholding": tg.sets.SparseBall(1)}
     constraints |= {"whitened-newton": None, "scaled-gradient-descent": None}
     options = BUDGET | {"constraint": constraints.get(solver, tg.sets.L2Ball(2.0))}
-    options |= {"solver": make_solver(solver)}
+    options |= {"solver": brief_solver(solver)}
     expected = tg.minimize(tg.losses.Huber(), X, others["cost"], **options)
     path = sources["folder"]
     found = tg.minimize(tg.losses.Huber(), path, target="cost", columns=COLUMNS, **options)
@@ -189,9 +184,9 @@ def test_levels_constants_and_text_are_read_as_in_memory(tmp_path, kinds):
         categorical={"region": ["north", "south"]}, missing={"age": 40.0}, target="cost"
     )
     sources = parquet_sources(pa.Table.from_pandas(frame), tmp_path)
-    expected = bits(tg.LinearRegression(schema=schema, **BUDGET).fit(frame))
+    expected = bits(linear(schema=schema).fit(frame))
     for kind in kinds:
-        fitted = tg.LinearRegression(schema=schema, **BUDGET).fit(sources[kind])
+        fitted = linear(schema=schema).fit(sources[kind])
         assert bits(fitted) == expected, kind
 
 
@@ -199,18 +194,18 @@ def test_kept_tables_have_the_same_bits(data, sources, monkeypatch):
     X, others = data
     monkeypatch.setattr("tailguard.data.rows.streams.NUMBERS_KEPT", 2**24)
     path = sources["folder"]
-    fitted = tg.LinearRegression(**BUDGET).fit(path, target="cost", columns=COLUMNS)
-    assert bits(fitted) == bits(tg.LinearRegression(**BUDGET).fit(X, others["cost"]))
+    fitted = linear().fit(path, target="cost", columns=COLUMNS)
+    assert bits(fitted) == bits(linear().fit(X, others["cost"]))
 
 
 def test_a_keyed_order_has_the_same_bits_for_arrays_and_files(data, sources, monkeypatch):
     X, others = data
-    exact = bits(tg.LinearRegression(**BUDGET).fit(X, others["cost"]))
+    exact = bits(linear().fit(X, others["cost"]))
     monkeypatch.setattr("tailguard.noise.orders.MOST_KEPT", 100)
-    expected = bits(tg.LinearRegression(**BUDGET).fit(X, others["cost"]))
+    expected = bits(linear().fit(X, others["cost"]))
     assert expected != exact
     for kind in ("groups of 1024", "folder"):
-        fitted = tg.LinearRegression(**BUDGET).fit(sources[kind], target="cost", columns=COLUMNS)
+        fitted = linear().fit(sources[kind], target="cost", columns=COLUMNS)
         assert bits(fitted) == expected, kind
     found = mean_of(sources["folder"], "iterative", columns=COLUMNS, n_groups=7)
     assert found == mean_of(X, "iterative", n_groups=7)

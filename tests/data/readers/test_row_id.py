@@ -9,7 +9,7 @@ import tailguard as tg
 from support.batched import small_memory
 from support.registered import ESTIMATORS
 from support.shuffled import COLUMNS, N_ROWS, cuts, frame
-from support.solvers import SOLVERS, make_solver
+from support.solvers import FEW_ROUNDS, SOLVERS, brief_solver
 from support.targets import FREE, takes_labels
 from tailguard.checks import InputError
 from tailguard.data.rows import streams, unordered
@@ -37,7 +37,7 @@ def digest(model):
 def fitted(source, name="LinearRegression", **options):
     options |= {"classes": (0.0, 1.0)} if takes_labels(ESTIMATORS[name]) else {}
     target = "ill" if takes_labels(ESTIMATORS[name]) else "cost"
-    model = ESTIMATORS[name](**BUDGET, **options)
+    model = ESTIMATORS[name](solver=FEW_ROUNDS, **BUDGET, **options)
     return model.fit(source, target=target, columns=COLUMNS, row_id="policy")
 
 
@@ -74,7 +74,7 @@ def test_every_solver_has_one_digest(cuts, solver, some):
             tg.losses.Huber(1.0), cuts[cut], target="cost", columns=COLUMNS, row_id="policy",
             constraint=tg.sets.SparseBall(2, 2.0) if solver == "hard-thresholding"
             else None if solver == "whitened-newton" else tg.sets.L2Ball(2.0),
-            solver=make_solver(solver), **BUDGET,
+            solver=brief_solver(solver), **BUDGET,
         )  # fmt: skip
         found.add(solved.coef.tobytes() + solved.certificate.to_json().encode())
     assert len(found) == 1
@@ -102,7 +102,7 @@ def test_without_identifiers_the_order_matters(cuts):
 
 def test_identifiers_are_no_feature_and_a_schema_may_name_them(cuts):
     schema = tg.Schema(target="cost", drop=["ill"], row_id="policy")
-    model = tg.LinearRegression(**BUDGET, schema=schema).fit(cuts["pandas"])
+    model = tg.LinearRegression(solver=FEW_ROUNDS, **BUDGET, schema=schema).fit(cuts["pandas"])
     assert model.schema_.coefficient_names == tuple(COLUMNS)
     assert model.coef_.tobytes() == fitted(cuts["7 partitions"]).coef_.tobytes()
     assert tg.Schema.from_json(schema.to_json()) == schema
