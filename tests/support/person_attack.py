@@ -35,9 +35,9 @@ def table(rng, width, kind):
     return rows[order], keys[order]
 
 
-def replacement(rng, width, old):
+def replacement(rng, width, old, most):
     """All rows of another person: few or many, hostile, void, one of them often, or old ones."""
-    count = int(rng.choice([1, 2, 3, 5, 40, 1000]))
+    count = int(rng.choice([1, 2, 3, 5, 40, most]))
     kind = int(rng.integers(5))
     if kind == 0:
         return np.full((count, width), rng.choice([np.nan, np.inf, -np.inf]))
@@ -51,10 +51,13 @@ def replacement(rng, width, old):
     return records(rng, count, width)
 
 
-def neighbour(rng, rows, keys, width):
-    """The table with one person replaced, under her key or a new one, and some rows of nobody."""
+def neighbour(rng, rows, keys, width, most=100):
+    """The table with one person replaced, under her key or a new one, and some rows of nobody.
+
+    ``most`` rows, above all caps of ``UNITS``, may be the new one's.
+    """
     own = keys == 10 * REPLACED
-    other = replacement(rng, width, rows[own])
+    other = replacement(rng, width, rows[own], most)
     key = 10 * REPLACED + int(rng.integers(0, 9))
     found = np.concatenate([rows[~own], other])
     told = np.concatenate([keys[~own], np.full(len(other), key)]).astype(object)
