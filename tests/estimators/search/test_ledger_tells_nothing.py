@@ -115,5 +115,5 @@ def test_nothing_that_is_shown_follows_the_number_of_tries(tmp_path, monkeypatch
 @pytest.mark.filterwarnings("ignore::tailguard.checks.BudgetWarning")
 def test_a_ledger_that_wrote_times_of_day_would_be_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "_today", lambda: Clock.now(UTC).isoformat(timespec="seconds"))
-    found = correlations(*searched(tmp_path / "budget.sqlite", monkeypatch, count=15))
+    found = correlations(*searched(tmp_path / "budget.sqlite", monkeypatch, count=8))
     assert max(found.values()) > 0.95
