@@ -159,18 +159,6 @@ def test_nothing_depends_on_what_the_records_hold(model, recwarn):
     assert not recwarn.list
 
 
-def test_records_with_undeclared_labels_are_void():
-    X, y = data(tg.LogisticRegression)
-    strange, void = y.astype(float), X.copy()
-    strange[:50] = 7
-    void[:50] = np.nan
-    fits = [
-        tg.LogisticRegression(**BUDGET, random_state=2).fit(X, strange),
-        tg.LogisticRegression(**BUDGET, random_state=2).fit(void, y),
-    ]
-    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
-
-
 def test_a_row_with_a_missing_value_is_predicted_and_scored_as_the_first_class():
     X, y = data(tg.LogisticRegression)
     fitted = tg.LogisticRegression(**BUDGET, random_state=2).fit(X, y)

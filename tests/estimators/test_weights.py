@@ -174,16 +174,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(options, given, message):
         tg.LinearRegression(**BUDGET, **options).fit(X, COSTS, **given)
 
 
-def test_other_methods_and_means_refuse_weights_in_a_sentence():
-    given = {"sample_weight": W, "weight_bound": 1.0}
-    with pytest.raises(tg.InputError, match="sample_weight must be None unless the default"):
-        tg.minimize(
-            tg.losses.Squared(), X, COSTS, constraint=tg.sets.L2Ball(2.0), **given, **BUDGET
-        )
-    with pytest.raises(tg.InputError, match="sample_weight must be None unless the default"):
-        tg.SparseLinearRegression(n_nonzero=1, weight_bound=1.0, **BUDGET).fit(
-            X, COSTS, sample_weight=W
-        )
+def test_schemas_declare_a_weight_with_its_bound_and_none_for_a_mean():
     schema = tg.Schema(weight="w", weight_bound=1.0)
     with pytest.raises(tg.InputError, match="weight must not be declared in the schema of a mean"):
         tg.mean(TABLE, schema=schema, epsilon=1.0, delta=1e-6)
