@@ -60,8 +60,11 @@ def as_number(value):
     return float(value or 0.0)
 
 
-def searched(path, monkeypatch, count=N_SEARCHES):
-    """Search again and again; return how many tries each made, and what is shown of each."""
+def searched(folder, monkeypatch, count=N_SEARCHES):
+    """Search again and again; return how many tries each made, and what is shown of each.
+
+    Each search has a ledger of its own: what is shown of one follows from no other.
+    """
     monkeypatch.setattr(Clock, "time", Clock.time)
     monkeypatch.setattr(store, "datetime", Clock)
     tried, tries = SelectionGate._try, []
@@ -72,9 +75,10 @@ def searched(path, monkeypatch, count=N_SEARCHES):
         return tried(*given)
 
     monkeypatch.setattr(SelectionGate, "_try", counted)
-    ledger, shown = tg.Ledger(path, "claims", epsilon=500.0, delta=1e-3), []
-    for _ in range(count):
+    shown = []
+    for number in range(count):
         tries.append(0)
+        ledger = tg.Ledger(folder / f"{number:02}.sqlite", "claims", epsilon=9.0, delta=1e-3)
         before = len(ledger.lines())
         with_key = ledger.with_key(f"search {len(tries):02}")
         search = tg.PrivateSearch(
@@ -107,7 +111,7 @@ def correlations(tries, shown):
 
 @pytest.mark.filterwarnings("ignore::tailguard.checks.BudgetWarning")
 def test_nothing_that_is_shown_follows_the_number_of_tries(tmp_path, monkeypatch):
-    found = correlations(*searched(tmp_path / "budget.sqlite", monkeypatch))
+    found = correlations(*searched(tmp_path, monkeypatch))
     assert len(found) > 5
     assert max(found.values()) < NOISE, found
 
@@ -115,5 +119,5 @@ def test_nothing_that_is_shown_follows_the_number_of_tries(tmp_path, monkeypatch
 @pytest.mark.filterwarnings("ignore::tailguard.checks.BudgetWarning")
 def test_a_ledger_that_wrote_times_of_day_would_be_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "_today", lambda: Clock.now(UTC).isoformat(timespec="seconds"))
-    found = correlations(*searched(tmp_path / "budget.sqlite", monkeypatch, count=8))
+    found = correlations(*searched(tmp_path, monkeypatch, count=8))
     assert max(found.values()) > 0.95
