@@ -37,21 +37,6 @@ def fit(solver, **options):
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)
-def test_it_is_a_simulation_that_says_so(name, options):
-    theorem = printed_theorem(name, **options)
-    found = fit(theorem, random_state=0)
-    assert np.isfinite(found.coef).all()
-    certificate = found.certificate
-    assert certificate.mode == "reproduction: NOT PRIVATE"
-    assert certificate.guarantee == PROMISE
-    assert certificate.total.epsilon == certificate.spent.epsilon == np.inf
-    model = tg.LinearRegression(
-        guarantee=PROMISE, solver=theorem, random_state=0, fit_intercept=False
-    )
-    assert model.fit(*regression()).certificate_.mode == "reproduction: NOT PRIVATE"
-
-
-@pytest.mark.parametrize(("name", "options"), CASES)
 def test_it_runs_neither_in_secret_nor_on_a_budget(name, options, tmp_path):
     theorem = printed_theorem(name, **options)
     ledger = tg.Ledger(tmp_path / "budget.sqlite", name="a", epsilon=400.0, delta=1e-3)
