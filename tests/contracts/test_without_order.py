@@ -69,7 +69,7 @@ def test_any_order_and_any_cut_give_the_same_integers(name):
     expected = lattice(example, data, home=unordered)
     # The huge threshold is far above what these records hold.
     assert np.count_nonzero(expected) > 0 or name == "peeled-step/huge"
-    for sizes in ((1, 2, 3), (7, 8, 9, 15, 17), (500, 1023, 1025)):
+    for sizes in ((1, 2, 3, 200), (7, 8, 9, 15, 17, 300), (500, 1023, 1025)):
         moved = data[rng.permutation(len(data))]
         found = lattice(example, moved, home=lambda rows, sizes=sizes: Pieces(rows, rng, sizes))
         np.testing.assert_array_equal(found, expected)
