@@ -308,3 +308,20 @@ def test_kamath_remark_5_8():
     found = kamath2022.strongly_convex_bound_with_probability(failure_probability=BETA, **facts)
     same(found, shape * (L * D / N + L**2 * D * c ** ((2 * k - 2) / k)))
     assert found > kamath2022.strongly_convex_bound(**facts)
+
+
+@ORDERS
+def test_zhao_lemmas_5_and_9(k):
+    """Equations (17), with one logarithm less, (18), (34) and (35)."""
+    r, t, u = 30.0, 12, 5.0
+    m, tail = u ** (1 / k), u * D ** (k / 2) * r ** (1 - k)
+    told = {**SIZES, "moment_order": k, "moment_bound": u, "clip_norm": r}
+    bias, error = zhao2024.clipped_gradient_errors(**told, n_steps=t, rho=RHO)
+    same(bias, m * sqrt(D * log(N) / N) + r * D * log(N) / N + tail)
+    squares = m**2 * D * log(N) / N + (r * D * log(N) / N) ** 2 + tail**2
+    same(error**2, squares + r**2 * t * D / (RHO * N**2))
+    bias, error = zhao2024.iterative_gradient_errors(**told, epsilon=EPS, delta=DELTA)
+    same(bias, m * sqrt(D / N) + tail)
+    nats = log(1 / DELTA)
+    noise = r**2 * D / (N**2 * EPS**2) * (nats + sqrt(nats * log(D)))
+    same(error**2, m**2 * D / N + noise + tail**2)
