@@ -74,8 +74,9 @@ def test_public_numbers_say_which_stages_read_a_sample(name, n_rows, mu, sample)
 
 @pytest.mark.parametrize(("n_persons", "max_rows", "mu", "sample"), [
     (1_000_000, 10, 0.2, 100_000), (100_000, 10, 0.25, 12_001), (100_000, 1, 1.0, 0),
-    (19_999, 10, 1.0, 0), (20_000, 10, 1.0, 10_000), (24_001, 2**20, 0.25, 0),
-    (24_002, 2**20, 0.25, 12_001), (10**6, 10, 1e-3, 0),
+    (19_999, 10, 1.0, 0), (20_000, 10, 1.0, 10_000), (24_001, 10, 0.25, 0),
+    (24_002, 2**20, 0.25, 12_001), (19_999, 2**20, 9.0, 0), (20_000, 2**20, 9.0, 10_000),
+    (10**6, 10, 1e-3, 0),
 ])  # fmt: skip
 def test_of_persons_a_sample_counts_by_the_rows_that_they_may_have(n_persons, max_rows, mu, sample):
     problem = Problem(LOSSES["squared"], n_persons, 10, intercept=True, max_rows=max_rows)

@@ -160,8 +160,9 @@ REGIMES = {
 ROUNDS, ROUNDS_OF_LIKELIHOOD, EIGHTHS = (2.5, 64), (7.0, 24), (1, 1, 2, 4)
 # From twice this many records on what only steers reads a random tenth of them, or so many, if that
 # is enough: the sample's n * mu must be above the limits, and large enough for histograms. Persons
-# count for all rows that they may have: of these fewer do, if they are enough.
-SMALLEST_SAMPLE = 100_000
+# count for all rows that they may have, up to the second number, since rare columns need many
+# persons: of these fewer do, if they are enough.
+SMALLEST_SAMPLE, MOST_ROWS_COUNTED = 100_000, 10
 SAMPLE_SUFFICES = {"size**1.5": 40.0, "fixed": 3000.0}
 SAMPLE_FOR_EVENTS = 0.3  # share of what is planned with that it may hold where events are rare
 # With n * mu**2 below this many times size noise outweighs what even logistic slopes lose. From 40
@@ -257,7 +258,8 @@ def _sample_for(problem: Problem, mu: float) -> int:
     """Return how many records the sample has, or 0 where all records are read throughout."""
     smallest: float = SMALLEST_SAMPLE
     if problem.max_rows is not None:
-        smallest = max(smallest // problem.max_rows, _sufficient(problem) / mu + 1.0)
+        counted = min(problem.max_rows, MOST_ROWS_COUNTED)
+        smallest = max(smallest // counted, _sufficient(problem) / mu + 1.0)
     if problem.n_rows < 2.0 * smallest:
         return 0
     sample = max(problem.n_rows // 10, math.floor(smallest))
