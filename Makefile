@@ -11,6 +11,7 @@ JOBS ?= 1
 COUNT ?= 300
 ARGS ?=
 PEERS_VENV ?= .venv-peers
+TUMULT_VENV ?= .venv-tumult
 SPARK_VENV ?= .venv-spark
 SITE_VENV ?= .venv-site
 
@@ -20,8 +21,12 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
+DRAWS ?= 10
+PIECES ?= benchmarks/results/lines/describe
+DESCRIBE = benchmarks/bench_describe.py $(TABLES) --draws $(DRAWS) --pieces $(PIECES)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark lint docs site bench bench-means bench-accuracy bench-accuracy-peers reproduce \
+.PHONY: help demo test test-spark lint docs site bench bench-means bench-describe bench-accuracy bench-accuracy-peers reproduce \
 	audit coverage fuzz mutants numbers install-size peers peer-facts release-check clean
 
 help:  ## Show this list
@@ -97,6 +102,17 @@ peers:
 bench-accuracy-peers: export PYTHONPATH = benchmarks
 bench-accuracy-peers: peers  ## Add diffprivlib and Opacus to the lines of bench-accuracy
 	@$(PEERS_VENV)/bin/python -m accuracy.external $(if $(DATA),--data $(DATA)) $(ARGS)
+
+# Tumult needs an older NumPy than the others, and 80 microseconds a record and quantile. All methods add their pieces to one
+# folder, which the last line reads.
+bench-describe: export PYTHONPATH = src
+bench-describe: export OPENBLAS_NUM_THREADS = 1
+bench-describe: $(INSTALLED_DEV) peers  ## Describe TABLES="a.parquet ..." beside peers; DRAWS=10, PIECES=folder
+	@$(PEERS_VENV)/bin/python -m pip -q install opendp==0.16.0 python-dp==1.1.5
+	@$(PYTHON) -m venv $(TUMULT_VENV) && $(TUMULT_VENV)/bin/python -m pip -q install tmlt-analytics==0.21.0
+	@$(PEERS_VENV)/bin/python $(DESCRIBE) --methods opendp google diffprivlib
+	@$(TUMULT_VENV)/bin/python $(DESCRIBE) --methods tumult --most 2000
+	@$(BIN)/python $(DESCRIBE) --out benchmarks/results
 
 # In the same environment; of two tools files are read alone, so what they need is not installed.
 peer-facts: peers  ## Ask other tools what the statement of need says of them

@@ -1,0 +1,91 @@
+"""The comparison of descriptions: rivals near the truth, pieces kept, and fair verdicts."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bench_describe as bench
+import describe_rivals as rivals
+from tailguard.privacy.accounting.gaussian import epsilon_of
+
+EPSILONS = [1.0]
+
+
+@pytest.mark.parametrize("name", rivals.installed())
+def test_a_rival_with_much_budget_is_near_the_truth(name):
+    values = np.sort(np.random.default_rng(0).exponential(size=5_000))
+    found = np.array(rivals.RIVALS[name](values)(0.5, np.random.default_rng(1)))
+    exact = bench.statistics(values)
+    known = np.isfinite(found)
+    assert known[:5].all()
+    assert (np.abs(found - exact)[known] < 0.05 * bench.unit_of(values)).all()
+
+
+@pytest.mark.parametrize(("name", "statistic"), [("exponential", 2), ("tree", 1), ("tree", 5)])
+def test_a_rival_errs_twice_as_much_with_a_quarter_of_the_budget(name, statistic):
+    answer = rivals.RIVALS[name](np.sort(np.random.default_rng(0).normal(size=2_000)))
+    rng = np.random.default_rng(2)
+    more, less = (np.std([answer(rho, rng)[statistic] for _ in range(300)]) for rho in (4e-3, 1e-3))
+    assert 1.6 < less / more < 2.5
+
+
+def test_a_constant_column_is_told_as_it_is():
+    for name in ("exponential", "tree"):
+        found = rivals.RIVALS[name](np.full(100, 3.7))(0.1, np.random.default_rng(0))
+        np.testing.assert_allclose(found[:6], 3.7)
+
+
+def test_the_epsilon_of_a_release_is_that_of_its_delta():
+    for mu in (0.02, 0.3, 2.0):
+        assert rivals.epsilon_of(mu) == pytest.approx(epsilon_of(mu, rivals.DELTA), rel=1e-6)
+
+
+def test_a_piece_is_measured_once_and_again_for_more_draws(tmp_path, monkeypatch):
+    path, asked = Path("400"), []
+    whole = bench.piece
+    monkeypatch.setattr(bench, "piece", lambda *told: asked.append(told) or whole(*told))
+    first = bench.measured(path, "tree", EPSILONS, 2, tmp_path)
+    again = bench.measured(path, "tree", EPSILONS, 2, tmp_path)
+    assert len(asked) == 1
+    pd.testing.assert_frame_equal(first, again)
+    bench.measured(path, "tree", EPSILONS, 3, tmp_path)
+    bench.measured(path, "tree", [3.0], 3, tmp_path)
+    assert len(asked) == 3
+    assert [each.name for each in tmp_path.iterdir()] == ["400.tree.csv"]
+
+
+def test_a_piece_of_ours_counts_intervals(tmp_path):
+    found = bench.piece(Path("2000"), bench.OURS, [3.0], 2)
+    told = found.groupby("statistic")[["held", "given"]].sum()
+    assert (told["held"] <= told["given"]).all()
+    assert told.loc["50%", "given"] == 18
+    assert told.loc["std", "given"] == 0
+
+
+def cells(ours, theirs, spread=0.0):
+    """One cell, of two methods."""
+    facts = {"table": "a", "n": 9, "d": 1, "epsilon": 1.0, "column": "x", "statistic": "mean"}
+    rows = [{"name": bench.OURS, "error": ours}, {"name": "tree", "error": theirs}]
+    return pd.DataFrame([{**facts, **row, "spread": spread, "draws": 3} for row in rows])
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "spread", "verdict"),
+    [
+        (1.0, 2.0, 0.0, (True, True, False)),
+        (2.0, 1.0, 0.0, (False, False, False)),
+        (2.0, 1.0, 0.4, (False, True, False)),
+        (2.0, 1.0, 0.3, (False, False, False)),
+        (math.nan, 1.0, 0.0, (False, False, True)),
+    ],
+)
+def test_a_cell_is_better_level_or_hidden(ours, theirs, spread, verdict):
+    (row,) = bench.judged(cells(ours, theirs, spread))[bench.VERDICTS].to_numpy().tolist()
+    assert tuple(row) == verdict
+
+
+def test_a_cell_that_a_rival_has_not_is_not_judged():
+    assert bench.judged(cells(1.0, math.nan)).empty
