@@ -51,12 +51,13 @@ def test_one_run_shows_something_beside_all_other_rows():
     assert row.share > 0.1
 
 
-def test_every_query_mean_and_solver_has_a_row():
+def test_every_query_mean_and_solver_has_a_row_and_a_description_has():
     rows = {name.split(",")[0] for name in QUICK}
     wanted = {
         *(f"query {name}" for name in {**QUERIES, **SMOOTH_QUERIES}),
         *(f"mean {name}" for name in MEANS),
         *(f"solver {name}" for name in SOLVERS),
+        "summary describe",
     }
     assert rows == wanted
     assert set(QUICK) < set(LONG)

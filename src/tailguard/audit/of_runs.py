@@ -39,6 +39,7 @@ from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee
 from tailguard.queries.units import Units
 from tailguard.solvers.registry import SOLVERS, make_solver
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
+from tailguard.summaries.statistics import Statistics
 
 Records = tuple[FloatArray, FloatArray | None]
 Pair = tuple[Records, Records]
@@ -271,3 +272,29 @@ def private_mean_case(mu: float = MU) -> NoiseCase:
     name, problem = "mean clipped, in private units", Problem(None, n_rows, 1)
     # About five readings a fit.
     return _noise_case(name, make_method("clipped"), problem, (pair[0], pair[1]), mu, 200)
+
+
+def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
+    """Return the audit of a whole description: quantiles, moments, products and levels.
+
+    Columns are skewed, so that zero lies below nearly all cells, and near the mean in deviations.
+    The record is zero in one column and far out in the other, or the other way round: so its bins
+    change in every histogram and its sides for the moments, and its rows for the products are
+    nearly orthogonal. Its level changes, and with it the group where there are groups.
+    """
+    n_rows = 200
+    turn = np.arange(n_rows)
+    parts = ((turn * step % n_rows + 0.5) / n_rows for step in (37, 111))
+    X = np.column_stack([*(np.exp(2.0 * norm.ppf(part)) for part in parts), turn % 2.0])
+    pair: list[Records] = []
+    for X[0] in ((1e300, 0.0, 0.0), (0.0, 1e300, 1.0)):
+        pair.append((X.copy(), None))
+    table, levels = ((2,),), (0.25, 0.5, 0.75)
+    summary = Statistics(
+        (0, 1), table if by_groups else (), levels,
+        moments=True, products=not by_groups, tables=(table,),
+    )  # fmt: skip
+    name, problem = "summary describe", Problem(None, *X.shape)
+    # About eight readings a run, and eleven by groups, of which four make a run slow.
+    n_fits = 64 if by_groups else 96
+    return _noise_case(name, summary, problem, (pair[0], pair[1]), mu, n_fits)

@@ -1,4 +1,4 @@
-"""All rows of ``tailguard audit``: every query, mean and solver of the registries.
+"""All rows of ``tailguard audit``: every query, mean and solver of the registries, and summaries.
 
 The false alarm is that of all rows together (Bonferroni): in one audit of a thousand, something
 that keeps its claim is called broken.
@@ -31,6 +31,7 @@ from tailguard.audit.of_queries import (
 )
 from tailguard.audit.of_runs import (
     block_case,
+    describe_case,
     examples_of,
     mean_case,
     newton_case,
@@ -78,6 +79,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "solver hard-thresholding": partial(solver_case, "hard-thresholding"),
     "solver sample-and-aggregate": block_case,
     "solver whitened-newton": newton_case,
+    "summary describe": describe_case,
+    "summary describe, by groups": partial(describe_case, by_groups=True),
 }
 """What the quick audit attacks."""
 
