@@ -182,3 +182,50 @@ def test_laplace_noise_makes_no_octave_that_surely_is_filled():
 
     assert far(1.8 * 20.0) <= 0.002
     assert far(20.0) > 0.02
+
+
+def test_an_interval_holds_the_value_of_a_bin_that_is_one_float_wide():
+    values, edges = np.full(1_000, 1.0), np.array([1.0 - 3.0 * 2.0**-53, 1.0])
+    estimate = DistributionEstimate(counted(values, OCTAVES), 1.0, 1_000)
+    estimate.refine(edges, counted(values, edges), 1.0, 0.5)
+    low, high = estimate.interval(0.5, 2.0)
+    assert low == edges[0]
+    assert high == 1.0
+
+
+def known_bins(masses, edges=None):
+    """An estimate of these masses, between whole numbers or edges, with hardly any noise."""
+    edges = np.arange(len(masses) + 1.0) if edges is None else np.array(edges)
+    values = np.repeat((edges[1:] + edges[:-1]) / 2.0, masses)
+    estimate = DistributionEstimate(counted(values, OCTAVES), 1e-3, values.size)
+    estimate.refine(edges, counted(values, edges), 1e-3, 0.5)
+    return estimate
+
+
+def test_an_interval_ends_within_a_smooth_bin_and_takes_in_one_that_holds_a_value():
+    """Three deviations of sampling are 0.015, or one and a half of the smooth bins."""
+    low, high = known_bins([100] * 100).interval(0.503, 3.0)
+    assert low == pytest.approx(48.63, abs=0.03)
+    assert high == pytest.approx(51.88, abs=0.03)
+    spike = known_bins([1_000, 1_000, 20, 20, 5_920, 20, 20, 1_000, 1_000])
+    assert spike.interval(0.5, 2.0) == (4.0, 5.0)
+    slight = known_bins([498_400, 300, 5, 700, 5, 1_180, 5, 700, 5, 300, 498_400])
+    assert slight.interval(0.5, 2.0) == (3.0, 8.0)
+
+
+def test_an_interval_holds_the_estimate_and_has_no_end_where_no_edge_bounds_it():
+    estimate = looked(COLUMNS["normal"], 30.0, np.random.default_rng(7))
+    for level in (0.05, 0.3, 0.5, 0.95):
+        place = estimate.at(np.array([level]))[0]
+        ends = [estimate.interval(level, z) for z in (0.0, 1.0, 2.0, 4.0)]
+        assert all(low <= place <= high for low, high in ends)
+    assert estimate.interval(0.001, 9.0)[0] == -math.inf
+    assert estimate.interval(0.999, 9.0)[1] == math.inf
+
+
+def test_an_interval_takes_in_a_value_right_beyond_an_end_about_which_much_lies():
+    """Noise puts a part of those who have it with the values below."""
+    edges = [0.0, 0.5, 0.97, 0.99, 0.9985, 0.9995, 1.0, 1.02, 2.0]
+    low, high = known_bins([33, 6, 3, 3, 15, 6, 4, 30], edges).interval(0.5, 1.8)
+    assert 0.97 < low < 0.99
+    assert high == 1.0

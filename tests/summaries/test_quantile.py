@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import beta, expon, gamma, logistic, weibull_min
 
 import tailguard as tg
 from tailguard.gate.plan import Problem
@@ -57,6 +58,21 @@ def test_intervals_hold_the_law_and_the_table_as_often_as_they_say():
         assert np.isfinite(result.low[0, 1:4]).all()
     assert held >= 0.93 * 200
     assert own >= 0.93 * 200
+
+
+def test_intervals_of_smooth_laws_hold_them_as_often_as_they_say_and_hardly_oftener():
+    """When intervals ended at edges alone they held 98 % of these, and were a tenth longer."""
+    laws = [weibull_min(0.7), logistic(-30.0, 5.0), beta(2.0, 5.0), gamma(2.0, scale=50.0), expon()]
+    exact, held, given = np.array([law.ppf(LEVELS) for law in laws]), 0, 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 1])
+        data = np.column_stack([law.rvs(size=5_000, random_state=rng) for law in laws])
+        result = tg.quantile(data, LEVELS, guarantee=tg.GDP(1.0), random_state=seed)
+        known = np.isfinite(result.low) & np.isfinite(result.high)
+        given += known.sum()
+        held += (known & (result.low <= exact) & (exact <= result.high)).sum()
+    assert given >= 0.99 * 40 * exact.size
+    assert 0.94 * given <= held <= 0.975 * given
 
 
 def test_intervals_hold_a_value_that_most_records_share():

@@ -54,12 +54,16 @@ HEAVY = 1.0
 """Noise deviations from which on a bin may hold one value: a split may then give all to one part.
 At 4 intervals of zeros and ones held the truth in two thirds of the cases.
 """
-WIDER = 1.1
-"""Intervals take in edges up to so many times their width: one value that many records share often
-lies right beyond an edge that was put beside it. By trial on simulated counts.
+HIDDEN_UNEVENNESS = 0.5
+"""Deviation of the share of half a bin, over one half, where an interval ends, as in a later split.
+What seems to hold one value is in as a whole.
+"""
+BESIDE = 0.05
+"""How far beyond its ends an interval looks for values that many records share, over its width. By
+trial on simulated counts.
 """
 # A bin is taken to hold one value if it stands out by so many deviations of the last histogram's
-# noise, and is so many times as dense as both bins beside it. By trial.
+# noise, and is so many times as dense as what lies beside it. By trial.
 STANDS_OUT, DENSER = 4.0, 4.0
 
 
@@ -231,31 +235,76 @@ class DistributionEstimate:
         ``noise_std`` is that of the last histogram.
         """
         place, mass = self.bin_of(level)
-        density = np.diff(self.shares()) / np.diff(self.edges)
-        beside = np.append(np.append(0.0, density), 0.0)[[place, place + 2]]
-        if mass * self.n_rows > STANDS_OUT * noise_std and density[place] > DENSER * beside.max():
+        if mass * self.n_rows > STANDS_OUT * noise_std and self._holds_one_value(place):
             low, high = map(float, self.edges[place : place + 2])
             return roundest(math.nextafter(low, math.inf), high)
         return _without_dust(float(self.at(np.array([level]))[0]))
 
     def interval(self, level: float, z: float) -> tuple[float, float]:
-        """Return the edges between which the quantile lies, by the released function.
+        """Return where the released function may reach a level.
 
-        All places are in where the function may reach the level, with sampling and noise of ``z``
-        deviations, widened to the edges of bins, and to those hardly farther out; infinite where no
-        edge bounds it. The first and the last edge do not: noise may hide what lies beyond.
+        All places are in at which it is within ``z`` deviations of the level: of sampling, noise,
+        and of what a bin hides. A bin that seems to hold one value is in as a whole. An end is
+        infinite where no edge bounds it: noise may hide what lies beyond the first and the last.
         """
         shares, last = self.shares(), self.edges.size - 1
         sampling = level * (1.0 - level) / self.total
         slack = z * np.sqrt(sampling + self.noise_of_shares(level) ** 2)
         below = np.flatnonzero(shares + slack < level)
         above = np.flatnonzero(shares - slack >= level)
-        low = float(self.edges[below[-1]]) if below.size and below[-1] > 0 else -math.inf
-        high = float(self.edges[above[0]]) if above.size and above[0] < last else math.inf
+        low, high = -math.inf, math.inf
+        if below.size and below[-1] > 0:
+            low = self._leave(int(below[-1]), 1, level, slack, z)
+        if above.size and above[0] < last:
+            high = self._leave(int(above[0]), -1, level, slack, z)
         if math.isfinite(high - low):
-            near = self.edges[np.abs(self.edges - (low + high) / 2.0) <= WIDER * (high - low) / 2.0]
-            low, high = float(near[0]), float(near[-1])
+            low, high = self._with_values_beside(low, high)
         return _without_dust(low), _without_dust(high)
+
+    def _with_values_beside(self, low: float, high: float) -> tuple[float, float]:
+        """Take in edges right beyond an end about which far more lies than within on average.
+
+        One value that many records share often lies beyond an edge that was put beside it.
+        """
+        reach = BESIDE * (high - low)
+        ends = np.array([low - reach, low, low + reach, high - reach, high, high + reach])
+        at_ends = np.interp(ends, self.edges, self.shares())
+        most = DENSER * 2.0 * BESIDE * (at_ends[4] - at_ends[1])
+        near = self.edges[(self.edges >= ends[0]) & (self.edges <= ends[5])]
+        if near.size and at_ends[2] - at_ends[0] > most:
+            low = min(low, float(near[0]))
+        if near.size and at_ends[5] - at_ends[3] > most:
+            high = max(high, float(near[-1]))
+        return low, high
+
+    def _leave(self, edge: int, way: int, level: float, slack: FloatArray, z: float) -> float:
+        """Return how far beyond an edge, up or down, the function surely does not reach a level.
+
+        At a part ``p`` of the bin, which holds ``mass``, it has gone up by ``p mass``, give or take
+        ``z`` deviations: of what is known at both edges, and of what the bin hides.
+        """
+        shares, beyond, place = self.shares(), edge + way, min(edge, edge + way)
+        gap, mass = abs(level - float(shares[edge])), abs(float(shares[beyond] - shares[edge]))
+        open_end = place in (0, shares.size - 2)
+        if open_end or mass > slack[edge] or self._holds_one_value(place):
+            return float(self.edges[edge])
+        hidden = (z * HIDDEN_UNEVENNESS * mass) ** 2
+        start, growth = float(slack[edge]) ** 2, float(slack[beyond]) ** 2 - float(slack[edge]) ** 2
+        # (gap - p mass)^2 = start + p growth + p (1 - p) hidden
+        square, linear = mass**2 + hidden, 2.0 * gap * mass + growth + hidden
+        root = math.sqrt(max(linear**2 - 4.0 * square * (gap**2 - start), 0.0))
+        part = 2.0 * (gap**2 - start) / (linear + root) if linear + root > 0.0 else 0.0
+        low, high = float(self.edges[edge]), float(self.edges[beyond])
+        return low + min(max(part, 0.0), 1.0) * (high - low)
+
+    def _holds_one_value(self, place: int) -> bool:
+        """Whether a bin is far denser than the next bin, or as wide a stretch, on either side."""
+        low, high = self.edges[place : place + 2]
+        around = np.array([2.0 * low - high, low, high, 2.0 * high - low])
+        below, mass, above = np.diff(np.interp(around, self.edges, self.shares()))
+        density = np.diff(self.shares()) / np.diff(self.edges)
+        beside = np.append(np.append(0.0, density), 0.0)[[place, place + 2]] * (high - low)
+        return bool(mass > DENSER * np.minimum(beside, [below, above]).max())
 
 
 def octaves_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
