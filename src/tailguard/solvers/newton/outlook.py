@@ -43,7 +43,7 @@ TYPICAL_LIMITS = 1.5
 # in simulated fits of 3 to 30 normal columns with n * mu from 2,000 to 30,000, by their own
 # coef_noise_std_ (corrections and totals have more of it than rounds).
 PREDICTS = {
-    Link.IDENTITY: ("the prediction", "in scales of the residuals", "1 to 10"),
+    Link.IDENTITY: ("the prediction", "in scales of the residuals", "1 to 20"),
     Link.LOG: ("the logarithm of the prediction", "for a mean of about one", "1 to 20"),
     Link.LOGIT: ("the score, as log-odds,", "for slopes and curvatures of about one", "2 to 13"),
 }
