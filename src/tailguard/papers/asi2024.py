@@ -108,7 +108,7 @@ class PopulationLocalised(Localised):
     >>> solver = PopulationLocalised(row_limit=2.0, failure_probability=0.1)
     >>> settings = solver.plan(problem, tg.GDP(0.5)).settings
     >>> settings["groups"], settings["phase_sizes"]
-    (40, '188, 62')
+    (40, '187, 62')
     """
 
     failure_probability: float | None = None
