@@ -160,7 +160,7 @@ class PopulationLocalised(Localised):
         ... )
         >>> solver = PopulationLocalised(row_limit=2.0)
         >>> round(solver.excess_bound(problem, tg.GDP(0.5)), 3)
-        0.036
+        0.014
         """
         n_releases = len(self.phase_sizes(problem)) * self.n_groups(problem.n_rows)
         return self._proved(problem, usable_mu(guarantee, n_releases * problem.size))[0]
