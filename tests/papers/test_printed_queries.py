@@ -11,7 +11,6 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.papers.printed.queries import (
-    PrintedSampleAggregate,
     PrintedTrimmedMean,
     printed_smooth_scale,
 )
@@ -25,10 +24,6 @@ FAR = np.zeros((100, 1))
 FAR[7] = 1e6
 
 
-def block_means(X, y):
-    return X.mean(axis=0)
-
-
 TRIMMED = PrintedTrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=20)
 EVENT, CONCENTRATED = Approximate(8.0, 1e-2), ZeroConcentrated(0.8)
 
@@ -36,37 +31,6 @@ EVENT, CONCENTRATED = Approximate(8.0, 1e-2), ZeroConcentrated(0.8)
 def over(X, guarantee, source=None, ledger=None):
     source = source or SimulationSource(0)
     return Gate(make_rows(X), guarantee=guarantee, source=source, ledger=ledger)
-
-
-def test_the_trimmed_scale_is_the_printed_one_and_costs_everything():
-    public = TRIMMED.calibrate_event(100, 1, CONCENTRATED)
-    assert public.event == Unbounded()
-    scale = TRIMMED.answer(make_rows(FAR), np.zeros(1), public).scale[0]
-    assert scale == pytest.approx(16_666.67, rel=1e-4)
-    for asked, words in (
-        (tg.ZCDP(0.8), "rho = infinite"),
-        (tg.ApproxDP(1.0, 1e-6), "epsilon = infinite at delta = 1e-06"),
-    ):
-        gate = over(FAR, asked)
-        gate.reserve(public.event, unprotected=True)
-        gate.ask(TRIMMED, np.zeros(1), smooth(CONCENTRATED))
-        text = " ".join(gate.certificate().to_text().split())
-        assert words in text
-        assert "not smooth" in text
-        assert "promise none" in text
-
-
-@pytest.mark.parametrize("layout", ["disjoint", "overlapping"])
-def test_the_central_scale_is_the_printed_one_and_costs_everything(layout):
-    query = PrintedSampleAggregate(block_means, (0.0,), 2.0, n_blocks=16, layout=layout)
-    public = query.calibrate_event(64, 1, EVENT)
-    assert public.event == Unbounded()
-    gate = over(np.zeros((64, 1)), tg.ApproxDP(9.0, 1e-2))
-    gate.reserve(public.event, unprotected=True)
-    gate.ask(query, None, smooth(EVENT))
-    certificate = gate.certificate().to_dict()
-    assert certificate["spent"]["epsilon"] == certificate["total"]["epsilon"] == "infinite"
-    assert "infinite: the scale is not smooth" in certificate["remarks"][0]
 
 
 def test_the_door_is_for_simulations_without_a_ledger():
@@ -120,10 +84,3 @@ def test_the_printed_scale_jumps_where_the_smooth_one_may_not():
     assert printed[1] / printed[0] == pytest.approx(8103, rel=1e-4)
     proved = [central_scale(radii, 1.0, 1.0, overlap=20) for radii in pair]
     assert abs(math.log(proved[1] / proved[0])) <= 1.0
-
-
-def test_the_printed_scale_by_hand():
-    """Of nine points a majority is six; the t-th nearest of each lies t away."""
-    radii = np.tile(np.arange(1.0, 10.0), (9, 1))
-    by_hand = 2.0 * max((7 + k) * math.exp(-0.1 * k) for k in range(3))
-    assert printed_smooth_scale(radii, 0.0, 0.1) == pytest.approx(by_hand, rel=1e-12)

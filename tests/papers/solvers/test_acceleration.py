@@ -1,7 +1,6 @@
 """The accelerated recursion and the choice of its length."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,38 +14,6 @@ from tailguard.papers.solvers.acceleration import (
 )
 from tailguard.papers.solvers.gradient_facts import GradientFacts
 from tailguard.papers.xu2025 import parameters as xu2025
-
-
-def test_three_steps_of_the_card():
-    """For (w - 1)^2 / 2, eta = 2 and start 0: gradients at 0, 0.25, 0.5625."""
-    asked = []
-
-    def slope(step, point):
-        asked.append((step, float(point[0])))
-        return point - 1.0
-
-    points = accelerate(slope, 3, 2.0, start=np.zeros(1), constraint=tg.sets.WholeSpace())
-    assert asked == [(0, 0.0), (1, 0.25), (2, 0.5625)]
-    assert points.ravel().tolist() == [0.25, 0.5, 0.7265625]
-
-
-def test_the_momentum_that_is_printed_for_phases_starts_at_two_thirds():
-    """Xu et al. 2025, Algorithms 6 and 7: 2 / (t + 2) and 4 eta / (t (t + 1)), on the same loss."""
-    w = average = Fraction(0)
-    found = accelerate(
-        lambda _, point: point - 1.0,
-        4,
-        2.0,
-        start=np.zeros(1),
-        constraint=tg.sets.WholeSpace(),
-        lag=2,
-    )
-    for t in range(1, 5):
-        share, reach = Fraction(2, t + 2), Fraction(4 * 2, t * (t + 1))
-        between = (1 - share) * average + share * w
-        w -= share / reach * (between - 1)
-        average = share * w + (1 - share) * average
-        assert found[t - 1, 0] == pytest.approx(float(average), abs=1e-15)
 
 
 def test_it_reaches_a_smooth_optimum_as_the_square_of_the_steps():
