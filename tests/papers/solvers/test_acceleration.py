@@ -3,17 +3,14 @@
 import math
 
 import numpy as np
-import pytest
 
 import tailguard as tg
 from tailguard.papers.solvers.acceleration import (
     accelerate,
     best_step_count,
     clip_norm_for,
-    step_parameter,
 )
 from tailguard.papers.solvers.gradient_facts import GradientFacts
-from tailguard.papers.xu2025 import parameters as xu2025
 
 
 def test_it_reaches_a_smooth_optimum_as_the_square_of_the_steps():
@@ -43,13 +40,6 @@ def test_points_stay_in_the_set_whatever_the_gradients():
         constraint=ball,
     )
     assert all(ball.contains(point) for point in points)
-
-
-def test_the_step_parameter_is_that_of_the_papers_formula():
-    for n_steps, error in ((10, 0.5), (50, 0.01), (1, 3.0)):
-        numbers = {"smoothness": 1.0, "diameter": 2.0}
-        expected = xu2025.accelerated_step_parameter(n_steps=n_steps, gradient_std=error, **numbers)
-        assert step_parameter(n_steps, gradient_error=error, **numbers) == pytest.approx(expected)
 
 
 def facts(**changes):

@@ -7,7 +7,6 @@ import pytest
 import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.gradient_facts import GradientFacts
-from tailguard.papers.xu2025 import parameters as xu2025
 
 
 def facts_of(loss, **options):
@@ -27,15 +26,6 @@ def test_a_clip_level_never_exceeds_the_largest_gradient():
     assert facts_of(tg.losses.Squared()).largest == math.inf
     logistic = facts_of(tg.losses.Logistic(), row_limit=3.0)
     assert logistic.clip_norm(10**9, 1.0) == logistic.largest == 3.0
-
-
-def test_without_its_factor_the_clip_level_is_that_of_the_paper():
-    facts = facts_of(tg.losses.Squared(), scale=1.7, order=3.0)
-    printed = xu2025.gradient_clip_norm(
-        n_rows=5000, n_features=4, moment_order=3.0, mu=0.2, moment_bound=1.7**3
-    )
-    assert facts.clip_norm(5000, 0.2, factor=1.0) == pytest.approx(printed)
-    assert facts.clip_norm(5000, 0.2) == pytest.approx(printed / 16 ** (1 / 3))
 
 
 def test_the_clip_level_minimises_the_predicted_risk_where_noise_dominates():
