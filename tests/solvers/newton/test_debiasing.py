@@ -123,7 +123,8 @@ def test_where_a_table_has_many_columns_and_few_records_means_hold_in_spite_of_c
         (tg.losses.LpLoss(4.0), 2_100.0, True),
         (tg.losses.Huber(1.345), 1_000.0, False),
         (tg.losses.Logistic(), 1_000.0, False),
-        (tg.losses.Poisson(), 1_000.0, False),
+        (tg.losses.Poisson(), 1_000.0, True),
+        (tg.losses.Poisson(), 9_000.0, False),
     ],
 )
 def test_it_is_planned_where_clipping_biases_means_and_nothing_else_corrects_them(

@@ -106,11 +106,11 @@ REGIMES = {
         "early": 3,
     }),
     # Slopes of counts are not bounded: they are clipped, and what that takes is corrected.
-    "log link": Regime("log", {"slopes": 0.04}),
+    "log link": Regime("log", {"slopes": 0.04, "debiasing": 0.05}),
     # Noise covers weighted second moments of all columns but in directions that stand out: nothing
     # but whitening asks for them (training family: T41, T19, T23, T47).
     "whitening only of a likelihood": Regime("likelihood", {
-        "curvature": 0.0, "variance": 0.0, "curvature_phases": (),
+        "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),
     }, below={"height**1.5": 16.0}),
     # Predictions of counts add up to what was counted; slopes of others average zero.
     "total of counts": Regime("log", {"total": 0.05}, above={"fixed": FEW}),
@@ -129,7 +129,7 @@ REGIMES = {
     # times what a constant does (simulated, 20,000 records of four columns); and slopes moved by
     # .03 where equal weights were an eighth of their bound (mu of 20).
     "correction of a likelihood": Regime("likelihood alike", {
-        "correction": 0.55, "variance": 0.0, "curvature": 0.03,
+        "correction": 0.55, "debiasing": 0.0, "variance": 0.0, "curvature": 0.03,
         "second_moments": 0.04, "whitened_row_norms": 0.02, "rounds": (4, 4, 8),
         "diagnostic_phases": (0, 2), "curvature_phases": (2,),
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),

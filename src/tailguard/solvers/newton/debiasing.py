@@ -1,4 +1,4 @@
-"""The last correction of losses of a residual, along what clipping takes most from.
+"""The last correction of unbounded slopes, along what clipping takes most from.
 
 These are a constant (skewed residuals) and the fitted score (spread that grows with the mean). So
 few coordinates carry little noise, so that residuals can be clipped far higher there than in all
@@ -43,7 +43,9 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     query = LevelGradients(geometry.view.through(geometry.matrix @ basis), ROW_LIMIT, (level,))
     gradient = session.ask(query, fit.weights, stage)[0]
     # Whitened rows have second moments of one at most: no step is too long.
-    rise = max(slopes.curvature(math.inf), 1e-300)
+    curved = geometry.loss.link.curved
+    rise = fit.clipping.whole_curvature if curved else slopes.curvature(math.inf)
+    rise = max(rise, 1e-300)
     noise_std = float(query.noise_std(n_rows, session.problem.n_features, stage.mu)[0]) / rise
     pull = basis.T @ fit.pull
     damping = np.linalg.inv(np.eye(width) + pull @ basis)  # by the ridge
@@ -53,6 +55,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     prior = (own**2).sum(axis=1) + (expected * slopes.missed(limit)) ** 2
     prior = np.diag(np.maximum(prior, wrong**2 - np.diag(covariance)))
     part = prior @ np.linalg.inv(prior + covariance)
+    part /= max(1.0, float(np.linalg.norm(part @ wrong)) * curved)  # Newton's map is local there
     weights = usable(fit.weights - geometry.matrix @ (basis @ part @ wrong))
     beyond = np.diag(expected * slopes.missed(level))
     noise = [fit.noise - basis @ part @ own, basis @ part @ (noise_std * damping)]
@@ -63,9 +66,13 @@ def debias(session: FitSession, fit: Fit) -> Fit:
 
 
 def directions(fit: Fit) -> FloatArray:
-    """Return an orthonormal basis: of the constant, or the mean row, and of the fitted score."""
+    """Return an orthonormal basis: of the constant, or the mean row, and of the fitted score.
+
+    The first alone for a likelihood whose curvature was not released.
+    """
     geometry = fit.geometry
     constant, mean_row = geometry.inverse[:, -1], geometry.matrix.T @ geometry.mean_row
     first = constant if geometry.units.intercept else mean_row
-    basis, _ = np.linalg.qr(np.column_stack([first, fit.whitened]))
+    told = geometry.curvature_released or not geometry.loss.link.curved
+    basis, _ = np.linalg.qr(np.column_stack([first, fit.whitened] if told else [first]))
     return np.asarray(basis)
