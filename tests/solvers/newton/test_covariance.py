@@ -1,6 +1,7 @@
 """Standard errors: the bias that clipping leaves is counted, where there is any."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -123,6 +124,24 @@ def test_sampling_and_noise_are_larger_along_directions_whose_whitening_is_noisy
     told = GradientVariance(np.eye(4), np.zeros((4, 4)), 0.1)
     variances = N_ROWS * np.diag(whole_covariance(session, fit, told))
     np.testing.assert_allclose(variances, blurred.variance_inflation)
+
+
+def test_what_a_cut_may_miss_along_the_fitted_score_widens_intervals_where_it_was_debiased():
+    _, fit = counting_fit(1.0)
+    slopes, weights = skewed(), np.array([0.3, 0.0, 0.4, 0.7])
+    clipping = replace(fit.clipping, slopes=slopes, slope_limit=1.0)
+    fit = replace(fit, weights=weights, clipping=clipping)
+    told = GradientVariance(np.eye(4), np.zeros((4, 4)), 0.1)
+    found = {}
+    for planned in (False, True):
+        session = SimpleNamespace(
+            problem=SimpleNamespace(n_rows=N_ROWS), plans={"debiasing": planned}.get
+        )
+        found[planned] = whole_covariance(session, fit, told)
+    along = np.array([0.6, 0.0, 0.8, 0.0]) * slopes.missed(fit.clipping.slope_limit) / 3.0
+    added = np.outer(along, along) / fit.clipping.curvature**2
+    assert added.max() > 1e-6
+    np.testing.assert_allclose(found[True] - found[False], added, atol=1e-12)
 
 
 def test_stated_noise_of_a_calibrated_constant_is_near_what_it_varies_by():

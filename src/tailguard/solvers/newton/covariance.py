@@ -33,6 +33,7 @@ from tailguard.solvers.newton.allocation import MOSTLY_NOISE, fits_squares
 from tailguard.solvers.newton.choices import FARTHER_STILL
 from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.constant import score_bounds
+from tailguard.solvers.newton.debiasing import EXPECTED
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.outlook import ESTIMAND, ESTIMAND_OF_BULK
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
@@ -296,6 +297,13 @@ def whole_covariance(session: FitSession, fit: Fit, variance: "GradientVariance"
         # A slope that is cut below its own bound aims elsewhere where residuals are skewed.
         constant = geometry.constant * slopes.missed(clipping.slope_limit) / clipping.curvature
         covariance += constant @ constant.T
+    elif session.plans("debiasing") and slopes.seen:
+        # What the cut may have missed along the fitted score counts in full, as part of it may not
+        # have been believed.
+        score = fit.whitened - geometry.along_constant(fit.whitened)
+        missed = EXPECTED[1] * slopes.missed(clipping.slope_limit) / clipping.curvature
+        along = missed * score / max(float(np.linalg.norm(score)), 1e-300)
+        covariance += np.outer(along, along)
     return np.asarray(geometry.matrix @ covariance @ geometry.matrix.T)
 
 
