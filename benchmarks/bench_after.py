@@ -146,8 +146,8 @@ TABLES = {
     ),
     "population": Table(
         "Localisation on the population beside the papers' theorems",
-        "0.5 is that of zero weights. Theorems for convex losses take 50 steps. Xu 1 and k = 4 are "
-        "told a fourth moment of the gradient, which is not finite here.",
+        "0.5 is that of zero weights. Theorems for convex losses take 50 steps. Xu 1, k = 4 and "
+        "90 % are told a fourth moment of the gradient, which is not finite here.",
         {
             "population, k = 2": population(2.0),
             "population, k = 4": population(4.0),

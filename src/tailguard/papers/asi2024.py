@@ -40,7 +40,8 @@ which the clip norm minimises. Since ``z_i`` is optimal, ``F(z_i) - F(u) <= lamb
 
 Phases halve their records, so that ``a_i^2`` grows by about ``2^(2-2/k)``; penalties grow by twice
 that. All but the first term go as ``1 / lambda_1``: written ``B / lambda_1``, the least sum is ``D
-sqrt(2 B)``. The tolerance of certified minimisers, some percent of the noise, is left aside.
+sqrt(2 B)``. The tolerance of certified minimisers is left aside: some percent of the noise, and in
+very wide sets as much as that.
 
 *With a chance of at least 1 - beta.* A phase has J groups, and goes on from the point around which
 the smallest ball holds more than half of theirs. Each is within ``2 e_i`` of ``z_i`` with a chance
