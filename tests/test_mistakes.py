@@ -3,6 +3,7 @@
 Every sentence names our own word. What cannot be seen without a look at records is not here.
 """
 
+import inspect
 import warnings
 
 import numpy as np
@@ -104,6 +105,18 @@ CALLS = {
     "plan size": (
         lambda: tg.plan("mean", n_rows=99, epsilon=1.0, delta=1e-6),
         "n_features must be given",
+    ),
+    "audit sample_weight": (
+        lambda: tg.audit(lambda seed: linear(), ((X, Y), (X, Y)), sample_weight=Y),
+        "audit must not be given sample_weight: rows count alike there",
+    ),
+    "summary alpha": (lambda: fitted().summary(alpha=0.05), "summary must not be given alpha"),
+    "load file": (lambda: tg.load(file="a.json"), "load must not be given file: .* called path"),
+    "search seed": (lambda: tg.PrivateSearch(linear(), [{}], seed=0), "is called random_state"),
+    "a radius": (lambda: tg.sets.L2Ball(radious=1.0), "L2Ball must not .* is called radius"),
+    "simulated rows": (
+        lambda: tg.datasets.insurance_claims(n=10),
+        "insurance_claims must not be given n: the parameter is called n_rows",
     ),
     "minimize seed": (
         lambda: tg.minimize(tg.losses.Squared(), X, Y, seed=1),
@@ -253,6 +266,35 @@ def test_a_mistake_of_habit_names_our_word(mistake):
     if isinstance(refused.value, tg.InputError):
         assert sentence.endswith(".")
         assert "\n" not in sentence
+
+
+def public_calls():
+    """Every public function, constructor and method that takes no argument of any other name."""
+    shown = {name: getattr(tg, name) for name in tg.__all__ if name != "papers"}
+    for room in ("datasets", "losses", "sets", "solvers"):
+        shown |= {f"{room}.{name}": getattr(shown[room], name) for name in shown[room].__all__}
+    for place, value in shown.items():
+        if isinstance(value, type) and not issubclass(value, BaseException):
+            yield place, value.__init__, (None,)
+            names = () if "." in place else (n for n in dir(value) if not n.startswith("_"))
+            for name in names:
+                method = getattr(value, name)
+                if inspect.isfunction(method) or inspect.ismethod(method):
+                    yield f"{place}.{name}", method, () if inspect.ismethod(method) else (None,)
+        elif inspect.isfunction(value):
+            yield place, value, ()
+
+
+def test_every_public_call_refuses_an_argument_that_it_does_not_take():
+    refused = []
+    for place, call, own in public_calls():
+        taken = inspect.signature(call).parameters.values()
+        ours = getattr(call, "__module__", "").startswith("tailguard")
+        if ours and not any(e.kind is e.VAR_KEYWORD for e in taken):
+            with pytest.raises(ArgumentError, match="must not be given a_slip: "):
+                call(*own, a_slip=1)
+            refused.append(place)
+    assert len(refused) > 250
 
 
 def test_there_are_more_than_sixty():

@@ -14,6 +14,7 @@ from functools import wraps
 from importlib import import_module
 from numbers import Integral, Real
 from pathlib import Path
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from tailguard.printable import printable
@@ -57,6 +58,7 @@ y_name response label endog outcome = target
 features feature_names exog usecols = columns
 data df table = X
 id key index = row_id = key
+file filename filepath fname = path
 return_std return_cov = interval = coef_std_ has standard errors, and predict takes interval='mean'
 """
 """Other packages' words = ours, the first that a call takes = or else a sentence."""
@@ -356,7 +358,9 @@ def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[
 
     One that takes any others, but for ``more`` that are known, refuses other packages' words alone.
     """
-    every = [each for each in inspect.signature(call).parameters.values() if each.name != "self"]
+    every = [
+        e for e in inspect.signature(call).parameters.values() if e.name not in ("self", "cls")
+    ]
     known = [*(each.name for each in every if each.kind is not each.VAR_KEYWORD), *more]
     habits = {word for words, *ours in _habits() for word in words.split() if ours[0] in known}
     takes_more = len(known) < len(every)
@@ -373,3 +377,19 @@ def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[
         return call(*args, **kwargs)
 
     return checked
+
+
+def with_named_arguments(value: T, *, methods: bool = True) -> T:
+    """Return a public name; if it is a class, have its calls name arguments, as functions do.
+
+    Those are its constructor and, with ``methods``, what it and its bases here show.
+    """
+    bases = value.__mro__ if isinstance(value, type) else ()
+    for base in (base for base in bases if base.__module__.split(".")[0] == __package__):
+        for name, call in [*vars(base).items()]:
+            plain = getattr(call, "__func__", call)  # that of a class method
+            shown = name == "__init__" or (methods and not name.startswith("_"))
+            if shown and isinstance(plain, FunctionType) and not hasattr(plain, "__wrapped__"):
+                checked = named_arguments(plain)
+                setattr(base, name, checked if plain is call else type(call)(checked))
+    return value

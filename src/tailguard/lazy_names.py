@@ -38,8 +38,13 @@ def _has(package: str, room: str) -> bool:
     return find_spec(f"{package}.{room}") is not None
 
 
-def found_when_asked(package: str, places: dict[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names are in these modules."""
+def found_when_asked(
+    package: str, places: dict[str, str], prepared: Callable[[Any], Any]
+) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package whose names are in these modules.
+
+    What is found is shown as ``prepared`` returns it.
+    """
     this = sys.modules[package]
     for name, module in places.items():
         if module.startswith(f"{package}.{name}."):
@@ -56,7 +61,7 @@ def found_when_asked(package: str, places: dict[str, str]) -> Callable[[str], An
         place = places.get(name, package)
         with ONE_AT_A_TIME:
             if place != package:
-                value = getattr(import_module(place), name)
+                value = prepared(getattr(import_module(place), name))
             elif not is_room(name):
                 raise AttributeError(
                     f"module {package!r} has no attribute {name!r}", name=name, obj=this

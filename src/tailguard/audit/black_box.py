@@ -10,13 +10,21 @@ from tailguard.audit.bounds import PrivacyClaim, audit_power, claim_of, clopper_
 from tailguard.audit.cases import FALSE_ALARM, AuditResult
 from tailguard.audit.gates import NOISE
 from tailguard.audit.testers import TESTERS, Decide
-from tailguard.checks import InputError, check_choice, check_integer, check_open_unit, shown
+from tailguard.checks import (
+    InputError,
+    check_choice,
+    check_integer,
+    check_open_unit,
+    named_arguments,
+    shown,
+)
 from tailguard.privacy.guarantees import Guarantee
 
 FEWEST_RUNS = 40  # fewer prove next to nothing
 PILOT_SHARE = 4  # learning adds one run in four; halves cost power, tenths learn badly
 
 
+@named_arguments
 def audit(
     factory: Callable[[int], Any],
     worst_case: tuple[Any, Any],

@@ -4,6 +4,7 @@ Each returns a :class:`~tailguard.datasets.dataset.Dataset` that knows the
 coefficients it was drawn from, so that an answer can be compared with the truth.
 """
 
+from tailguard.checks import with_named_arguments
 from tailguard.datasets.dataset import Dataset
 from tailguard.datasets.heavy_tailed import (
     heavy_tailed_linear,
@@ -22,3 +23,4 @@ __all__ = [
     "insurance_claims",
     "simulate",
 ]
+__calls__ = [with_named_arguments(globals()[name], methods=False) for name in __all__]

@@ -14,6 +14,7 @@ from tailguard.checks import (
     check_finite,
     check_integer,
     check_positive,
+    named_arguments,
     shown,
 )
 from tailguard.datasets.dataset import Dataset, check_sizes
@@ -120,6 +121,7 @@ def alternating_weights(n_features: int) -> FloatArray:
     return unit
 
 
+@named_arguments
 def heavy_tailed_linear(
     n_rows: int,
     n_features: int,
@@ -190,6 +192,7 @@ def _draw_errors(
     return centred
 
 
+@named_arguments
 def heavy_tailed_logistic(
     n_rows: int,
     n_features: int,
@@ -228,6 +231,7 @@ def heavy_tailed_logistic(
     )
 
 
+@named_arguments
 def heavy_tailed_poisson(
     n_rows: int,
     n_features: int,

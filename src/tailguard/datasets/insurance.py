@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_integer
+from tailguard.checks import check_integer, named_arguments
 from tailguard.datasets.dataset import Dataset, check_sizes
 
 
@@ -47,6 +47,7 @@ STUDENT_TAIL = 3.0
 STUDENT_STD = math.sqrt(STUDENT_TAIL / (STUDENT_TAIL - 2.0))
 
 
+@named_arguments
 def insurance_claims(n_rows: int = 10_000, seed: int = 0) -> Dataset:
     """Simulate the yearly net claim cost of motor policies: the data of the demonstration.
 

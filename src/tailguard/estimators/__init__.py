@@ -3,10 +3,11 @@
 The package shows what its registry lists, and loads it when it is asked for.
 """
 
+from tailguard.checks import with_named_arguments
 from tailguard.estimators.registry import ESTIMATORS
 from tailguard.lazy_names import found_when_asked
 
 __places__ = dict(place.split(":")[::-1] for place in ESTIMATORS.values())
 __all__ = list(__places__)
 __dir__ = __all__.copy
-__getattr__ = found_when_asked(__name__, __places__)
+__getattr__ = found_when_asked(__name__, __places__, with_named_arguments)

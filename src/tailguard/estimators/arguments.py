@@ -9,7 +9,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 
-from tailguard.checks import ArgumentError, InputError, check_arguments, named_arguments
+from tailguard.checks import ArgumentError, InputError, check_arguments
 
 SHARED = """{shared_parameters}
 
@@ -35,10 +35,6 @@ def with_shared(doc: str, base: str) -> str:
     return doc
 
 
-CALLS = {"fit", "predict", "predict_proba", "decision_function", "score"}
-"""The methods that name an argument which may have been meant by another one."""
-
-
 class NamedArguments:
     """Mixin of estimators that name the parameter which may have been meant by another one.
 
@@ -60,12 +56,6 @@ called epsilon.
         known = [*inspect.signature(cls.__init__).parameters][1:]  # the first is the object
         check_arguments(cls.__name__, parameters, known)
         return super().__new__(cls)
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Have the subclass's calls name arguments."""
-        super().__init_subclass__(**options)
-        for name in CALLS & {*vars(cls)}:
-            setattr(cls, name, named_arguments(vars(cls)[name]))
 
 
 def check_exposure(model: Any, exposure: Any) -> None:

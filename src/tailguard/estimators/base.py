@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, check_boolean, check_choice, named_arguments, shown
+from tailguard.checks import InputError, check_boolean, check_choice, shown
 from tailguard.data.design import design_matrix, read_offset, takes_off
 from tailguard.data.inputs import Inputs, read_inputs, with_declared
 from tailguard.data.missing import filled
@@ -184,7 +184,6 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         """Say what is taken for granted of the records, from the parameters alone."""
         return ()
 
-    @named_arguments
     def fit(
         self,
         X: Any,

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, named_arguments, write_file
+from tailguard.checks import InputError, write_file
 from tailguard.data.missing import missing_constants
 from tailguard.data.schema import Schema
 from tailguard.estimators.model_file import model_text
@@ -42,7 +42,6 @@ class CoefficientTables(Reported):
     notes_: tuple[str, ...]
     _stored_plan: str
 
-    @named_arguments
     def conf_int(self, level: float = 0.95) -> FloatArray:
         """Return a confidence interval per coefficient, the intercept last: sampling and noise.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_finite, check_version, shown
+from tailguard.checks import InputError, check_finite, check_version, named_arguments, shown
 from tailguard.data.declarations import labels
 from tailguard.data.schema import Schema
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
@@ -111,6 +111,7 @@ def model_text(model: Any) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+@named_arguments
 def load(path: str | PathLike[str]) -> Any:
     """Read a model file, as ``model.save`` and ``tailguard fit`` write it.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tailguard.checks import InputError, named_arguments
+from tailguard.checks import InputError
 from tailguard.data.design import target_numbers
 from tailguard.estimators.arguments import check_target
 from tailguard.losses.base import Loss
@@ -37,7 +37,6 @@ class PrivatelyScored:
     True
     """
 
-    @named_arguments
     def private_score(
         self,
         X: Any,

@@ -10,7 +10,6 @@ from tailguard.checks import (
     InputError,
     check_integer,
     check_text,
-    named_arguments,
 )
 from tailguard.ledger.cap import Cap
 from tailguard.ledger.charges import (
@@ -110,7 +109,6 @@ class Ledger:
     1.28
     """
 
-    @named_arguments
     def __init__(
         self,
         path: str | os.PathLike[str],

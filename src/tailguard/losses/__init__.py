@@ -4,6 +4,8 @@
 ``registry`` lists the losses by name; ``base`` says what a loss must offer.
 """
 
+from tailguard.checks import with_named_arguments
+
 from .balanced_logistic import BalancedLogistic
 from .base import Loss, RecordLoss
 from .gamma import Gamma
@@ -36,3 +38,4 @@ __all__ = [
     "Tweedie",
     "make_loss",
 ]
+__calls__ = [with_named_arguments(globals()[name], methods=False) for name in __all__]

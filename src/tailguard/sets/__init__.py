@@ -3,6 +3,8 @@
 ``registry`` lists the sets by name; ``base`` says what a set must offer.
 """
 
+from tailguard.checks import with_named_arguments
+
 from .base import ConstraintSet
 from .box import Box
 from .intersection import Intersection
@@ -24,3 +26,4 @@ __all__ = [
     "SparseBall",
     "WholeSpace",
 ]
+__calls__ = [with_named_arguments(globals()[name], methods=False) for name in __all__]
