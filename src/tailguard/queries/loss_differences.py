@@ -39,6 +39,8 @@ class LossDifferences(GaussianQuery):
         How each candidate reads the records; bounds of features may differ.
     limit
         Differences are cut to within this of zero, in the units of the loss.
+    score_bounds
+        Within which scores are read of all but the first, in standardised coordinates.
 
     Guarantee
     ---------
@@ -63,6 +65,7 @@ class LossDifferences(GaussianQuery):
     loss: Loss | Multinomial
     views: tuple[View, ...]
     limit: float
+    score_bounds: tuple[float, float] = (-math.inf, math.inf)
 
     name = "mean loss differences"
     places = "none"
@@ -92,17 +95,19 @@ class LossDifferences(GaussianQuery):
         candidates = zip(self.views, state, strict=True)
         read = (view.read(block, weights, lengths=False) for view, weights in candidates)
         for first, *others in zip(*read, strict=True):
-            base = self._loss(first)
-            shares = np.array([(self._loss(seen) - base) / self.limit for seen in others])
+            base = self._loss(first.score, first)
+            within = (np.clip(seen.score, *self.score_bounds) for seen in others)
+            losses = map(self._loss, within, others)
+            shares = np.array([(loss - base) / self.limit for loss in losses])
             shares = np.where(first.void | np.isnan(shares), 0.0, np.clip(shares, -1.0, 1.0))
             if first.weight is not None:
                 shares *= first.weight
             total += rounded_sum(shares.T, grid, alone=block.alone)
         return total
 
-    def _loss(self, seen: Sight) -> FloatArray:
+    def _loss(self, score: FloatArray, seen: Sight) -> FloatArray:
         """Return the loss of each record of a chunk; scores of several classes are a column."""
-        return self.loss.value(seen.score.T, seen.target)
+        return self.loss.value(score.T, seen.target)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean differences in the units of the loss."""

@@ -72,6 +72,38 @@ def test_a_score_is_the_clipped_mean_difference(name, bounds):
     assert asked(name, solution) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_score_is_of_what_the_model_predicts_within_its_bounds(bounded):
+    """As ``predict``, and so ``private_score``: a far row of a log link counts as the bound."""
+    loss, y = TARGETS["poisson"]
+    solution = solution_of(np.array([0.7, 0.0]), 0.0, BOUNDS)
+    solution = replace(solution, score_bounds=(2.5, 3.5))
+    score = replace(score_in_units("poisson"), bounded=bounded)
+    query, state = score.question(solution)
+    calibration = query.calibrate(N_ROWS, 2, 1e4)
+    answer = query.answer(make_rows(X, y, loss=loss), state, calibration)
+    scores = (np.clip(X, *BOUNDS.T) if bounded else X) @ solution.coef
+    scores = np.clip(scores, 2.5, 3.5) if bounded else scores
+    differences = loss.value(scores - np.log(3.0), y / 3.0) - loss.value(0.0, y / 3.0)
+    expected = np.clip(differences, -score.limit, score.limit).mean()
+    assert query.finish(answer * calibration.grid, N_ROWS)[0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("extrapolate", ["bounded", "linear"])
+def test_a_search_scores_as_its_models_predict(extrapolate, monkeypatch):
+    asked = []
+    question = LossScore.question
+    monkeypatch.setattr(
+        LossScore, "question", lambda *given: asked.append(given[0].bounded) or question(*given)
+    )
+    search = tg.PrivateSearch(
+        tg.LinearRegression(extrapolate=extrapolate), [{}], epsilon=9.0, delta=1e-5, random_state=0
+    )
+    search.fit(X, TARGETS["squared"][1])
+    assert asked
+    assert {*asked} == {extrapolate == "bounded"}
+
+
 @EVERY
 def test_one_record_moves_a_score_by_two_limits_over_n_and_one_does(name):
     """Worst replacements: targets and features of any size, and void records."""

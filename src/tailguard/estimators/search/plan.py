@@ -73,6 +73,8 @@ class LossScore:
         Released units of the target.
     constant
         The score of the constant, in these units.
+    bounded
+        Whether models predict within the bounds that they have, of features and of scores.
     """
 
     loss: Loss
@@ -81,6 +83,7 @@ class LossScore:
     target_center: float = 0.0
     target_scale: float = 1.0
     constant: float = 0.0
+    bounded: bool = True
 
     @property
     def limit(self) -> float:
@@ -90,26 +93,29 @@ class LossScore:
     def question(self, solution: Solution) -> tuple[LossDifferences, FloatArray]:
         """Return what a model's score is asked with: the query, and the weights of both.
 
-        A model reads features as its fit did, within the bounds that it has.
+        A score is of what the model predicts.
         """
         center, half = np.zeros(self.n_features), np.ones(self.n_features)
-        bounded = solution.feature_bounds is not None
-        if solution.feature_bounds is not None:
-            low, high = solution.feature_bounds.T
+        bounds = solution.feature_bounds if self.bounded else None
+        if bounds is not None:
+            low, high = bounds.T
             read = np.isfinite(low) & np.isfinite(high) & (low < high)
             center[read], half[read] = (low[read] + high[read]) / 2.0, (high - low)[read] / 2.0
         units = Units(
             center, half, True, target_center=self.target_center, target_scale=self.target_scale
         )
         gain, link = units.gain(self.loss.link), self.loss.link
-        level = solution.intercept + float(solution.coef @ center)
-        level -= self.target_center if link.residual else 0.0
-        level -= float(np.log(self.target_scale)) if link.log else 0.0
+        zero = self.target_center if link.residual else 0.0
+        zero += float(np.log(self.target_scale)) if link.log else 0.0
+        level = solution.intercept + float(solution.coef @ center) - zero
         weights = np.append(solution.coef * half, level) / gain
         constant = np.append(np.zeros(self.n_features), self.constant)
         view = View.plain(self.loss, units)
-        view = replace(view, bound=1.0 if bounded else LARGEST_FEATURE)
+        view = replace(view, bound=LARGEST_FEATURE if bounds is None else 1.0)
         query = LossDifferences(self.loss, (view, view), self.limit)
+        if self.bounded:
+            least, most = ((bound - zero) / gain for bound in solution.score_bounds)
+            query = replace(query, score_bounds=(least, most))
         return query, np.array([constant, weights])
 
 

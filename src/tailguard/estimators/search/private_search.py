@@ -215,6 +215,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
             gate.reserve(plan.event, coordinates=plan.coordinates)
             records = () if plan.check is None else (plan.check.ask(gate),)
             score, note = find_score(plan.units, gate, loss, plan.stage)
+            score = replace(score, bounded=self.estimator.extrapolate == "bounded")
             best = gate.best(plan.candidates, score, plan.selection)
             gate.settle()
         chosen = models[best.candidate].set_params(random_state=self.random_state)
