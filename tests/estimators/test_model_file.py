@@ -168,6 +168,25 @@ def test_the_bounds_of_predictions_go_round(estimator, tmp_path):
             tg.load(tmp_path / "model.json")
 
 
+def test_the_bounds_of_several_classes_go_round(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3_000, 2))
+    y = (X @ [[2.0, 0.0, -2.0], [0.0, 2.0, -2.0]] + rng.gumbel(size=(3_000, 3))).argmax(axis=1)
+    model = tg.LogisticRegression(classes=(0, 1, 2), epsilon=3.0, delta=1e-6, random_state=0)
+    model.fit(X, y).save(tmp_path / "model.json")
+    assert np.isfinite(model.score_bounds_).all()
+    assert model.score_bounds_.shape == (2, 3)
+    found = tg.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(found.score_bounds_, model.score_bounds_)
+    far = 30.0 * X
+    np.testing.assert_array_equal(found.predict_proba(far), model.predict_proba(far))
+    content = json.loads((tmp_path / "model.json").read_text())
+    for changed in ([[0.0, 1.0]] * 2, [[1.0, 0.0]] * 3, [[0.0]] * 3, [0.0, [1.0, 2.0]]):
+        (tmp_path / "model.json").write_text(json.dumps(content | {"score_bounds": changed}))
+        with pytest.raises(tg.InputError, match="path must be a model file"):
+            tg.load(tmp_path / "model.json")
+
+
 def test_a_model_whose_classes_were_assumed_goes_round(tmp_path):
     table = pd.DataFrame({"age": np.arange(1000.0) % 7, "ill": np.arange(1000) % 2})
     schema = tg.Schema(features=["age"], target="ill")

@@ -64,3 +64,15 @@ def test_scores_beyond_the_largest_float_void_the_record():
 def test_there_are_at_least_two_classes():
     with pytest.raises(InputError, match="n_classes must be a whole number of at least 2"):
         Multinomial(1)
+
+
+def test_bounds_hold_each_probability_before_they_are_normalised():
+    loss = Multinomial(3)
+    scores = np.array([[0.0, 20.0, -20.0], [1.0, 0.0, -1.0]])
+    low = np.log([0.1, 0.2, 0.05])
+    held = loss.bounded(scores, low, np.zeros(3))
+    assert_allclose(held.sum(axis=1), 0.0, atol=1e-12)
+    assert_allclose(loss.mean(held)[0], np.array([0.1, 1.0, 0.05]) / 1.15)
+    assert_allclose(loss.mean(held)[1], loss.mean(scores)[1])
+    free = loss.bounded(scores, -np.inf, np.inf)
+    assert_allclose(free, scores, atol=1e-12)

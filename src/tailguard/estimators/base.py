@@ -97,7 +97,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         solver reads features as they are.
     score_bounds_
         The smallest and largest score of a prediction: by the default solver a log link without
-        exposures has the latter, Gamma and Tweedie losses have both; others are infinite.
+        exposures has the latter, Gamma and Tweedie losses have both; others are infinite. Of more
+        than two classes they are of the logarithm of each probability.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each, given what was chosen on noisy
         histograms; NaN where none was estimated. Where intervals have a centre of their own it is
@@ -375,7 +376,9 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     def _score_of_some(self, features: Features) -> FloatArray:
         with np.errstate(all="ignore"):
             score: FloatArray = features @ self.coef_.T + self.intercept_
-        return np.clip(score, *self.score_bounds_) if self.extrapolate == "bounded" else score
+        if self.extrapolate == "bounded":
+            return self._loss().bounded(score, *self.score_bounds_)
+        return score
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy that is not fitted, unless it would take another's answers for its own."""

@@ -184,8 +184,7 @@ def model_from(content: dict[str, Any]) -> Any:
     vectors = {name: getattr(model, f"{name}_") for name in VECTORS}
     _require(all(each is None or each.size == sizes[name] for name, each in vectors.items()))
     model.feature_bounds_ = _bounds_read(content["feature_bounds"], n_columns)
-    scores = [[each] for each in content["score_bounds"]]  # bounds of one column
-    model.score_bounds_ = np.array(_bounds_read(scores, 1))[0]
+    model.score_bounds_ = _score_bounds_read(content["score_bounds"], n_lines)
     model._covariance_root = _root_read(content["covariance_root"])
     model._residual_shares = _shares_read(content["residual_shares"])
     root, n_rows = model._covariance_root, n_lines * (n_columns + bool(model.fit_intercept))
@@ -296,6 +295,14 @@ def _bounds_read(written: Any, n_features: int) -> FloatArray | None:
     low, high = (np.array(_vector(each)) for each in written)
     _require(low.size == high.size == n_features and not (low > high).any())
     return np.column_stack([np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)])
+
+
+def _score_bounds_read(written: Any, n_classes: int) -> FloatArray:
+    """Return bounds of the one score, or of each class."""
+    pairs = written if isinstance(written[0], list) else [written]
+    bounds = np.array(_bounds_read([*zip(*pairs, strict=True)], len(pairs)))
+    _require(len(pairs) in (1, n_classes))
+    return bounds.T if len(pairs) > 1 else bounds[0]
 
 
 def _shares_read(written: Any) -> FloatArray | None:

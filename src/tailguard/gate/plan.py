@@ -310,7 +310,8 @@ class Solution:
         Lower and upper bound of each feature, within which the fit read it and its coefficient is a
         slope; None where features were read as they are, or none was.
     score_bounds
-        The smallest and largest score of a prediction, as a log link may have; else infinite.
+        The smallest and largest score of a prediction, as a log link may have; else infinite. Of
+        several classes, the logarithms of the smallest and largest probability of each.
 
     Examples
     --------
@@ -339,5 +340,5 @@ class Solution:
     estimand: str = ""
     notes: tuple[str, ...] = ()
     feature_bounds: FloatArray | None = None
-    score_bounds: tuple[float, float] = (-math.inf, math.inf)
+    score_bounds: tuple[float | FloatArray, float | FloatArray] = (-math.inf, math.inf)
     found: Mapping[str, float | int | str] = field(default_factory=dict)

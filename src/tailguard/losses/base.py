@@ -145,6 +145,10 @@ class Loss:
         """Which targets the loss understands; a record with any other target is void."""
         return np.isfinite(np.asarray(target, dtype=np.float64))
 
+    def bounded(self, score: ArrayLike, low: ArrayLike, high: ArrayLike) -> FloatArray:
+        """Return each score, held within the bounds of predictions."""
+        return np.clip(score, low, high)
+
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return what each score predicts, in the units of the target."""
         return np.asarray(score, dtype=np.float64)

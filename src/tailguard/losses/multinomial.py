@@ -79,6 +79,17 @@ class Multinomial(RecordLoss):
         return whole & (targets >= 0) & (targets < self.n_classes)
 
     @np.errstate(all="ignore")
+    def bounded(self, scores: ArrayLike, low: ArrayLike, high: ArrayLike) -> FloatArray:
+        """Hold logarithms of probabilities within bounds; return scores that add up to zero.
+
+        Where nothing is held, these are the scores less their mean.
+        """
+        logs = np.asarray(scores, dtype=np.float64)
+        logs = logs - logs.max(axis=-1, keepdims=True)
+        logs = np.clip(logs - np.log(np.exp(logs).sum(axis=-1, keepdims=True)), low, high)
+        return np.asarray(logs - logs.mean(axis=-1, keepdims=True))
+
+    @np.errstate(all="ignore")
     def mean(self, scores: ArrayLike) -> FloatArray:
         """Probability of each class, from scores of shape ``(..., n_classes)``."""
         scores = np.asarray(scores, dtype=np.float64)

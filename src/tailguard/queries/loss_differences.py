@@ -10,12 +10,12 @@ Dwork, McSherry, Nissim and Smith 2006, Theorem 1 (sums with bounded terms); Liu
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import InputError, check_positive
+from tailguard.checks import InputError, check_between, check_positive
 from tailguard.data.rows.base import RecordBlock, rounded_sum
 from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
@@ -26,7 +26,7 @@ from tailguard.queries.view import Sight, View
 
 @dataclass(frozen=True, eq=False)
 class LossDifferences(GaussianQuery):
-    """Means of ``clip(loss of a candidate - loss of the first, -limit, limit)``.
+    """Means of ``clip(loss of a candidate - loss of the first, -gain * limit, limit)``.
 
     The state has the weights of one candidate a row, in standardised coordinates; where the loss is
     one of several classes, a matrix with a row a class in place of each.
@@ -39,13 +39,17 @@ class LossDifferences(GaussianQuery):
         How each candidate reads the records; bounds of features may differ.
     limit
         Differences are cut to within this of zero, in the units of the loss.
+    gain
+        The part of the limit at which differences below zero are cut, 1 at most. A lower one costs
+        less noise and favours the first.
     score_bounds
-        Within which scores are read of all but the first, in standardised coordinates.
+        Within which predictions of all but the first are held, in standardised coordinates.
 
     Guarantee
     ---------
-    Each of ``m`` differences over the limit lies in [-1, 1], for every input: replacing a record
-    moves their sums by at most ``2 * sqrt(m)``, plus the charged rounding. That is attained where
+    Each of ``m`` differences over the limit lies in ``[-gain, 1]``, or is zero, for every input:
+    replacing a record, or what rows of a person add by their shares, moves their sums by at most
+    ``(1 + gain) * sqrt(m)``, plus the charged rounding. That is attained where
     one record loses far more with every candidate than with the first, and its replacement far
     less.
 
@@ -65,7 +69,8 @@ class LossDifferences(GaussianQuery):
     loss: Loss | Multinomial
     views: tuple[View, ...]
     limit: float
-    score_bounds: tuple[float, float] = (-math.inf, math.inf)
+    gain: float = 1.0
+    score_bounds: tuple[float | FloatArray, float | FloatArray] = (-math.inf, math.inf)
 
     name = "mean loss differences"
     places = "none"
@@ -80,7 +85,10 @@ class LossDifferences(GaussianQuery):
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the stacked sums, in limits."""
         check_positive("limit", self.limit)
-        return sum_sensitivity(math.sqrt(self.size), self.size, n_rows)
+        check_between("gain", self.gain, 0.0, 1.0)
+        whole = sum_sensitivity(math.sqrt(self.size), self.size, n_rows)
+        ideal = (1.0 + self.gain) * math.sqrt(self.size)
+        return replace(whole, ideal=ideal, computed=ideal + (whole.computed - whole.ideal))
 
     def read_state(self, state: FloatArray) -> list[FloatArray]:
         """Return the weights of each candidate."""
@@ -95,19 +103,18 @@ class LossDifferences(GaussianQuery):
         candidates = zip(self.views, state, strict=True)
         read = (view.read(block, weights, lengths=False) for view, weights in candidates)
         for first, *others in zip(*read, strict=True):
-            base = self._loss(first.score, first)
-            within = (np.clip(seen.score, *self.score_bounds) for seen in others)
-            losses = map(self._loss, within, others)
-            shares = np.array([(loss - base) / self.limit for loss in losses])
-            shares = np.where(first.void | np.isnan(shares), 0.0, np.clip(shares, -1.0, 1.0))
+            base = self.loss.value(first.score.T, first.target)
+            losses = (self._loss(seen) - base for seen in others)
+            shares = np.array([loss / self.limit for loss in losses])
+            shares = np.where(first.void | np.isnan(shares), 0.0, np.clip(shares, -self.gain, 1.0))
             if first.weight is not None:
                 shares *= first.weight
             total += rounded_sum(shares.T, grid, alone=block.alone)
         return total
 
-    def _loss(self, score: FloatArray, seen: Sight) -> FloatArray:
+    def _loss(self, seen: Sight) -> FloatArray:
         """Return the loss of each record of a chunk; scores of several classes are a column."""
-        return self.loss.value(score.T, seen.target)
+        return self.loss.value(self.loss.bounded(seen.score.T, *self.score_bounds), seen.target)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean differences in the units of the loss."""
@@ -119,4 +126,4 @@ class LossDifferences(GaussianQuery):
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
-        return {"differences": self.size, "limit": self.limit}
+        return {"differences": self.size, "limit": self.limit, "gain": self.gain}

@@ -7,8 +7,9 @@ whitened rows a Newton step is the mean gradient over one number, as it is for t
 release has the gradients of all classes, whose sensitivity does not grow with their number.
 
 A fit starts at the constant that the shares tell, and is shrunk towards it, each contrast of
-classes by its own noise. At last it is compared with that constant, and left for it unless its
-mean log-loss is surely lower: by more than noise makes of nothing.
+classes by its own noise. It gives no class less than a part of its share: no record can lose more
+beside the constant than that part's logarithm, so that no comparison needs a cut of losses. At last
+it is compared with the constant, and left for it unless its mean log-loss is surely lower.
 
 Reference
 ---------
@@ -29,10 +30,8 @@ from tailguard.gate import Gate
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Plan, Problem, Solution
 from tailguard.gate.stage import Stage, usable_mu
 from tailguard.losses.logistic import Logistic
-from tailguard.losses.multinomial import Multinomial
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.bins import Bins
-from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.softmax_gradients import SoftmaxGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
@@ -40,7 +39,7 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import LEVELS, find_units
 from tailguard.solvers.newton.allocation import EIGHTHS, shares_for
-from tailguard.solvers.newton.choices import HALF_KEPT
+from tailguard.solvers.newton.choices import HALF_KEPT, compare_classes
 from tailguard.solvers.newton.clipping import (
     Clipping,
     RowNormDistribution,
@@ -72,14 +71,12 @@ from tailguard.solvers.units import columns_of
 
 COUNTS, CHOICE = "class counts", "choice of fit"
 # The counts should stand out by so much, as share of mu times n, at between a hundredth and a fifth
-# of the squared budget: their noise is all that a constant loses.
-COUNTS_SIGNIFICANCE, LEAST_COUNTS, LARGEST_COUNTS = 140.0, 0.01, 0.2
-CHOICE_SHARE = 0.05
+# of the squared budget: their noise, half a percent of the records then, is all that a constant
+# loses. Rare classes lose most by it.
+COUNTS_SIGNIFICANCE, LEAST_COUNTS, LARGEST_COUNTS = 280.0, 0.01, 0.2
+CHOICE_SHARE = 0.1
 # A class is taken to have at least half as many records as the noise has standard deviation.
 LEAST_COUNT = 0.5
-# Differences of log-losses are cut at one nat. A fit is kept where it wins by twice the standard
-# deviation of the noise: of two that do not differ from the constant one in 22 says so at most.
-LARGEST_DIFFERENCE, SURE = 1.0, 2.0
 # More rounds where n * mu is so many times the number of weights, up to so many in all.
 ROUNDS_UNIT, MOST_ROUNDS = 7.0, 96
 # Of the last way a round without much noise goes this part again: scores that spread are flatter
@@ -218,10 +215,8 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
 
 
 def _class_shares(session: FitSession, classes: int, stage: Stage) -> FloatArray:
-    """Return the share of the records that each class has, none of them zero.
-
-    At scores of zero a residual is minus the class's number, so that bins count classes backwards.
-    """
+    """Return the share of the records that each class has, none of them zero."""
+    # At scores of zero a residual is minus the class's number: bins count classes backwards.
     view = View.plain(None, Units.raw(session.problem.n_features, intercept=True))
     bins = Bins("linear", 0.5 - classes, 1.0, classes)
     query = WhitenedHistogram(view, "residual", bins)
@@ -234,14 +229,8 @@ def _class_shares(session: FitSession, classes: int, stage: Stage) -> FloatArray
 class Contrasts:
     """Directions of classes along which curvature is one at the released shares.
 
-    Attributes
-    ----------
-    shares
-        The shares of the classes.
-    basis
-        Scores of classes are its product with contrasts, and add up to zero.
-    start
-        The contrasts of the constant.
+    Scores of classes are ``basis`` times contrasts, and add up to zero; ``start`` has those of the
+    constant.
     """
 
     shares: FloatArray
@@ -252,8 +241,7 @@ class Contrasts:
     def at(cls, shares: FloatArray) -> "Contrasts":
         """Take the eigenvectors of the curvature of a softmax at these shares.
 
-        A rare class has next to none there, and far more where its records are: raised as that of
-        rare indicators is.
+        A rare class has little there and more where its records are: raised as rare indicators'.
         """
         values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
         values, vectors = values[1:], vectors[:, 1:]  # all classes alike: no contrast
@@ -338,7 +326,7 @@ def _found(
 def _averaged(
     steps: list[tuple[FloatArray, FloatArray, float]], contrasts: Contrasts, start: FloatArray
 ) -> FloatArray:
-    """Average the later steps and shrink each contrast towards the constant's by its own noise."""
+    """Average the later steps; shrink each contrast towards the constant's by its own noise."""
     starts, ends, noises = map(np.array, zip(*steps[int(BURN_IN * len(steps)) :], strict=True))
     mean, noise_std = weighted_mean(starts, ends, noises)
     rest = mean.reshape(start.shape) - start
@@ -350,15 +338,17 @@ def _averaged(
 def _kept(
     session: FitSession, plan: Plan, view: View, contrasts: Contrasts, candidates: FloatArray
 ) -> Solution:
-    """Keep the fit, or half of it, where its mean loss is surely below that of the constant."""
+    """Keep the fit where its mean loss is surely below that of the constant.
+
+    Or half of it, where that alone surely is, or surely is below the fit's.
+    """
     weights = np.array([usable(contrasts.basis @ each @ view.whitening.T) for each in candidates])
-    query = LossDifferences(Multinomial(len(contrasts.basis)), (view,) * 3, LARGEST_DIFFERENCE)
     stage, units = session.stage(CHOICE), view.units
+    query, sure = compare_classes(session, view, contrasts.shares, stage)
     differences = session.ask(query, weights, stage)
-    sure = SURE * query.noise_std(session.n_rows(), session.problem.n_features, stage.mu)
     if not differences.min() < -sure:
         return _constant(plan, contrasts.shares, SHARES_KEPT)
-    half = bool(differences[1] < differences[0])
+    half = bool(differences[0] > min(-sure, differences[1] + sure))
     coef = np.array([np.append(*units.coefficients(each)) for each in weights[1 + half]])
     left_out = np.asarray(~view.whitening.any(axis=1))[:-1]
     levels = {*chain(*session.problem.levels)} if session.plans(LEVELS) else {}
@@ -366,7 +356,7 @@ def _kept(
     bounds = view.bound * np.where(left_out, math.inf, units.scale)
     found = _solution(plan, coef, left_out, unseen, *[HALF_KEPT] * half)
     bounds = np.column_stack([units.center - bounds, units.center + bounds])
-    return replace(found, feature_bounds=bounds)
+    return replace(found, feature_bounds=bounds, score_bounds=query.score_bounds)
 
 
 def _constant(plan: Plan, shares: FloatArray, note: str) -> Solution:

@@ -86,3 +86,19 @@ def test_totals_hold_where_exposures_span_four_decades(epsilon):
         stated.append(model.total_error_)
     assert max(errors) < 0.05
     assert np.sqrt(np.mean((np.array(errors) / stated) ** 2)) < 1.5
+
+
+def test_totals_of_amounts_count_far_ones_that_no_histogram_shows():
+    """Cut where histograms say it is worth the noise they were 22 % too small in the mean."""
+    errors = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((20_000, 24))
+        y = np.exp(0.3 * X[:, 0] + 0.5 * rng.standard_normal(20_000))
+        y *= np.where(rng.random(20_000) < 0.004, 80.0, 1.0)  # a quarter of the sum
+        model = tg.GammaRegression(epsilon=1.0, delta=1e-6, random_state=seed).fit(X, y)
+        stages = [stage.name for stage in model.plan_.stages]
+        errors.append(model.predict(X).sum() / y.sum() - 1.0)
+        assert TOTAL in stages
+        assert ROUGH_TOTAL not in stages
+    assert abs(np.mean(errors)) < 0.18

@@ -19,5 +19,7 @@ def examples():
     held = LossDifferences(squared, (plain, replace(plain, bound=2.0)), 0.5)
     within, beyond = (9.0, 0, 0, 2.0), (9.0, 0, 0, 9.0)
     yield Example("loss-differences/bounds", held, slopes, within, beyond, squared)
-    scores = LossDifferences(squared, (plain, plain), 0.5, (0.0, 1.0))
+    scores = LossDifferences(squared, (plain, plain), 0.5, score_bounds=(0.0, 1.0))
     yield Example("loss-differences/scores", scores, slopes, within, beyond, squared)
+    gains = replace(held, limit=2.0, gain=0.25)
+    yield Example("loss-differences/gains", gains, slopes, within, beyond, squared)

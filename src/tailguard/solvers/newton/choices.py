@@ -23,12 +23,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
+from tailguard.gate.stage import Stage
 from tailguard.losses.base import Link
+from tailguard.losses.multinomial import Multinomial
 from tailguard.queries.loss_differences import LossDifferences
+from tailguard.queries.view import View
 from tailguard.solvers.newton.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
 from tailguard.solvers.newton.state import Fit, unknown_noise
+from tailguard.solvers.session import BudgetSession
 
 # By how many noise standard deviations a farther bound has to win with a log link, whose means are
 # exponentials. Others take what looks best: a margin for nearer bounds loses a tenth where a linear
@@ -44,6 +49,10 @@ FARTHER_STILL = {Link.LOGIT: (0.01, 64.0), Link.IDENTITY: (0.0, 256.0)}
 # target; those of residuals at the loss of a typical one, and of one scale of the target. Low
 # bounds show most: what bounds of features do has one sign over the records that they touch.
 LARGEST_DIFFERENCES = {Link.LOGIT: (0.5, 0.5), Link.LOG: (2.0, 1.0)}
+# Of several classes a record's gain is cut at two nats. A fit is kept where it wins by twice the
+# standard deviation of the noise: of two that do not differ from the constant one in 22 says so at
+# most. Floors are logarithms of the parts of a class's share that a fit leaves it.
+LARGEST_GAIN, SURE, FLOORS = 2.0, 2.0, np.arange(1.0, 8.5, 0.5)
 HALF_KEPT = "half of each coefficient was kept: by a comparison of losses that is better"
 
 
@@ -99,3 +108,27 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     # Of a constant that was chosen no noise is stated.
     alone = replace(fit, weights=constant, noise=unknown_noise(geometry.width))
     return alone.noted("no coefficient was kept: by a comparison of losses the constant is better")
+
+
+def compare_classes(
+    session: BudgetSession, view: View, shares: FloatArray, stage: Stage
+) -> tuple[LossDifferences, float]:
+    """Return the comparison of two fits of several classes with the shares of these.
+
+    And what makes a difference sure. Fits give each class a floor, of those the one that costs
+    least beside that. With ``exp(-f)`` times each share as floors probabilities add up to
+    ``1 + exp(-f)`` at most before they are divided by that, so that no record loses more than
+    ``f + log(1 + exp(-f))``: losses are not cut.
+    """
+    found = []
+    for floor in FLOORS:
+        cost = math.log1p(math.exp(-floor))
+        query = LossDifferences(
+            Multinomial(shares.size), (view,) * 3, floor + cost,
+            gain=min(LARGEST_GAIN / (floor + cost), 1.0),
+            score_bounds=(np.log(shares) - floor, np.zeros(shares.size)),
+        )  # fmt: skip
+        sure = SURE * query.noise_std(session.n_rows(), session.problem.n_features, stage.mu)
+        found.append((sure + cost, query, sure))
+    _, query, sure = min(found, key=lambda each: each[0])
+    return query, sure

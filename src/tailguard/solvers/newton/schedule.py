@@ -79,7 +79,7 @@ CORRECTION_ROUNDS, CORRECTION_ROUNDS_OF_LIKELIHOOD = (6, 12), (4, 8)
 """Early ones, which come near, and those that count."""
 ROUGH_TOTAL, TOTAL = "rough total", "total"
 """The stages that calibrate a predicted total."""
-ROUGH_SHARE = 0.25  # of their share for the first, which needs to come near only
+ROUGH_SHARE = 0.25  # of their share for the first, of counts, which needs to come near only
 AFTER_ROUNDS = (
     *("debiasing", ROUGH_TOTAL, TOTAL, "choice of fit", "variance"),
     *(CORRECTION | CORRECTION_OF_LIKELIHOOD),
@@ -295,7 +295,10 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     canonical = problem.scored is not None and problem.scored.canonical
     added = "what predictions and targets add up to" if canonical else "the mean slope of the loss"
     exposed = canonical and problem.has_offset
-    rough = "what targets add up to" if exposed else f"{added}, roughly"
+    rough, first = (
+        "what targets add up to" if exposed else f"{added}, roughly",
+        ROUGH_SHARE * canonical,
+    )
     lengths = n_releases if curved else 1
     exposed = problem.has_offset and problem.link.log
     # With a sample the last histogram reads all records.
@@ -325,9 +328,9 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
         PlannedReleases("variance", "the sampling variance of the coefficients",
                         shares.variance, 1, square),
         PlannedReleases(ROUGH_TOTAL, rough,
-                        ROUGH_SHARE * shares.total * problem.intercept, 1, 1),
+                        first * shares.total * problem.intercept, 1, 1),
         PlannedReleases(TOTAL, added,
-                        (1.0 - ROUGH_SHARE) * shares.total * problem.intercept, 1, 1),
+                        (1.0 - first) * shares.total * problem.intercept, 1, 1),
         *_correction(problem, shares.correction, sampled=shares.sample > 0),
     ]  # fmt: skip
 

@@ -2,9 +2,14 @@
 
 Rounds clip slopes for the least error of a typical record, which takes away a good part of the sum
 of skewed targets. One number, the mean slope cut far out, tells how much; the intercept takes it
-up. It is asked for twice: the second one is small, so that what the slope is compared with need be
-known only roughly. With exposures that is not enough: where they span decades the first mean target
-was cut to a small part of what it is. There the first release is the mean target, cut as far out.
+up. Of counts it is asked for twice: the second one is small, so that what the slope is compared
+with need be known only roughly. With exposures that is not enough: where they span decades the
+first mean target was cut to a small part of what it is. There the first release is the mean target,
+cut as far out.
+
+Of amounts a few can have a quarter of the sum, in bins of which noise hides each one: no histogram
+tells where to cut. There slopes are cut as far out as noise allows. What the slope is compared with
+is the mean curvature, which is known, so that one release will do.
 
 A corrected fit knows its constant to within what its interval says, and the move counts by the rule
 of Bayes.
@@ -38,6 +43,9 @@ from tailguard.solvers.session import usable
 
 # The most by which one of the moves changes the logarithm of means: of longer ones noise is a part.
 LONGEST_MOVE = 1.0
+# Slopes of amounts are cut where noise is this part of what is expected, of which a total that far
+# off loses half the square, .0025 nats; but at most so many times as far as slopes are seen.
+MOST_NOISE, FARTHEST = 0.07, 16.0
 
 
 def calibrate_total(session: FitSession, fit: Fit) -> Fit:
@@ -52,7 +60,7 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
         nothing = ZERO_MEAN_SCORE * np.eye(fit.weights.size)[-1]
         slope, error = _mean_slope(session, fit, nothing, ROUGH_TOTAL, HEADROOM * known)
         known = max(known, -slope - error)
-    for name in (TOTAL,) if exposed else (ROUGH_TOTAL, TOTAL):
+    for name in (ROUGH_TOTAL, TOTAL) if counts and not exposed else (TOTAL,):
         slope, error = _mean_slope(session, fit, fit.weights, name, HEADROOM * known)
         paid, expected = (known, known + slope) if counts else (known - slope, known)
         way = math.log(max(paid, 1e-12) / max(expected, 1e-12))
@@ -92,6 +100,9 @@ def _mean_slope(
     if slopes.seen:
         top = top_level(slopes, 1.0, 1, n_rows, stage.mu)
         level = max(top, fit.clipping.slope_limit, slopes.reach)
+        if not session.loss.canonical:
+            far = MOST_NOISE * fit.clipping.rows.weight * n_rows * stage.mu / 2.0
+            level = max(level, min(far, FARTHEST * float(np.abs(slopes.slopes).max())))
     ones = np.eye(fit.weights.size)[:, -1:]
     view = View(session.loss, fit.geometry.units, ones, bound=fit.geometry.bound)
     query = LevelGradients(view, 1.0, (level,))
