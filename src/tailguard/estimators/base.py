@@ -96,9 +96,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         Lower and upper bound of each feature: within them ``coef_`` is a slope. None where the
         solver reads features as they are.
     score_bounds_
-        The smallest and largest score of a prediction: by the default solver a log link without
-        exposures has the latter, Gamma and Tweedie losses have both; others are infinite. Of more
-        than two classes they are of the logarithm of each probability.
+        Least and largest score of a prediction; of several classes, of each log-probability. A log
+        link without exposures has the latter, Gamma and Tweedie both; others are infinite.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each, given what was chosen on noisy
         histograms; NaN where none was estimated. Where intervals have a centre of their own it is
@@ -376,9 +375,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     def _score_of_some(self, features: Features) -> FloatArray:
         with np.errstate(all="ignore"):
             score: FloatArray = features @ self.coef_.T + self.intercept_
-        if self.extrapolate == "bounded":
-            return self._loss().bounded(score, *self.score_bounds_)
-        return score
+        bounded = self.extrapolate == "bounded"
+        return self._loss().bounded(score, *self.score_bounds_) if bounded else score
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy that is not fitted, unless it would take another's answers for its own."""
