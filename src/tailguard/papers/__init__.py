@@ -6,9 +6,10 @@ of its constants, :mod:`~tailguard.papers.rates` the slopes of every mean estima
 :mod:`~tailguard.papers.common` what the papers share.
 """
 
+from tailguard.checks import with_named_arguments
 from tailguard.lazy_names import found_when_asked, places_of_stub
 
 __places__ = places_of_stub(__name__)
 __all__ = list(__places__)
 __dir__ = __all__.copy
-__getattr__ = found_when_asked(__name__, __places__)
+__getattr__ = found_when_asked(__name__, __places__, with_named_arguments)
