@@ -12,7 +12,7 @@ from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.allocation import shares_for
-from tailguard.solvers.newton.clipping import Clipping, SlopeDistribution
+from tailguard.solvers.newton.clipping import Clipping, SlopeDistribution, top_level
 from tailguard.solvers.newton.debiasing import ROW_LIMIT, debias, directions
 from tailguard.solvers.newton.newton import NewtonIterate
 from tailguard.solvers.newton.schedule import SLOPE_BINS, Shares, stages_for
@@ -22,7 +22,7 @@ TRUTH = np.array([0.5, 0.0, 1.0])
 SHARES = Shares(debiasing=0.12)
 
 
-def debiased(start, mu, *, seed=0, spread=0.8, noise=0.01, intercept=True, mean=0.0):
+def debiased(start, mu, *, seed=0, spread=0.8, noise=0.01, intercept=True, mean=0.0, answered=None):
     """Debias a fit that stands at ``start``, of residuals that are skewed by ``spread``."""
     rng = np.random.default_rng(seed)
     X = mean + rng.standard_normal((N_ROWS, 2))
@@ -45,7 +45,9 @@ def debiased(start, mu, *, seed=0, spread=0.8, noise=0.01, intercept=True, mean=
         noise=noise * np.eye(size),
         iterates=(NewtonIterate(start, start, noise, N_ROWS),),
     )
-    return SimpleNamespace(before=fit, after=debias(reserved(plan, gate, SHARES), fit))
+    session = reserved(plan, gate, SHARES)
+    session.ask = answered or session.ask
+    return SimpleNamespace(before=fit, after=debias(session, fit), session=session)
 
 
 @pytest.mark.parametrize("off", [[0.0, 0.0, 0.4], [0.3, 0.0, 0.0], [-0.2, 0.0, 0.3]])
@@ -66,28 +68,30 @@ def test_what_lies_across_both_stays():
     np.testing.assert_allclose(moved, basis @ (basis.T @ moved), atol=1e-12)
 
 
-def test_noise_alone_moves_symmetric_residuals_by_less_than_noise():
-    """The release has ten times the noise of the rounds, and nothing leads to expect a move."""
-    moved, stated = [], []
-    for seed in range(60):
-        done = debiased(TRUTH, 0.01, seed=seed, spread=0.0, noise=0.005)
-        moved.append(done.after.weights[-1] - TRUTH[-1])
-        stated.append(done.after.noise[-1])
-    query_noise = 2.0 * ROW_LIMIT * 3.0 / (N_ROWS * 0.01 * SHARES.debiasing**0.5)
-    assert query_noise > 0.1
-    assert np.sqrt(np.mean(np.square(moved))) < 0.8 * query_noise
+@pytest.mark.parametrize("spread", [0.0, 0.8])
+@pytest.mark.parametrize("size", [0.3, 30.0])
+def test_what_is_believed_and_the_noise_that_it_leaves_follow_the_rule_of_bayes(spread, size):
+    gradient, own, mu = np.zeros(2), 0.005, 0.05
 
+    def answered(query, _, stage):
+        std = query.noise_std(N_ROWS, 2, stage.mu)[0]
+        gradient[:] = size * std * np.array([1.0, -2.0])
+        asked.append((std, query.levels[0]))
+        return gradient[None, :]
 
-def test_noise_is_what_is_believed_of_the_release_and_what_is_kept_of_the_rounds():
-    start = TRUTH + np.array([0.0, 0.0, 0.4])
-    weak, strong = (debiased(start, 1.0, noise=size) for size in (0.01, 10.0))
-    for done in (weak, strong):
-        basis = directions(done.before)
-        across = np.eye(3) - basis @ basis.T
-        size = done.before.noise[0, 0]
-        np.testing.assert_allclose(across @ done.after.noise[:, :3], size * across, atol=1e-9)
-        along = np.linalg.norm(basis.T @ done.after.noise, axis=1)
-        assert (along < max(1.2 * size, 0.06)).all()
+    asked = []
+    done = debiased(TRUTH, mu, spread=spread, noise=own, answered=answered)
+    ((std, level),) = asked
+    slopes, expected = done.before.clipping.slopes, np.array([1.0, 1.0 / 3.0])
+    assert level == top_level(slopes, ROW_LIMIT, 2, N_ROWS, mu * SHARES.debiasing**0.5) > 1.0
+    prior = own**2 + (expected * slopes.missed(1.0)) ** 2
+    prior = np.maximum(prior, gradient**2 - std**2)
+    part, basis = prior / (prior + std**2), directions(done.before)
+    np.testing.assert_allclose(done.after.weights, TRUTH - basis @ (part * gradient))
+    variances = ((1.0 - part) * own) ** 2 + (part * std) ** 2
+    variances += (part * expected * slopes.missed(level)) ** 2
+    found = basis.T @ done.after.noise
+    np.testing.assert_allclose(found @ found.T, np.diag(variances), atol=1e-12)
 
 
 def test_without_an_intercept_the_mean_row_stands_for_the_constant():
