@@ -229,3 +229,12 @@ def test_an_interval_takes_in_a_value_right_beyond_an_end_about_which_much_lies(
     low, high = known_bins([33, 6, 3, 3, 15, 6, 4, 30], edges).interval(0.5, 1.8)
     assert 0.97 < low < 0.99
     assert high == 1.0
+
+
+def test_noise_right_beside_zero_is_as_good_as_zero():
+    """So a column of zeros is one of zeros and ones still; octaves farther off are its own."""
+    for place, binary in ((3, True), (-5, True), (40, False)):
+        counts = np.zeros(OCTAVES.size + 1)
+        counts[OCTAVES.size // 2] = 2_000.0
+        counts[OCTAVES.size // 2 + place] = 700.0
+        assert DistributionEstimate(counts, 100.0, 2_700).like_indicator is binary

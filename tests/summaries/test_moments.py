@@ -105,3 +105,24 @@ def test_a_mean_that_rare_cells_decide_has_no_interval_and_a_note_says_so():
     assert math.isfinite(found.mean_high[0, 1])
     assert "The mean of loss has no interval" in " ".join(found.notes)
     assert np.isfinite(found.quantiles_high[0, 0]).all()
+
+
+def test_cells_between_zero_and_one_that_noise_hides_are_no_indicator():
+    """Of zeros and ones every square is one; of 57 such intervals of dust none held its mean."""
+    counts = np.zeros((3, 2))
+    for seed in range(3):
+        rng = np.random.default_rng([seed, 5])
+        rest = rng.random((5_000, 30))
+        dust = np.where(rest[:, :15] < 0.8, 0.0, np.exp(rng.normal(-1.0, 1.2, (5_000, 15))))
+        table = np.hstack([dust, rest[:, 15:] < 0.03])
+        found = tg.describe(table, correlations=False, guarantee=tg.GDP(0.4), random_state=seed)
+        low, high, own = found.mean_low[0], found.mean_high[0], table.mean(axis=0)
+        binary = [each.like_indicator for each in found.solved.solution.quantiles.estimates]
+        known = np.isfinite(low) & np.isfinite(high) & binary
+        inside = known & (low <= own) & (own <= high)
+        counts += np.reshape([binary, known, inside], (3, 2, 15)).sum(axis=2)
+    hidden, given, held = counts
+    assert hidden[0] >= 20
+    assert given[0] <= 3
+    assert given[1] >= 0.95 * hidden[1] >= 40
+    assert held[1] >= 0.9 * given[1]

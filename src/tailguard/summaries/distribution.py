@@ -48,6 +48,7 @@ WINDOWS = 4e3
 simulation: 3,800 at 4.4 deviations, of either sign and of both together).
 """
 NEAR_BINS = 2  # octaves beside those that stand out are kept apart: tails lie there
+AS_ZERO = 8  # octaves beside zero whose numbers, below 1e-45, are as good as zero: noise shows them
 NO_GAPS = 2.0  # standard deviations of noise that a count of all records must lack to show gaps
 EXACT = 0.5  # records: the deviation of a count that is known
 HEAVY = 1.0
@@ -98,7 +99,8 @@ class DistributionEstimate:
         kept, self.significance = octaves_of(counts, noise_std if rare is None else rare)
         kept |= known
         kept[[0, -1]] = False  # open ends: they are looked at by later edges
-        looked_at, binary = kept.copy(), [kept.size // 2, ONE]
+        zero = kept.size // 2
+        looked_at, binary = kept.copy(), [*range(zero - AS_ZERO, zero + AS_ZERO + 1), ONE]
         self.like_indicator = not np.delete(kept, binary).any()
         if self.like_indicator:
             looked_at[binary] = True  # what hides beside zeros may be ones, and the other way round

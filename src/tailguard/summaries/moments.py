@@ -238,6 +238,9 @@ def moments_of(
     cut = [lost_by_cuts(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     lost, unsure = np.moveaxis(np.reshape(cut, (*shape, 2)), 2, 0)
     error = radius * np.hypot(std / np.sqrt(totals), noise)
+    # Of zeros and ones all squares are one: where they are less, cells lie between, and beyond.
+    binary = np.reshape([each.like_indicator for each in estimates], shape)
+    unsure = np.where(binary & (second < 1.0 - DEVIATIONS * square_noise), math.inf, unsure)
     return ColumnMoments(
         mean=(low + high) / 2.0 + radius * first + lost,
         std=radius * std,
