@@ -201,10 +201,11 @@ def summary(cells):
 
 
 def shared_errors(cells):
-    """Median errors on the tables that the most methods have answered."""
+    """Median errors on the tables that the most methods have answered, of what a rival has."""
     methods = cells.groupby("table")["name"].transform("nunique")
     errors = cells[methods == methods.max()]
-    errors = errors.assign(error=errors["error"].fillna(np.inf))
+    answers = errors.groupby(["name", "statistic"])["error"].transform("count")
+    errors = errors[(answers > 0) | (errors["name"] == OURS)].fillna({"error": np.inf})
     return errors.groupby(["name", "epsilon", "statistic"])["error"].agg(
         lambda told: np.quantile(told, 0.5, method="lower")
     )

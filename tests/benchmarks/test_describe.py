@@ -89,3 +89,15 @@ def test_a_cell_is_better_level_or_hidden(ours, theirs, spread, verdict):
 
 def test_a_cell_that_a_rival_has_not_is_not_judged():
     assert bench.judged(cells(1.0, math.nan)).empty
+
+
+def test_shared_errors_are_of_tables_that_all_have_and_leave_out_what_a_method_has_not():
+    alone = cells(1.0, 2.0)
+    shared = pd.concat([cells(3.0, math.nan), cells(math.nan, 5.0).assign(statistic="50%")])
+    both = pd.concat([alone[:1], shared.assign(table="b")])
+    found = bench.shared_errors(both)
+    assert found.to_dict() == {
+        (bench.OURS, 1.0, "50%"): math.inf,
+        (bench.OURS, 1.0, "mean"): 3.0,
+        ("tree", 1.0, "50%"): 5.0,
+    }
