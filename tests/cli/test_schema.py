@@ -56,3 +56,12 @@ def test_types_of_parquet_are_not_read_either(tmp_path, call):
         said = call("schema", tmp_path / "claims.parquet", "--out", out).out
         written.append((said, out.read_text()))
     assert written[0] == written[1] == written[2]
+
+
+def test_columns_are_left_out_by_one_option_or_by_several(csv_file, tmp_path, call):
+    """Of several options the last one alone counted, without a word."""
+    out = tmp_path / "schema.json"
+    for given in (["--drop", "age", "--drop", "power"], ["--drop", "age,power"]):
+        answer = call("schema", csv_file, "--target", "cost", *given, "--out", out)
+        assert answer.code == 0, answer.err
+        assert tg.Schema.load(out).drop == ("age", "power")

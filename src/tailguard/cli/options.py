@@ -193,7 +193,9 @@ FormulaOption: TypeAlias = Annotated[
         "FORMULA", "Target and terms, such as 'cost ~ age + C(region)'; needs formulaic.", COLUMNS
     ),
 ]
-DropOption: TypeAlias = Annotated[str | None, typed("A,B,C", "Columns that are left out.", COLUMNS)]
+DropOption: TypeAlias = Annotated[
+    list[str] | None, typed("A,B,C", "Columns that are left out; may be repeated.", COLUMNS)
+]
 ExposureOption: TypeAlias = Annotated[
     str | None, typed("COLUMN", "poisson, gamma, tweedie: how long each row was observed.", COLUMNS)
 ]
