@@ -39,8 +39,8 @@ LEAST_SIZE = 2.0**-LARGEST_OCTAVE
 HIDDEN_SHARE, HIDDEN_NOISE, FAR_NOISE = 0.02, 1.0, 4.0
 SEEN_ZERO = 3.5
 """Noise deviations of zeros alone, which many columns have; noise has one in 4,000 columns."""
-SEEN_BESIDE_ZERO = 4.5
-"""Noise deviations of a window of octaves beside zeros; noise alone has one in 100 columns."""
+SEEN_BESIDE_ZERO = 5.3
+"""Noise deviations of a window of octaves beside zeros; noise alone has one in 4,000 columns."""
 SEEN_ACROSS_ZERO = 3.0
 """The same of octaves of the other sign and of about that size: noise alone has one in 30."""
 WINDOWS = 4e3
