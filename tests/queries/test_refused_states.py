@@ -58,6 +58,18 @@ def test_losses_are_compared_of_as_many_scores_as_they_have():
             LossDifferences(loss, views, 1.0).read_state(state)
 
 
+@pytest.mark.parametrize("loss", [SQUARED, tg.losses.Multinomial(3)])
+def test_losses_are_compared_within_as_many_bounds_as_there_are_scores(loss):
+    """Seven bounds would make seven of one record, which adds seven times its bound."""
+    views, state = 2 * (View.plain(None, RAW),), np.zeros((2, 1) if loss is SQUARED else (2, 3, 1))
+    for shape in (7, (7, 3)):
+        bounds = np.zeros(shape), np.ones(shape)
+        for given in (bounds, (0.0, bounds[1])):
+            query = LossDifferences(loss, views, 1.0, score_bounds=given)
+            with pytest.raises(InputError, match="score_bounds must be two numbers, or have one"):
+                query.read_state(state)
+
+
 def test_levels_need_a_share_each():
     with pytest.raises(InputError, match="levels and shares must be as many"):
         check_levels("levels", (1.0,), ())

@@ -43,15 +43,15 @@ class LossDifferences(GaussianQuery):
         The part of the limit at which differences below zero are cut, 1 at most. A lower one costs
         less noise and favours the first.
     score_bounds
-        Within which predictions of all but the first are held, in standardised coordinates.
+        Within which predictions of all but the first are held, in standardised coordinates: two
+        numbers, or of several classes one for each.
 
     Guarantee
     ---------
     Each of ``m`` differences over the limit lies in ``[-gain, 1]``, or is zero, for every input:
     replacing a record, or what rows of a person add by their shares, moves their sums by at most
-    ``(1 + gain) * sqrt(m)``, plus the charged rounding. That is attained where
-    one record loses far more with every candidate than with the first, and its replacement far
-    less.
+    ``(1 + gain) * sqrt(m)``, plus the charged rounding. That is attained where one record loses far
+    more with every candidate than with the first, and its replacement far less.
 
     Edge cases
     ----------
@@ -95,6 +95,8 @@ class LossDifferences(GaussianQuery):
         if self.size < 1:
             raise InputError("views must be at least two.")
         classes = self.loss.n_classes if isinstance(self.loss, Multinomial) else None
+        if any(np.shape(bound) not in ((), (classes,)) for bound in self.score_bounds):
+            raise InputError("score_bounds must be two numbers, or have one for each class.")
         return [view.weights(each, classes) for view, each in zip(self.views, state, strict=True)]
 
     def sum_block(self, block: RecordBlock, state: list[FloatArray], grid: float) -> IntArray:
