@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.queries.loss_differences import examples
 from support.sources import QuietSource
 from support.stages import once
 from support.statistics import gaussian_scale_test
@@ -94,3 +95,17 @@ def test_losses_of_several_classes_are_compared():
 def test_what_does_not_fit_is_refused(query, state):
     with pytest.raises(tg.InputError):
         query.read_state(state)
+
+
+def test_a_gain_that_is_cut_lower_is_cut_for_every_input():
+    """A worst record goes from an endless gain to an endless loss."""
+    (example,) = (e for e in examples() if e.name == "loss-differences/gains")
+    calibration = example.query.calibrate(100, 3, 1.0)
+    answers = []
+    for *row, target in (example.old, example.new):
+        X, y = np.zeros((100, 3)), np.zeros(100)
+        X[0], y[0] = row, target
+        rows = make_rows(X, y, loss=example.loss)
+        answers.append(example.query.answer(rows, example.state, calibration)[0])
+    moved = (answers[1] - answers[0]) * calibration.grid
+    assert 1.25 - 1e-6 < moved <= calibration.charged
