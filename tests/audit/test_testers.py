@@ -29,11 +29,8 @@ def test_each_tester_shows_gaussian_noise_and_nothing_where_nothing_is(tester, l
 
 @pytest.mark.parametrize("tester", ["threshold", "kernel"])
 def test_a_threshold_that_is_learned_on_any_pilot_sees_less_noise(tester):
-    generator, claim, runs = (
-        np.random.default_rng(3),
-        gaussian_claim(2.5),
-        np.linspace(-4, 8, 2_001),
-    )
+    generator, claim = np.random.default_rng(3), gaussian_claim(2.5)
+    runs = np.linspace(-4, 8, 2_001)
     for _ in range(20):
         first, second = generator.standard_normal((2, 375, 1))
         decide = TESTERS[tester](first, second + 2.5, claim, 1_500, FALSE_ALARM)

@@ -127,6 +127,8 @@ def test_where_a_table_has_many_columns_and_few_records_means_hold_in_spite_of_c
         (tg.losses.LpLoss(4.0), 2_100.0, True),
         (tg.losses.Huber(1.345), 1_000.0, False),
         (tg.losses.Logistic(), 1_000.0, False),
+        (tg.losses.Poisson(), 230.0, False),
+        (tg.losses.Poisson(), 240.0, True),
         (tg.losses.Poisson(), 1_000.0, True),
         (tg.losses.Poisson(), 9_000.0, False),
     ],
@@ -138,3 +140,17 @@ def test_it_is_planned_where_clipping_biases_means_and_nothing_else_corrects_the
     assert (shares_for(problem, budget / 10_000).debiasing > 0.0) == planned
     robust = shares_for(problem, budget / 10_000, robust=True)
     assert robust.debiasing == 0.0 or loss.link.curved
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "told", "width"), [(3_000, "the mean was", 1), (12_000, "mean and fitted score", 2)]
+)
+def test_counts_without_a_curvature_are_debiased_along_the_constant_alone(n_rows, told, width):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_rows, 3))
+    y = rng.poisson(np.exp(0.3 * X[:, 0] + 0.5))
+    model = tg.PoissonRegression(guarantee=tg.GDP(0.1), random_state=0).fit(X, y)
+    (note,) = [note for note in model.notes_ if "debiased" in note]
+    assert note.startswith(told)
+    (released,) = [r for r in model.certificate_.releases if r.stage == "debiasing"]
+    assert released.parameters["coordinates"] == width

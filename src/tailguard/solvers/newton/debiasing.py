@@ -60,9 +60,8 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     beyond = np.diag(expected * slopes.missed(level))
     noise = [fit.noise - basis @ part @ own, basis @ part @ (noise_std * damping)]
     moved = replace(fit, weights=weights, noise=np.hstack([*noise, basis @ part @ beyond]))
-    return moved.noted(
-        f"mean and fitted score were debiased, with residuals clipped at {level:.3g} target scales"
-    )
+    which = "mean and fitted score were" if width > 1 else "the mean was"
+    return moved.noted(f"{which} debiased, with residuals clipped at {level:.3g} target scales")
 
 
 def directions(fit: Fit) -> FloatArray:

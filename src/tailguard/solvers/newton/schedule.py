@@ -295,10 +295,8 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     canonical = problem.scored is not None and problem.scored.canonical
     added = "what predictions and targets add up to" if canonical else "the mean slope of the loss"
     exposed = canonical and problem.has_offset
-    rough, first = (
-        "what targets add up to" if exposed else f"{added}, roughly",
-        ROUGH_SHARE * canonical,
-    )
+    rough = "what targets add up to" if exposed else f"{added}, roughly"
+    rough_share = ROUGH_SHARE * canonical
     lengths = n_releases if curved else 1
     exposed = problem.has_offset and problem.link.log
     # With a sample the last histogram reads all records.
@@ -328,9 +326,9 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
         PlannedReleases("variance", "the sampling variance of the coefficients",
                         shares.variance, 1, square),
         PlannedReleases(ROUGH_TOTAL, rough,
-                        first * shares.total * problem.intercept, 1, 1),
+                        rough_share * shares.total * problem.intercept, 1, 1),
         PlannedReleases(TOTAL, added,
-                        (1.0 - first) * shares.total * problem.intercept, 1, 1),
+                        (1.0 - rough_share) * shares.total * problem.intercept, 1, 1),
         *_correction(problem, shares.correction, sampled=shares.sample > 0),
     ]  # fmt: skip
 
