@@ -11,6 +11,7 @@ from tailguard.papers.kamath2022 import parameters as kamath2022
 from tailguard.papers.tao2022 import parameters as tao2022
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.zhao2024 import parameters as zhao
+from tailguard.privacy.accounting.gaussian import mu_of
 
 
 def close(value, rel=1e-8):
@@ -126,6 +127,14 @@ def test_the_noise_aware_scale_is_six_times_smaller():
 # Zhao and others 2024
 
 
+def test_noise_of_clipped_means():
+    args = {"n_rows": 10**4, "clip_norm": 10.0, "n_steps": 40}
+    exact = zhao.clipped_noise_std(rho=mu_of(1.0, 1e-5) ** 2 / 2, **args)
+    assert exact == close(0.0471892, 1e-5)
+    theirs = zhao.clipped_noise_std(rho=zhao.printed_rho(epsilon=1.0, delta=1e-5), **args)
+    assert theirs == close(0.0696414, 1e-5)
+
+
 def test_the_printed_step_count_falls_below_one():
     args = {"n_rows": 100, "n_features": 20, "rho": zhao.printed_rho(epsilon=0.1, delta=1e-5)}
     count = zhao.steps(clip_norm=zhao.mean_clip_norm(moment_order=2.0, **args), **args)
@@ -141,6 +150,33 @@ def test_groups_and_updates_of_the_iterative_mean():
 
 
 # Xu and others 2025
+
+
+def test_noise_of_one_localised_phase():
+    move = xu2025.localized_sensitivity(n_rows=5000, clip_norm=1.0, regularisation=0.1)
+    assert move == close(0.004)
+    printed = xu2025.printed_localized_noise_std(sensitivity=move, epsilon=1.0, delta=1e-5)
+    assert printed == close(0.0542891234)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 31, 32, 63, 64, 65, 1000, 12345])
+def test_phases_use_every_row(n_rows):
+    halved = xu2025.localized_phases(n_rows=n_rows)
+    assert sum(halved) == n_rows
+    assert min(halved) >= min(32, n_rows)
+    for bound in (1.01, 1.2, 2.0, 4.0, 16.0, 1e6) * (n_rows > 1):  # no phase doubles one record
+        doubled = xu2025.phase_sizes(n_rows=n_rows, growth_bound=bound)
+        assert sum(doubled) == n_rows
+        assert min(doubled) >= min(32, n_rows)
+        assert list(doubled) == sorted(doubled)
+
+
+def test_counts_of_phases():
+    counts = [xu2025.shrinking_phases(n_rows=n) for n in (1, 2, 10**3, 10**4, 3 * 10**4, 10**6)]
+    assert counts == [1, 1, 2, 4, 4, 7]
+    for bound, n_phases, first in ((2.0, 3, 752), (1.5, 6, 120), (1.2, 14, 0), (4.0, 1, 2743)):
+        sizes = xu2025.printed_phase_sizes(n_rows=10**4, growth_bound=bound)
+        assert (len(sizes), sizes[0]) == (n_phases, first)
 
 
 def test_a_growth_bound_of_one_is_refused():
