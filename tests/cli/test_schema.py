@@ -39,6 +39,27 @@ def test_options_begin_it_further(tmp_path, call):
     )
 
 
+def test_a_column_that_the_file_lacks_is_refused(tmp_path, call):
+    file, out = tmp_path / "claims.csv", tmp_path / "schema.json"
+    file.write_text(f"{HEADER}\n")
+    for option in ("--target", "--exposure", "--offset"):
+        answer = call("schema", file, option, "csot", "--out", out)
+        assert (answer.code, out.exists()) == (2, False)
+        assert "must have a column 'csot'; its columns are id, age, region, cost." in answer.err
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_a_file_without_commas_is_said_to_need_them(sign, tmp_path, call):
+    file, out = tmp_path / "claims.csv", tmp_path / "out.json"
+    file.write_text("\n".join([HEADER, *["1,40,north,2.5"] * 1_000]).replace(",", sign))
+    privacy = ("--epsilon", "1", "--delta", "1e-6")
+    for command, *more in (("schema",), ("fit", *privacy), ("mean", *privacy, "--columns", "cost")):
+        target = () if command == "mean" else ("--target", "cost")
+        answer = call(command, file, *target, *more, "--out", out)
+        assert (answer.code, out.exists()) == (2, False)
+        assert "Cells of a CSV file must be separated by commas" in " ".join(answer.err.split())
+
+
 @pytest.mark.parametrize("body", ["", "1,2,3,4\n", '"\n', "a,b\n\0,\n", "x" * 200_000])
 def test_no_cell_is_read(body, tmp_path, call):
     file, out = tmp_path / "claims.csv", tmp_path / "schema.json"

@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from support.forging import certificate_of
 from support.pages import Page
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated, ZeroConcentrated
+from tailguard.privacy.unit import Unit
 from tailguard.report import page as page_module
 from tailguard.report.content import Report, ReportedEstimate, ReportTable, Stated
 from tailguard.report.page import page_text
@@ -59,6 +61,23 @@ def test_what_is_declared(model, text):
         ["records", f"{N_ROWS}, a public number"],
         ["made by", f"tailguard {tg.__version__}"],
     ]
+
+
+def test_a_person_with_all_of_her_rows_is_protected_where_the_promise_says_so():
+    by_row = certificate_of("fit in mu")
+    by_person = replace(by_row, unit=Unit(person="patient_id", max_rows=20))
+    rows, persons = (
+        Page(Report(subject="fit", certificate=each).to_html()) for each in (by_row, by_person)
+    )
+    said = " ".join(persons.words)
+    less = "A person with several records is protected less"
+    assert less in " ".join(rows.words)
+    assert less not in said
+    assert "with all of their rows" in said
+    assert "'patient_id' tells persons apart" in said
+    declared = dict(table(persons, "As declared"))
+    assert declared["persons"] == f"{by_row.n_rows}, a public number"
+    assert "records" not in declared
 
 
 def test_the_odds_are_those_of_the_promise_and_of_the_noise(model, text):

@@ -6,9 +6,10 @@ A fit needs a file, a target and a privacy budget; no bounds, no tuning.
 
 \b
   tailguard demo
-  tailguard fit claims.csv --target cost --epsilon 1 --delta 1e-6 \
+  tailguard schema claims.csv --target cost --out schema.json
+  tailguard fit claims.csv --schema schema.json --epsilon 1 --delta 1e-6 \
       --out model.json
-  tailguard certificate model.json
+  tailguard verify model.json
   tailguard report model.json
   tailguard mean claims.csv --columns cost --epsilon 1 --delta 1e-6
   tailguard describe claims.csv --epsilon 1 --delta 1e-6

@@ -25,7 +25,7 @@ SHOWN = 2
 # What to do on a command line where most records cannot be used.
 REMEDIES: Remedies = {
     ("feature", False): "declare its levels (--categorical {word}=A,B) or dates (--dates "
-    "{word}=ORIGIN,days), turn it into numbers, or leave it out (--drop {word})",
+    "{word}=ORIGIN,days), write 2,5 as 2.5, turn it into numbers, or leave it out (--drop {word})",
     ("feature", True): "declare a constant for them (--missing {word}=NUMBER) or leave it out "
     "(--drop {word})",
     ("levels", False): "turn it into text or leave it out (--drop {word})",

@@ -65,7 +65,15 @@ def check_columns(wanted: Iterable[str], columns: Sequence[str], where: str) -> 
         if column not in present:
             raise InputError(
                 f"{where} must have a column {column!r}; its columns are {listing(columns)}."
+                f"{_other_separator(columns)}"
             )
+
+
+def _other_separator(columns: Sequence[str]) -> str:
+    """Say that a file needs commas, where its only column looks like a header without them."""
+    if len(columns) == 1 and any(sign in columns[0] for sign in ";\t"):
+        return " Cells of a CSV file must be separated by commas: write the file anew with them."
+    return ""
 
 
 def name(declaration: str, given: Any) -> str | None:
@@ -226,7 +234,8 @@ def check_places(schema: Any) -> None:
         for column in columns:
             if column in seen:
                 raise InputError(
-                    f"{place} must not be a column of {seen[column]} as well; got {column!r}."
+                    f"{place} must not be a column of {seen[column]} as well; got {column!r}: "
+                    "leave it out of one of the two."
                 )
             if column is not None:
                 seen[column] = place

@@ -38,6 +38,12 @@ WHO_IS_PROTECTED = (
     "attacker who knows all other records. A person with several records is protected less, since "
     "the promise covers one record at a time. The number of records is public."
 )
+WHO_IS_PROTECTED_BY_PERSON = (
+    "Everybody whose rows are in this table, with all of their rows. The results would have been "
+    "almost as likely if a person had held any other rows, more or fewer. This holds for every "
+    "table, and against an attacker who knows the rows of all others, if {person!r} tells persons "
+    "apart. The number of persons is public; how many rows a person has is not."
+)
 WHAT_IS_LEARNED = (
     "The results tell something about people in general; that is their purpose. They tell little "
     "about any one person. The table takes an attacker who knows all other records, and that this "
@@ -119,13 +125,18 @@ def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
     facts = {
         **{name: text or NOT_STATED for name, text in data["stated"].items()},
         "protects": certificate["protects"],
-        "records": f"{certificate['n_rows']}, a public number",
+        _counted(certificate): f"{certificate['n_rows']}, a public number",
         **data["facts"],
         "made by": f"tailguard {certificate['version']}",
     }
     yield from html_table("As declared", (), ((label, text) for label, text in facts.items()))
     links = "".join(f'<li><a href="#{key}">{text}</a></li>' for key, text in SECTIONS.items())
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n<main>'
+
+
+def _counted(certificate: Mapping[str, Any]) -> str:
+    """Return what the public number counts."""
+    return "records" if certificate["unit"]["person"] is None else "persons"
 
 
 def _section(key: str, content: Iterable[str]) -> Iterator[str]:
@@ -218,7 +229,9 @@ def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
     yield f'<p class="panel">Promised: {html_text(certificate["promise"])}.</p>'
     if certificate["mode"] != "private":
         yield from _paragraph(NOTHING_PROMISED)
-    yield from _paragraph(WHO_IS_PROTECTED, "Who is protected.")
+    person = certificate["unit"]["person"]
+    who = WHO_IS_PROTECTED if person is None else WHO_IS_PROTECTED_BY_PERSON.format(person=person)
+    yield from _paragraph(who, "Who is protected.")
     yield from _paragraph(f"{certificate['neighbours']}.", "Compared are:")
     yield from _paragraph(WHAT_IS_LEARNED, "What an attacker learns.")
     yield from _odds(certificate)
@@ -280,7 +293,7 @@ def _reasons(estimates: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         if each["reason"]:
             named.setdefault(each["reason"], []).append(each["name"])
     if named:
-        yield from _paragraph("", "What was not estimated, and why.")
+        yield from _paragraph("", "What has no number or no interval, and why.")
         yield from _sentences(
             f"{', '.join(names[:MOST_ROWS])}: {reason}" for reason, names in named.items()
         )

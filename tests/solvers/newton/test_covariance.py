@@ -275,7 +275,7 @@ def test_counts_whose_curvature_hides_have_no_intervals_and_say_so():
         for epsilon in (0.7, 8.0)
     )
     assert "variance" in {stage.name for stage in hidden.plan_.stages}
-    reason = "no intervals: noise hides how the loss is curved"
+    reason = "no intervals: the budget is too small to estimate the curvature of the loss"
     assert reason in hidden.notes_
     assert np.isnan(hidden.conf_int()).all()
     assert "variance" not in {release.stage for release in hidden.certificate_.releases}

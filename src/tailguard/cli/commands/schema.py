@@ -23,7 +23,7 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.declarations import column_options, declared_schema
 from tailguard.cli.printing import print_wrapped
-from tailguard.data.declarations import listing
+from tailguard.data.declarations import check_columns, listing
 from tailguard.data.readers.opening import opened_path
 
 
@@ -58,6 +58,8 @@ def schema(
     said = column_options(locals())
     columns = opened_path(file)
     settled = declared_schema(**said).settled(columns.names, columns.where)
+    beside = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
+    check_columns([column for column in beside if column], columns.names, columns.where)
     write_text(destination(out, file), settled.to_json())
     print_wrapped(
         Console(),

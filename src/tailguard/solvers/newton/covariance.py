@@ -202,7 +202,7 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
     if far_rows_still_matter(geometry):
         return "columns are so heavy that far rows still move the fit"
     if geometry.loss.link.log and not geometry.curvature_released:
-        return "noise hides how the loss is curved"
+        return "the budget is too small to estimate the curvature of the loss"
     hidden = "noise hides how large the largest targets are, and these move the fit"
     return hidden if clips_hidden_targets(fit.clipping) else None
 
