@@ -35,8 +35,8 @@ for mu in budgets:
     print(results[-1])
 
 # %%
-# What is shown stays below what is claimed, and comes near it: the noise is neither too small nor
-# much larger than it must be.
+# What is shown stays below what is claimed: three quarters of it, from 400 runs on each side. They
+# would notice noise of 0.8 times the scale once in six to eight times, hence "low power".
 
 figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
 axes.plot(budgets, [each.claimed for each in results], "o-", label="claimed")

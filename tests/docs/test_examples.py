@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,11 @@ def test_public_names_of_an_example_exist(path):
         value = tg
         for part in name.split("."):
             value = getattr(value, part)
+
+
+def test_the_run_that_a_ledger_has_no_room_for_is_refused(capsys, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    [path] = [path for path in EXAMPLES if path.stem.startswith("07_")]
+    spent = runpy.run_path(str(path))["spent"]
+    assert capsys.readouterr().out.startswith("one too many: ledger ")
+    assert 0.0 < spent[1] < spent[2] < spent[3] == spent[4] < 3.0
