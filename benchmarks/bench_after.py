@@ -172,11 +172,8 @@ TABLES = {
 
 def excess(table, method, sizes, epsilon, seed):
     """Return the excess risk of one run."""
-    rng, truth, promise = (
-        np.random.default_rng(seed),
-        table.truth(sizes[1]),
-        method.promise(epsilon),
-    )
+    rng, truth = np.random.default_rng(seed), table.truth(sizes[1])
+    promise = method.promise(epsilon)
     X = rng.standard_t(5.0, sizes) / (5.0 / 3.0) ** 0.5
     y = X @ truth + rng.standard_t(3.0, sizes[0]) / 3.0**0.5
     found = tg.minimize(

@@ -241,7 +241,8 @@ class Contrasts:
     def at(cls, shares: FloatArray) -> "Contrasts":
         """Take the eigenvectors of the curvature of a softmax at these shares.
 
-        A rare class has little there and more where its records are: raised as rare indicators'.
+        A rare class has next to no curvature there, and far more where its records are. So small
+        eigenvalues are raised, as those of rare indicators are.
         """
         values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
         values, vectors = values[1:], vectors[:, 1:]  # all classes alike: no contrast

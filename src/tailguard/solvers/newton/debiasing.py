@@ -23,7 +23,7 @@ from tailguard.solvers.session import usable
 
 ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is sqrt(2)
 # Of what clipping may take from the mean slope, the parts expected along the constant and along the
-# fitted score.
+# fitted score. What fits lose with these is in docs/trials.md#rules-taken-out.
 EXPECTED = (1.0, 1.0 / 3.0)
 
 
