@@ -179,6 +179,20 @@ def test_counts_of_phases():
         assert (len(sizes), sizes[0]) == (n_phases, first)
 
 
+def test_accelerated_steps_and_their_size():
+    args = {"n_rows": 10**4, "n_features": 10, "moment_order": 2.0, "smoothness": 2.0}
+    few = xu2025.accelerated_steps(epsilon=0.1, delta=1e-5, diameter=2.0, **args)
+    reach = 1e4 * 0.1 / math.sqrt(10 * math.log(1e5))
+    assert few == close(2 * reach**0.25)
+    many = xu2025.accelerated_steps(epsilon=1e6, delta=1e-5, diameter=2.0, **args)
+    assert many == close(2 * 10.0)
+    shape = {"smoothness": 2.0, "diameter": 2.0}
+    quiet = xu2025.accelerated_step_parameter(n_steps=10, gradient_std=1e-9, **shape)
+    assert quiet == 4.0
+    loud = xu2025.accelerated_step_parameter(n_steps=10, gradient_std=10.0, **shape)
+    assert loud == close(10 * math.sqrt(2 * 10 * 11 * 12 / 3) / 2)
+
+
 def test_a_growth_bound_of_one_is_refused():
     with pytest.raises(InputError, match="growth_bound"):
         xu2025.phase_sizes(n_rows=100, growth_bound=1.0)
