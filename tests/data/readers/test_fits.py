@@ -81,6 +81,17 @@ def test_every_estimator_has_the_same_bits_for_arrays_and_files(name, kinds, dat
         assert fitted.schema_.coefficient_names == tuple(COLUMNS)
 
 
+@pytest.mark.parametrize(
+    ("name", "target"), [("LinearRegression", "cost"), ("PoissonRegression", "claims")]
+)
+def test_default_fits_have_the_same_bits_with_their_corrections(name, target, data, sources):
+    X, others = data
+    expected = ESTIMATORS[name](**BUDGET).fit(X, others[target])
+    assert "contribution rounds" in {stage.name for stage in expected.plan_.stages}
+    found = ESTIMATORS[name](**BUDGET).fit(sources["folder"], target=target, columns=COLUMNS)
+    assert bits(found) == bits(expected)
+
+
 def linear(**options):
     return tg.LinearRegression(solver=FEW_ROUNDS, **BUDGET, **options)
 
