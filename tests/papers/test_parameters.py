@@ -193,6 +193,19 @@ def test_accelerated_steps_and_their_size():
     assert loud == close(10 * math.sqrt(2 * 10 * 11 * 12 / 3) / 2)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "n_steps", "parallel", "printed"),
+    [(0.03, 10, 0.157, 0.034), (0.03, 200, 3.14, 0.150), (1.0, 10, 0.0068, 0.0010)],
+)
+def test_accelerated_noise_is_printed_far_too_small(epsilon, n_steps, parallel, printed):
+    delta = 1e4**-1.1
+    theirs = xu2025.printed_accelerated_noise_std(
+        n_rows=10**4, n_steps=n_steps, clip_norm=1.0, epsilon=epsilon, delta=delta
+    )
+    assert theirs == close(printed, 0.05)
+    assert 2.0 / (10**4 // n_steps) / mu_of(epsilon, delta) == close(parallel, 0.01)
+
+
 def test_a_growth_bound_of_one_is_refused():
     with pytest.raises(InputError, match="growth_bound"):
         xu2025.phase_sizes(n_rows=100, growth_bound=1.0)
