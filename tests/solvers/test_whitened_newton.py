@@ -63,7 +63,7 @@ def unreadable(session, fit):
     [
         (solver, "step", overflowing),
         (phase_start, "choose_bound", unreadable),
-        (solver, "calibrate_total", overflowing),
+        (solver, "debias", overflowing),
     ],
 )
 def test_what_goes_beyond_the_floats_leaves_the_fit_where_it_stands(
@@ -97,6 +97,7 @@ def test_the_certificate_names_stages_and_groups_rounds():
         "scale",
         "row norms",
         "slopes",
+        "debiasing",
         "contribution rounds",
     } < named
     assert named - {""} <= {stage.name for stage in plan.stages}
@@ -199,7 +200,7 @@ def test_billions_of_void_records_end_in_a_constant(name):
     assert any("constant" in note for note in solution.notes)
 
 
-@pytest.mark.parametrize("where", ["find_units", "start", "averaged"])
+@pytest.mark.parametrize("where", ["find_units", "start", "debias"])
 def test_numbers_beyond_floats_end_in_the_last_fit_before_them(where, monkeypatch):
     def overflow(*_, **__):
         raise FloatingPointError
@@ -208,7 +209,7 @@ def test_numbers_beyond_floats_end_in_the_last_fit_before_them(where, monkeypatc
     X = np.random.default_rng(0).standard_normal((2_000, 2))
     model = tg.LinearRegression(guarantee=tg.GDP(2.0), random_state=0).fit(X, X[:, 0])
     assert any("overflowed" in note for note in model.notes_)
-    assert (model.coef_[0] > 0.5) == (where == "averaged")
+    assert (model.coef_[0] > 0.5) == (where == "debias")
 
 
 def test_a_plan_predicts_a_larger_error_where_the_budget_is_smaller():
@@ -231,7 +232,7 @@ def test_shares_leave_enough_of_the_budget_to_the_rounds(name, n_rows, mu):
         shares = shares_for(problem, mu)
         assert max(shares.size, shares.location, shares.pair_differences) <= 0.12
         assert max(shares.target / 0.8, shares.size_retry) <= 0.2
-        rounds = [s.total_mu**2 for s in plan.stages if "round" in s.name]
+        rounds = [s.total_mu**2 for s in plan.stages if "round" in s.name or "debias" in s.name]
         least = 0.4 if n_rows * mu > 1_000 else 0.15
         assert sum(rounds) >= least * plan.total_mu**2
         alone = [s.total_mu**2 for s in plan.stages if "round" in s.name]

@@ -65,6 +65,8 @@ class Stage:
         blocks of a map the costliest counts.
     by_place
         Whether records are paired, grouped or sorted, so that they need places.
+    takes_rest
+        Whether it may spend what earlier stages leave, too.
     phase
         Of the run: which one it belongs to, counted from 0; None for no phase alone.
     share
@@ -91,6 +93,7 @@ class Stage:
     sampled: float | None = field(default=None, kw_only=True)
     within: tuple[str, int] | None = field(default=None, kw_only=True)
     by_place: bool = field(default=False, kw_only=True)
+    takes_rest: bool = field(default=False, kw_only=True)
     phase: int | None = field(default=None, kw_only=True)
     share: Event | None = field(default=None, kw_only=True)
     kept: Event | None = field(default=None, kw_only=True)

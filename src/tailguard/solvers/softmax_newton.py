@@ -210,7 +210,7 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         each = mu * math.sqrt(rest * weight / sum(weights) / times)
         name, size = f"rounds of phase {phase + 1}", problem.size
-        stages.append(Stage(name, purpose, each, times, size, phase=phase))
+        stages.append(Stage(name, purpose, each, times, size, takes_rest=True, phase=phase))
     return tuple(stages)
 
 

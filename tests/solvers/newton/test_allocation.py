@@ -8,12 +8,15 @@ import pytest
 import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.solvers.newton.allocation import (
+    DEBIASING_FACTOR,
+    LARGEST_DEBIASING,
     LEAST_RETRY,
     REGIMES,
     shares_for,
 )
 from tailguard.solvers.newton.schedule import CORRECTION, CORRECTION_OF_LIKELIHOOD, stages_for
 
+PLANNED = REGIMES["conditional mean"].shares["debiasing"]
 FEW, FEWER = (REGIMES[name].below["fixed"] for name in ("few records", "fewer records"))
 LOSSES = {
     "squared": tg.losses.Squared(),
@@ -51,16 +54,23 @@ def test_stages_spend_exactly_the_budget_and_rounds_a_sixth_of_it(
     assert min(spent.values()) > 0.0
 
 
-@pytest.mark.parametrize("name", ["logistic", "poisson"])
+@every_loss
 def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
-    regime = REGIMES["whitening only of a likelihood"]
+    bends = name in ("logistic", "poisson")
+    regime = REGIMES["whitening only" + " of a likelihood" * bends]
     border = regime.below["height**1.5"] * (N_FEATURES + 2) ** 1.5
     shares, faint = plan(name, 0.99 * border)
-    assert not {"curvature", "variance"} & faint.keys()
+    counts = {"debiasing", "debiasing curvature"}  # of a constant alone, which is one number
+    dropped = {"curvature", "variance"} | (set() if name == "poisson" else counts)
+    assert not dropped & faint.keys()
+    assert (counts <= faint.keys()) == (name == "poisson")
+    assert not counts & plan(name, 0.99 * REGIMES["constant of counts"].above["fixed"])[1].keys()
     assert shares.curvature_phases == ()
     assert "second moments" in faint
     _, above = plan(name, 1.01 * border)
-    assert {"variance", "curvature"} <= above.keys()
+    assert ("variance" in above) == (name != "squared")
+    assert ("curvature" in above) == bends
+    assert ("debiasing" in above) == (name in ("squared", "poisson"))
 
 
 @every_loss
@@ -82,6 +92,21 @@ def test_nothing_is_placed_without_an_intercept_and_classes_have_no_units():
     ].keys()
     assert not any(stage.startswith("target") for stage in plan("logistic", 5e4)[1])
     assert [s for s in plan("poisson", 5e4)[1] if s.startswith("target")] == ["target typical size"]
+
+
+def corrected(n_features, budget=1e5, *, loss=LOSSES["squared"], n_rows=10_000, robust=False):
+    """What correcting gets of the budget, and what is left to the rounds."""
+    problem = Problem(loss, n_rows, n_features, intercept=True)
+    shares = shares_for(problem, budget / n_rows, robust=robust)
+    return shares.debiasing, shares.rest(problem)
+
+
+@pytest.mark.parametrize("n_features", [16, 19, 60, 100])
+def test_correcting_gets_a_share_over_the_number_of_columns(n_features):
+    from_on = REGIMES["correction"].above
+    budget = 0.99 * max(from_on["fixed"], from_on["size**1.5"] * (n_features + 1) ** 1.5)
+    share, _ = corrected(n_features, budget)
+    assert share == pytest.approx(max(DEBIASING_FACTOR / (n_features + 1), PLANNED))
 
 
 @pytest.mark.parametrize("n_features", [3, 16, 100])
@@ -107,6 +132,32 @@ def test_likelihoods_leave_their_last_phase_to_the_correction_from_a_budget_on(n
     assert below.correction == 0.0 < above.correction
     assert below.variance > 0.0 == above.variance
     assert (len(below.rounds), len(above.rounds)) == (4, 3)
+
+
+@pytest.mark.parametrize("budget", [1e3, 1.9e3])
+def test_correcting_few_columns_gets_the_more_the_fewer_there_are(budget):
+    shares, left = np.transpose([corrected(n_features, budget) for n_features in range(1, 16)])
+    assert (np.diff(shares) <= 0.0).all()
+    assert shares[0] > 1.5 * PLANNED
+    assert shares[0] <= LARGEST_DEBIASING
+    assert (shares >= PLANNED).all()
+    assert (left > 0.25).all()
+
+
+def test_correcting_few_columns_gets_more_from_a_budget_on():
+    budgets = (part * FEW for part in (0.999, 1.001, 2.0))
+    below, above, far_above = (corrected(3, budget)[0] for budget in budgets)
+    assert below == PLANNED < above
+    assert far_above > 1.1 * below
+
+
+def test_correcting_gets_no_more_where_clipping_bias_is_kept_or_curvature_varies():
+    assert corrected(3, robust=True)[0] == 0.0
+    for loss in (LOSSES["huber"], tg.losses.Quantile(0.8)):
+        assert corrected(3, loss=loss)[0] == 0.0
+    poisson = LOSSES["poisson"]
+    few, many = (corrected(n_features, 1.9e3, loss=poisson)[0] for n_features in (3, 100))
+    assert 0.0 < few == many < PLANNED
 
 
 def test_residuals_are_looked_at_less_often_of_few_records_and_at_a_larger_share():

@@ -136,6 +136,21 @@ def test_what_noise_may_hide_of_a_tail_raises_no_clip_level_of_all_directions():
     assert limits[0] == limits[1]
 
 
+@pytest.mark.parametrize("level", [1.0, 3.0])
+def test_how_far_a_constant_may_be_off_is_told_with_the_noise_of_the_histogram(level):
+    rng, bins = np.random.default_rng(1), Bins("linear", -8.0, 1.0, 16)
+    counts = 1e4 * np.exp(-np.abs(bins.middle()) / 2.0)  # all bins stand out
+    exact = SlopeDistribution(None, NoisyDistribution.of(counts, bins, 1e-6))
+    found = []
+    for _ in range(400):
+        noised = NoisyDistribution.of(counts + 3.0 * rng.standard_normal(16), bins, 3.0)
+        found.append(SlopeDistribution(None, noised))
+    biases = np.array([slopes.bias(level) for slopes in found])
+    assert exact.bias_std(level) == pytest.approx(abs(exact.bias(level)), abs=1e-6)
+    said = np.sqrt(np.median([s.bias_std(level) ** 2 - s.bias(level) ** 2 for s in found]))
+    assert biases.std() == pytest.approx(said, rel=0.15)
+
+
 def test_skewness_is_told_from_heavy_tails():
     assert SKEWED.skewed
     assert not HEAVY.skewed

@@ -12,10 +12,12 @@ from support.fits import plain_fit
 from support.whitened import example_fit
 from tailguard.gate.plan import Plan, Problem
 from tailguard.queries.column_histograms import Bins
-from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.queries.units import Units
+from tailguard.scaling.noisy_distribution import BIN_SIGNIFICANCE, NoisyDistribution
 from tailguard.solvers.newton.clipping import Clipping, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.newton.covariance import (
     BENT,
+    LARGEST_HIDDEN,
     UNEVEN,
     UNTOLD,
     GradientVariance,
@@ -25,12 +27,15 @@ from tailguard.solvers.newton.covariance import (
     unresolved,
     whole_covariance,
 )
+from tailguard.solvers.newton.debiasing import squared_bias
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import averaged, step
 from tailguard.solvers.newton.schedule import SLOPE_BINS, Shares
+from tailguard.solvers.newton.state import Correction
 
 N_ROWS = 20_000
 BINS = Bins("linear", -8.0, 4.0, 96)
+SHARES, NO_MOVE = np.array([0.7, 0.08]), np.zeros(2)
 
 
 def slopes_of(residuals):
@@ -50,6 +55,38 @@ def test_a_normal_interval_that_counts_the_squared_bias_covers_whatever_the_bias
     bias = np.linspace(0.0, 20.0, 400)
     reach = 1.959964 * np.sqrt(1.0 + bias**2)
     assert (ndtr(reach - bias) - ndtr(-reach - bias) >= 0.95 - 1e-6).all()
+
+
+def test_symmetric_residuals_leave_no_bias_and_skewed_ones_less_at_higher_levels():
+    assert (squared_bias(symmetric(), (1.0, 4.0), SHARES, NO_MOVE, 1e-4) == 0.0).all()
+    levels = (0.5, 1.0, 2.0, 6.0)
+    left = [squared_bias(skewed(), (level, 6.0), SHARES, NO_MOVE, 1e6) for level in levels]
+    assert (np.diff(left, axis=0) < 0.0).all()
+
+
+def test_a_direction_without_a_share_is_not_biased_whatever_noise_moved_it():
+    shares, moved = np.array([0.5, 0.0, 0.2]), np.array([0.1, 0.1, 0.1])
+    left = squared_bias(skewed(), (0.5, 6.0), shares, moved, 1e-4)
+    assert left[1] == 0.0
+    assert (left[[0, 2]] > 0.0).all()
+
+
+def test_what_was_measured_above_a_level_replaces_what_was_expected():
+    slopes, moved = skewed(), np.array([-0.4, 0.1])
+    sure = squared_bias(slopes, (0.5, 6.0), SHARES, moved, 1e-9)
+    beyond = squared_bias(slopes, (6.0, 6.0), SHARES, NO_MOVE, 1e-9)
+    np.testing.assert_allclose(sure - beyond, moved**2, rtol=1e-3)
+    np.testing.assert_allclose(beyond, (slopes.lost(6.0) * np.array([1.0, 0.08 / 0.7])) ** 2)
+    vague = squared_bias(slopes, (0.5, 6.0), SHARES, moved, 1e9)
+    unmoved = squared_bias(slopes, (0.5, 6.0), SHARES, NO_MOVE, 1e9)
+    np.testing.assert_allclose(vague, unmoved, rtol=1e-3)
+
+
+def test_the_tail_that_noise_hides_adds_to_the_variance():
+    slopes = skewed()
+    for level in (1.0, 4.0, 20.0):
+        assert slopes.variance(level) < slopes.upper_variance(level) <= level**2
+    assert slopes.upper_variance(20.0) < 1.5 * slopes.variance(20.0)
 
 
 def counting_fit(rate):
@@ -126,25 +163,17 @@ def test_sampling_and_noise_are_larger_along_directions_whose_whitening_is_noisy
     np.testing.assert_allclose(variances, blurred.variance_inflation)
 
 
-def test_what_a_cut_may_miss_along_the_fitted_score_widens_intervals_where_it_was_debiased():
+def test_along_a_correction_its_own_variance_replaces_that_of_rounds_and_sampling():
     _, fit = counting_fit(1.0)
-    slopes, weights = skewed(), np.array([0.3, 0.0, 0.4, 0.7])
-    clipping = replace(fit.clipping, slopes=slopes, slope_limit=1.0)
-    fit = replace(fit, weights=weights, clipping=clipping)
     told = GradientVariance(np.eye(4), np.zeros((4, 4)), 0.1)
-    found = {}
-    for planned in (False, True):
-        session = SimpleNamespace(
-            problem=SimpleNamespace(n_rows=N_ROWS), plans={"debiasing": planned}.get
-        )
-        found[planned] = whole_covariance(session, fit, told)
-    along = np.array([0.6, 0.0, 0.8, 0.0]) * slopes.missed(fit.clipping.slope_limit) / 3.0
-    added = np.outer(along, along) / fit.clipping.curvature**2
-    assert added.max() > 1e-6
-    np.testing.assert_allclose(found[True] - found[False], added, atol=1e-12)
+    made = Correction(np.eye(4)[:, :1], np.array([[0.4]]), np.array([0.3]), np.array([0.2]))
+    session = SimpleNamespace(problem=SimpleNamespace(n_rows=1))
+    fit = replace(fit, noise=2.0 * np.eye(4), correction=made)
+    variances = np.diag(whole_covariance(session, fit, told))
+    np.testing.assert_allclose(variances, [0.4**2 + 0.3**2 + 0.2**2, 5.0, 5.0, 5.0])
 
 
-def test_stated_noise_of_a_calibrated_constant_is_near_what_it_varies_by():
+def test_stated_noise_of_a_debiased_constant_is_near_what_it_varies_by():
     """What chooses clip levels adds to it; the noise of rounds alone is below half of it."""
     rng, found, told = np.random.default_rng(3), [], []
     X = rng.standard_normal((N_ROWS, 3))
@@ -228,15 +257,38 @@ def test_skewed_residuals_that_grow_with_a_column_hide_its_slope(residuals, exce
     """The excess is in shares of UNEVEN, or of the noise where that is larger."""
     size = excess * UNEVEN if noise_std < UNEVEN / 2.0 else excess * noise_std
     told = GradientVariance(np.eye(2), np.diag([size, 0.0]), noise_std)
-    _, _, hidden = hidden_by(one_column(slopes=residuals), told)
+    _, _, hidden, _ = hidden_by(one_column(slopes=residuals), told)
     assert hidden == [residuals.skewed and excess > 1.0, False]
 
 
+@pytest.mark.parametrize("share", [1.01, 0.99])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("corrected", [True, False])
+def test_what_varies_along_the_constant_is_unknown_where_noise_hides_how_far_residuals_reach(
+    share, intercept, corrected
+):
+    """Without an intercept it is what varies along the mean row."""
+    slopes, zero = skewed(), np.zeros(1)
+    most = LARGEST_HIDDEN[0 if intercept else 1]
+    told = replace(slopes.distribution, bin_noise=share * most / BIN_SIGNIFICANCE)
+    fit = one_column(slopes=replace(slopes, distribution=told))
+    fit = replace(fit, geometry=replace(fit.geometry, units=Units.raw(1, intercept=intercept)))
+    made = Correction(np.eye(2)[:, 1:], np.array([[np.sqrt(1.01 * UNTOLD)]]), zero, zero)
+    *_, hidden = hidden_by(replace(fit, correction=made if corrected else None))
+    assert hidden == [False, corrected and share > 1.0]
+    less = replace(made, noise=np.array([[np.sqrt(0.99 * UNTOLD)]]))
+    *_, hidden = hidden_by(replace(fit, correction=less))
+    assert hidden == [False, False]
+
+
 def test_no_interval_is_narrower_than_the_privacy_noise_alone():
+    """A correction may follow noise by more than all of it; intervals count it as if by all."""
     session, fit = example_fit(tg.losses.Huber(1.345), phase=0)
     fit = averaged(step(session, fit))
-    found = solution(session, replace(fit, noise=7.0 * np.eye(3)))
+    made = Correction(np.eye(3)[:, 2:], 1e-9 * np.eye(1), np.zeros(1), np.zeros(1))
+    found = solution(session, replace(fit, noise=7.0 * np.eye(3), correction=made))
     assert found.intercept_std >= found.intercept_noise_std > 1.0
+    assert found.intercept_std == pytest.approx(found.intercept_noise_std, rel=1e-5)
 
 
 def test_what_was_released_moves_the_variance_as_far_as_it_stands_out_of_noise():

@@ -1,4 +1,4 @@
-"""Debiasing: mean and fitted score take up what clipping took, and no more than noise allows."""
+"""A correction: what is believed of it, and how far it goes along rows that are long and rare."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,147 +10,241 @@ import tailguard as tg
 from support.fits import plain_fit, reserved
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.units import Units
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.newton.allocation import shares_for
-from tailguard.solvers.newton.clipping import Clipping, SlopeDistribution, top_level
-from tailguard.solvers.newton.debiasing import ROW_LIMIT, debias, directions
-from tailguard.solvers.newton.newton import NewtonIterate
+from tailguard.solvers.newton import debiasing
+from tailguard.solvers.newton.clipping import Clipping, SlopeDistribution
+from tailguard.solvers.newton.debiasing import (
+    CAPS,
+    ROW_LIMIT,
+    _believed,
+    _corrected,
+    _lean,
+    debias,
+    directions,
+)
 from tailguard.solvers.newton.schedule import SLOPE_BINS, Shares, stages_for
+from tailguard.solvers.newton.state import Correction
 
-N_ROWS = 20_000
-TRUTH = np.array([0.5, 0.0, 1.0])
-SHARES = Shares(debiasing=0.12)
+STD, VARIANCE = 0.1, 0.01
+N_ROWS = 40_000
+# Of a rare column, another one, and the constant.
+RARE, OTHER = np.array([0.5, 0.0, 1.0]), np.array([0.0, 0.5, 1.0])
+START = RARE - np.array([0.3, 0.0, 0.1])
 
 
-def debiased(start, mu, *, seed=0, spread=0.8, noise=0.01, intercept=True, mean=0.0, answered=None):
-    """Debias a fit that stands at ``start``, of residuals that are skewed by ``spread``."""
-    rng = np.random.default_rng(seed)
-    X = mean + rng.standard_normal((N_ROWS, 2))
-    residual = rng.standard_normal(N_ROWS)
-    if spread:
-        residual = rng.lognormal(0.0, spread, N_ROWS) - np.exp(spread**2 / 2.0)
-    size = 2 + intercept
-    rows = np.column_stack([X, np.ones(N_ROWS)])[:, :size]
-    y = rows @ TRUTH[:size] + residual
-    problem = Problem(tg.losses.Squared(), N_ROWS, 2, intercept)
-    plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, SHARES, mu))
-    gate = Gate.over(X, y, guarantee=tg.GDP(mu), random_state=seed)
-    fit = plain_fit(problem.loss, 2, weights=start, mean_row=rows.mean(axis=0), intercept=intercept)
-    counts = np.bincount(SLOPE_BINS.index(rows @ start - y).astype(int), minlength=SLOPE_BINS.count)
-    seen = NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 5.0)
-    slopes = SlopeDistribution(problem.loss, seen)
-    fit = replace(
-        fit,
-        clipping=Clipping(fit.clipping.rows, slopes, ROW_LIMIT, 1.0, slopes.curvature(1.0)),
-        noise=noise * np.eye(size),
-        iterates=(NewtonIterate(start, start, noise, N_ROWS),),
+def kept(total, expected, *, skewed=True):
+    """The share of each that is kept, where noise is alike in all directions."""
+    total, covariance = np.array(total), VARIANCE * np.eye(len(total))
+    return _believed(total, covariance, np.array(expected), skewed=skewed) / total
+
+
+@pytest.mark.parametrize("way", [30.0, 100.0])
+def test_corrections_as_large_as_expected_are_kept(way):
+    assert (kept([way * STD, 20.0 * STD], [30.0 * STD, 30.0 * STD]) > 0.99).all()
+
+
+@pytest.mark.parametrize("expected", [5.0, 30.0])
+def test_what_noise_would_show_is_no_correction_even_where_one_is_expected(expected):
+    """Noise makes residuals look skewed, too, and then there is nothing to correct."""
+    moved = kept([STD, -STD], [expected * STD, expected * STD])
+    assert (moved < 0.1).all()
+    assert kept([1e-9], [STD]) == pytest.approx(0.5 / (1.0 + 2.0**0.5))
+
+
+def test_noise_alone_moves_a_fit_of_seemingly_skewed_residuals_by_less_than_noise():
+    noise = STD * np.random.default_rng(0).standard_normal((4_000, 2))
+    moved = np.array([kept(one, [10.0 * STD, 10.0 * STD]) * one for one in noise])
+    assert np.mean(moved**2) < 0.25 * VARIANCE
+
+
+@pytest.mark.parametrize("size", [0.5, 2.0, 3.0, 5.0])
+def test_what_is_not_corrected_is_known_to_be_missing(size):
+    """A bias that may well be noise stays, and the error says so."""
+    rng, truth = np.random.default_rng(2), np.array([size * STD, 0.0])
+    expected, covered = np.full(2, 10.0 * STD), 0
+    for _ in range(1_000):
+        wrong = truth + STD * rng.standard_normal(2)
+        found = _believed(wrong, VARIANCE * np.eye(2), expected, skewed=True)
+        covered += abs(found - truth)[0] < 1.96 * np.sqrt(VARIANCE + (found - wrong)[0] ** 2)
+    assert covered > 910
+
+
+def test_unexpected_ones_are_dropped_below_two_deviations_and_kept_far_above():
+    seen = STD * np.array([-1.99, -1.0, 1e-9, 1.99, 2.01, 3.0, -30.0])
+    shares = kept(seen, np.zeros(7))
+    assert (shares[:4] == 0.0).all()
+    assert (shares[4:] > 0.0).all()
+    np.testing.assert_allclose(shares[5:], [5.0 / 6.0, 896.0 / 897.0])
+
+
+def test_each_direction_is_judged_alone_where_residuals_are_skewed():
+    shares = kept([9.0 * STD, 0.5 * STD, 0.5 * STD], [0.0, 0.0, 20.0 * STD])
+    assert shares[0] > 0.95
+    assert shares[1] == 0.0
+    assert shares[2] > 0.95
+
+
+def test_symmetric_residuals_expect_nothing_and_all_directions_are_judged_together():
+    assert (kept([STD, -STD], [9.0, 9.0], skewed=False) == 0.0).all()
+    shares = kept([30.0 * STD, 1e-9], [0.0, 0.0], skewed=False)
+    np.testing.assert_allclose(shares, 1.0 - 6.0 / 900.0)
+
+
+def test_noise_that_directions_share_tells_what_is_not_believed_from_what_is():
+    curvature = np.array([[1.0, 0.9], [0.9, 1.0]])
+    inverse = np.linalg.inv(curvature)
+    rng, truth, found = np.random.default_rng(1), np.array([20.0 * STD, 0.0]), []
+    for _ in range(400):
+        wrong = truth + inverse @ (STD * rng.standard_normal(2))
+        found.append(_believed(wrong, VARIANCE * inverse @ inverse, truth, skewed=True))
+    errors = np.mean((np.array(found) - truth) ** 2, axis=0)
+    alone = VARIANCE * np.diag(inverse @ inverse)[0]  # of the first way without that
+    assert errors[0] < 0.2 * alone
+    assert errors[1] < 0.2 * alone
+
+
+def test_in_unexpected_directions_noise_alone_moves_a_fit_by_less_than_noise():
+    rng = np.random.default_rng(0)
+    noise = STD * rng.standard_normal((4_000, 1))
+    moved = np.array([kept(one, [0.0]) * one for one in noise])
+    assert np.mean(moved**2) < 0.3 * VARIANCE
+
+
+def debiased(mu, length, seed=0, *, n_rows=N_ROWS, truth=RARE, start=START, mean=0.0):
+    """Calibrate a fit that is off along rare rows of that length, where residuals are large.
+
+    All columns have mean square one; the other one has that mean. Returns the fit, its directions
+    before, and the row caps that curvatures were released with, over the row limit.
+    """
+    rng, caps = np.random.default_rng(seed), []
+    rare = rng.random(n_rows) < length**-2.0
+    other = mean + np.sqrt(1.0 - mean**2) * rng.standard_normal(n_rows)
+    X = np.column_stack([length * rare, other])
+    residual = (rng.lognormal(0.0, 0.8, n_rows) - np.exp(0.32)) * (1.0 + 3.0 * rare)
+    y = X @ truth[:2] + truth[2] + residual
+    problem, shares = (
+        Problem(tg.losses.Squared(), n_rows, 2, intercept=True),
+        Shares(),
     )
-    session = reserved(plan, gate, SHARES)
-    session.ask = answered or session.ask
-    return SimpleNamespace(before=fit, after=debias(session, fit), session=session)
+    plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
+    gate = Gate.over(X, y, guarantee=tg.GDP(mu), random_state=seed)
+    session = reserved(plan, gate, shares)
+    fit = plain_fit(problem.loss, 2, weights=start, mean_row=np.eye(3)[2])
+    slopes = X @ start[:2] + start[2] - y
+    counts = np.bincount(SLOPE_BINS.index(slopes).astype(int), minlength=SLOPE_BINS.count)
+    seen = SlopeDistribution(
+        problem.loss, NoisyDistribution.of(counts.astype(float), SLOPE_BINS, 5.0)
+    )
+    clipping = Clipping(fit.clipping.rows, seen, ROW_LIMIT, 1.0, seen.curvature(1.0))
+    fit = replace(fit, clipping=clipping)
+
+    def spied(query, *more):
+        if isinstance(query, SecondMoments):
+            caps.append(query.row_cap / query.row_limit)
+        return honest(query, *more)
+
+    honest, session.ask = session.ask, spied
+    basis = directions(fit)
+    return SimpleNamespace(fit=debias(session, fit), basis=basis, caps=caps)
 
 
-@pytest.mark.parametrize("off", [[0.0, 0.0, 0.4], [0.3, 0.0, 0.0], [-0.2, 0.0, 0.3]])
+@pytest.mark.parametrize(("mu", "length"), [(1.0, 5.0), (20.0, 5.0), (20.0, 10.0)])
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_wrong_along_mean_and_fitted_score_is_mended(off, seed):
-    """One step goes no further than there, and most of the way: long rows count less."""
-    done = debiased(TRUTH + off, 1.0, seed=seed)
-    left = done.after.weights - TRUTH
-    assert np.linalg.norm(left) < 0.5 * np.linalg.norm(off)
-    assert np.dot(left, off) > -0.1 * np.dot(off, off)
+def test_a_correction_along_long_rare_rows_does_not_overshoot(mu, length, seed):
+    done = debiased(mu, length, seed)
+    before, after = (done.basis.T @ (w - RARE) for w in (START, done.fit.weights))
+    assert done.basis.shape == (3, 2)
+    assert np.linalg.norm(after) < 0.3 * np.linalg.norm(before)
 
 
-def test_what_lies_across_both_stays():
-    off = np.array([0.0, 0.3, 0.0])
-    done = debiased(TRUTH + off, 1.0)
-    basis = directions(done.before)
-    moved = done.after.weights - done.before.weights
-    np.testing.assert_allclose(moved, basis @ (basis.T @ moved), atol=1e-12)
+def test_the_curvature_counts_rows_as_long_as_its_noise_allows():
+    caps = [debiased(mu, 10.0).caps for mu in (0.02, 0.1, 1.0, 20.0)]
+    assert caps == [[CAPS[2]], [CAPS[1]], [CAPS[0]], [CAPS[0]]]
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.8])
-@pytest.mark.parametrize("size", [0.3, 30.0])
-def test_what_is_believed_and_the_noise_that_it_leaves_follow_the_rule_of_bayes(spread, size):
-    gradient, own, mu = np.zeros(2), 0.005, 0.05
-
-    def answered(query, _, stage):
-        std = query.noise_std(N_ROWS, 2, stage.mu)[0]
-        gradient[:] = size * std * np.array([1.0, -2.0])
-        asked.append((std, query.levels[0]))
-        return gradient[None, :]
-
-    asked = []
-    done = debiased(TRUTH, mu, spread=spread, noise=own, answered=answered)
-    ((std, level),) = asked
-    slopes, expected = done.before.clipping.slopes, np.array([1.0, 1.0 / 3.0])
-    assert level == top_level(slopes, ROW_LIMIT, 2, N_ROWS, mu * SHARES.debiasing**0.5) > 1.0
-    prior = own**2 + (expected * slopes.missed(1.0)) ** 2
-    prior = np.maximum(prior, gradient**2 - std**2)
-    part, basis = prior / (prior + std**2), directions(done.before)
-    np.testing.assert_allclose(done.after.weights, TRUTH - basis @ (part * gradient))
-    variances = ((1.0 - part) * own) ** 2 + (part * std) ** 2
-    variances += (part * expected * slopes.missed(level)) ** 2
-    found = basis.T @ done.after.noise
-    np.testing.assert_allclose(found @ found.T, np.diag(variances), atol=1e-12)
+@pytest.mark.parametrize("mu", [0.2, 0.5])
+def test_where_the_constant_alone_is_off_the_coefficients_stay(mu):
+    """It shows in the score along the fit, too, since that column has a mean."""
+    start, errors = OTHER - np.array([0.0, 0.0, 0.3]), []
+    for seed in range(9):
+        done = debiased(mu, 5.0, seed, n_rows=4_000, truth=OTHER, start=start, mean=0.5)
+        assert done.fit.clipping.slopes.skewed
+        assert done.basis.shape == (3, 2)
+        errors.append(np.abs(done.fit.weights - OTHER))
+    _, other, constant = np.median(errors, axis=0)
+    assert other < 0.015
+    assert constant < 0.6 * 0.3
 
 
-def test_without_an_intercept_the_mean_row_stands_for_the_constant():
-    done = debiased(np.array([0.3, 0.2]), 1.0, intercept=False, mean=0.6)
-    first = directions(done.before)[:, 0]
-    np.testing.assert_allclose(np.abs(first), np.sqrt([0.5, 0.5]), atol=0.02)
+@pytest.mark.parametrize("size", [0.5, 2.5, 9.0])
+@pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Poisson()])
+def test_a_correction_moves_by_noise_as_far_as_it_says(monkeypatch, size, loss):
+    """How much is believed follows the noise, too; a way where the loss is curved is at most 1."""
+    monkeypatch.setattr(SlopeDistribution, "skewed", True)
+    basis = np.linalg.qr(np.random.default_rng(3).standard_normal((4, 2)))[0]
+    own, wrong = np.array([[0.3, 0.1], [0.0, 0.2]]), size * np.array([0.3, 0.2])
+    fit = replace(plain_fit(loss, 3), noise=0.1 * np.eye(4))
+    made = Correction(basis, own, np.ones(2), np.zeros(2))
+    rest = own @ own.T, np.array([0.5, 0.1])
+
+    def corrected(error):
+        return _corrected(fit, made, error, *rest)
+
+    stds = np.sqrt(np.diag(rest[0]))
+    ways = [
+        (corrected(wrong + step).weights - corrected(wrong - step).weights) / (2.0 * step.sum())
+        for step in np.diag(stds)
+    ]
+    response = -np.array(ways).T  # of whitened weights to what is wrong; rows are raw here
+    found = corrected(wrong)
+    np.testing.assert_allclose(found.noise[:, :4], 0.1 * (np.eye(4) - response @ basis.T))
+    np.testing.assert_allclose(found.noise[:, 4:], response @ own)
+    length = np.linalg.norm(found.weights)
+    assert (length < 1.0 + 1e-9) == (loss.link.curved or size < 9.0)
 
 
-def test_where_a_table_has_many_columns_and_few_records_means_hold_in_spite_of_clipping():
-    """Rounds clip low in so many directions: alone they miss a good part of a skewed mean."""
-    errors = {True: [], False: []}
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        X = rng.standard_normal((1_300, 22))
-        y = rng.lognormal(0.0, 1.5, 1_300) + 0.5 * X[:, 0]
-        usual = shares_for(Problem(tg.losses.Squared(), 1_300, 22, intercept=True), 0.36)
-        for planned, found in errors.items():
-            shares = usual if planned else replace(usual, debiasing=0.0)
-            solver = tg.solvers.WhitenedNewton(shares=shares)
-            model = tg.LinearRegression(guarantee=tg.GDP(0.36), solver=solver, random_state=seed)
-            model.fit(X, y)
-            found.append(abs(model.predict(X).mean() - y.mean()) / y.std())
-    assert (np.array(errors[True]) < errors[False]).all()
-    assert np.mean(errors[True]) < 0.75 * np.mean(errors[False])
+def test_where_residuals_look_symmetric_the_constant_counts_how_far_they_may_lean(monkeypatch):
+    monkeypatch.setattr(SlopeDistribution, "skewed", False)
+    honest = debiased(1.0, 5.0).fit.correction
+    monkeypatch.setattr(SlopeDistribution, "bias_std", lambda *_: 9.0)
+    leaning = debiased(1.0, 5.0).fit.correction
+    assert honest.std.max() < 1.0
+    assert leaning.std[0] > 8.0
+    assert leaning.std[1] == honest.std[1]
+    assert (leaning.bias == honest.bias).all()
 
 
-@pytest.mark.parametrize(
-    ("loss", "budget", "planned"),
-    [
-        (tg.losses.Squared(), 100.0, True),
-        (tg.losses.Squared(), 1_900.0, True),
-        (tg.losses.Squared(), 2_100.0, False),
-        (tg.losses.LpLoss(4.0), 2_100.0, True),
-        (tg.losses.Huber(1.345), 1_000.0, False),
-        (tg.losses.Logistic(), 1_000.0, False),
-        (tg.losses.Poisson(), 230.0, False),
-        (tg.losses.Poisson(), 240.0, True),
-        (tg.losses.Poisson(), 1_000.0, True),
-        (tg.losses.Poisson(), 9_000.0, False),
-    ],
-)
-def test_it_is_planned_where_clipping_biases_means_and_nothing_else_corrects_them(
-    loss, budget, planned
-):
-    problem = Problem(loss, 10_000, 4, intercept=True)
-    assert (shares_for(problem, budget / 10_000).debiasing > 0.0) == planned
-    robust = shares_for(problem, budget / 10_000, robust=True)
-    assert robust.debiasing == 0.0 or loss.link.curved
+def test_without_a_constant_all_that_is_lost_may_lean_along_the_mean_row():
+    fit = debiased(1.0, 5.0).fit
+    slopes, units = fit.clipping.slopes, Units.raw(2, intercept=False)
+    bare = replace(fit, geometry=replace(fit.geometry, units=units, shift=0.25))
+    assert _lean(fit, 2.0) == slopes.bias_std(2.0)
+    assert _lean(bare, 2.0) == 0.5 * slopes.lost(2.0)
+
+
+def test_what_is_not_corrected_counts_in_the_standard_errors(monkeypatch):
+    honest = debiased(1.0, 5.0).fit
+    monkeypatch.setattr(debiasing, "_believed", lambda wrong, *_, **__: 0.0 * wrong)
+    doubtful = debiased(1.0, 5.0).fit
+    moved = np.abs(doubtful.correction.directions.T @ (honest.weights - doubtful.weights))
+    assert (moved > 0.05).any()
+    np.testing.assert_allclose(doubtful.correction.bias - moved, honest.correction.bias, atol=0.02)
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "told", "width"), [(3_000, "the mean was", 1), (12_000, "mean and fitted score", 2)]
+    ("n_rows", "n_features", "told"), [(4_000, 10, "the mean was"), (12_000, 4, "mean and fitted")]
 )
-def test_counts_without_a_curvature_are_debiased_along_the_constant_alone(n_rows, told, width):
+def test_counts_without_a_curvature_are_debiased_along_the_constant_alone(n_rows, n_features, told):
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(n_rows, 3))
+    X = rng.normal(size=(n_rows, n_features))
     y = rng.poisson(np.exp(0.3 * X[:, 0] + 0.5))
-    model = tg.PoissonRegression(guarantee=tg.GDP(0.1), random_state=0).fit(X, y)
+    model = tg.PoissonRegression(epsilon=0.5, delta=1e-6, random_state=0).fit(X, y)
     (note,) = [note for note in model.notes_ if "debiased" in note]
     assert note.startswith(told)
-    (released,) = [r for r in model.certificate_.releases if r.stage == "debiasing"]
-    assert released.parameters["coordinates"] == width
+    planned = model.plan_.stage("debiasing").purpose
+    assert planned.endswith("in the mean" if n_rows < 10_000 else "once curvature is released")
+    for name in ("debiasing", "debiasing curvature"):
+        (released,) = [r for r in model.certificate_.releases if r.stage == name]
+        assert released.parameters["coordinates"] == (1 if n_rows < 10_000 else 2)

@@ -65,14 +65,16 @@ FEW = 350.0
 MOSTLY_NOISE = 500.0
 # In this order: what a later one says counts. Names are for readers and tests.
 REGIMES = {
-    # Rounds clip low, and what that takes from mean and fitted score is released at last.
+    # Where clipping bias is corrected: rounds clip low, one of their histograms is left out.
     "conditional mean": Regime("residual corrected", {
-        "second_moments": 0.06, "slopes": 0.06, "debiasing": 0.05, "diagnostic_phases": (0, 2, 3),
+        "second_moments": 0.06, "slopes": 0.06, "debiasing": 0.12, "diagnostic_phases": (0, 2, 3),
     }),
+    # Where it is kept, or slopes are bounded anyway.
+    "kept bias": Regime("residual kept", {"debiasing": 0.0}),
     # Curvature varies, and is released; the constant tells what it is at first.
     "likelihood": Regime("likelihood", {
         "constant": 0.01, "second_moments": 0.06, "whitened_row_norms": 0.04, "slopes": 0.0,
-        "curvature": 0.09, "diagnostic_phases": (0, 2), "curvature_phases": (2,),
+        "curvature": 0.09, "debiasing": 0.0, "diagnostic_phases": (0, 2), "curvature_phases": (2,),
     }),
     # Residuals have two histograms, at a larger share each,
     "few records": Regime("residual", {
@@ -106,12 +108,19 @@ REGIMES = {
         "early": 3,
     }),
     # Slopes of counts are not bounded: they are clipped, and what that takes is corrected.
-    "log link": Regime("log", {"slopes": 0.04, "debiasing": 0.05}),
-    # Noise covers weighted second moments of all columns but in directions that stand out: nothing
-    # but whitening asks for them (training family: T41, T19, T23, T47).
+    "log link": Regime("log", {"slopes": 0.04, "debiasing": 0.06}),
+    # Noise covers the second moments of all columns but in directions that stand out: nothing but
+    # whitening asks for them, and nothing is debiased. A likelihood's curvature is noisier, being
+    # weighted (training family: T41, T19, T23, T47).
+    "whitening only": Regime("residual", {
+        "debiasing": 0.0, "variance": 0.0,
+    }, below={"height**1.5": 4.2}),
     "whitening only of a likelihood": Regime("likelihood", {
         "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),
     }, below={"height**1.5": 16.0}),
+    # What clipping takes from skewed counts biases the constant most, which is one number.
+    "constant of counts": Regime("log", {"debiasing": 0.06},
+                                 above={"fixed": FEW}, below={"height**1.5": 16.0}),
     # Predictions of counts add up to what was counted; slopes of others average zero.
     "total of counts": Regime("log", {"total": 0.05}, above={"fixed": FEW}),
     # The fit is compared with its constant, and no intervals are given.
@@ -129,7 +138,7 @@ REGIMES = {
     # times what a constant does (simulated, 20,000 records of four columns); and slopes moved by
     # .03 where equal weights were an eighth of their bound (mu of 20).
     "correction of a likelihood": Regime("likelihood alike", {
-        "correction": 0.55, "debiasing": 0.0, "variance": 0.0, "curvature": 0.03,
+        "correction": 0.55, "variance": 0.0, "debiasing": 0.0, "curvature": 0.03,
         "second_moments": 0.04, "whitened_row_norms": 0.02, "rounds": (4, 4, 8),
         "diagnostic_phases": (0, 2), "curvature_phases": (2,),
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
@@ -139,8 +148,10 @@ REGIMES = {
     "correction of counts": Regime("log alike", {
         "correction": 0.45,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
+    # Rounds have to come near only, and each is a pass over the records: half as many lose nothing
+    # (docs/trials.md).
     "correction": Regime("squares", {
-        "correction": 0.55, "debiasing": 0.0,
+        "correction": 0.55, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
     }, above={"fixed": 2000.0, "size**1.5": 9.0}),
 }  # fmt: skip
 # The unit of n * mu and the most rounds, of residuals and of a likelihood; eighths of the phases. A
@@ -161,6 +172,10 @@ SAMPLE_FOR_EVENTS = 0.3  # share of what is planned with that it may hold where 
 BALANCED_BELOW = 80.0
 # The first constant of a likelihood should be seen so clearly, as share of mu times n.
 CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
+# Of few columns the noise of rounds is the least of all errors where residuals are skewed: their
+# correction gets this share over the number of columns, but no more than the next number, and
+# leaves as much to the rounds.
+DEBIASING_FACTOR, LARGEST_DEBIASING = 4.0, 0.3
 # A typical column should stand out by this many times what is taken for records.
 SIZE_MARGIN = 1.3
 # Of each histogram of columns: so many times the share that this asks for, and the most it may get.
@@ -202,7 +217,8 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     # Units get what they would without a correction, which takes its part from the rounds.
     taken = chosen.pop("correction", 0.0)
     shares = replace(shares, **chosen)
-    return replace(_with_units(shares, problem, mu), correction=taken)
+    shares = replace(_with_units(shares, problem, mu), correction=taken)
+    return _with_correction(shares, problem, budget)
 
 
 def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
@@ -215,6 +231,7 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
         "bounded": bounded,
         "squares": squares,
         "corrected": not robust and not bounded,
+        "kept": robust or bounded,
         "likelihood": link.curved,
         "log": link.log,
         "outcomes": not link.scaled,
@@ -260,6 +277,16 @@ def _sufficient(problem: Problem) -> float:
     """Return above which n * mu that is so."""
     counts = _counts(problem)
     return max(limit * counts[name] for name, limit in SAMPLE_SUFFICES.items())
+
+
+def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
+    """Let the debiasing of few columns have more, where it is planned in full."""
+    planned = REGIMES["conditional mean"].shares["debiasing"]
+    if shares.debiasing < planned or budget < FEW or shares.correction > 0.0:
+        return shares
+    wanted = min(DEBIASING_FACTOR / problem.size, LARGEST_DEBIASING)
+    room = shares.debiasing + shares.rest(problem) - LARGEST_DEBIASING
+    return replace(shares, debiasing=max(min(wanted, room), shares.debiasing))
 
 
 def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:

@@ -9,6 +9,7 @@ Reference
 Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 6.3 (Mallows estimators and their variance).
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -144,6 +145,11 @@ class SlopeDistribution:
         far = min(limit, self.reach) * abs(self.unseen) if limit >= self.reach else 0.0
         return self.distribution.mean(np.clip(self.slopes, -limit, limit) ** 2) + far
 
+    def increment_variance(self, low: float, high: float) -> float:
+        """Mean squared increment of the slope clipped at ``low`` and at ``high``."""
+        increment = np.clip(self.slopes, -high, high) - np.clip(self.slopes, -low, low)
+        return self.distribution.mean(increment**2)
+
     def residual_shares(self) -> FloatArray:
         """Return points and the share of targets less predictions below each.
 
@@ -157,6 +163,11 @@ class SlopeDistribution:
         points = np.concatenate([-far[::-1], edges, far])
         shares = np.cumsum(np.concatenate([[0.0], hidden[::-1], masses, hidden]))
         return np.column_stack([points, shares])
+
+    def upper_variance(self, limit: float) -> float:
+        """Mean squared clipped slope, with what the noise of the histogram may hide."""
+        beyond, hidden = self._hidden(np.abs(self.slopes), limit)
+        return self.variance(limit) + float(hidden @ beyond**2)
 
     def bias(self, limit: float) -> float:
         """Mean of what clipping takes away."""
@@ -176,8 +187,14 @@ class SlopeDistribution:
         """Mean size of what clipping takes away of what was seen."""
         return self.distribution.mean(np.maximum(np.abs(self.slopes) - limit, 0.0))
 
+    def bias_std(self, limit: float) -> float:
+        """How far off zero the mean of what clipping takes away is, with noise of the histogram."""
+        beyond = self.slopes - np.clip(self.slopes, -limit, limit)
+        noise_std = self.distribution.bin_noise * np.linalg.norm(beyond.reshape(-1, POINTS).mean(1))
+        return math.hypot(self.bias(limit), float(noise_std))
+
     def missed(self, limit: float) -> float:
-        """Size of what the mean slope may lose by the cut."""
+        """Size of what the mean slope loses where a bounded slope is cut lower: another loss."""
         return self.lost(limit) if self.skewed else abs(self.bias(limit))
 
     def _beyond(self, sizes: FloatArray, limit: float, largest: float = np.inf) -> float:
@@ -330,7 +347,7 @@ def choose_clip(
     squared_bias = shift * bias**2
     if slopes.of_bounded_residual_loss:
         squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
-    elif unbiased and slopes.loss is not None and slopes.skewed:
+    if unbiased and slopes.loss is not None and slopes.skewed:
         squared_bias += [(SKEWED_LENGTH * slopes.seen_beyond(limit)) ** 2 for limit in slope_limits]
     # Rows are counted with their curvature, which is the variance where no slopes tell that.
     weight = 1.0 if slopes.told_by_rows else rows.weight

@@ -1,73 +1,143 @@
-"""The last correction of unbounded slopes, along what clipping takes most from.
+"""The last correction for squared and log-link losses, along what clipping takes most from.
 
 These are a constant (skewed residuals) and the fitted score (spread that grows with the mean). So
 few coordinates carry little noise, so that residuals can be clipped far higher there than in all
 directions, and the level grows with ``n * mu``.
 
+Increments between levels are released side by side with shares of ``mu**2`` in proportion to their
+widths: their sum is then as noisy as the top level alone, and no way of sharing does better.
+
 Reference
 ---------
-Cox 1958 (recalibration by intercept and slope); Efron and Morris 1973 (empirical Bayes).
+Cox 1958 (recalibration by intercept and slope); Stein 1981 and Efron and Morris 1973 (unbiased
+estimate of the squared bias left by clipping; shrinkage of a correction by its noise).
 """
 
+import itertools
 import math
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import expit
 
 from tailguard.array_types import FloatArray
 from tailguard.queries.level_gradients import LevelGradients
-from tailguard.solvers.newton.clipping import top_level
+from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.view import View
+from tailguard.scaling.noisy_distribution import SURE
+from tailguard.solvers.newton.clipping import SlopeDistribution, top_level
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.state import Fit
+from tailguard.solvers.newton.phase_start import curvature_weighting
+from tailguard.solvers.newton.schedule import DEBIASING_LEVELS
+from tailguard.solvers.newton.state import Correction, Fit
+from tailguard.solvers.newton.whitening import noise_level, shrunk
 from tailguard.solvers.session import usable
 
 ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is sqrt(2)
-# Of what clipping may take from the mean slope, the parts expected along the constant and along the
-# fitted score. What fits lose with these is in docs/trials.md#rules-taken-out.
-EXPECTED = (1.0, 1.0 / 3.0)
+# Corrections that nothing leads to expect count beyond this many times their variance: all together
+# where residuals are symmetric, since clipping does not bias these; else along each direction.
+UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
+# Rows count in the curvature up to the largest of these many times the row limit whose noise is at
+# most this share of the usual curvature, that of the rounds: few rows may be far longer than most
+# along what residuals lean to. Its eigenvalues are raised to the same share.
+CAPS, LEAST_CURVATURE = (8.0, 4.0, 2.0), 0.1
+# What clipping takes from the constant, as a share of what the histogram leaves beyond the level
+# (the hidden tail is an upper estimate), and from the fitted score, where no release tells; chosen
+# on simulated tasks.
+CLIPPED_SHARES = (0.7, 0.08)
 
 
 def debias(session: FitSession, fit: Fit) -> Fit:
-    """Move the fit in two directions towards where gradients clipped far higher average zero.
+    """Move the fit in two directions to where gradients clipped far higher average zero.
 
-    Before it is asked for, what is wrong along each is expected to be as large as the noise of the
-    rounds and what their cut may have missed; or as large as it then turns out to be. It stays
-    where it is if that was not planned.
+    It stays where it is if that was not planned.
     """
-    slopes, geometry, limit = fit.clipping.slopes, fit.geometry, fit.clipping.slope_limit
-    if not (session.plans("debiasing") and slopes.seen and fit.iterates):
+    slopes, geometry = fit.clipping.slopes, fit.geometry
+    if not slopes.seen or not session.plans("debiasing"):
         return fit
     n_rows, basis = session.problem.n_rows, directions(fit)
-    stage, width = session.stage("debiasing"), basis.shape[1]
-    level = max(top_level(slopes, ROW_LIMIT, width, n_rows, stage.mu), limit)
-    query = LevelGradients(geometry.view.through(geometry.matrix @ basis), ROW_LIMIT, (level,))
-    gradient = session.ask(query, fit.weights, stage)[0]
-    # Whitened rows have second moments of one at most: no step is too long.
-    curved = geometry.loss.link.curved
-    rise = fit.clipping.whole_curvature if curved else slopes.curvature(math.inf)
-    rise = max(rise, 1e-300)
-    noise_std = float(query.noise_std(n_rows, session.problem.n_features, stage.mu)[0]) / rise
-    pull = basis.T @ fit.pull
-    damping = np.linalg.inv(np.eye(width) + pull @ basis)  # by the ridge
-    wrong = damping @ (gradient / rise + pull @ fit.whitened)
-    covariance = noise_std**2 * damping @ damping.T
-    own, expected = basis.T @ fit.noise, np.array(EXPECTED[:width]) / rise
-    prior = (own**2).sum(axis=1) + (expected * slopes.missed(limit)) ** 2
-    prior = np.diag(np.maximum(prior, wrong**2 - np.diag(covariance)))
-    part = prior @ np.linalg.inv(prior + covariance)
-    part /= max(1.0, float(np.linalg.norm(part @ wrong)) * curved)  # Newton's map is local there
-    weights = usable(fit.weights - geometry.matrix @ (basis @ part @ wrong))
-    beyond = np.diag(expected * slopes.missed(level))
-    noise = [fit.noise - basis @ part @ own, basis @ part @ (noise_std * damping)]
-    moved = replace(fit, weights=weights, noise=np.hstack([*noise, basis @ part @ beyond]))
-    which = "mean and fitted score were" if width > 1 else "the mean was"
-    return moved.noted(f"{which} debiased, with residuals clipped at {level:.3g} target scales")
+    stage, first = session.stage("debiasing"), fit.clipping.slope_limit
+    top = top_level(slopes, ROW_LIMIT, basis.shape[1], n_rows, stage.mu)
+    levels = levels_up_to(first, top, DEBIASING_LEVELS)
+    view = geometry.view.through(geometry.matrix @ basis)
+    query = LevelGradients(view, ROW_LIMIT, levels, increment_shares(levels))
+    answer = session.ask(query, fit.weights, stage)
+    noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
+    gaps = np.array(
+        [slopes.increment_variance(*pair) for pair in itertools.pairwise((0.0, *levels))]
+    )
+    variances = noise**2 + gaps / (n_rows * session.evenness)
+    shares = np.array(CLIPPED_SHARES[: basis.shape[1]])
+    left = [
+        squared_bias(
+            slopes, (level, levels[-1]), shares, answer[k:].sum(axis=0), float(variances[k:].sum())
+        )
+        for k, level in enumerate(levels, start=1)
+    ]
+    biases = [float(bias.sum()) for bias in left]
+    if not slopes.skewed:
+        biases = sure_squared_biases(answer[1:], variances[1:])
+    best = int(np.argmin(basis.shape[1] * np.cumsum(variances) + biases))
+    total, variance = answer[: best + 1].sum(axis=0), float(variances[: best + 1].sum())
+    curvature = _released_curvature(session, fit, view, levels[best])
+    pull, along = basis.T @ fit.pull, np.diag(curvature)
+    damping = np.linalg.inv(np.eye(len(along)) + pull @ basis)  # by the ridge
+    inverse = damping @ np.linalg.inv(curvature)
+    expected = shares * (slopes.lost(first) - slopes.lost(levels[best])) / along
+    # Noise is alike in all directions of gradients; through the inverse curvature it is not.
+    wrong = inverse @ total + damping @ pull @ fit.whitened
+    covariance = variance * inverse @ inverse.T
+    variance_of_one = slopes.upper_variance(levels[best])
+    sampling = np.diag(inverse @ inverse.T) * variance_of_one / (n_rows * session.evenness)
+    if not slopes.skewed:
+        sampling[0] += (_lean(fit, levels[best]) / along[0]) ** 2
+    own = np.linalg.norm(noise[: best + 1]) * inverse
+    made = Correction(basis, own, np.sqrt(sampling), np.sqrt(left[best]) / along)
+    told = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
+    return _corrected(fit, made, wrong, covariance, expected).noted(
+        f"{told} debiased, with residuals clipped at {levels[best]:.3g} target scales"
+    )
+
+
+def _lean(fit: Fit, level: float) -> float:
+    """How far residuals that look symmetric may bias the first direction.
+
+    About their median they may lean as far as their histogram does; about zero, where skewness is
+    not told from location, by all that is lost, along a mean row of that length.
+    """
+    geometry, slopes = fit.geometry, fit.clipping.slopes
+    if geometry.units.intercept or geometry.loss.link.curved:
+        return slopes.bias_std(level)
+    return math.sqrt(geometry.shift) * slopes.lost(level)
+
+
+def _corrected(
+    fit: Fit, made: Correction, wrong: FloatArray, covariance: FloatArray, expected: FloatArray
+) -> Fit:
+    """Move a fit by what is believed of what is wrong; tell what noise and bias it has then."""
+    skewed, curved = fit.clipping.slopes.skewed, fit.geometry.loss.link.curved
+    basis = made.directions
+
+    def way(error: FloatArray) -> FloatArray:
+        """Newton's map is only local where the loss is curved: no way is longer than one there."""
+        believed = _believed(error, covariance, expected, skewed=skewed)
+        return believed / max(1.0, float(np.linalg.norm(believed)) * curved)
+
+    weights = usable(fit.weights - fit.geometry.matrix @ (basis @ way(wrong)))
+    # Of what noise moved it keeps as much as the way follows what is wrong within its noise.
+    steps = np.diag(np.sqrt(np.diag(covariance)))
+    response = np.array([way(wrong + step) - way(wrong - step) for step in steps]).T
+    response = basis @ response / (2.0 * np.maximum(steps.sum(axis=0), 1e-300))
+    noise = np.hstack([fit.noise - response @ (basis.T @ fit.noise), response @ made.noise])
+    made = replace(made, bias=made.bias + skewed * np.abs(wrong - way(wrong)))
+    return replace(fit, weights=weights, noise=noise, correction=made)
 
 
 def directions(fit: Fit) -> FloatArray:
-    """Return an orthonormal basis: of the constant, or the mean row, and of the fitted score.
+    """Return an orthonormal basis of what clipping takes most from.
 
-    The first alone for a likelihood whose curvature was not released.
+    These are the constant, or the mean row, and the fitted score; the first alone for a likelihood
+    whose curvature was not released, as the fit may then be mostly noise.
     """
     geometry = fit.geometry
     constant, mean_row = geometry.inverse[:, -1], geometry.matrix.T @ geometry.mean_row
@@ -75,3 +145,105 @@ def directions(fit: Fit) -> FloatArray:
     told = geometry.curvature_released or not geometry.loss.link.curved
     basis, _ = np.linalg.qr(np.column_stack([first, fit.whitened] if told else [first]))
     return np.asarray(basis)
+
+
+def _believed(
+    wrong: FloatArray, covariance: FloatArray, expected: FloatArray, *, skewed: bool
+) -> FloatArray:
+    """Return what is believed of what is wrong, by directions if ``skewed``.
+
+    It is the way that counts, not the gradient: a constant that is off shows in the gradient along
+    the fit, too, where that has another mean. By the rule of Bayes for normal distributions, with
+    ``prior`` and ``covariance`` those of what is wrong and of its noise, the part to believe is
+    ``prior @ inv(prior + covariance)``, so that what is not believed along one direction counts as
+    noise that others share. Residuals may look skewed by noise alone: all of it counts by the odds
+    that anything is wrong at all.
+    """
+    variance = np.diag(covariance)
+    if not skewed:
+        return shrunk(wrong, UNEXPECTED * float(variance.sum())) * wrong
+    prior = np.diag(np.maximum(expected**2, wrong**2 - UNEXPECTED_ALONG * variance))
+    whole = prior + covariance
+    surely = prior @ np.linalg.solve(whole, wrong)
+    odds = float(expit(_log_density(wrong, whole) - _log_density(wrong, covariance)))
+    return np.asarray(odds * surely)
+
+
+def _log_density(point: FloatArray, covariance: FloatArray) -> float:
+    """Log density of N(0, covariance), up to a constant."""
+    volume = float(np.linalg.slogdet(covariance)[1])
+    return -(float(point @ np.linalg.solve(covariance, point)) + volume) / 2.0
+
+
+def _released_curvature(session: FitSession, fit: Fit, view: View, level: float) -> FloatArray:
+    """Release the curvature in these directions; raise what noise leaves of it."""
+    weights = replace(curvature_weighting(session, fit), slope_limit=level)
+    problem, stage = session.problem, session.stage("debiasing curvature")
+    usual, scale = fit.clipping.curvature, weights.bound
+    if weights.kind == "expected-curvature":  # of which clipped slopes keep a part
+        scale *= max(fit.clipping.slopes.curvature(level), LEAST_CURVATURE)
+    for cap in CAPS:
+        query = SecondMoments(view, ROW_LIMIT, cap * ROW_LIMIT, weights)
+        noise = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * scale
+        if noise_level(noise, view.width) <= LEAST_CURVATURE * usual:
+            break
+    released = session.ask(query, fit.weights, stage) * scale
+    values, vectors = np.linalg.eigh(released)
+    least = max(noise_level(noise, view.width), LEAST_CURVATURE * usual)
+    return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
+
+
+def levels_up_to(first: float, top: float, count: int) -> tuple[float, ...]:
+    """Return a first level and up to ``count`` more, in equal ratios; one level if none fits."""
+    if not top > 1.25 * first:  # by about one bin of slopes
+        return (first,)
+    return tuple(float(level) for level in first * (top / first) ** (np.arange(count + 1) / count))
+
+
+def increment_shares(levels: tuple[float, ...]) -> tuple[float, ...]:
+    """Return shares that leave the sum of all increments with the least noise.
+
+    With widths ``w`` and shares ``c`` of norm 1, the noise of the sum is ``sum (w / c)**2``, least
+    at ``c**2`` in proportion to ``w`` (Cauchy-Schwarz).
+    """
+    widths = np.diff([0.0, *levels])
+    return tuple(float(share) for share in np.sqrt(widths / widths.sum()))
+
+
+def sure_squared_biases(increments: FloatArray, variances: FloatArray) -> list[float]:
+    """Return the squared bias that each level leaves, as far as released increments make it sure.
+
+    ``variances`` are those of an increment, a coordinate. Residuals that look symmetric are not
+    biased by clipping, and what is to raise their level has to be sure. The top level leaves none.
+    """
+    width = increments.shape[1]
+    found = []
+    for level in range(len(increments)):
+        above = increments[level:].sum(axis=0)
+        variance = float(variances[level:].sum())
+        error = variance * (width + SURE * math.sqrt(2.0 * width))
+        found.append(max(0.0, float(above @ above) - error))
+    return [*found, 0.0]
+
+
+def squared_bias(
+    slopes: SlopeDistribution,
+    levels: tuple[float, float],
+    shares: FloatArray,
+    above: FloatArray,
+    variance: float,
+) -> FloatArray:
+    """Return the expected squared bias that the first level leaves along debiased directions.
+
+    Before anything is measured, clipping may take ``shares`` of what the histogram leaves beyond
+    the level. What the levels up to the second, the top, released updates that by the rule of Bayes
+    for normal distributions. Beyond the top, where nothing is measured, it may take from the first
+    direction all that the histogram leaves. Residuals that look symmetric are not biased.
+    """
+    level, top = levels
+    if not slopes.skewed:
+        return np.zeros(len(above))
+    prior = shares * (slopes.lost(level) - slopes.lost(top))
+    believed = prior**2 / np.maximum(prior**2 + variance, 1e-300)
+    beyond = shares / shares.max() * slopes.lost(top)
+    return np.asarray((believed * above) ** 2 + believed * variance + beyond**2)

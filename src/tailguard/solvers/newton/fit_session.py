@@ -24,8 +24,8 @@ from tailguard.solvers.session import WEIGHT, BudgetSession
 class FitSession(BudgetSession):
     """A budget session that knows the problem, its loss, and the shares of the plan.
 
-    Once units are released, ``share_out`` gives what they left to the rounds, each of which may
-    then spend ``mu_factor`` times what was planned.
+    Once units are released, ``share_out`` gives what they left to rounds and corrections, each of
+    which may then spend ``mu_factor`` times what was planned.
     """
 
     def __init__(self, plan: Plan, gate: Gate, shares: Shares) -> None:
@@ -80,13 +80,14 @@ class FitSession(BudgetSession):
         return self.left(self._total_mu(later))
 
     def share_out(self) -> None:
-        """Let the rounds have what was planned for units and not spent."""
+        """Let rounds and corrections have what was planned for units and not spent."""
         spent = {*UNITS, WEIGHT}
         later = (stage.total_mu**2 for stage in self.plan.stages if stage.name not in spent)
         unspent_mu = self.left(reserve=math.sqrt(sum(later)))
-        rounds_mu = self._total_mu(self.rounds(range(len(self.shares.rounds))))
+        rounds = self.rounds(range(len(self.shares.rounds)))
+        corrections = (s for s in self.plan.stages if s.takes_rest and s.phase is None)
         # A hair below, since sums of squares are rounded.
-        more = unspent_mu**2 * (1.0 - 1e-9) / rounds_mu**2
+        more = unspent_mu**2 * (1.0 - 1e-9) / self._total_mu([*rounds, *corrections]) ** 2
         self.mu_factor = math.sqrt(1.0 + more)
 
     def _total_mu(self, stages: Iterable[Stage]) -> float:
@@ -96,4 +97,4 @@ class FitSession(BudgetSession):
 
     def _times(self, stage: Stage) -> float:
         """Return how many times its planned mu a stage may spend."""
-        return 1.0 if stage.phase is None else self.mu_factor
+        return self.mu_factor if stage.takes_rest else 1.0

@@ -43,14 +43,14 @@ TYPICAL_LIMITS = 1.5
 # in simulated fits of 3 to 30 normal columns with n * mu from 2,000 to 30,000, by their own
 # coef_noise_std_ (corrections and totals have more of it than rounds).
 PREDICTS = {
-    Link.IDENTITY: ("the prediction", "in scales of the residuals", "1 to 20"),
+    Link.IDENTITY: ("the prediction", "in scales of the residuals", "1 to 10"),
     Link.LOG: ("the logarithm of the prediction", "for a mean of about one", "1 to 20"),
     Link.LOGIT: ("the score, as log-odds,", "for slopes and curvatures of about one", "2 to 13"),
 }
 
 
 # Fits of this many times the records from which scales are seen beat a constant, 50 of 54 measured
-# (benchmarks/bench_useful_rows.py); of half as many records 25 of 54.
+# (benchmarks/bench_useful_rows.py); of half as many records 26 of 54.
 USEFUL = 2.0
 
 

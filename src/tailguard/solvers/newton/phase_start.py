@@ -143,7 +143,7 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
         mu=session.rounds_mu(fit.phase),
         evenness=session.evenness,
         shift=shift,
-        unbiased=bounds_settled and session.plan.settings["target"] == "mean",
+        unbiased=bounds_settled and session.plans("debiasing"),
     )
     return replace(fit, clipping=clipping)
 

@@ -50,6 +50,8 @@ on.
 """
 HALFWAY = 2
 """The phase before which bounds of features are chosen, the first one being 0."""
+DEBIASING_LEVELS = 4
+"""Clip levels above the first that are released side by side where clipping bias is measured."""
 # The first bound, in scales of a column, then others that may be better. A score's rise is
 # exponential in the loss of a log link, bounded in that of log-odds: the more a far row can do, the
 # nearer the bound. Where records are too few to choose by, and most of a fit is noise, the nearest
@@ -81,7 +83,7 @@ ROUGH_TOTAL, TOTAL = "rough total", "total"
 """The stages that calibrate a predicted total."""
 ROUGH_SHARE = 0.25  # of their share for the first, of counts, which needs to come near only
 AFTER_ROUNDS = (
-    *("debiasing", ROUGH_TOTAL, TOTAL, "choice of fit", "variance"),
+    *("debiasing", ROUGH_TOTAL, TOTAL, "debiasing curvature", "choice of fit", "variance"),
     *(CORRECTION | CORRECTION_OF_LIKELIHOOD),
 )
 # Of mu**2 for the total weight: its noise moves all means alike, and no coefficient.
@@ -138,7 +140,7 @@ class Shares:
     slopes: float = 0.08
     curvature: float = 0.0
     bound_choice: float = 0.0
-    debiasing: float = 0.0
+    debiasing: float = 0.08
     fit_choice: float = 0.0
     variance: float = 0.03
     correction: float = 0.0
@@ -240,7 +242,8 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
         purpose = "clipped gradients, for a Newton step each"
         purpose += ", slopes bounded by one half" * shares.balanced
         name = f"rounds of phase {phase + 1}"
-        stages.append(Stage(name, purpose, mu, times, problem.size, phase=phase))
+        stage = Stage(name, purpose, mu, times, problem.size, takes_rest=True, phase=phase)
+        stages.append(stage)
     return tuple(_of_sample(stage, problem, shares) for stage in stages)
 
 
@@ -271,8 +274,9 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
     stages = shares.units_stages(problem, total_mu)
     for name, purpose, share, times, size in _after_units(problem, shares):
         if share > 0.0 and times > 0:
+            corrects = name in {"debiasing", "debiasing curvature"}
             mu = total_mu * math.sqrt(share / times)
-            stages.append(Stage(name, purpose, mu, times, size))
+            stages.append(Stage(name, purpose, mu, times, size, takes_rest=corrects))
     return stages
 
 
@@ -298,6 +302,11 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     rough = "what targets add up to" if exposed else f"{added}, roughly"
     rough_share = ROUGH_SHARE * canonical
     lengths = n_releases if curved else 1
+    directions, levels = 2, DEBIASING_LEVELS + 1  # the constant and the fitted score, at most
+    fitted = " and the fitted score"
+    if curved:
+        released = shares.curvature * len(shares.curvature_phases) > 0.0
+        fitted = ", and in the fitted score once curvature is released" * released
     exposed = problem.has_offset and problem.link.log
     # With a sample the last histogram reads all records.
     last = 1 if shares.sample else n_releases
@@ -319,8 +328,10 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
                         shares.curvature, len(shares.curvature_phases), square),
         PlannedReleases("choice of bounds", "within which bounds features are read from here on",
                         shares.bound_choice, 1, 2),
-        PlannedReleases("debiasing", "bias that clipping leaves in the mean and the fitted score",
-                        shares.debiasing, 1, 2),
+        PlannedReleases("debiasing", f"bias that clipping leaves in the mean{fitted}",
+                        0.8 * shares.debiasing, 1, directions * levels),  # and .2 below, by trial
+        PlannedReleases("debiasing curvature", "curvature of the loss in these directions",
+                        0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
         PlannedReleases("choice of fit", "whether the fit, half of it or its constant is kept",
                         shares.fit_choice * problem.intercept, 1, 2),
         PlannedReleases("variance", "the sampling variance of the coefficients",

@@ -82,7 +82,7 @@ class WhitenedNewton:
     >>> problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=4, intercept=True)
     >>> plan = WhitenedNewton().plan(problem, tg.ApproxDP(1.0, 1e-6))
     >>> plan.stage("rounds of phase 4").times
-    32
+    16
     """
 
     target: str = "mean"

@@ -169,6 +169,37 @@ class NewtonIterate:
 
 
 @dataclass(frozen=True, eq=False)
+class Correction:
+    """A correction of whitened weights along a few directions, and what it is off by.
+
+    Attributes
+    ----------
+    directions
+        An orthonormal basis, as columns.
+    noise
+        A matrix whose rows are what independent noise of one moves what was found wrong along each
+        direction by.
+    std, bias
+        How far off the correction is along each of them apart from ``noise``: by sampling, and by
+        what clipping may take away still, or was found wrong and not believed.
+    """
+
+    directions: FloatArray
+    noise: FloatArray
+    std: FloatArray
+    bias: FloatArray
+
+    def covariance(self, others: FloatArray) -> FloatArray:
+        """Covariance of whitened weights, as if all that was found wrong had been believed.
+
+        Along the directions it is the correction's own, elsewhere that of ``others``.
+        """
+        outside = np.eye(len(others)) - self.directions @ self.directions.T
+        along = self.noise @ self.noise.T + np.diag(self.std**2 + self.bias**2)
+        return np.asarray(outside @ others @ outside + self.directions @ along @ self.directions.T)
+
+
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """Standardised weights that intervals lie about, and what they are known to within.
 
@@ -230,6 +261,8 @@ class Fit:
         The weights about which residuals were last released, if they were.
     constant_moved
         Whether the constant was read off residuals before the rounds.
+    correction
+        The one that debiasing made, if it made any.
     estimate
         What the correction by contributions told, if it was made.
     total_error
@@ -245,6 +278,7 @@ class Fit:
     iterates: tuple[NewtonIterate, ...] = ()
     residuals_of: FloatArray | None = None
     constant_moved: bool = False
+    correction: Correction | None = None
     estimate: Estimate | None = None
     total_error: float = math.nan
     notes: tuple[str, ...] = ()
