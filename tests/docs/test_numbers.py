@@ -307,7 +307,7 @@ def test_descriptions_are_compared_as_they_were_measured():
     tables = {row["table"]: (int(row["n"]), int(row["d"])) for row in rows}
     sizes, widths = zip(*tables.values(), strict=True)
     assert (
-        f" on {len(tables)} real tables of {min(sizes):,} to {max(sizes):,} records and "
+        f"On {len(tables)} real tables of {min(sizes):,} to {max(sizes):,} records and "
         f"{min(widths)} to {max(widths)} columns"
     ) in prose("docs/describe.md")
     slow = {row["table"] for row in rows if row["rival"] == "diffprivlib"}
