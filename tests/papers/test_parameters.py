@@ -65,6 +65,16 @@ def test_steps_are_the_best_between_the_rule_at_either_noise(printed, noise_rati
     assert found == min(range(low, high + 1), key=excess_of)
 
 
+@pytest.mark.parametrize(
+    ("error", "n_steps", "printed"),
+    [(0.1, 18.9306, 11.92659), (0.5, 9.69971, 2.69570), (2.0, 1.74865, -5.25537)],
+)
+def test_strongly_convex_steps_which_turn_negative_as_printed(error, n_steps, printed):
+    shape = {"strong_convexity": 1.0, "smoothness": 4.0}
+    assert steps.strongly_convex_steps(error=error, **shape) == close(n_steps, 1e-5)
+    assert steps.printed_strongly_convex_steps(error=error, **shape) == close(printed, 1e-5)
+
+
 @pytest.mark.parametrize("error", [1e-300, 1e-3, 1.0, 1e6, 1e150])
 def test_step_counts_are_never_below_one(error):
     shape = {"strong_convexity": 1.0, "smoothness": 4.0}
