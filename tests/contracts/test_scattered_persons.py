@@ -16,6 +16,7 @@ import tailguard as tg
 from support.attack import move
 from support.person_attack import EXAMPLES, UNITS, calibrated, lattice, neighbour, table
 from support.person_tables import on_disk, scattered, shuffled, written
+from support.told import Told
 from tailguard.data.rows import keys as keys_module
 from tailguard.data.rows import person_file
 from tailguard.data.rows.keys import Persons
@@ -95,22 +96,6 @@ def tables(n_persons=300):
         yield shuffled(pd.concat([told, *some]).astype({"key": "string"}), seed)
 
 
-class Heard:
-    """Hears the progress of a run."""
-
-    def __init__(self):
-        self.told = []
-
-    def planned(self, n_answers):
-        self.told.append(n_answers)
-
-    def answered(self, stage, n_rows):
-        self.told.append((stage, n_rows))
-
-    def read(self, n_rows, n_all):
-        self.told.append((n_rows, n_all))
-
-
 def lines_of(checkpoint):
     """What a checkpoint says, but for random keys, and how long it is."""
     lines = [json.loads(line)["content"] for line in checkpoint.read_text().splitlines()]
@@ -122,7 +107,7 @@ def told_of_a_fit(folder, source, seen):
     """All that a fit of a file leaves: numbers, words, files, ledger lines and progress."""
     options = {"guarantee": tg.GDP(2.0), "max_rows": 5, "person": "key"}
     ledger = tg.Ledger(folder / "l.sqlite", "t", guarantee=tg.GDP(9.0), person="key")
-    known, heard, point = {"target": "cost"}, Heard(), folder / "point"
+    known, heard, point = {"target": "cost"}, Told(), folder / "point"
     with listening(heard):
         model = tg.LinearRegression(**options, random_state=0, checkpoint=point)
         model.fit(source, **known)
@@ -138,7 +123,7 @@ def told_of_a_fit(folder, source, seen):
         "plan": [private.plan_.explain(), private.certificate_.n_rows],
         "charged": charged,
         "report": model.report().to_json(),
-        "heard": heard.told,
+        "heard": heard.heard,
         "checkpoint": lines_of(point),
         "files": seen,
     }
