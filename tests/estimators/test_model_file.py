@@ -162,7 +162,7 @@ def test_the_bounds_of_predictions_go_round(estimator, tmp_path):
     assert np.isfinite(low) == (estimator is tg.GammaRegression)
     assert high < 9.0
     content = json.loads((tmp_path / "model.json").read_text())
-    for changed in ("far", None, [0.0], [1.0, 0.0], [0.0, 1.0, 2.0], ["0", 1.0]):
+    for changed in ("far", "", [], None, [0.0], [1.0, 0.0], [0.0, 1.0, 2.0], ["0", 1.0]):
         (tmp_path / "model.json").write_text(json.dumps(content | {"score_bounds": changed}))
         with pytest.raises(tg.InputError, match="path must be a model file"):
             tg.load(tmp_path / "model.json")
@@ -181,7 +181,7 @@ def test_the_bounds_of_several_classes_go_round(tmp_path):
     far = 30.0 * X
     np.testing.assert_array_equal(found.predict_proba(far), model.predict_proba(far))
     content = json.loads((tmp_path / "model.json").read_text())
-    for changed in ([[0.0, 1.0]] * 2, [[1.0, 0.0]] * 3, [[0.0]] * 3, [0.0, [1.0, 2.0]]):
+    for changed in ([], [[]], [[0.0, 1.0]] * 2, [[1.0, 0.0]] * 3, [[0.0]] * 3, [0.0, [1.0, 2.0]]):
         (tmp_path / "model.json").write_text(json.dumps(content | {"score_bounds": changed}))
         with pytest.raises(tg.InputError, match="path must be a model file"):
             tg.load(tmp_path / "model.json")

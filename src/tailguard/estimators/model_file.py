@@ -299,6 +299,7 @@ def _bounds_read(written: Any, n_features: int) -> FloatArray | None:
 
 def _score_bounds_read(written: Any, n_classes: int) -> FloatArray:
     """Return bounds of the one score, or of each class."""
+    _require(bool(written))
     pairs = written if isinstance(written[0], list) else [written]
     bounds = np.array(_bounds_read([*zip(*pairs, strict=True)], len(pairs)))
     _require(len(pairs) in (1, n_classes))
