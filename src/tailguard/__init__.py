@@ -10,10 +10,7 @@ Examples
 """
 
 from tailguard.checks import with_named_arguments
-from tailguard.lazy_names import found_when_asked, places_of_stub
+from tailguard.lazy_names import shown_by_stub
 from tailguard.version import __version__ as __version__
 
-__places__ = places_of_stub(__name__)
-__all__ = list(__places__)
-__dir__ = __all__.copy
-__getattr__ = found_when_asked(__name__, __places__, with_named_arguments)
+__places__, __all__, __dir__, __getattr__ = shown_by_stub(__name__, with_named_arguments)

@@ -34,6 +34,18 @@ def places_of_stub(package: str) -> dict[str, str]:
     return {name: place for name, place in places.items() if name in installed}
 
 
+def shown_by_stub(
+    package: str, prepared: Callable[[Any], Any]
+) -> tuple[dict[str, str], list[str], Callable[[], list[str]], Callable[[str], Any]]:
+    """Return ``__places__``, ``__all__``, ``__dir__`` and ``__getattr__`` of a package's stub.
+
+    What is found is shown as ``prepared`` returns it.
+    """
+    places = places_of_stub(package)
+    names = list(places)
+    return places, names, names.copy, found_when_asked(package, places, prepared)
+
+
 def _has(package: str, room: str) -> bool:
     return find_spec(f"{package}.{room}") is not None
 

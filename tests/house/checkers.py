@@ -210,7 +210,9 @@ def empty_inits(modules):
     for m in modules:
         for node in m.tree.body if m.package else ():
             words = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            names = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith("__")
+            bound = ast.walk(node.targets[0]) if isinstance(node, ast.Assign) else ()
+            bound = [each.id for each in bound if isinstance(each, ast.Name)]
+            names = bound and all(name.startswith("__") for name in bound)
             if not (words or names or isinstance(node, ast.Import | ast.ImportFrom)):
                 yield f"{m.name}/__init__.py implements something on line {node.lineno}"
 

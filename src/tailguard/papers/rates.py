@@ -66,52 +66,29 @@ class MeanRate:
         return 1.0 - 1.0 / moment_order
 
 
+# Where each rate is stated, or from what it is derived.
+# fmt: off
 ROWS = (
     MeanRate("clamped", "Kamath, Liu and Zhang 2022, Corollary 4.2, zCDP"),
-    MeanRate(
-        "clamped-pure",
-        "Kamath, Liu and Zhang 2022, Corollary 4.2, pure DP",
-        guarantee="pure",
-        tail_weight=1.0,
-    ),
-    MeanRate(
-        "truncated",
-        "Tao and others 2022, Theorem 3, at the threshold (u n epsilon / sqrt(d))^(1/k)",
-        minimum_order=1.0,
-        maximum_order=2.0,
-    ),
-    MeanRate(
-        "soft",
-        "Wang and others 2020, Theorem 6, with a scale that balances the noise",
-        maximum_order=2.0,
-        derived=True,
-    ),
-    MeanRate(
-        "soft-printed",
-        "Wang and others 2020, Theorem 6, with the printed scale, which ignores the noise",
-        maximum_order=2.0,
-        tail_weight=1.0,
-    ),
-    # The paper trims a constant number of records, and its noise does not shrink; it claims
-    # 1/sqrt(n) and d. With sqrt(d) log(n) / mu records trimmed from each side, trimming bias and
-    # smooth noise are both (trimmed / n)^(1 - 1/k) in each coordinate.
+    MeanRate("clamped-pure", "Kamath, Liu and Zhang 2022, Corollary 4.2, pure DP",
+             guarantee="pure", tail_weight=1.0),
+    MeanRate("truncated",
+             "Tao and others 2022, Theorem 3, at the threshold (u n epsilon / sqrt(d))^(1/k)",
+             minimum_order=1.0, maximum_order=2.0),
+    MeanRate("soft", "Wang and others 2020, Theorem 6, with a scale that balances the noise",
+             maximum_order=2.0, derived=True),
+    MeanRate("soft-printed",
+             "Wang and others 2020, Theorem 6, with the printed scale, which ignores the noise",
+             maximum_order=2.0, tail_weight=1.0),
     MeanRate(
         "trimmed",
         "Wang and others 2020, Algorithm 2, derived for a trimmed count of sqrt(d) log(n) / mu",
-        derived=True,
-    ),
-    MeanRate(
-        "clipped",
-        "Zhao and others 2024, Theorem 2, at the clipping norm of Theorem 4",
-        moment="direction",
-    ),
-    MeanRate(
-        "iterative",
-        "Zhao and others 2024, Lemmas 6 and 8, a fixed number of groups, no amplification",
-        moment="direction",
-        derived=True,
-    ),
+        derived=True),
+    MeanRate("clipped", "Zhao and others 2024, Theorem 2, at the clipping norm of Theorem 4",
+             moment="direction"),
+    MeanRate("iterative",
+             "Zhao and others 2024, Lemmas 6 and 8, a fixed number of groups, no amplification",
+             moment="direction", derived=True),
 )
-
-# Method -> rate; the names are those of the public mean, with a suffix where a method has two.
+# fmt: on
 MEAN_RATES = {row.method: row for row in ROWS}

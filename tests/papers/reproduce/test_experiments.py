@@ -116,7 +116,7 @@ def test_a_title_is_whole_and_covers_no_panel(name, monkeypatch, tmp_path):
 def test_batches_without_privacy_find_the_optimum():
     """The rival of Wang's figures is not a straw man."""
     cells = wang2020._sizes([(20_000, 10, 10.0)])
-    (rgd,) = (cell for cell in cells if cell.name.startswith(f"ridge, {wang2020.BATCH_RGD}"))
+    (rgd,) = (cell for cell in cells if cell.name.startswith(f"ridge, {wang2020.wang.BATCH_RGD}"))
     (private,) = (cell for cell in cells if cell.name.startswith("ridge, epsilon = 0.1"))
     (free,), (noised,) = rgd.measure(0), private.measure(0)
     assert free.value < 0.5 < noised.value

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from tailguard.papers.instances.hard_instances import one_column_each
-from tailguard.papers.reproduce.experiments.lower_bounds import CASES, experiments
+from tailguard.papers.reproduce.experiments.lower_bounds import (
+    CASES,
+    CENTRE,
+    LARGEST,
+    LEAST,
+    MOST,
+    experiments,
+)
 from tailguard.papers.reproduce.results import Point, Results
-from tailguard.papers.reproduce.risk_rates.hard import CENTRE, LARGEST, LEAST, MOST
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,4 +1,9 @@
-"""The lower bounds of three papers: their laws, their constants, and the algorithms run on them.
+"""Algorithms on the laws that the lower bounds of three papers are proved with, beside both bounds.
+
+The lower bounds are Fano's with all constants, on average over the laws of a packing; a few of its
+laws are run, which differ in the order or the signs of columns alone. The loss ``|w - x|^2 / 2``
+is none of one score. There a record shows one of its columns alone, drawn at random: the mean loss
+is the same, and what is private of these is private of the records, so that the lower bound holds.
 
 Reference
 ---------
@@ -7,34 +12,26 @@ and 11; Xu and others 2025, Theorems 4 and 5; constants as :mod:`tailguard.paper
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.estimators.mean import mean
+from tailguard.losses.squared import Squared
 from tailguard.moments import Moment
-from tailguard.papers import fano, kamath2022, tao2022, xu2025
+from tailguard.papers import fano, instances, kamath2022, tao2022, xu2025
 from tailguard.papers.common.theorem import Theorem
-from tailguard.papers.instances.hard_instances import (
-    hard_means,
-    hard_scalar_mean,
-    hard_sparse_means,
-    linear_excess,
-    pure_chance,
-    zcdp_chance,
-)
 from tailguard.papers.instances.hard_laws import SpikeLaw
-from tailguard.papers.instances.tsybakov import (
-    TsybakovInstance,
-    hard_tsybakov,
-    hard_tsybakov_sampling,
-)
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.judges import above, below
+from tailguard.papers.reproduce.results import Point
 from tailguard.papers.reproduce.risk_rates.cases import QUADRATIC
-from tailguard.papers.reproduce.risk_rates.hard import LARGEST, LEAST, MOST, HardCase
+from tailguard.papers.reproduce.risk_rates.tasks import linear_risk
+from tailguard.papers.reproduce.tasks.fits import nested_seed
 from tailguard.privacy.guarantees import ZCDP, PureDP
 
 D, N_LAWS = 32, 2  # columns, and laws of the packing: they differ in the order of columns alone
@@ -44,64 +41,153 @@ PROMISE = {"epsilon": EPSILON, "delta": 1e-6}
 SCALAR = {"moment_order": 1.5, "moment_bound": 1.0, **PROMISE}
 ROWS = (2_000, 16_000)  # of hard instances: they are drawn anew for each
 GROWTH = {"smoothness": 1.0, "growth_constant": 0.5}  # the same as a growth of 2
-ZERO = SpikeLaw(np.zeros(1), chance=1.0)  # against which a scalar spike has to be seen
+LEAST, MOST = "lower bound, with constants", "upper bound of the analysis"
+LARGEST, CENTRE = "largest risk on the set", "centre of the set"
 
-Laws = Callable[[int], Sequence[SpikeLaw]]
-
-
-def _means(order: float, n_rows: int) -> Sequence[SpikeLaw]:
-    return hard_means(D, N_LAWS, chance=zcdp_chance(n_rows, D, rho=RHO), moment_order=order)
+Laws = Callable[[int], Sequence[Any]]  # by the number of records
 
 
-def _means_pure(n_rows: int) -> Sequence[SpikeLaw]:
-    chance = pure_chance(n_rows, fano.log_packing_size(D), epsilon=EPSILON)
-    return hard_means(D, N_LAWS, chance=chance, moment_order=2.0)
+@dataclass(frozen=True)
+class HardCase:
+    """One lower bound: its laws by the number of records, and the algorithms run on them.
 
-
-def _sparse_means(n_rows: int) -> Sequence[SpikeLaw]:
-    chance = zcdp_chance(n_rows, _log_sparse_words(), rho=RHO)
-    return hard_sparse_means(D, N_NONZERO, N_LAWS, chance=chance, moment_order=2.0)
-
-
-def _scalars(n_rows: int) -> Sequence[SpikeLaw]:
-    return hard_scalar_mean(n_rows=n_rows, moment_order=1.5, epsilon=EPSILON), ZERO
-
-
-def _growing(n_rows: int) -> Sequence[TsybakovInstance]:
-    return hard_tsybakov(D, N_LAWS, n_rows=n_rows, rho=RHO, growth=2.0, moment_order=2.0)
-
-
-def _fair_signs(n_rows: int) -> Sequence[TsybakovInstance]:
-    return hard_tsybakov_sampling(D, N_LAWS, n_rows=n_rows, growth=2.0)
-
-
-def _laws_of(instances: Callable[[int], Sequence[TsybakovInstance]], n_rows: int) -> list[Any]:
-    return [instance.law for instance in instances(n_rows)]
-
-
-def _log_sparse_words() -> float:
-    """Say how many sparse words there are: Raskutti, Wainwright and Yu 2011."""
-    return N_NONZERO / 2.0 * math.log(2.0 * (D - N_NONZERO) / N_NONZERO)
-
-
-def _log_sign_words() -> float:
-    """Say how many words of signs there are at least, as far apart as sign_words has them.
-
-    Gilbert 1952.
+    Attributes
+    ----------
+    name
+        Paper and theorem.
+    laws
+        A few laws of the packing, by the number of records.
+    least
+        The lower bound with constants.
+    theorems
+        Curve -> a theorem by the number of records: on ``-<w, x>`` where that is the risk, else on
+        ``|w - x|^2 / 2``, of which a record shows one column alone.
+    means
+        Curve -> options of a private mean; where the loss is linear its direction alone counts.
+    risk
+        Of a point, for a law.
+    most
+        The upper bound; that of the first theorem where it is None.
+    radius
+        Of the set, a ball.
     """
-    near = sum(math.comb(D, i) for i in range(math.ceil(D / 8)))
-    return D * math.log(2.0) - math.log(near)
+
+    name: str
+    laws: Callable[[int], Sequence[Any]]
+    least: Callable[[int], float]
+    theorems: Mapping[str, Callable[[int], Theorem]] = field(default_factory=dict)
+    means: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    risk: Callable[[Any, Any], float] = instances.squared_excess
+    most: Callable[[int], float] | None = None
+    radius: Callable[[int], float] = lambda n_rows: 1.0
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """The algorithms."""
+        return (*self.theorems, *self.means)
+
+    def upper_bound(self, n_rows: int) -> float:
+        """Return the upper bound of the theorem that is run."""
+        if self.most is not None:
+            return self.most(n_rows)
+        return next(iter(self.theorems.values()))(n_rows).bound
+
+    def answer(self, curve: str, n_rows: int, law: Any, seed: int) -> FloatArray:
+        """Run one algorithm on records of a law."""
+        drawn, linear = (
+            nested_seed(seed, n_rows, law.mean.size),
+            self.risk is instances.linear_excess,
+        )
+        rows = law.sample(n_rows, seed=drawn)
+        if curve in self.means:
+            value = np.atleast_1d(mean(rows, random_state=drawn, **self.means[curve]).value)
+            return value / np.linalg.norm(value) if linear else value
+        theorem = self.theorems[curve](n_rows)
+        if linear:
+            return linear_risk(theorem, rows, seed)
+        features, target = instances.one_column_each(rows, seed=drawn + 1)
+        found: FloatArray = theorem.minimize(Squared(), features, target, random_state=drawn).coef
+        return found
+
+    def points(self, n_rows: int, seed: int) -> list[Point]:
+        """Measure the worst law of each algorithm; draw both bounds and what needs no record."""
+        laws, place = self.laws(n_rows), float(n_rows)
+        found = {
+            curve: max(self.risk(law, self.answer(curve, n_rows, law, seed)) for law in laws)
+            for curve in self.curves
+        }
+        radius = self.radius(n_rows)
+        far = [law.mean * (-radius / max(float(np.linalg.norm(law.mean)), 1e-300)) for law in laws]
+        drawn = {
+            LEAST: self.least(n_rows),
+            MOST: self.upper_bound(n_rows),
+            LARGEST: max(self.risk(law, point) for law, point in zip(laws, far, strict=True)),
+            CENTRE: max(self.risk(law, np.zeros(law.mean.size)) for law in laws),
+        }
+        return [Point(self.name, curve, "tight", place, x) for curve, x in found.items()] + [
+            Point(self.name, curve, "-", place, x) for curve, x in drawn.items()
+        ]
+
+    def cell(self, n_rows: int) -> Cell:
+        """Return the cell of a number of records."""
+        return Cell(f"{self.name}, n = {n_rows}", lambda seed: self.points(n_rows, seed))
 
 
-def _least(laws: Laws, log_n_laws: float, places: float, per_place: float, n_rows: int) -> float:
-    """Fano's bound on half of the squared distance, for spikes along words of a packing.
+def _means(order: float, n_rows: int) -> Sequence[Any]:
+    chance = instances.zcdp_chance(n_rows, D, rho=RHO)
+    return instances.hard_means(D, N_LAWS, chance=chance, moment_order=order)
+
+
+def _means_pure(n_rows: int) -> Sequence[Any]:
+    chance = instances.pure_chance(n_rows, WORDS, epsilon=EPSILON)
+    return instances.hard_means(D, N_LAWS, chance=chance, moment_order=2.0)
+
+
+def _sparse_means(n_rows: int) -> Sequence[Any]:
+    chance = instances.zcdp_chance(n_rows, SPARSE_WORDS, rho=RHO)
+    return instances.hard_sparse_means(D, N_NONZERO, N_LAWS, chance=chance, moment_order=2.0)
+
+
+def _scalars(n_rows: int) -> Sequence[Any]:
+    """Return a scalar spike, and the law of zeros against which it has to be seen."""
+    hard = instances.hard_scalar_mean(n_rows=n_rows, moment_order=1.5, epsilon=EPSILON)
+    return hard, SpikeLaw(np.zeros(1), chance=1.0)
+
+
+def _growing(n_rows: int) -> Sequence[Any]:
+    told: dict[str, Any] = {"rho": RHO, "growth": 2.0, "moment_order": 2.0}
+    return instances.hard_tsybakov(D, N_LAWS, n_rows=n_rows, **told)
+
+
+def _fair_signs(n_rows: int) -> Sequence[Any]:
+    return instances.hard_tsybakov_sampling(D, N_LAWS, n_rows=n_rows, growth=2.0)
+
+
+def _laws_of(growing: Laws, n_rows: int) -> Sequence[Any]:
+    return [instance.law for instance in growing(n_rows)]
+
+
+def _fano(
+    law: SpikeLaw, separation: float, log_n_laws: float, n_rows: int, *, pure: bool = False
+) -> float:
+    """Return Fano's bound on the squared distance between spikes."""
+    facts: dict[str, Any] = {"log_n_laws": log_n_laws, "n_rows": n_rows, "power": 2.0}
+    facts |= {"separation": separation, "total_variation": law.chance}
+    if pure:
+        return fano.fano_bound_pure(epsilon=EPSILON, **facts)
+    return fano.fano_bound(rho=RHO, **facts)
+
+
+def _least(
+    laws: Laws, log_n_laws: float, places: float, n_rows: int, *, per_place: float = 1.0
+) -> float:
+    """Return half of the squared distance of spikes along words of a packing.
 
     They differ in at least ``places`` entries, by ``per_place`` times the spike in each.
     """
     law = laws(n_rows)[0]
     apart = law.chance * float(np.abs(law.point).max()) * per_place * math.sqrt(places)
-    facts: dict[str, Any] = {"log_n_laws": log_n_laws, "n_rows": n_rows, "rho": RHO, "power": 2.0}
-    return 0.5 * fano.fano_bound(separation=apart, total_variation=law.chance, **facts)
+    return 0.5 * _fano(law, apart, log_n_laws, n_rows)
 
 
 def _least_linear(laws: Laws, n_rows: int, *, pure: bool = False) -> float:
@@ -110,22 +196,16 @@ def _least_linear(laws: Laws, n_rows: int, *, pure: bool = False) -> float:
     For a unit vector v along the mean and w in the ball, ``|w - v|^2 <= 2 (1 - <w, v>)``: the
     excess is at least half of the mean's norm times the squared distance from v.
     """
-    law = laws(n_rows)[0]
-    facts: dict[str, Any] = {"log_n_laws": fano.log_packing_size(D), "n_rows": n_rows, "power": 2.0}
-    facts |= {"separation": math.sqrt(2.0 * fano.least_distance(D) / D)}
-    facts |= {"total_variation": law.chance}
-    if pure:
-        squared = fano.fano_bound_pure(epsilon=EPSILON, **facts)
-    else:
-        squared = fano.fano_bound(rho=RHO, **facts)
+    law, apart = laws(n_rows)[0], math.sqrt(2.0 * PLACES / D)
+    squared = _fano(law, apart, WORDS, n_rows, pure=pure)
     return float(np.linalg.norm(law.mean)) / 2.0 * squared
 
 
 def _least_sampling(n_rows: int) -> float:
     """Fano's bound for signs that are hardly biased, which holds without privacy."""
-    law: Any = _fair_signs(n_rows)[0].law
-    apart = 2.0 * law.bias * law.size * math.sqrt(math.ceil(D / 8))
-    told: dict[str, Any] = {"log_n_laws": _log_sign_words(), "divergence": law.divergence(D)}
+    law = _fair_signs(n_rows)[0].law
+    apart = 2.0 * law.bias * law.size * math.sqrt(NEAR)
+    told: dict[str, Any] = {"log_n_laws": SIGN_WORDS, "divergence": law.divergence(D)}
     told |= {"separation": apart, "total_variation": 1.0, "power": 2.0}
     return 0.5 * fano.fano_bound(n_rows=n_rows, rho=RHO, **told)
 
@@ -133,123 +213,89 @@ def _least_sampling(n_rows: int) -> float:
 def _on_zcdp(call: Callable[..., Any], moment: Moment, **facts: Any) -> Callable[[int], Theorem]:
     """Return a theorem as a function of the number of records."""
     facts.setdefault("diameter", 2.0)
+    return lambda n_rows: call(n_rows, D, ZCDP(RHO), moment=moment, **facts)
+
+
+def _growth_case(name: str, growing: Laws, least: Callable[[int], float]) -> HardCase:
+    """Return a case of a risk that grows, in a ball that follows the records.
+
+    Records show one column, which has D times the moment of the norm.
+    """
+
+    def radius(n_rows: int) -> float:
+        return float(growing(n_rows)[0].radius)
 
     def theorem(n_rows: int) -> Theorem:
-        found: Theorem = call(n_rows, D, ZCDP(RHO), moment=moment, **facts)
-        return found
+        moment, diameter = Moment(2.0, float(D), kind="norm"), 2.0 * radius(n_rows)
+        return _on_zcdp(xu2025.accelerated_growth, moment, diameter=diameter, **GROWTH)(n_rows)
 
-    return theorem
-
-
-def _growth_theorem(instances: Callable[[int], Sequence[TsybakovInstance]], n_rows: int) -> Theorem:
-    """Return Xu 7 for records that show one column: D times the moment of the norm."""
-    diameter = 2.0 * instances(n_rows)[0].radius
-    moment = Moment(2.0, float(D), kind="norm")
-    return _on_zcdp(xu2025.accelerated_growth, moment, diameter=diameter, **GROWTH)(n_rows)
+    return HardCase(name, partial(_laws_of, growing), least, {"Xu 7": theorem}, radius=radius)
 
 
 def _distance(law: SpikeLaw, point: FloatArray) -> float:
     return float(np.linalg.norm(point - law.mean))
 
 
-def _growth_case(
-    name: str, instances: Callable[[int], Sequence[TsybakovInstance]], least: Callable[[int], float]
-) -> HardCase:
-    """Return a case of a risk that grows, in a ball that follows the records."""
-    theorem = partial(_growth_theorem, instances)
-    return HardCase(
-        name,
-        partial(_laws_of, instances),
-        least,
-        {"Xu 7": theorem},
-        radius=lambda n_rows: instances(n_rows)[0].radius,
-    )
+def _most_pure(n_rows: int) -> float:
+    facts: dict[str, Any] = {"n_features": D, "moment_order": 2.0, "epsilon": EPSILON}
+    return 2.0 * kamath2022.mean_bound_pure(n_rows=n_rows, **facts)
 
 
 WORDS, PLACES = fano.log_packing_size(D), fano.least_distance(D)
+# Of sparse words: Raskutti, Wainwright and Yu 2011.
+SPARSE_WORDS = N_NONZERO / 2.0 * math.log(2.0 * (D - N_NONZERO) / N_NONZERO)
+# Of words of signs there are at least so many, as far apart as sign_words has them: Gilbert 1952.
+NEAR = math.ceil(D / 8)
+SIGN_WORDS = D * math.log(2.0) - math.log(sum(math.comb(D, i) for i in range(NEAR)))
 SQUARES, HEAVIER = partial(_means, 2.0), partial(_means, 1.5)  # by the order of their moments
 CLAMPED = {"method": "clamped", "moment": Moment(2.0, 1.0)}
+TRUNCATED = {"method": "truncated", "moment": Moment(1.5, 1.0, kind="raw")}
+SPARSE = {"n_nonzero": N_NONZERO, "n_kept": 8}
 
 # Lower bounds with the upper bound of their paper: papers-bounds.md has their table. A record that
 # shows one of D columns, times the root of D, has D^(k-1) times the moment.
+# fmt: off
 ROWS_OF_TABLE = (
     HardCase(
-        "Kamath 6.1",
-        SQUARES,
-        partial(_least, SQUARES, WORDS, PLACES, 1.0),
+        "Kamath 6.1", SQUARES, partial(_least, SQUARES, WORDS, PLACES),
         {"Kamath 5.7": _on_zcdp(kamath2022.strongly_convex, Moment(2.0, float(D)), **QUADRATIC)},
         {"Kamath 4.2, the mean": {"guarantee": ZCDP(RHO), **CLAMPED}},
     ),
     HardCase(
-        "Kamath 6.4",
-        SQUARES,
-        partial(_least_linear, SQUARES),
+        "Kamath 6.4", SQUARES, partial(_least_linear, SQUARES),
         {"Kamath 5.2": _on_zcdp(kamath2022.convex, Moment(2.0, 1.0))},
-        risk=linear_excess,
+        risk=instances.linear_excess,
     ),
     HardCase(
-        "Kamath B.7",
-        _means_pure,
-        partial(_least_linear, _means_pure, pure=True),
+        "Kamath B.7", _means_pure, partial(_least_linear, _means_pure, pure=True),
         means={"Kamath 4.2, the pure mean's direction": {"guarantee": PureDP(EPSILON), **CLAMPED}},
-        risk=linear_excess,
-        most=lambda n_rows: (
-            2.0
-            * kamath2022.mean_bound_pure(
-                n_rows=n_rows, n_features=D, moment_order=2.0, epsilon=EPSILON
-            )
-        ),
+        risk=instances.linear_excess, most=_most_pure,
     ),
     HardCase(
-        "Tao 2",
-        _scalars,
-        lambda n_rows: tao2022.scalar_lower_bound(n_rows=n_rows, **SCALAR),
-        means={
-            "Tao 1, the mean": {
-                **PROMISE,
-                "method": "truncated",
-                "moment": Moment(1.5, 1.0, kind="raw"),
-            }
-        },
-        risk=_distance,
+        "Tao 2", _scalars, lambda n_rows: tao2022.scalar_lower_bound(n_rows=n_rows, **SCALAR),
+        means={"Tao 1, the mean": {**PROMISE, **TRUNCATED}}, risk=_distance,
         most=lambda n_rows: tao2022.scalar_mean_bound(
-            n_rows=n_rows, failure_probability=0.1, **SCALAR
-        ),
+            n_rows=n_rows, failure_probability=0.1, **SCALAR),
     ),
     HardCase(
-        "Tao 8",
-        HEAVIER,
-        partial(_least, HEAVIER, WORDS, PLACES, 1.0),
+        "Tao 8", HEAVIER, partial(_least, HEAVIER, WORDS, PLACES),
         {"Tao 7": _on_zcdp(tao2022.strongly_convex, Moment(1.5, D**0.5, kind="raw"), **QUADRATIC)},
     ),
     HardCase(
-        "Tao 9",
-        HEAVIER,
-        partial(_least_linear, HEAVIER),
+        "Tao 9", HEAVIER, partial(_least_linear, HEAVIER),
         {"Tao 6": _on_zcdp(tao2022.convex, Moment(1.5, 1.0, kind="raw"))},
-        risk=linear_excess,
+        risk=instances.linear_excess,
     ),
     HardCase(
-        "Tao 11",
-        _sparse_means,
-        partial(_least, _sparse_means, _log_sparse_words(), N_NONZERO / 2.0, 1.0),
-        {
-            "Tao 10": _on_zcdp(
-                tao2022.sparse,
-                Moment(2.0, float(D), kind="raw"),
-                n_nonzero=N_NONZERO,
-                n_kept=8,
-                **QUADRATIC,
-            )
-        },
+        "Tao 11", _sparse_means, partial(_least, _sparse_means, SPARSE_WORDS, N_NONZERO / 2.0),
+        {"Tao 10": _on_zcdp(tao2022.sparse, Moment(2.0, float(D), kind="raw"), **SPARSE,
+                            **QUADRATIC)},
     ),
-    _growth_case(
-        "Xu 4",
-        _growing,
-        partial(_least, partial(_laws_of, _growing), _log_sign_words(), math.ceil(D / 8), 2.0),
-    ),
+    _growth_case("Xu 4", _growing,
+                 partial(_least, partial(_laws_of, _growing), SIGN_WORDS, NEAR, per_place=2.0)),
     _growth_case("Xu 5", _fair_signs, _least_sampling),
 )
+# fmt: on
 
 CASES = {case.name: case for case in ROWS_OF_TABLE}
 """Lower bound -> what is run on its laws."""

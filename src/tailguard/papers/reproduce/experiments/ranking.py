@@ -29,17 +29,8 @@ from tailguard.papers.ranking import THEOREMS, theorem_called
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.judges import above, below, saves
 from tailguard.papers.reproduce.results import Noise, Point
+from tailguard.papers.reproduce.tasks import wang
 from tailguard.papers.reproduce.tasks.fits import PlannedFit, Task
-from tailguard.papers.reproduce.tasks.wang import (
-    AS_PRINTED,
-    LOGISTIC,
-    MOMENT,
-    N_FEATURES,
-    RADIUS,
-    RIDGE,
-    draw,
-    excess,
-)
 from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
@@ -79,7 +70,7 @@ class Known:
     @property
     def norm(self) -> float:
         """Root mean square of the norm of a gradient."""
-        return math.sqrt(N_FEATURES * self.second_moment)
+        return math.sqrt(wang.N_FEATURES * self.second_moment)
 
     @property
     def curvature(self) -> float:
@@ -100,7 +91,7 @@ class Known:
 # most |w - w*|, which is 3; the logistic curvature at its edge is E s'(2g) g^2 = 0.056.
 KNOWN = {
     "ridge": Known(
-        MOMENT.bound,
+        wang.MOMENT.bound,
         {"gradient_bound": 3.0, "smoothness": 1.0, "strong_convexity": 1.0, "row_limit": 5.0},
     ),
     "logistic": Known(
@@ -125,12 +116,12 @@ class Place:
     @property
     def sizes(self) -> tuple[int, int, ApproxDP]:
         """Records, columns and promise."""
-        return self.n_rows, N_FEATURES, ApproxDP(self.epsilon, 1.0 / self.n_rows)
+        return self.n_rows, wang.N_FEATURES, ApproxDP(self.epsilon, 1.0 / self.n_rows)
 
     def theorem(self, name: str, **how: Any) -> Theorem:
         """Return a theorem with what it is told of the task, and with few enough steps."""
         call = theorem_called(name)
-        diameter, shape = 2.0 * RADIUS, self.known.shape
+        diameter, shape = 2.0 * wang.RADIUS, self.known.shape
         # The paper's step on batches is for the whole space.
         step = min(1.0, diameter / shape["gradient_bound"])
         facts = {"diameter": diameter, "step_size": step, **shape, **ALIKE}
@@ -146,9 +137,9 @@ class Place:
         """Return a cell of the least excess risk of some answers, in the panels of families."""
 
         def measure(seed: int) -> list[Point]:
-            data = draw(self.task.name, self.n_rows, N_FEATURES, seed)
+            data = wang.draw(self.task.name, self.n_rows, wang.N_FEATURES, seed)
             records = data.features, data.target.astype(np.float64)
-            least = min(excess(self.task, data, answer(*records, seed)) for answer in answers)
+            least = min(wang.excess(self.task, data, answer(*records, seed)) for answer in answers)
             panels = [f"{self.task.name}, {family}" for family in families]
             return [Point(panel, curve, noise, self.epsilon, least) for panel in panels]
 
@@ -159,7 +150,7 @@ class Place:
 def _cells(setup: Setup) -> list[Cell]:
     n_rows, epsilons = (N_QUICK_ROWS, EPSILONS[-1:]) if setup.quick else (N_ROWS, EPSILONS)
     cells = []
-    for task in (RIDGE, LOGISTIC):
+    for task in (wang.RIDGE, wang.LOGISTIC):
         for epsilon in epsilons:
             place = Place(task, n_rows, epsilon)
             cells += _rivals(place)
@@ -169,7 +160,7 @@ def _cells(setup: Setup) -> list[Cell]:
 
 
 def _both_noises(place: Place, family: str, name: str) -> list[Cell]:
-    noises: dict[Noise, dict[str, Any]] = {"tight": {}, "printed": AS_PRINTED}
+    noises: dict[Noise, dict[str, Any]] = {"tight": {}, "printed": wang.AS_PRINTED}
 
     def fit(how: dict[str, Any]) -> PlannedFit:
         found = PlannedFit.of_theorem(place.task, place.theorem(name, **how))

@@ -14,30 +14,10 @@ from tailguard.array_types import FloatArray
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.judges import above, below, falls, spreads_more
 from tailguard.papers.reproduce.results import Point
+from tailguard.papers.reproduce.tasks import wang
 from tailguard.papers.reproduce.tasks.fits import PlannedFit, Task
 from tailguard.papers.reproduce.tasks.optimum import OPTIMUM, ZERO, Objective, minimise_over
 from tailguard.papers.reproduce.tasks.public_sets import read_adult
-from tailguard.papers.reproduce.tasks.wang import (
-    ALGORITHM_3,
-    ALGORITHM_4,
-    AS_PRINTED,
-    BATCH_RGD,
-    BATCHES,
-    EPSILONS,
-    LOGISTIC,
-    N_FEATURES,
-    RGD,
-    RIDGE,
-    THEOREM_5,
-    Method,
-    as_stated,
-    batches,
-    curves_of,
-    distance,
-    draw,
-    path_of,
-    trimmed,
-)
 
 PAPER = "Wang and others 2020"
 FEW_STEPS = 20  # in a glance
@@ -49,27 +29,27 @@ Drawn = tuple[FloatArray, FloatArray, Judged]  # features, target, and how weigh
 
 
 def _drawn(task: Task, n_rows: int, n_features: int, seed: int) -> Drawn:
-    data = draw(task.name, n_rows, n_features, seed)
-    return data.features, data.target.astype(np.float64), partial(distance, task, data)
+    data = wang.draw(task.name, n_rows, n_features, seed)
+    return data.features, data.target.astype(np.float64), partial(wang.distance, task, data)
 
 
 def _figure_1(setup: Setup) -> list[Cell]:
     """Error against iteration: a panel a task and epsilon."""
     n_rows, n_steps = (10_000, FEW_STEPS) if setup.quick else (50_000, N_STEPS)
     cells = []
-    for task in (RIDGE, LOGISTIC):
-        drawn = partial(_drawn, task, n_rows, N_FEATURES)
-        for method in curves_of(n_steps, n_rows, by_theorem=task is RIDGE):
-            for epsilon in EPSILONS:
+    for task in (wang.RIDGE, wang.LOGISTIC):
+        drawn = partial(_drawn, task, n_rows, wang.N_FEATURES)
+        for method in wang.curves_of(n_steps, n_rows, by_theorem=task is wang.RIDGE):
+            for epsilon in wang.EPSILONS:
                 panel = f"{task.name}, epsilon = {epsilon:g}"
-                fit = method.fit_for(task, n_rows, N_FEATURES, epsilon)
+                fit = method.fit_for(task, n_rows, wang.N_FEATURES, epsilon)
                 cells.append(_iterations(panel, method, fit, drawn, f", n = {n_rows}"))
     return cells
 
 
 def _iterations(
     panel: str,
-    method: Method,
+    method: wang.Method,
     fit: Callable[[], PlannedFit],
     drawn: Callable[[int], Drawn],
     where: str = "",
@@ -80,7 +60,7 @@ def _iterations(
         X, y, error = drawn(seed)
         return [
             Point(panel, method.curve, method.noise, step, error(weights))
-            for step, weights in path_of(fit().run(X, y, seed=seed).trace, averages=method.averages)
+            for step, weights in method.path(fit().run(X, y, seed=seed).trace)
         ]
 
     return Cell(f"{panel}, {method.curve}, {method.noise}{where}", measure)
@@ -91,7 +71,7 @@ def _figure_2(setup: Setup) -> list[Cell]:
     assert setup.data is not None
     adult, n_steps = read_adult(setup.data), FEW_STEPS if setup.quick else N_STEPS
     cells = []
-    for task, scale, shift in ((RIDGE, 2.0, -1.0), (LOGISTIC, 1.0, 0.0)):
+    for task, scale, shift in ((wang.RIDGE, 2.0, -1.0), (wang.LOGISTIC, 1.0, 0.0)):
         y, y_test = scale * adult.y + shift, scale * adult.y_test + shift
         risk = Objective.of_records(task.loss, adult.X_test, y_test).value
         trained = Objective.of_records(task.loss, adult.X, y)
@@ -100,10 +80,10 @@ def _figure_2(setup: Setup) -> list[Cell]:
         def drawn(_seed: int, y: FloatArray = y, risk: Judged = risk) -> Drawn:
             return adult.X, y, risk
 
-        for epsilon in EPSILONS:
+        for epsilon in wang.EPSILONS:
             panel = f"{task.name}, epsilon = {epsilon:g}"
             cells.append(_level(panel, OPTIMUM, (1.0, n_steps), best))
-            for method in curves_of(n_steps, adult.n_rows, by_theorem=False):
+            for method in wang.curves_of(n_steps, adult.n_rows, by_theorem=False):
                 fit = method.fit_for(task, adult.n_rows, adult.X.shape[1], epsilon)
                 cells.append(_iterations(panel, method, fit, drawn))
     return cells
@@ -121,17 +101,19 @@ def _level(panel: str, curve: str, places: Sequence[float], value: float) -> Cel
 def _sizes(places: Sequence[tuple[int, int, float]]) -> list[Cell]:
     """Measure the final error on batches, for rows, columns and the place on the axis."""
     cells = []
-    for task in (RIDGE, LOGISTIC):
+    for task in (wang.RIDGE, wang.LOGISTIC):
         for n_rows, n_features, x in places:
-            for epsilon in EPSILONS:
-                method = Method(f"epsilon = {epsilon:g}", "tight", batches)
+            for epsilon in wang.EPSILONS:
+                method = wang.Method(f"epsilon = {epsilon:g}", "tight", wang.batches)
                 cells.append(_final(task, method, (n_rows, n_features), epsilon, x))
-            method = Method(BATCH_RGD, "-", batches)
+            method = wang.Method(wang.BATCH_RGD, "-", wang.batches)
             cells.append(_final(task, method, (n_rows, n_features), 1.0, x))
     return cells
 
 
-def _final(task: Task, method: Method, sizes: tuple[int, int], epsilon: float, x: float) -> Cell:
+def _final(
+    task: Task, method: wang.Method, sizes: tuple[int, int], epsilon: float, x: float
+) -> Cell:
     fit = method.fit_for(task, *sizes, epsilon)
 
     def measure(seed: int) -> list[Point]:
@@ -156,16 +138,16 @@ def _figure_4(setup: Setup) -> list[Cell]:
 def _kappas(setup: Setup) -> list[Cell]:
     """Measure the final errors of Algorithm 3 against the width of its range, at epsilon 1."""
     n_rows, n_steps = (5_000, FEW_STEPS) if setup.quick else (10_000, FEW_STEPS)
-    stated, cells = as_stated(n_steps, n_rows), []
-    for task in (RIDGE, LOGISTIC):
+    stated, cells = wang.as_stated(n_steps, n_rows), []
+    for task in (wang.RIDGE, wang.LOGISTIC):
         cells.append(_level(task.name, ZERO, KAPPAS, 1.0))  # as far off as the optimum is long
         for kappa in KAPPAS:
-            call = partial(trimmed, kappa, **stated)
+            call = partial(wang.trimmed, kappa, **stated)
             methods = (
-                Method(ALGORITHM_3, "tight", call),
-                Method(ALGORITHM_3, "printed", partial(call, **AS_PRINTED)),
+                wang.Method(wang.ALGORITHM_3, "tight", call),
+                wang.Method(wang.ALGORITHM_3, "printed", partial(call, **wang.AS_PRINTED)),
             )
-            sizes = n_rows, N_FEATURES
+            sizes = n_rows, wang.N_FEATURES
             cells += [_final(task, method, sizes, 1.0, kappa) for method in methods]
     return cells
 
@@ -178,26 +160,26 @@ MUCH = 1.1  # the paper says "sensitive": a tenth more between the ends of a ran
 VARIES = Claim(
     "variation",
     "Algorithm 3 varies more than Algorithm 4.",
-    spreads_more(ALGORITHM_3, ALGORITHM_4),
+    spreads_more(wang.ALGORITHM_3, wang.ALGORITHM_4),
     LITTLE_NOISE,
 )
 SENSITIVE = Claim(
     "kappa",
     f"Algorithm 3 is sensitive to kappa (read as: {MUCH:g} times or more).",
-    falls(ALGORITHM_3, rises=True, factor=MUCH, bar=ZERO),
+    falls(wang.ALGORITHM_3, rises=True, factor=MUCH, bar=ZERO),
     TO_THE_EDGE,
 )
 
 
 def _poor(curve: str, says: str, reason: str) -> Claim:
-    return Claim(f"{curve} is poor", says, above(curve, ALGORITHM_4, at="end"), reason)
+    return Claim(f"{curve} is poor", says, above(curve, wang.ALGORITHM_4, at="end"), reason)
 
 
 def _on_iterations(factor: float) -> list[Claim]:
     """List what is claimed of Figures 1 and 2, with "comparable" read as a factor."""
     says = "Algorithm 3 performs poorly: its error stays above that of Algorithm 4."
-    claims = [VARIES, _poor(ALGORITHM_3, says, LITTLE_NOISE)]
-    for curve, rival in ((ALGORITHM_4, RGD), (BATCHES, BATCH_RGD)):
+    claims = [VARIES, _poor(wang.ALGORITHM_3, says, LITTLE_NOISE)]
+    for curve, rival in ((wang.ALGORITHM_4, wang.RGD), (wang.BATCHES, wang.BATCH_RGD)):
         says = f"{curve} is comparable to {rival} (read as: at most {factor:g} times)."
         judge = below(curve, rival, factor=factor, at="end")
         claims.append(Claim(f"{curve} is comparable", says, judge, NOISE))
@@ -207,8 +189,8 @@ def _on_iterations(factor: float) -> list[Claim]:
 def experiments() -> tuple[Experiment, ...]:
     """List Figures 1 to 4, which 5 and 6 show with bands, and the range of Algorithm 3."""
     says = "Of ours: the same holds for Algorithm 3 with a smooth scale and its theorem's steps."
-    by_theorem = replace(_poor(THEOREM_5, says, REPAIRED), kind="ours")
-    curves = [f"epsilon = {epsilon:g}" for epsilon in EPSILONS]
+    by_theorem = replace(_poor(wang.THEOREM_5, says, REPAIRED), kind="ours")
+    curves = [f"epsilon = {epsilon:g}" for epsilon in wang.EPSILONS]
     fewer = falls(*curves, rises=True)
     columns = Claim("columns", "The error falls as the number of columns decreases.", fewer)
     rows = Claim("rows", "The error falls as records are added.", falls(*curves))

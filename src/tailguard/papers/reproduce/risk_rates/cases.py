@@ -12,7 +12,6 @@ are left aside.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from tailguard.moments import Moment, MomentKind
@@ -28,6 +27,7 @@ AXES: tuple[Axis, ...] = ("n", "d", "mu")
 PARTS = (1.0, 0.5, 0.25, 0.125)
 QUADRATIC = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
 GROWTH = {"growth_constant": 0.5}  # the same as a growth of 2
+UNIFORM = {"groups": "uniform", "n_steps": 200}
 MOST_TRIED, SEEN = 60, 0.25  # quarters of a decade from 1000 records; of a gradient of norm 1
 SPARSE_COLUMNS = (100.0, 1000.0)  # along d, where few of them matter
 COLUMN_NORM = 2.0  # largest norm of a row of the squared task, over the root of the columns
@@ -49,11 +49,11 @@ class RiskCase:
     call: Callable[..., Any]
     kind: MomentKind
     task: LinearTask | SquaredTask
-    base: tuple[int, int, float]  # records, columns, and mu
-    spans: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
     upper: Callable[[float], Slopes]  # corrected
     lower: Callable[[float], Slopes]
-    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    base: tuple[int, int, float]  # records, columns, and mu
+    spans: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
+    facts: Mapping[str, Any] = field(default_factory=dict)
     first_steps: float | None = None  # at the fewest records, where the theorem has too many
     orders: tuple[float, ...] = (2.0,)
     doubled: bool = False  # whether the moment is of twice the order of the rate
@@ -158,6 +158,11 @@ def _accelerated(e: float) -> Slopes:
     return Slopes(-0.75 * e, 0.375 * (1.0 + e), -0.75 * e)
 
 
+def _always(n: float, d: float, mu: float) -> Callable[[float], Slopes]:
+    """Return slopes that do not depend on the order of the moment."""
+    return lambda e: Slopes(n, d, mu)
+
+
 # The slopes are those of `predicted_excess(1.0)`, by the plans alone.
 WIDE_BALLS = (
     "Along n the number of rounds divides the records, a logarithm: -0.90 by the plans, and -0.93 "
@@ -176,202 +181,64 @@ FULL_STEPS = (
 )
 
 
-def _uniform(case: RiskCase) -> RiskCase:
-    """Return a theorem with groups enough for all points at once, which is out of reach."""
-    return replace(
-        case,
-        name=f"{case.name} uniform",
-        base=(6_000, 4, 2.0),
-        spans=((2_000, 20_000), (4, 16), (1.0, 10.0)),
-        facts={"groups": "uniform", "n_steps": 200},
-        first_steps=None,
-        n_groups=None,
-        reached=False,
-    )
-
-
-# Grids: the fewest records at which the noise is within the gradient, by the plans.
-KAMATH_CONVEX = RiskCase(
-    "kamath2022 5.2",
-    kamath2022.convex,
-    "central",
-    _linear(1.0),
-    (10_000, 4, 100.0),
-    ((1_000, 10_000), (4, 16), (10.0, 100.0)),
-    _clamped,
-    _hard,
-    first_steps=25,
-    n_groups=24,
-)
-KAMATH_STRONG = RiskCase(
-    "kamath2022 5.7",
-    kamath2022.strongly_convex,
-    "central",
-    SquaredTask(),
-    (100_000, 4, 40.0),
-    ((30_000, 600_000), (4, 32), (20.0, 200.0)),
-    _squares,
-    _squares,
-    {**QUADRATIC, "n_steps": 8},
-    orders=(2.0, 3.0),
-    n_groups=26,
-)
-TAO_CONVEX = replace(
-    KAMATH_CONVEX,
-    name="tao2022 6",
-    call=tao2022.convex,
-    kind="raw",
-    base=(20_000, 4, 25.0),
-    spans=((2_000, 20_000), (4, 16), (4.0, 40.0)),
-)
-ZHAO_CLIPPED = RiskCase(
-    "zhao2024 4",
-    zhao2024.convex,
-    "directional",
-    _linear(1.0),
-    (20_000, 4, 0.2),
-    ((8_000, 80_000), (4, 16), (0.06, 0.3)),
-    _hard,
-    _directional,
-    {"smoothness": 0.5},
-    first_steps=25,
-)
-XU_LOCALISED = RiskCase(
-    "xu2025 1",
-    xu2025.localised,
-    "norm",
-    _linear(4.0),
-    (10_000, 8, 1.0),
-    ((3_000, 60_000), (4, 32), (0.3, 3.0)),
-    _hard,
-    _hard,
-    doubled=True,
-    row_limit=5.0,
-)
-XU_SHRINKING = replace(
-    XU_LOCALISED,
-    name="xu2025 2",
-    call=xu2025.tsybakov,
-    task=SquaredTask(),
-    base=(60_000, 8, 3.0),
-    # Along n the fewest records of five, six, seven and eight rounds.
-    spans=((31_000, 2_900_000), (4, 32), (0.4, 2.0)),
-    upper=_squares,
-    lower=_squares,
-    facts=GROWTH,
-    row_limit=COLUMN_NORM,
-    reason=WIDE_BALLS,
-)
-XU_ACCELERATED = RiskCase(
-    "xu2025 6",
-    xu2025.accelerated,
-    "norm",
-    _linear(4.0),
-    (30_000, 8, 2.0),
-    ((3_000, 300_000), (4, 32), (0.5, 10.0)),
-    _accelerated,
-    _hard,
-    {"smoothness": 4.0},
-    printed=_hard,
-    reason=BATCH_NOISE,
-)
+# What a theorem is and states; then where it is run: at the base, and the ranges of n, d and mu.
+# Theorems with groups for all points at once are out of reach.
+# fmt: off
 ROWS = (
-    KAMATH_CONVEX,
-    _uniform(KAMATH_CONVEX),
-    RiskCase(
-        "kamath2022 5.5",
-        kamath2022.soft_convex,
-        "central",
-        _linear(0.2),
-        (30_000, 8, 0.25),
-        ((10_000, 100_000), (4, 32), (0.08, 0.6)),
-        lambda e: Slopes(-0.5, 1.0, -0.25),
-        _hard,
-        {"gradient_bound": 0.2},
-    ),
-    KAMATH_STRONG,
-    TAO_CONVEX,
-    _uniform(TAO_CONVEX),
-    replace(
-        KAMATH_STRONG,
-        name="tao2022 7",
-        call=tao2022.strongly_convex,
-        kind="raw",
-        base=(50_000, 4, 20.0),
-        spans=((30_000, 600_000), (4, 32), (10.0, 200.0)),
-        orders=(2.0,),
-    ),
-    RiskCase(
-        "tao2022 10",
-        tao2022.sparse,
-        "raw",
-        SquaredTask(2),
-        (8_000, 100, 0.7),
-        ((5_000, 60_000), SPARSE_COLUMNS, (0.3, 1.5)),
-        _sparse,
-        _sparse,
-        {**QUADRATIC, "n_nonzero": 2, "n_kept": 4, "n_steps": 10},
-        orders=(2.0, 1.5),
-    ),
-    RiskCase(
-        "wang2020 7",
-        wang2020.smoothed_strongly_convex,
-        "raw",
-        SquaredTask(),
-        (60_000, 8, 0.5),
-        ((20_000, 300_000), (4, 32), (0.15, 0.9)),
-        lambda e: Slopes(-1.0, 3.0, -2.0),
-        _squares,
-        {**QUADRATIC, "n_steps": 12},
-        printed=lambda e: Slopes(-1.0, 2.0, -2.0),
-    ),
-    RiskCase(
-        "wang2020 8",
-        wang2020.smoothed_convex,
-        "raw",
-        _linear(1.0),
-        (60_000, 8, 0.5),
-        ((6_000, 100_000), (4, 32), (0.15, 1.0)),
-        lambda e: Slopes(-1.0 / 3.0, 1.0, -2.0 / 3.0),
-        _hard,
-        {"smoothness": 4.0},
-        printed=lambda e: Slopes(-1.0 / 3.0, 2.0 / 3.0, -2.0 / 3.0),
-    ),
-    ZHAO_CLIPPED,
-    replace(
-        ZHAO_CLIPPED,
-        name="zhao2024 7",
-        call=zhao2024.iterative_convex,
-        base=(20_000, 4, 1.8),
-        spans=((10_000, 67_000), (4, 16), (0.9, 6.0)),
-        facts={"smoothness": 0.5, "centre": "median", "n_groups": 10},
-        first_steps=10,
-    ),
-    XU_LOCALISED,
-    XU_SHRINKING,
-    replace(
-        XU_SHRINKING,
-        name="xu2025 3",
-        call=xu2025.unknown_growth,
-        base=(100_000, 8, 10.0),
-        spans=((100_000, 1_000_000), (4, 32), (1.0, 10.0)),
-        reason=FULL_STEPS,
-    ),
-    XU_ACCELERATED,
-    replace(
-        XU_ACCELERATED,
-        name="xu2025 7",
-        call=xu2025.accelerated_growth,
-        task=SquaredTask(),
-        base=(60_000, 8, 30.0),
-        spans=((50_000, 1_000_000), (4, 32), (7.0, 70.0)),
-        upper=lambda e: Slopes(*(2.0 * slope for slope in _accelerated(e))),
-        lower=_squares,
-        facts={"smoothness": 1.0, **GROWTH},
-        printed=_squares,
-        reason=FULL_STEPS,
-    ),
+    RiskCase("kamath2022 5.2", kamath2022.convex, "central", _linear(1.0), _clamped, _hard,
+             (10_000, 4, 100.0), ((1_000, 10_000), (4, 16), (10.0, 100.0)),
+             first_steps=25, n_groups=24),
+    RiskCase("kamath2022 5.2 uniform", kamath2022.convex, "central", _linear(1.0), _clamped, _hard,
+             (6_000, 4, 2.0), ((2_000, 20_000), (4, 16), (1.0, 10.0)), UNIFORM, reached=False),
+    RiskCase("kamath2022 5.5", kamath2022.soft_convex, "central", _linear(0.2),
+             _always(-0.5, 1.0, -0.25), _hard,
+             (30_000, 8, 0.25), ((10_000, 100_000), (4, 32), (0.08, 0.6)), {"gradient_bound": 0.2}),
+    RiskCase("kamath2022 5.7", kamath2022.strongly_convex, "central", SquaredTask(),
+             _squares, _squares,
+             (100_000, 4, 40.0), ((30_000, 600_000), (4, 32), (20.0, 200.0)),
+             {**QUADRATIC, "n_steps": 8}, orders=(2.0, 3.0), n_groups=26),
+    RiskCase("tao2022 6", tao2022.convex, "raw", _linear(1.0), _clamped, _hard,
+             (20_000, 4, 25.0), ((2_000, 20_000), (4, 16), (4.0, 40.0)),
+             first_steps=25, n_groups=24),
+    RiskCase("tao2022 6 uniform", tao2022.convex, "raw", _linear(1.0), _clamped, _hard,
+             (6_000, 4, 2.0), ((2_000, 20_000), (4, 16), (1.0, 10.0)), UNIFORM, reached=False),
+    RiskCase("tao2022 7", tao2022.strongly_convex, "raw", SquaredTask(), _squares, _squares,
+             (50_000, 4, 20.0), ((30_000, 600_000), (4, 32), (10.0, 200.0)),
+             {**QUADRATIC, "n_steps": 8}, n_groups=26),
+    RiskCase("tao2022 10", tao2022.sparse, "raw", SquaredTask(2), _sparse, _sparse,
+             (8_000, 100, 0.7), ((5_000, 60_000), SPARSE_COLUMNS, (0.3, 1.5)),
+             {**QUADRATIC, "n_nonzero": 2, "n_kept": 4, "n_steps": 10}, orders=(2.0, 1.5)),
+    RiskCase("wang2020 7", wang2020.smoothed_strongly_convex, "raw", SquaredTask(),
+             _always(-1.0, 3.0, -2.0), _squares,
+             (60_000, 8, 0.5), ((20_000, 300_000), (4, 32), (0.15, 0.9)),
+             {**QUADRATIC, "n_steps": 12}, printed=_always(-1.0, 2.0, -2.0)),
+    RiskCase("wang2020 8", wang2020.smoothed_convex, "raw", _linear(1.0),
+             _always(-1.0 / 3.0, 1.0, -2.0 / 3.0), _hard,
+             (60_000, 8, 0.5), ((6_000, 100_000), (4, 32), (0.15, 1.0)),
+             {"smoothness": 4.0}, printed=_always(-1.0 / 3.0, 2.0 / 3.0, -2.0 / 3.0)),
+    RiskCase("zhao2024 4", zhao2024.convex, "directional", _linear(1.0), _hard, _directional,
+             (20_000, 4, 0.2), ((8_000, 80_000), (4, 16), (0.06, 0.3)),
+             {"smoothness": 0.5}, first_steps=25),
+    RiskCase("zhao2024 7", zhao2024.iterative_convex, "directional", _linear(1.0),
+             _hard, _directional,
+             (20_000, 4, 1.8), ((10_000, 67_000), (4, 16), (0.9, 6.0)),
+             {"smoothness": 0.5, "centre": "median", "n_groups": 10}, first_steps=10),
+    RiskCase("xu2025 1", xu2025.localised, "norm", _linear(4.0), _hard, _hard,
+             (10_000, 8, 1.0), ((3_000, 60_000), (4, 32), (0.3, 3.0)),
+             doubled=True, row_limit=5.0),
+    RiskCase("xu2025 2", xu2025.tsybakov, "norm", SquaredTask(), _squares, _squares,
+             (60_000, 8, 3.0), ((31_000, 2_900_000), (4, 32), (0.4, 2.0)),
+             GROWTH, doubled=True, row_limit=COLUMN_NORM, reason=WIDE_BALLS),
+    RiskCase("xu2025 3", xu2025.unknown_growth, "norm", SquaredTask(), _squares, _squares,
+             (100_000, 8, 10.0), ((100_000, 1_000_000), (4, 32), (1.0, 10.0)),
+             GROWTH, doubled=True, row_limit=COLUMN_NORM, reason=FULL_STEPS),
+    RiskCase("xu2025 6", xu2025.accelerated, "norm", _linear(4.0), _accelerated, _hard,
+             (30_000, 8, 2.0), ((3_000, 300_000), (4, 32), (0.5, 10.0)),
+             {"smoothness": 4.0}, printed=_hard, reason=BATCH_NOISE),
+    RiskCase("xu2025 7", xu2025.accelerated_growth, "norm", SquaredTask(),
+             lambda e: Slopes(*(2.0 * slope for slope in _accelerated(e))), _squares,
+             (60_000, 8, 30.0), ((50_000, 1_000_000), (4, 32), (7.0, 70.0)),
+             {"smoothness": 1.0, **GROWTH}, printed=_squares, reason=FULL_STEPS),
 )
-
+# fmt: on
 CASES = {row.name: row for row in ROWS}
-"""Theorem -> how it is measured."""

@@ -68,20 +68,20 @@ class Method:
         promise = NO_PRIVACY if self.noise == "-" else ApproxDP(epsilon, 1.0 / n_rows)
         return cache(lambda: PlannedFit.of_theorem(task, self.call(n_rows, width, promise)))
 
+    def path(self, trace: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield steps and their points, or the averages so far; some 25 of them."""
+        counts = np.arange(1, len(trace) + 1)
+        points = np.cumsum(trace, axis=0) / counts[:, None] if self.averages else trace
+        every = max(1, len(trace) // 25)
+        for step in sorted({*range(every, len(trace) + 1, every), 1, len(trace)}):
+            yield step, points[step - 1]
 
-def _soft(n_steps: int, n_rows: int, n_features: int, guarantee: Guarantee, **how: Any) -> Theorem:
-    told = {"moment": MOMENT, "constraint": L2Ball(RADIUS), "n_steps": n_steps, **how}
-    theorem: Theorem = wang2020.smoothed_convex(
-        n_rows, n_features, guarantee, smoothness=1.0 / STEP, **told
-    )
-    return theorem
 
-
-def batches(n_rows: int, n_features: int, guarantee: Guarantee) -> Theorem:
-    """Return Algorithm 4 on batches."""
-    told = {"moment": MOMENT, "constraint": L2Ball(RADIUS)}
-    theorem: Theorem = wang2020.stochastic(n_rows, n_features, guarantee, **told)
-    return theorem
+_TOLD: dict[str, Any] = {"moment": MOMENT, "constraint": L2Ball(RADIUS)}
+soft: Callable[..., Theorem] = partial(wang2020.smoothed_convex, smoothness=1.0 / STEP, **_TOLD)
+"""Algorithm 4."""
+batches: Callable[..., Theorem] = partial(wang2020.stochastic, **_TOLD)
+"""The same on batches."""
 
 
 def trimmed(
@@ -92,23 +92,20 @@ def trimmed(
     Noise rests on the numerical proof where the budget is enough for it, else on the published
     constants.
     """
-    told = {"moment": MOMENT, "constraint": L2Ball(RADIUS), "mean_range": kappa / 2.0, **how}
-    call = partial(
-        wang2020.trimmed_strongly_convex, n_rows, n_features, guarantee, strong_convexity=1.0
-    )
+    told = {"mean_range": kappa / 2.0, "strong_convexity": 1.0, **_TOLD, **how}
+    call = partial(wang2020.trimmed_strongly_convex, n_rows, n_features, guarantee, **told)
     if "calibration" in how:
-        return _checked(call(**told))
+        return _checked(call())
     try:
-        return _checked(call(proof="numerical", **told))
+        return _checked(call(proof="numerical"))
     except InputError:  # the budget is too small for all but the published constants
-        return _checked(call(proof="published", **told))
+        return _checked(call(proof="published"))
 
 
-def _checked(theorem: Any) -> Theorem:
+def _checked(theorem: Theorem) -> Theorem:
     """Return the theorem if it can be planned, which takes the noise that it asks for."""
-    found: Theorem = theorem
-    PlannedFit.of_theorem(RIDGE, found).plan  # noqa: B018 - refused here, if at all
-    return found
+    PlannedFit.of_theorem(RIDGE, theorem).plan  # noqa: B018 - refused here, if at all
+    return theorem
 
 
 def as_stated(n_steps: int, n_rows: int) -> dict[str, Any]:
@@ -126,10 +123,10 @@ def curves_of(n_steps: int, n_rows: int, *, by_theorem: bool) -> tuple[Method, .
     found = [
         Method(ALGORITHM_3, "tight", partial(trimmed, KAPPA, **stated)),
         Method(ALGORITHM_3, "printed", partial(trimmed, KAPPA, **stated, **AS_PRINTED)),
-        Method(ALGORITHM_4, "tight", partial(_soft, n_steps)),
-        Method(ALGORITHM_4, "printed", partial(_soft, n_steps, **AS_PRINTED)),
+        Method(ALGORITHM_4, "tight", partial(soft, n_steps=n_steps)),
+        Method(ALGORITHM_4, "printed", partial(soft, n_steps=n_steps, **AS_PRINTED)),
         Method(BATCHES, "tight", batches, averages=True),
-        Method(RGD, "-", partial(_soft, n_steps)),
+        Method(RGD, "-", partial(soft, n_steps=n_steps)),
         Method(BATCH_RGD, "-", batches, averages=True),
     ]
     if by_theorem:
@@ -186,12 +183,3 @@ RISKS: dict[str, Callable[[FloatArray, FloatArray], float]] = {
     "ridge": _squared_risk,
     "logistic": _logistic_risk,
 }
-
-
-def path_of(trace: FloatArray, *, averages: bool) -> Iterator[tuple[int, FloatArray]]:
-    """Yield steps and their points, or the averages so far; some 25 of them."""
-    counts = np.arange(1, len(trace) + 1)
-    points = np.cumsum(trace, axis=0) / counts[:, None] if averages else trace
-    every = max(1, len(trace) // 25)
-    for step in sorted({*range(every, len(trace) + 1, every), 1, len(trace)}):
-        yield step, points[step - 1]
