@@ -1,8 +1,8 @@
-"""Public names of a package that are imported when they are first asked for.
+"""Public names of a package that are imported on first use.
 
-What a package shows is written in its stub, ``__init__.pyi``, as plain imports, for people and for
-type checkers; the same lines are read here. So ``import tailguard`` loads none of the libraries
-that only some of its names need.
+The public names are written in the package's stub, ``__init__.pyi``, as plain imports, for people
+and for type checkers; the same lines are read here. So ``import tailguard`` loads none of the
+libraries that only some of its names need.
 
 Reference
 ---------
@@ -18,7 +18,7 @@ from pkgutil import get_data
 from threading import RLock
 from typing import Any
 
-# Threads that import different modules at once get some of them half loaded, NumPy's among them.
+# Threads that import different modules at once may see some half loaded, such as NumPy's.
 ONE_AT_A_TIME = RLock()
 
 
@@ -55,12 +55,13 @@ def found_when_asked(
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package whose names are in these modules.
 
-    What is found is shown as ``prepared`` returns it.
+    ``prepared`` may wrap each value before it is shown.
     """
     this = sys.modules[package]
     for name, module in places.items():
         if module.startswith(f"{package}.{name}."):
-            # A package of the same name: its import puts it there, so that goes before, for good.
+            # A folder has the same name, and importing it later would set the attribute to the
+            # folder: import it now, once, and remove the attribute.
             import_module(f"{package}.{name}")
             delattr(this, name)
 

@@ -1,11 +1,11 @@
-"""Texts that are safe to show on a terminal or a page, from any source.
+"""Text from any source, made safe to show on a terminal or a page.
 
-Names of columns come from files, and whoever makes a file may put into them what a terminal obeys.
+Column names come from files, and a file may hold names with control sequences for a terminal.
 
 Reference
 ---------
-ECMA-48 (control functions, which begin with a sign of the sets C0 or C1); Unicode Standard Annex 9
-(signs that change the direction of what follows).
+ECMA-48 (control functions, which begin with a C0 or C1 character); Unicode Standard Annex 9
+(characters that change the direction of the following text).
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,14 +13,14 @@ from html import escape
 
 
 def printable(text: str) -> str:
-    r"""Return a text on one line, in which Python spells out what is not printable."""
+    r"""Return a text on one line, with unprintable characters as escapes such as ``\n``."""
     if text.isprintable():
         return text
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def printable_lines(text: str) -> str:
-    r"""Return a text of several lines, each of them printable."""
+    r"""Return a text of several lines, with each line printable."""
     return "\n".join(map(printable, text.split("\n")))
 
 
@@ -30,7 +30,7 @@ def html_words(text: object) -> str:
 
 
 def html_table(rows: Iterable[Sequence[object]], headers: Sequence[object] = ()) -> str:
-    """Return a table of HTML; the first cell of a row names it, and headers come on top."""
+    """Return an HTML table; the first cell of each row is its header."""
     lines = ["<table>"]
     if headers:
         cells = "".join(f'<th scope="col">{html_words(header)}</th>' for header in headers)
@@ -42,6 +42,6 @@ def html_table(rows: Iterable[Sequence[object]], headers: Sequence[object] = ())
 
 
 def html_list(sentences: Iterable[object]) -> str:
-    """Return a list of HTML; nothing where there are no sentences."""
+    """Return an HTML list, or an empty text if there are no sentences."""
     items = [f"<li>{html_words(sentence)}</li>" for sentence in sentences]
     return "\n".join(["<ul>", *items, "</ul>"]) if items else ""

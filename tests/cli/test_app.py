@@ -37,7 +37,7 @@ def test_a_far_option_is_not_suggested(call, typed):
 
 def test_delta_is_not_called_a_chance_of_failure(call):
     page = " ".join(call("fit", "--help").out.replace("│", " ").split())
-    assert "What epsilon may miss; choose it far below 1/rows." in page
+    assert "Slack in probability beyond epsilon; choose it far below 1/rows." in page
     assert "fails" not in page
 
 

@@ -17,9 +17,9 @@ def test_it_declares_every_column_a_number_until_it_is_edited(tmp_path, call):
     answer = call("schema", file, "--target", "cost", "--out", out)
     assert (answer.code, answer.err) == (0, "")
     assert " ".join(answer.out.split()) == (
-        f"Wrote {out}: id, age, region are numbers in it; give columns of words their levels under "
-        '"categorical", dates an origin and a unit under "dates", or move them to "drop", then '
-        "pass it as --schema."
+        f"Wrote {out}: id, age, region are numbers in it; list levels of text columns under "
+        '"categorical", origin and unit of dates under "dates", or move columns to "drop", then '
+        "pass the file as --schema."
     )
     assert tg.Schema.load(out) == tg.Schema(features=["id", "age", "region"], target="cost")
     assert next(iter(json.loads(out.read_text()))) == "tailguard_schema"

@@ -195,7 +195,7 @@ def test_a_calibration_of_another_kind_is_refused(mechanism):
     plain = Calibration(
         **{field.name: getattr(known, field.name) for field in dataclasses.fields(Calibration)}
     )
-    with pytest.raises(InputError, match="calibration must be one of a peeling"):
+    with pytest.raises(InputError, match="calibration must be a PeelingCalibration"):
         mechanism.release(np.zeros(6, dtype=np.int64), plain, QuietSource())
 
 

@@ -118,7 +118,7 @@ def test_where_no_method_is_possible_the_first_reason_is_told():
 @pytest.mark.parametrize("asked", ["run", "private_plan", "public_plan", "query"])
 def test_a_method_that_says_too_little_is_told_what_is_missing(asked):
     arguments = {"run": (None, None), "query": (None, 1.0, 1)}.get(asked, (None,))
-    with pytest.raises(TypeError, match=r"^(CoordinateWise|MeanMethod) must say "):
+    with pytest.raises(TypeError, match=r"^(CoordinateWise|MeanMethod) must define "):
         getattr(CoordinateWise() if asked == "query" else MeanMethod(), asked)(*arguments)
 
 

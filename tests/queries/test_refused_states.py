@@ -90,8 +90,8 @@ def test_units_are_finite_and_above_zero(given, words):
         Units(**{"center": [0.0], "scale": [1.0], "intercept": False, **given})
 
 
-def test_a_query_must_say_what_a_block_adds_up_to():
-    with pytest.raises(TypeError, match="CountBelow must say what a block adds up to"):
+def test_a_query_must_define_how_a_block_adds_up():
+    with pytest.raises(TypeError, match="CountBelow must define sum_block"):
         GaussianQuery.sum_block(CountBelow((0,)), None, None, 1.0)
 
 

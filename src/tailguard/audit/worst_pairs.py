@@ -1,6 +1,6 @@
-"""Of every registered query a state and a pair of neighbours that attains its charge.
+"""For every registered query, a state and a pair of neighbours that attain its sensitivity.
 
-Records are features, a target, and an exposure and a weight where a query reads these.
+A record is its features and target, then exposure and weight if the query reads them.
 
 Reference
 ---------
@@ -42,25 +42,25 @@ from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 
-N_FEATURES = 3  # more shows no more
+N_FEATURES = 3  # more features would not test more
 CHANGED = 4  # the place of the record that differs, within the first chunk
 
 ZERO, SQUARED = np.zeros(N_FEATURES), Squared()
-WEIGHTS = np.array([0.3, -0.2, 0.1])  # any would do
+WEIGHTS = np.array([0.3, -0.2, 0.1])  # arbitrary
 RAW = Units.raw(N_FEATURES, intercept=False)
 PLAIN = View.plain(SQUARED, RAW)
-# A map that is neither diagonal nor even: its last row is a thousandth of its first.
+# A map that is not diagonal, and whose rows differ in size by a factor of a thousand.
 SKEWED = View(SQUARED, RAW, np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0], [0.3, 0.0, 1e-3]]))
 OPPOSITE = (9.0, 0.0, 0.0, 1e6), (9.0, 0.0, 0.0, -1e6)
 EVERYWHERE = (-1e6, -1e6, -1e6, 0.0), (1e6, 1e6, 1e6, 0.0)
 FAR = (0.0,) * 4, (1e6,) * 4
 VOID = (np.inf,) * 4
-OVER = (9.0, 9.0, 0.0, 0.0), (9.0, 9.0, 1.0, 0.0)  # from one group to another
+OVER = (9.0, 9.0, 0.0, 0.0), (9.0, 9.0, 1.0, 0.0)  # moves from one group to another
 
 
 @dataclass(frozen=True)
 class WorstPair:
-    """A query with a state, and the record that goes with the one that takes its place."""
+    """A query, its state, a record and the record that replaces it."""
 
     name: str
     query: Any
@@ -71,7 +71,7 @@ class WorstPair:
     exposed: bool = False  # the number after the target is an exposure
     weighted: bool = False  # the last number of a record is its weight, of at most 1
     n_groups: int = 1
-    far: float = 0.0
+    far: float = 0.0  # how far from zero the records of the other groups lie
 
     @property
     def width(self) -> int:
@@ -79,10 +79,10 @@ class WorstPair:
         return N_FEATURES + 1 + self.exposed + self.weighted
 
     def background(self, n_rows: int) -> FloatArray:
-        """Return zeros; with groups, all but the changed record's at ``far``, half either way.
+        """Return the records that both neighbours share: zeros, or groups far from zero.
 
-        The mean of that group, which holds the replaced record, is then the median or one of the
-        two middle means, wherever it lies.
+        Half of the other groups lie at ``far`` and half at ``-far``, so the group of the replaced
+        record has the median mean, or one of the two middle means, wherever the record lies.
         """
         data = np.zeros((n_rows, self.width))
         data[:, N_FEATURES + 1 :] = 1.0
@@ -100,7 +100,7 @@ class WorstPair:
         return self.read(data)
 
     def read(self, data: FloatArray) -> ArrayRows:
-        """Return records as rows, a copy."""
+        """Copy an array of records into rows."""
         columns = iter(data[:, N_FEATURES:].T.copy())
         return make_rows(
             data[:, :N_FEATURES].copy(),
@@ -113,7 +113,7 @@ class WorstPair:
 
 
 def gradient_of_one_record(w: FloatArray, x: FloatArray, y: float) -> FloatArray:
-    """Return that of half the squared residual, as a user would write it."""
+    """Return the gradient of half the squared residual, as a user would write it."""
     slope = x @ w - y
     return slope * x
 
@@ -125,7 +125,8 @@ def _clipped_gradient() -> WorstPair:
 
 def _record_gradient() -> WorstPair:
     loss = RecordGradient(gradient_of_one_record)
-    query, opposite = MeanRecordGradient(loss, clip_norm=0.5), ((1.0, 0, 0, 1e5), (1.0, 0, 0, -1e5))
+    query = MeanRecordGradient(loss, clip_norm=0.5)
+    opposite = (1.0, 0, 0, 1e5), (1.0, 0, 0, -1e5)
     return WorstPair("mean-record-gradient/python", query, ZERO, *opposite, loss)
 
 
@@ -181,10 +182,8 @@ def _contribution_levels() -> WorstPair:
 
 def _loss_differences() -> WorstPair:
     slopes = np.outer([0.0, 1.0, 9.0], [1.0, 0.0, 0.0])
-    query, opposite = (
-        LossDifferences(SQUARED, 3 * (PLAIN,), 2.0),
-        ((9.0, 0, 0, 1e3), (9.0, 0, 0, -1e3)),
-    )
+    query = LossDifferences(SQUARED, 3 * (PLAIN,), 2.0)
+    opposite = (9.0, 0, 0, 1e3), (9.0, 0, 0, -1e3)
     return WorstPair("loss-differences/slopes", query, slopes, *opposite, SQUARED)
 
 
@@ -194,7 +193,7 @@ def _magnitudes() -> WorstPair:
 
 
 def _peeled() -> WorstPair:
-    """All entries are kept, so that nothing is chosen: choices are not Gaussian."""
+    """Keep all entries: choosing some would not be Gaussian, and the audit assumes that it is."""
     query = PeeledStep(SQUARED, RAW, threshold=2.0, step_size=0.5, n_nonzero=N_FEATURES)
     exact = (2.0, 2.0, 2.0, 1.0), (2.0, 2.0, 2.0, -1.0)
     return WorstPair("peeled-step/keeps-3", query, ZERO, *exact, SQUARED)
@@ -235,7 +234,7 @@ PAIRS: dict[str, Callable[[], WorstPair]] = {
 
 
 def _own_pair(name: str) -> WorstPair:
-    """Return the pair that the class of a query shows itself."""
+    """Return the pair that the class of a query states in ``worst_pair``."""
     kind = class_called(name, QUERIES)
     require(
         hasattr(kind, "worst_pair"),
@@ -261,7 +260,7 @@ WORST_PAIRS = {
     "value-histograms, by groups": _grouped_histograms,
     "bounded-moments, by groups": _grouped_moments,
 }
-"""Name of a query -> its worst pair. Queries whose noise follows the records are elsewhere."""
+"""Name of a query -> its worst pair; those of smooth queries are ``moved_medians`` and below."""
 
 
 def worst_pair(name: str) -> WorstPair:
@@ -270,10 +269,7 @@ def worst_pair(name: str) -> WorstPair:
 
 
 def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:
-    """Return columns of two values; the second table has one more record at the upper one.
-
-    So all medians go from end to end.
-    """
+    """Return two tables of two values, whose medians differ: one record moves from low to high."""
     n_rows = 41
     low = np.full((n_rows, n_columns), -2.0)
     low[: n_rows // 2] = 2.0
@@ -283,9 +279,9 @@ def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:
 
 
 def moved_end() -> FloatArray:
-    """Return nine points on a line, a third at -1, 0 and 1; the first one moves to the other end.
+    """Return nine points on a line, three each at -1, 0 and 1, before and after one moves to 1.
 
-    The central point goes with it, by as much as its scale says.
+    The central point then moves by as much as its smooth scale allows.
     """
     line = np.repeat([-1.0, 0.0, 1.0], 3)
     moved = line.copy()

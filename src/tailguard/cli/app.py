@@ -51,10 +51,10 @@ from tailguard.printable import printable
 from tailguard.version import __version__
 from tailguard.wing import wing
 
-# Exit codes: 0 done; 1 an internal error, told by a constant sentence; 2 a bad input, told by one
-# sentence that names the parameter, what was given and what is allowed; 3 a table of which most
-# records cannot be used. Nothing that is printed to stderr depends on the values of records, except
-# through released numbers.
+# Exit codes: 0, done; 1, an internal error, with a constant sentence; 2, a bad input, with one
+# sentence that names the parameter, what was given and what is allowed; 3, a table most of whose
+# records cannot be used. Nothing printed to stderr depends on the values of records, except through
+# released numbers.
 INTERNAL_ERROR = (
     "tailguard stopped on an internal error; TAILGUARD_DEBUG=1 shows the traceback, "
     "which may show records."
@@ -85,13 +85,13 @@ COMMANDS: dict[str, Callable[..., None]] = {
 if papers := wing("reproduce.command"):
     COMMANDS["reproduce"] = papers.reproduce
 for name, command in COMMANDS.items():
-    told = command if command is fit.search else sys.modules[command.__module__]
-    app.command(name, help=page(told.__doc__))(command)
+    explained = command if command is fit.search else sys.modules[command.__module__]
+    app.command(name, help=page(explained.__doc__))(command)
 app.add_typer(ledger.app, name="ledger")
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"tailguard {__version__}")
         raise typer.Exit()
 
@@ -127,9 +127,9 @@ def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    """Run one command; whatever goes wrong becomes one sentence and an exit code."""
+    """Run one command; any failure becomes one sentence and an exit code."""
     try:
-        # What comes back is the code of typer.Exit, 130 after an interruption among them, or None.
+        # The result is None or the code of typer.Exit, such as 130 after an interruption.
         code = get_command(app).main(
             list(arguments) or ["--help"], prog_name="tailguard", standalone_mode=False
         )
@@ -148,9 +148,9 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _drop_far_guesses(error: Any) -> None:
-    """Keep the options that a misspelt one may have meant; --out for --bounds is none of them."""
+    """Keep suggestions close to the misspelt option: --out is no suggestion for --bounds."""
     if guesses := getattr(error, "possibilities", None):
-        # The dashes, which all options share, do not make two of them alike.
+        # All options begin with dashes, so dashes do not count as similar.
         names = {guess.lstrip("-"): guess for guess in guesses}
         near = get_close_matches(error.option_name.lstrip("-"), names, cutoff=0.6)
         error.possibilities = [names[name] for name in near]

@@ -17,7 +17,7 @@ PARAMETERS = {
     "--classes": ("classes",), "--keep": ("n_nonzero",), "--level": ("level",),
     "--power": ("p", "power"), "--threshold": ("threshold",),
 }  # fmt: skip
-"""Option -> the parameters of estimators that it sets, of which an estimator has one at most."""
+"""Option -> the estimator parameters that it may set; an estimator has at most one of them."""
 
 
 def _parameter(option: str, estimator: Any) -> str | None:
@@ -26,19 +26,19 @@ def _parameter(option: str, estimator: Any) -> str | None:
 
 
 def takers(option: str) -> str:
-    """Name the models that have what an option tells, for messages and help."""
+    """List the models that an option belongs to, for messages and help."""
     return " or ".join(name for name, kind in MODELS.items() if _belongs(option, kind))
 
 
 def _belongs(option: str, estimator: Any) -> bool:
-    """Whether an estimator has what an option tells."""
+    """Whether an option belongs to an estimator."""
     if option == "--exposure":
         return bool(estimator.takes_exposure)
     return _parameter(option, estimator) is not None
 
 
 def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[str, Any]) -> Any:
-    """Build an estimator, refusing an option of another model; None stands for not given."""
+    """Build an estimator, refusing options of other models; options that are None are ignored."""
     estimator = MODELS[check_choice("--model", model, MODELS)]
     chosen = dict(parameters)
     for option, value in own_options.items():
@@ -47,17 +47,17 @@ def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[
         if not _belongs(option, estimator):
             raise InputError(f"{option} belongs to --model {takers(option)}; got --model {model}.")
         if option == "--alpha":
-            check_ridge(value)  # before anything is said of the columns
+            check_ridge(value)  # before any message about columns
         if option in PARAMETERS and option != "--classes":  # these are part of the schema
             chosen[str(_parameter(option, estimator))] = value
     return estimator(**chosen)
 
 
 def load_model(path: Path) -> Any:
-    """Read the fitted estimator of a model file, in one sentence if it is none."""
+    """Read the fitted estimator of a model file; any other file is an error of one sentence."""
     estimator = read_model(path, "MODEL must be a file that 'tailguard fit' wrote")
     names = estimator._names()
-    if estimator.schema_ is None and names is not None:  # of a table that was fitted in Python
+    if estimator.schema_ is None and names is not None:  # a table fitted in Python
         missing = {names[place]: value for place, value in estimator._constants().items()}
         estimator._keep_columns(None, Schema(features=names, missing=missing))
     return estimator

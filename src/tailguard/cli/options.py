@@ -12,7 +12,7 @@ import typer
 from tailguard.cli.model_file import MODELS
 from tailguard.means.choice import MEANS
 
-WIDEST = 75  # of the lines of commands as they are written
+WIDEST = 75  # characters of the longest command line in a help page
 PRIVACY = "Privacy"
 COLUMNS = "Columns"
 MODEL = "Model"
@@ -20,9 +20,9 @@ METHOD = "Method"
 
 
 def page(doc: str | None) -> str:
-    r"""Return the help page of a docstring: paragraphs that the screen wraps, and lines after \b.
+    r"""Return the help page of a docstring: paragraphs are wrapped, lines after \b are not.
 
-    What follows from ``Examples`` on in the docstring of a function is for Python alone.
+    The section ``Examples`` of a function's docstring is left out: it is for Python.
     """
     text = cleandoc(doc or "").partition("\n\nExamples\n---")[0]
     paragraphs = text.replace("\\b\n", "\0").split("\n\n")
@@ -33,8 +33,8 @@ def page(doc: str | None) -> str:
 
 
 def _commands(lines: str) -> str:
-    """Fold commands of a shell to the screen, where it is narrower than they were written for."""
-    width = get_terminal_size().columns - 4  # a margin, and the sign that a line goes on
+    """Fold shell commands to a screen narrower than ``WIDEST``."""
+    width = get_terminal_size().columns - 4  # a margin and the backslash
     commands = re.sub(r" \\\n +", " ", lines).split("\n") if width < WIDEST else [lines]
     how: dict[str, Any] = {
         "break_long_words": False,
@@ -47,15 +47,15 @@ def _commands(lines: str) -> str:
 
 
 def typed(
-    metavar: str | None, told: str, panel: str | None = None, *names: str, **more: Any
+    metavar: str | None, text: str, panel: str | None = None, *names: str, **more: Any
 ) -> Any:
-    """Describe an option, by other names than the parameter's if given; flags have no metavar."""
-    return typer.Option(*names, metavar=metavar, help=told, rich_help_panel=panel, **more)
+    """Describe an option; ``names`` replace the parameter's name, and flags have no metavar."""
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
 
 
-def existing(metavar: str, told: str) -> Any:
+def existing(metavar: str, text: str) -> Any:
     """Describe an argument that is the path of a file."""
-    return typer.Argument(metavar=metavar, help=told, exists=True, dir_okay=False)
+    return typer.Argument(metavar=metavar, help=text, exists=True, dir_okay=False)
 
 
 FileOption: TypeAlias = Annotated[Path, existing("FILE", "CSV with a header, or Parquet.")]
@@ -69,14 +69,14 @@ TableOption: TypeAlias = Annotated[
 EngineOption: TypeAlias = Annotated[
     str,
     typed(
-        "NAME", "What reads Parquet files: local, dask or spark, whose workers do; the same bits."
+        "NAME", "Where Parquet files are read: local, dask or spark; the results are the same bits."
     ),
 ]
 ModelPathOption: TypeAlias = Annotated[Path, existing("MODEL", "As 'tailguard fit' wrote.")]
 OutOption: TypeAlias = Annotated[Path, typed("PATH", "Where to write the model file (JSON).")]
 EPSILON = typed("NUMBER", "Privacy loss; 1 is a common choice, less is more private.", PRIVACY)
 EpsilonOption: TypeAlias = Annotated[float, EPSILON]
-DELTA = typed("NUMBER", "What epsilon may miss; choose it far below 1/rows.", PRIVACY)
+DELTA = typed("NUMBER", "Slack in probability beyond epsilon; choose it far below 1/rows.", PRIVACY)
 DeltaOption: TypeAlias = Annotated[float, DELTA]
 OptionalDeltaOption: TypeAlias = Annotated[float | None, DELTA]
 RandomStateOption: TypeAlias = Annotated[
@@ -87,7 +87,7 @@ LedgerOption: TypeAlias = Annotated[
     Path | None,
     typed(
         "PATH",
-        "Charge the budget in this file first, as 'tailguard ledger create' began it.",
+        "Charge the budget in this file first; 'tailguard ledger create' makes one.",
         PRIVACY,
     ),
 ]
@@ -118,22 +118,20 @@ CheckRecordsOption: TypeAlias = Annotated[
     bool,
     typed(
         None,
-        "Whether to count usable records first, for a 200th of the budget's square.",
+        "Whether to count usable records first, for 1/200 of the squared budget.",
         PRIVACY,
         "--check-records/--no-check-records",
     ),
 ]
 OnUnusableOption: TypeAlias = Annotated[
     str,
-    typed(
-        "stop|fit", "Where most records cannot be used: stop early, or spend all the same.", PRIVACY
-    ),
+    typed("stop|fit", "If most records cannot be used: stop early, or fit all the same.", PRIVACY),
 ]
 SchemaPathOption: TypeAlias = Annotated[
     Path | None,
     typed(
         "PATH",
-        "What is declared of the columns (JSON), as 'tailguard schema' begins it.",
+        "Declarations of the columns (JSON); 'tailguard schema' begins such a file.",
         COLUMNS,
         "--schema",
         exists=True,
@@ -146,16 +144,16 @@ TargetOption: TypeAlias = Annotated[
 RowIdOption: TypeAlias = Annotated[
     str | None,
     typed(
-        "COLUMN", "A column that tells every row from all others: rows then need no order.", COLUMNS
+        "COLUMN", "A column with a different value in every row: rows then need no order.", COLUMNS
     ),
 ]
 OrderOption: TypeAlias = Annotated[
     str,
-    typed("file|any", "'any' where rows have no order and no --row-id.", COLUMNS),
+    typed("file|any", "'any' if rows have neither an order nor a --row-id.", COLUMNS),
 ]
 FeaturesOption: TypeAlias = Annotated[
     str | None,
-    typed("A,B,C", "The feature columns; all that have no other place by default.", COLUMNS),
+    typed("A,B,C", "The feature columns; by default all columns without another role.", COLUMNS),
 ]
 CategoricalOption: TypeAlias = Annotated[
     list[str] | None,
@@ -167,7 +165,7 @@ CategoricalOption: TypeAlias = Annotated[
 ]
 OtherOption: TypeAlias = Annotated[
     str | None,
-    typed("level|void", "Whether levels that were not declared share one, or void a row.", COLUMNS),
+    typed("level|void", "Whether undeclared levels share one level or make the row void.", COLUMNS),
 ]
 DatesOption: TypeAlias = Annotated[
     list[str] | None,
@@ -181,8 +179,8 @@ TermOption: TypeAlias = Annotated[
     list[str] | None,
     typed(
         "TERM",
-        "What coefficients stand for, such as 'log1p(income)', age:region, or ... for all other "
-        "columns; may be repeated. Each feature as it is by default.",
+        "A term of the model, such as 'log1p(income)', age:region, or ... for all other columns; "
+        "may be repeated. By default each feature is one term.",
         COLUMNS,
         "--term",
     ),
@@ -200,7 +198,7 @@ ExposureOption: TypeAlias = Annotated[
     str | None, typed("COLUMN", "poisson, gamma, tweedie: how long each row was observed.", COLUMNS)
 ]
 OffsetOption: TypeAlias = Annotated[
-    str | None, typed("COLUMN", "What is added to the score of each row.", COLUMNS)
+    str | None, typed("COLUMN", "A number added to the score of each row.", COLUMNS)
 ]
 WeightOption: TypeAlias = Annotated[
     str | None, typed("COLUMN", "How much each row counts; needs --weight-bound.", COLUMNS)
@@ -213,16 +211,16 @@ PersonOption: TypeAlias = Annotated[
     str | None,
     typed(
         "COLUMN",
-        "Tells persons apart, all of whose rows are protected together; needs --max-rows.",
+        "The column of person keys: all rows of a person are protected together; needs --max-rows.",
         COLUMNS,
     ),
 ]
 MaxRowsOption: TypeAlias = Annotated[
-    int | None, typed("NUMBER", "How many rows of a person are used at most.", COLUMNS)
+    int | None, typed("NUMBER", "The most rows of one person that are used.", COLUMNS)
 ]
 PersonWeightOption: TypeAlias = Annotated[
     str,
-    typed("person|row", "Whether each person counts once, or each used row of her alike.", COLUMNS),
+    typed("person|row", "Whether each person counts once, or each used row.", COLUMNS),
 ]
 MissingOption: TypeAlias = Annotated[
     list[str] | None,
@@ -236,7 +234,7 @@ ClassesOption: TypeAlias = Annotated[
     str | None,
     typed(
         "NO,YES",
-        "logistic, sparse-logistic: the labels of the target, of sparse-logistic two.",
+        "The labels of the target: two for sparse-logistic, two or more for logistic.",
         COLUMNS,
     ),
 ]
@@ -250,14 +248,14 @@ ThresholdOption: TypeAlias = Annotated[
     ),
 ]
 LevelOption: TypeAlias = Annotated[
-    float | None, typed("NUMBER", "quantile: which one; 0.5, the median, by default.", MODEL)
+    float | None, typed("NUMBER", "quantile: its level; 0.5, the median, by default.", MODEL)
 ]
 PowerOption: TypeAlias = Annotated[
     float | None,
     typed(
         "NUMBER",
-        "lp: the power p of the residual, from 2 to 16; 4 by default. tweedie: that of the mean "
-        "which the variance follows, from 1 to 2; 1.5 by default.",
+        "lp: the power of the residual, from 2 to 16; 4 by default. tweedie: the power of the mean "
+        "in the variance, from 1 to 2; 1.5 by default.",
         MODEL,
     ),
 ]
@@ -265,8 +263,8 @@ AlphaOption: TypeAlias = Annotated[
     float | None,
     typed(
         "NUMBER",
-        "linear, logistic, poisson, gamma, tweedie: the ridge, which counts half the squared "
-        "coefficients beside the mean loss; none by default.",
+        "linear, logistic, poisson, gamma, tweedie: the ridge penalty, times half the squared "
+        "coefficients; none by default.",
         MODEL,
     ),
 ]
@@ -309,13 +307,14 @@ MethodOption: TypeAlias = Annotated[
     ),
 ]
 ExplainOption: TypeAlias = Annotated[
-    bool, typed(None, "Say what the budget was spent on, and why so.", None, "--explain")
+    bool, typed(None, "Say what the budget was spent on, and why.", None, "--explain")
 ]
 LevelsOption: TypeAlias = Annotated[
     str | None, typed("Q,Q", "Levels of the quantiles, such as 0.5,0.99.", METHOD, "--quantiles")
 ]
 ByOption: TypeAlias = Annotated[
-    str | None, typed("A,B", "Categorical columns: each group of their levels by itself.", METHOD)
+    str | None,
+    typed("A,B", "Categorical columns, to describe each combination of levels separately.", METHOD),
 ]
 CorrelationsOption: TypeAlias = Annotated[
     bool, typed(None, "Whether to correlate columns.", METHOD, "--correlations/--no-correlations")

@@ -1,8 +1,8 @@
-"""Checks of what a schema declares; each refusal is one sentence that names the declaration.
+"""Checks of the declarations of a schema; each error is one sentence that names the declaration.
 
 Levels of a categorical column are declared and never taken from the data. The first one is the
-baseline and has no column of its own. Whatever was not declared shares one last column, ``other``,
-so that the width is public.
+baseline and has no column of its own. Undeclared levels share one last column, ``other``, so that
+the width is public.
 """
 
 import math
@@ -28,9 +28,9 @@ MOST_LISTED = 12
 UNDECLARED = "nothing is declared of "
 """The beginning of every sentence about columns without a declaration."""
 OTHER = "other"
-"""The level of all that was not declared."""
+"""The level that all undeclared levels share."""
 OTHERS = ("level", "void")
-"""What may be made of what was not declared: a level, or a record that is void."""
+"""How an undeclared level may be read: as a level of its own, or as a void record."""
 
 
 def listing(columns: Sequence[str]) -> str:
@@ -41,7 +41,7 @@ def listing(columns: Sequence[str]) -> str:
 
 
 def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
-    """Say that columns are read as numbers since nothing was declared of them."""
+    """Say that undeclared columns are read as numbers."""
     void = (
         "any other cell there is missing" if by_cell else "a row with any other cell there is void"
     )
@@ -49,7 +49,7 @@ def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
 
 
 def undeclared_note(columns: Sequence[str], *, by_cell: bool = False) -> str:
-    """Say so where columns are declared in Python, and how."""
+    """Say so to a caller in Python, with the code that declares such columns."""
     last = columns[-1]
     return (
         f"{undeclared_words(columns, by_cell=by_cell)}; where that is wrong, declare levels "
@@ -70,7 +70,7 @@ def check_columns(wanted: Iterable[str], columns: Sequence[str], where: str) -> 
 
 
 def _other_separator(columns: Sequence[str]) -> str:
-    """Say that a file needs commas, where its only column looks like a header without them."""
+    """Say that a CSV file needs commas, if its one column looks like a header without them."""
     if len(columns) == 1 and any(sign in columns[0] for sign in ";\t"):
         return " Cells of a CSV file must be separated by commas: write the file anew with them."
     return ""
@@ -97,7 +97,7 @@ def columns_of_a_table(given: Any) -> tuple[str, ...]:
 
 
 def names(declaration: str, given: Any, *, optional: bool = False) -> tuple[str, ...] | None:
-    """Return different names of columns; at least one where all may be meant by None."""
+    """Return distinct names of columns; ``optional`` allows None and refuses an empty list."""
     if given is None and optional:
         return None
     listed: list[Any] = list(given) if isinstance(given, list | tuple) else [None]
@@ -116,7 +116,7 @@ def levels(given: Any) -> dict[str, tuple[str, ...]]:
 
 
 def constants(given: Any, levels: Mapping[str, Any], void: Sequence[str]) -> dict[str, Any]:
-    """Return the constants for missing cells: numbers, and of columns of levels one of these."""
+    """Return the constant for missing cells of each column: a number, or one of its levels."""
     _check_mapping("missing", "constants known without the records", given)
     found: dict[str, Any] = {}
     for column, constant in given.items():
@@ -130,7 +130,7 @@ def constants(given: Any, levels: Mapping[str, Any], void: Sequence[str]) -> dic
 
 
 def others(given: Any, levels: Mapping[str, Any]) -> Any:
-    """Return what is made of levels that were not declared, of all columns or by column."""
+    """Return how undeclared levels are read: one word for all columns, or one for each."""
     if not isinstance(given, Mapping):
         check_choice("other", given, OTHERS)
     else:
@@ -147,7 +147,7 @@ def others(given: Any, levels: Mapping[str, Any]) -> Any:
 
 
 def void_columns(other: Any, levels: Iterable[str]) -> tuple[str, ...]:
-    """Return the columns of levels in which a level that was not declared makes a record void."""
+    """Return the categorical columns in which an undeclared level makes a record void."""
     by_column = other if isinstance(other, Mapping) else dict.fromkeys(levels, other)
     return tuple(column for column in levels if by_column.get(column) == "void")
 
@@ -159,7 +159,7 @@ def terms(given: Any) -> tuple[str, ...] | None:
 
 
 def said_of(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
-    """Return what a schema declares of these columns alone, column by column."""
+    """Return the declarations of a schema for these columns only."""
     by_column = {name: getattr(schema, name) for name in ("categorical", "dates", "missing")}
     if isinstance(schema.other, Mapping):
         by_column["other"] = schema.other
@@ -170,7 +170,7 @@ def said_of(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
 
 
 def check_terms(schema: Any) -> None:
-    """Refuse terms that read no features, leave one out, or would fix the slope of a baseline."""
+    """Refuse terms that leave out a feature or would fix the slope at a baseline level."""
     for factor in [factor for term in schema.model_terms for factor in term.factors]:
         if not factor.takes_levels and factor.column in schema.categorical:
             raise InputError(
@@ -251,13 +251,13 @@ def check_places(schema: Any) -> None:
     given = schema.coefficient_names
     if len(set(given)) < len(given):
         raise InputError(
-            "features must give their coefficients different names, that of a level being "
-            f"column=level; got {listing(given)}."
+            "features must have distinct coefficient names, and a level is named column=level; got "
+            f"{listing(given)}."
         )
 
 
 def check_weight_bound(name: str, weight: Any, bound: float | None) -> None:
-    """Refuse weights without a bound, a bound without weights, and what is no bound."""
+    """Refuse weights without a bound, a bound without weights, and a bound that is not positive."""
     if weight is None and bound is not None:
         raise InputError(f"weight_bound must be None without {name}; got {shown(bound)}.")
     if weight is not None and bound is None:
@@ -270,7 +270,7 @@ def check_weight_bound(name: str, weight: Any, bound: float | None) -> None:
 
 
 def check_max_rows(person: str | None, max_rows: Any) -> None:
-    """Refuse persons without a number of rows that are used of each, and the number alone."""
+    """Refuse ``person`` without ``max_rows``, and ``max_rows`` without ``person``."""
     if (person is None) != (max_rows is None):
         raise InputError(
             "person and max_rows must be declared together: the column of keys, and how many rows "
@@ -283,7 +283,7 @@ def check_max_rows(person: str | None, max_rows: Any) -> None:
 def _check_features(
     declaration: str, columns: Iterable[str], allowed: Sequence[str] | None, seen: Mapping[str, Any]
 ) -> None:
-    """Refuse what is declared of a column that is not among the features it may be declared of."""
+    """Refuse a declaration about a column that is not a feature."""
     for column in columns:
         if column in seen if allowed is None else column not in allowed:
             listed = "" if allowed is None else f", which is not among {list(allowed)}"
@@ -298,7 +298,7 @@ def _is_label(given: Any) -> bool:
 
 
 def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
-    """Return the declared levels as text if they differ, none is empty and none is ``other``."""
+    """Return the declared levels as text; refuse equal or empty ones and ``other``."""
     listed = list(levels) if isinstance(levels, list | tuple) else [True]
     wanted = f"The levels of {column!r} must be a list of text or whole numbers"
     if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in listed):
@@ -323,7 +323,7 @@ def indicator_names(column: str, levels: Sequence[str], *, void: bool = False) -
 
 
 def level_number(text: str) -> float | None:
-    """Return the number that a level or a cell of text reads as, None if it reads as none.
+    """Return the number that a level or a cell of text reads as, or None.
 
     True and False, which a column of booleans holds as text beside other cells, read as 1 and 0.
     """

@@ -22,7 +22,7 @@ from tailguard.solvers.newton.solver import WhitenedNewton
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateRegression(RegressorMixin, PrivateLinearModel):
-    """Base of the estimators whose prediction is the loss's mean of a linear score.
+    """Base of the estimators that predict the mean target at a linear score.
 
     Examples
     --------
@@ -38,14 +38,15 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     ) -> FloatArray:  # fmt: skip
         """Predict from the released coefficients; a row with a missing value predicts NaN.
 
-        ``exposure`` and ``offset`` are a number a row, or the name of a column of X. Without them
-        predictions are at an offset of zero: of a log link the rate, at an exposure of 1, also
-        where the fit had exposures. With them it is the mean of each row's target, such as counts.
+        ``exposure`` and ``offset`` are one number per row, or the name of a column of X. With them
+        the prediction is the mean of each row's target, such as a count. Without them it is at an
+        offset of zero; with a log link that is the rate at an exposure of 1, even if the fit had
+        exposures.
 
-        ``interval="mean"`` gives low and high of each row's expected value instead, one pair a row,
-        through sampling and privacy noise as in ``conf_int``, and ``"new"`` those of a new record,
-        by the released histogram of residuals, which is that of all records of the fit together;
-        ``level`` is how often they hold. NaN where a coefficient that the row needs has none.
+        ``interval="mean"`` returns the lower and upper end of each row's expected value instead,
+        which cover sampling and privacy noise as in ``conf_int``. ``interval="new"`` returns those
+        of a new record's target, by the released histogram of all residuals. ``level`` is the
+        coverage. Both ends are NaN if a coefficient that the row needs has no interval.
         """
         score = self._score_of(X, exposure=exposure, offset=offset, interval=interval, level=level)
         return self._loss().mean(score)
@@ -57,13 +58,13 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
         from sklearn.metrics import r2_score  # noqa: PLC0415 (it takes a while to load)
 
         warn_of_score(self)
-        found = self.predict(X, exposure=exposure, offset=offset)
-        targets, predicted, weights = scored_rows(found, y, sample_weight)
+        predictions = self.predict(X, exposure=exposure, offset=offset)
+        targets, predicted, weights = scored_rows(predictions, y, sample_weight)
         with np.errstate(all="ignore"):
             return float(r2_score(targets, predicted, sample_weight=weights))
 
     def __sklearn_tags__(self) -> Tags:
-        """Add that a fit with a small budget on few rows need not score well."""
+        """Say that a fit with a small budget on few rows may score poorly."""
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
@@ -71,7 +72,7 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LeastSquares(PrivateRegression):
-    """What regressions by least squares share: the loss, and what it aims at."""
+    """Base of the least-squares regressions: the squared loss, and the parameter ``target``."""
 
     target: str = "mean"
 

@@ -23,7 +23,7 @@ Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, f
 # Directions of contrasts with less than this share of the largest variance count as repeated.
 REPEATED = 1e-10
 KINDS = ("mean", "new")
-"""Of what an interval of a prediction is: its mean, or the target of a new record."""
+"""What an interval of a prediction covers: the mean, or the target of a new record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,7 @@ class JointTest:
     estimate, std
         Each contrast and its standard error, of sampling and privacy noise together.
     statistic, df, p
-        Wald's statistic, on how many degrees of freedom, and the p-value of its chi-squared
-        distribution.
+        Wald's statistic, its degrees of freedom, and its p-value in the chi-squared distribution.
     reason
         Why there is no test, in which case the numbers are NaN; else empty.
 
@@ -58,7 +57,7 @@ class JointTest:
 
 
 def intervals(model: Any, level: float) -> FloatArray:
-    """Return low and high of each coefficient, the intercept last; NaN where the error is unknown.
+    """Return both ends of each interval, the intercept last; NaN where the error is unknown.
 
     Examples
     --------
@@ -75,7 +74,7 @@ def intervals(model: Any, level: float) -> FloatArray:
 
 
 def wald_test(model: Any) -> FloatArray:
-    """Return z and two-sided p-value of each coefficient being zero, the intercept last.
+    """Return z and the two-sided p-value of the test that a coefficient is zero, intercept last.
 
     Examples
     --------
@@ -101,7 +100,7 @@ def joint_test(model: Any, contrasts: Contrasts) -> JointTest:
     >>> joint_test(model, ["x0", "x1"]).df
     2
     """
-    standard_errors(model)  # refuses solvers that have none
+    standard_errors(model)  # refuses solvers without standard errors
     weights = _weights(model, contrasts)
     used = weights.any(axis=0)
     estimate = weights @ centers(model)
@@ -151,7 +150,7 @@ def _checked(weights: FloatArray) -> FloatArray:
 
 
 def _places(model: Any, names: Sequence[str], name: str) -> list[int]:
-    """Return the place of a coefficient, or those of a term's that were estimated."""
+    """Return the place of a coefficient, or the places of a term's estimated coefficients."""
     terms = {} if model.schema_ is None else model.schema_.places_of_terms
     if name not in terms:
         return [_place(names, name)]
@@ -175,7 +174,7 @@ def _place(names: Sequence[str], name: Any) -> int:
 
 
 def standard_errors(model: Any) -> FloatArray:
-    """Return the standard errors of coefficients, the intercept last, or refuse a solver.
+    """Return the standard errors, the intercept last; refuse a solver that has none.
 
     Examples
     --------
@@ -195,7 +194,7 @@ def standard_errors(model: Any) -> FloatArray:
 
 
 def centers(model: Any) -> FloatArray:
-    """Return what intervals lie about, the intercept last: the coefficients unless told otherwise.
+    """Return the centres of the intervals, the intercept last: usually the coefficients.
 
     Examples
     --------
@@ -212,7 +211,7 @@ def centers(model: Any) -> FloatArray:
 
 
 def coefficient_names(model: Any) -> list[str]:
-    """Return the names of the coefficients, the intercept last; with several classes those of each.
+    """Return the names of the coefficients, the intercept last; with classes, one set per class.
 
     Examples
     --------
@@ -230,7 +229,7 @@ def coefficient_names(model: Any) -> list[str]:
 
 
 def normal_quantile(level: float) -> float:
-    """Return how many standard errors either way an interval of that level reaches.
+    """Return the half-width of an interval of that level, in standard errors.
 
     Examples
     --------
@@ -241,7 +240,7 @@ def normal_quantile(level: float) -> float:
 
 
 def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: float) -> FloatArray:
-    """Return low and high of the score of each row of features, as the fit read them.
+    """Return both ends of the interval of each row's score; features are as the fit read them.
 
     Examples
     --------
@@ -254,7 +253,7 @@ def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: fl
     """
     check_choice("interval", kind, KINDS)
     reach = normal_quantile(level)
-    standard_errors(model)  # refuses solvers that have none
+    standard_errors(model)  # refuses solvers without standard errors
     below, above = _residual_quantiles(model, level) if kind == "new" else (0.0, 0.0)
     found = []
     for features in pieces:
@@ -267,15 +266,15 @@ def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: fl
 
 
 def _scores(model: Any, features: Features) -> tuple[FloatArray, FloatArray]:
-    """Return the score that intervals lie about, and its standard error; NaN where unknown."""
+    """Return the centre of each score's interval, and its standard error; NaN where unknown."""
     center, root = centers(model), model._covariance_root
     if not model.fit_intercept:
         center, root = np.append(center, 0.0), np.vstack([root, np.zeros(root.shape[1])])
     unknown = np.isnan(root).any(axis=1)
     level_columns = () if model.schema_ is None else model.schema_.level_columns
     indicators = np.isin(np.arange(len(center)), [*chain(*level_columns)])
-    # A column that the budget did not show is no part of the prediction; a level without records
-    # is one whose prediction is not known.
+    # A numeric column that noise hid takes no part in the prediction, so it adds no error. A level
+    # without records does, and its effect is unknown.
     unread = unknown & (center == 0.0) & ~indicators
     known = np.where(unknown[:, None], 0.0, root)
     with np.errstate(all="ignore"):
@@ -286,7 +285,7 @@ def _scores(model: Any, features: Features) -> tuple[FloatArray, FloatArray]:
 
 
 def _residual_quantiles(model: Any, level: float) -> tuple[float, float]:
-    """Return between which distances from the prediction a share of the records lies."""
+    """Return the residuals between which the middle ``level`` of the records lies."""
     shares = model._residual_shares
     if shares is None:
         raise InputError(

@@ -30,22 +30,22 @@ from tailguard.sets.l2_ball import L2Ball
 
 @dataclass(frozen=True)
 class SolverExample:
-    """What contract tests try a solver on, where its class has an attribute ``example``.
+    """How contract tests try a solver: the value of its class attribute ``example``.
 
     Attributes
     ----------
     constraint
-        A set that it takes, of any number of weights.
+        A constraint set that it accepts, for any number of weights.
     intercept
         Whether it is tried with an intercept.
     exact
-        Options with which it reaches the optimum of all records to 1e-6 in every weight, once there
-        is no noise; None if it reads each record once, or goes by released numbers.
+        Options with which, without noise, every weight is within 1e-6 of the optimum; None if it
+        reads each record once, or depends on released numbers.
     shown
-        Options of at most three steps, with which its answer shows a record that may pull as far as
-        it can, beside records that say nothing; None if it shows more on another pair.
+        Options, of at most three steps, for the audit in which one record pulls with full force and
+        the others are zero; None if another pair tells more.
     skips
-        Whether it leaves out stages on released evidence.
+        Whether it may skip stages after looking at released numbers.
     """
 
     constraint: ConstraintSet | None = field(default_factory=lambda: L2Ball(1.0))
@@ -105,12 +105,12 @@ class Solved(Reported):
 
     @property
     def trace(self) -> FloatArray:
-        """Iterates on the way, one a row, in the units of the descent: released, as all of it."""
+        """All iterates, one per row, in the units of the descent; they are released as well."""
         return self.solution.trace
 
     @property
     def feature_bounds(self) -> FloatArray | None:
-        """Bounds within which each feature was read; None where features were read as they are."""
+        """Bounds to which each feature was cut; None if features were not cut."""
         return self.solution.feature_bounds
 
     @property
@@ -120,18 +120,18 @@ class Solved(Reported):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed of the records, how many can be used, and what else was decided."""
+        """Assumptions about the records, how many are usable, and decisions of the solver."""
         return (*self.assumptions, *self.records, *self.solution.notes)
 
     def _report(self, stated: Stated) -> Report:
         """Return the report of the run."""
-        found = self.solution
-        values = np.ravel(found.coef)
-        noises = np.broadcast_to(np.ravel(found.coef_noise_std), values.shape)
+        solution = self.solution
+        values = np.ravel(solution.coef)
+        noises = np.broadcast_to(np.ravel(solution.coef_noise_std), values.shape)
         names = [f"x{place}" for place in range(values.size)]
         rows = [*zip(names, map(float, values), map(float, noises), strict=True)]
         if self.plan.problem.intercept:
-            rows.append(("(intercept)", found.intercept, found.intercept_noise_std))
+            rows.append(("(intercept)", solution.intercept, solution.intercept_noise_std))
         return Report(
             subject=f"minimum of {type(self.plan.problem.loss).__name__}",
             certificate=self.certificate,
@@ -154,9 +154,8 @@ def run(
 ) -> Solved:
     """Warn, reserve the whole planned spend, run, certify.
 
-    ``assumptions`` are the caller's own, for accuracy; the certificate lists them with the plan's,
-    and with what was estimated.
-    A ``check`` comes before the solver, whose plan was made with what that leaves.
+    ``assumptions`` are the caller's, on which accuracy rests; the certificate lists them with the
+    plan's. A ``check`` runs before the solver, whose plan was made for the budget left after it.
 
     Examples
     --------
@@ -185,7 +184,7 @@ def run(
             "secret blocks: blocks that are cut anew after a stop would cost more than planned.",
         )
         gate.check_places(plan.stages_by_place)
-        with np.errstate(all="ignore"):  # a warning would tell of released values what they tell
+        with np.errstate(all="ignore"):  # NumPy would only warn about released values
             weak = weak_promise(whole.guarantee, plan.problem.n_rows)
             warn_before_spending(*plan.warnings, *weak)
             gate.reserve(
@@ -208,9 +207,9 @@ def run(
 
 
 def fits_with(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) -> tuple[Event, ...]:
-    """Return what an object was fitted with so far, and at the second fit warn of what both cost.
+    """Return the events of all fits of an object; warn at the second fit of their joint cost.
 
-    That follows from plans alone. Whether the records were the same nobody knows here.
+    The warning depends on plans only: whether the records were the same is unknown here.
     """
     events = (*earlier, event)
     if len(events) == 2:

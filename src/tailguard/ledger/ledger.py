@@ -1,4 +1,4 @@
-"""The ledger: a budget of a data set that outlives the process, and that all processes share."""
+"""The ledger: the budget of a data set, in a file that all processes share."""
 
 import os
 from collections.abc import Sequence
@@ -50,9 +50,9 @@ from tailguard.privacy.unit import Unit
 from tailguard.version import __version__
 
 MOST_COORDINATES = 10**11
-"""Numbers of one charge: the distance of sampled from ideal noise says nothing of many more."""
+"""Released numbers in one charge: beyond it the bound on sampled noise would be useless."""
 MOST_STARTS = 10**9
-"""Starts of one run: more than any has, and few enough for a line to hold."""
+"""How often one run may be resumed: a limit that no run reaches, and that fits into a line."""
 
 
 class Ledger:
@@ -87,8 +87,8 @@ class Ledger:
     Processes and threads share the file and wait for one another. A ledger is pickled by its path
     and cloned as itself, so that ``GridSearchCV`` and joblib charge the same budget. A file that
     cannot be written, is damaged, was edited, is of a newer format or lies on a network file system
-    is one sentence, and nothing is released. Who may write the file may also replace it: see
-    :meth:`verify`.
+    is an error of one sentence, and nothing is released. Whoever can write the file can also
+    replace it: see :meth:`verify`.
 
     Reference
     ---------
@@ -159,7 +159,7 @@ class Ledger:
         return cap_of(lines).describe_left(charges_of(lines))
 
     def lines(self) -> tuple[Line, ...]:
-        """Return all lines, whose chain was checked."""
+        """Check the chain and return all lines."""
         lines = self._store.lines(self.name)
         check_chain(self.name, lines)
         return lines
@@ -167,9 +167,9 @@ class Ledger:
     def total(self, delta: float | None = None) -> TotalCost:
         """Return what all charges cost together, by the smallest bound of all accountants.
 
-        At the cap's delta, or at ``delta``; the distance of sampled from ideal noise is added. This
-        is the cost of the events as they are listed. What is counted against the cap is a filter's
-        total, which holds however runs depend on answers, and is never below.
+        It is taken at ``delta``, by default the cap's, and includes the distance of sampled from
+        ideal noise. The cap itself is checked by a privacy filter, which allows later runs to
+        depend on earlier answers; its total is never smaller.
         """
         lines = self.lines()
         cap = cap_of(lines).guarantee
@@ -220,8 +220,8 @@ class Ledger:
     def resumed(self, run: str, *, start: int | None) -> "LedgerRun":
         """Return the books of a run that goes on from a checkpoint, whose charge stands.
 
-        ``start`` counts how often it went on, or is None if all was released before. A checkpoint
-        from which a later start went on, or a copy of it, is refused: what came after would be
+        ``start`` counts its resumptions, or is None if everything had been released. A checkpoint
+        that is not the latest of its run, or a copy of one, is refused: later numbers would be
         released twice.
         """
         key = self._key or run
@@ -252,7 +252,7 @@ class Ledger:
         return LedgerRun(charge, self._settled, self._key or run)
 
     def head(self) -> dict[str, Any]:
-        """Return how far the ledger has come: the number and the digest of its last line."""
+        """Return the number and the digest of the last line."""
         return head_of(self.lines())
 
     def export(self) -> dict[str, Any]:
@@ -262,9 +262,9 @@ class Ledger:
     def verify(self, known: Any = None) -> int:
         """Check file, chain and every charge; return the number of lines.
 
-        ``known``, an earlier ``export()`` or ``head()``, shows besides that nothing was rewritten
-        or taken off the end since: an older backup, a copy that went its own way and a ledger that
-        was made anew are refused. A ``Certificate`` must be of a run that was charged here.
+        With ``known``, an earlier ``export()`` or ``head()``, it also checks that no line since was
+        rewritten or removed: older backups, diverged copies and re-created ledgers are refused. A
+        ``Certificate`` as ``known`` must be of a run that was charged here.
 
         Examples
         --------
@@ -308,7 +308,7 @@ class Ledger:
             if unit.person is not None:
                 check_same(self.name, self.lines(), self.cap, unit)
             return
-        Cap(cap)  # refuses what is no cap
+        Cap(cap)  # refuses a guarantee that cannot be a cap
         content = {"cap": cap.to_dict(), "software": __version__, "unit": unit.budget}
         if not self._store.exists():
             self._store.create()
@@ -325,7 +325,7 @@ class Ledger:
     def _charged(
         self, event: Event, key: str, coordinates: int, *, again: bool, by: str
     ) -> LedgerEntry:
-        """Write a charge down if it fits; ``again`` allows the one that is there already."""
+        """Write a charge if it fits; with ``again``, an equal earlier charge is returned."""
         numbers = check_integer("coordinates", coordinates, minimum=0)
         if numbers > MOST_COORDINATES:
             raise InputError(f"coordinates must be at most {MOST_COORDINATES}; got {numbers}.")

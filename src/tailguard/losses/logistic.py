@@ -33,13 +33,13 @@ class Logistic(Loss):
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Log-loss, accurate however sure the score is."""
+        """Log-loss, accurate for scores of any size."""
         scores = np.asarray(score, dtype=np.float64)
         linear: FloatArray = np.maximum(scores, 0.0) - np.multiply(target, scores)
         return linear + np.log1p(np.exp(-np.abs(scores)))
 
     def slope_bound(self) -> float:
-        """One: the worst is to be sure and wrong."""
+        """One: the slope of a score that is certain and wrong."""
         return 1.0
 
     def curvature_bound(self) -> float:

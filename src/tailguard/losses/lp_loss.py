@@ -12,10 +12,10 @@ from tailguard.checks import check_between
 
 from .base import Loss
 
-# Slopes of a higher power leave the floats where residuals are 2**30 of their private scales.
+# With a higher power, slopes overflow at residuals of 2**30 private scales.
 SMALLEST_POWER, LARGEST_POWER = 2.0, 16.0
-# A slope beyond this counts as infinite: powers from 1e222 on take another time, which would tell
-# of a record.
+# A slope beyond this counts as infinite: powers above 1e222 take longer to compute, and that time
+# would reveal something about a record.
 LARGEST_SLOPE = 1e220
 
 

@@ -29,15 +29,15 @@ RECORD_LOSSES = {
 """Losses known by the gradient of one record."""
 
 NUMBERS = (NoneType, bool, int, float)
-ALLOWED = {"public_name": (NoneType, str)}  # what stands for that function in a checkpoint
 FUNCTION = "function"  # the field of a user's own gradient, which is called with one record
+ALLOWED = {"public_name": (NoneType, str)}  # stands for that function in a checkpoint
 
 
 def check_known(loss: object) -> None:
-    """Refuse a loss that is not as the registry knows it: its slopes could mix records.
+    """Refuse a loss that is not of the registry, or was changed: its slopes could mix records.
 
-    A loss object sees many scores at once. Ours are tested to treat each alone; of others nothing
-    is known, so they enter as a gradient of ONE record.
+    A loss object sees many scores at once. Ours are tested to treat each score alone. Others are
+    unknown, so they enter as a gradient of ONE record.
     """
     if not is_known(loss):
         raise InputError(
@@ -48,7 +48,7 @@ def check_known(loss: object) -> None:
 
 
 def is_known(loss: object) -> bool:
-    """Whether a loss is registered, by its very class, and holds its parameters alone."""
+    """Whether the exact class of a loss is registered, and it holds nothing but its parameters."""
     if not is_registered(loss, LOSSES | RECORD_LOSSES):
         return False
     names = {field.name for field in fields(loss)}  # type: ignore[arg-type]

@@ -197,8 +197,8 @@ class MeanMethod:
         return self.plan_from(MeanFacts(problem, guarantee))
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Carry the plan out on gate answers; every method says how."""
-        raise TypeError(f"{type(self).__name__} must say how it runs.")
+        """Carry the plan out on gate answers; each method defines its own."""
+        raise TypeError(f"{type(self).__name__} must define run.")
 
     @property
     def stated(self) -> float | None:
@@ -231,11 +231,11 @@ class MeanMethod:
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release scales first, and a level in them."""
-        raise TypeError(f"{type(self).__name__} must say how it plans with private scales.")
+        raise TypeError(f"{type(self).__name__} must define private_plan.")
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan with a public level."""
-        raise TypeError(f"{type(self).__name__} must say how it plans with a public level.")
+        raise TypeError(f"{type(self).__name__} must define public_plan.")
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the level that the moment gives, where groups may spend the budget each.

@@ -1,4 +1,4 @@
-"""What the coordinate-wise means share: their query, and a method with one threshold.
+"""The query and the method that all coordinate-wise means share.
 
 The query bounds every entry, averages by groups, and takes the median of the group means. Groups
 are runs of a secret random order of the records. In whatever order they come, one record moves the
@@ -9,7 +9,7 @@ never increases the sum of the absolute differences of two lists, so the sorted 
 by no more than the one mean did.
 
 All of this is done on integers. The mean of a group of size ``s`` is an integer in steps of
-``middles * grid``, where ``middles`` is 1 or 2, how many means the median averages: each chunk's
+``middles * grid``. The median averages ``middles`` means, 1 or 2 of them. Each chunk's
 part of a group's sum is rounded to whole multiples of ``s * middles * grid`` and integers are
 added. The median is the sum of the ``middles`` middle integers, in steps of ``grid``, exactly.
 Neighbours differ in the part of one chunk in one group, and that part's rounding moves the
@@ -19,16 +19,16 @@ the one integer. So a coordinate moves by at most ``2 * limit / (s * middles)``,
 error of one chunk, plus ``grid * (1 + 2**-8)``: what the calibration charges. (The relative error
 2**-53 of the step as a float lies within the float error charged, which has 2**20 times that.)
 
-The method states a threshold, takes it from a moment, or releases private units and a histogram of
-how large entries are in them. The threshold is then the grid point at which half of the worst bias
-and one standard deviation of the noise have the least sum.
+The method's threshold is declared, follows from a moment, or follows from released private units
+and a histogram of the sizes of entries in them. The last is the grid point that minimises half of
+the worst bias plus one standard deviation of the noise.
 
 Reference
 ---------
 Kamath, Liu and Zhang 2022, Algorithms 3 and 4; Tao, Wu, Cheng and Wang 2022, Algorithms 1 and 3;
 Wang, Xiao, Devadas and Xu 2020, Algorithm 4. The papers write the inverse of a group's size as
-``n_groups / n_rows``, up to 1.5 times too small where the groups do not divide the rows; the
-smallest group counts here. They do not use the half.
+``n_groups / n_rows``, up to 1.5 times too small if the groups do not divide the rows; here the
+smallest group counts. They also do not use that an even number of groups halves the sensitivity.
 """
 
 import math
@@ -67,7 +67,7 @@ from tailguard.queries.units import Units
 
 
 def median_of_groups(means: IntArray) -> IntArray:
-    """Return the middle of the rows, entry by entry; the sum of the two middle ones if even."""
+    """Return the median of each column, or the sum of the two middle values if rows are even."""
     n_groups = len(means)
     ordered = np.sort(means, axis=0)
     middle: IntArray = ordered[(n_groups - 1) // 2 : n_groups // 2 + 1].sum(axis=0)
@@ -78,7 +78,7 @@ def median_of_groups(means: IntArray) -> IntArray:
 class CoordinateMean(GaussianQuery):
     """Base of the queries that bound each coordinate of ``slope * row`` by itself.
 
-    ``loss`` is a loss of a score, or None for slope 1: the mean of the rows themselves; rows and
+    ``loss`` is a loss of a score; None means slope 1, which gives the mean of the rows. Rows and
     targets are read in ``units``.
     """
 
@@ -100,7 +100,7 @@ class CoordinateMean(GaussianQuery):
     @property
     @abstractmethod
     def bound(self) -> CoordinateBound:
-        """What is done to every entry of a gradient."""
+        """How every entry of a gradient is bounded."""
 
     @property
     def group_count(self) -> int:
@@ -109,9 +109,10 @@ class CoordinateMean(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random places where the median depends on the groups, which are runs of the records.
+        """Random if the median depends on the groups, which are runs of the records.
 
-        The median of two means is the mean of all, up to the one record that a group may have more.
+        The median of two group means is the mean of all records, up to one record of difference in
+        size.
         """
         if self.group_count == 1:
             return "none"
@@ -119,7 +120,7 @@ class CoordinateMean(GaussianQuery):
 
     @property
     def takes_persons(self) -> bool:  # type: ignore[override]
-        """Whether records may be persons: where their mean is one of all rows by their shares."""
+        """Whether records may be persons: yes, if the mean is one weighted sum over all rows."""
         return self.group_count == 1
 
     @property
@@ -174,7 +175,7 @@ class CoordinateMean(GaussianQuery):
 
 @dataclass(frozen=True)
 class CoordinateWise(MeanMethod):
-    """Base of the methods that ask such a query."""
+    """Base of the methods that ask a ``CoordinateMean``."""
 
     threshold: float | None = None
     failure_probability: float = 0.1
@@ -186,8 +187,8 @@ class CoordinateWise(MeanMethod):
         return self.groups(problem) == 1
 
     def query(self, units: Units, threshold: float, groups: int) -> CoordinateMean:
-        """Return the query at a threshold; every method says its own."""
-        raise TypeError(f"{type(self).__name__} must say what it asks.")
+        """Return the query at a threshold; each method defines its own."""
+        raise TypeError(f"{type(self).__name__} must define query.")
 
     def raw_query(self, n_features: int, threshold: float, groups: int) -> CoordinateMean:
         """Return the query at a threshold in the units of the data."""
@@ -270,7 +271,7 @@ class CoordinateWise(MeanMethod):
 
 @lru_cache(maxsize=16)  # plans at many sizes assume one distribution
 def _biases(method: CoordinateWise, distribution: MagnitudeDistribution, groups: int) -> FloatArray:
-    """Return how much of an entry a method is expected to cut at each point as its threshold."""
+    """Return the expected amount cut from an entry, for each point as the threshold."""
 
     def bias(threshold: float) -> float:
         bound = method.raw_query(1, threshold, groups).bound

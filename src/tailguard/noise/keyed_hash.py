@@ -1,9 +1,8 @@
 """A secret function of identifiers: without the key its values look random.
 
-Rows that have no order get one by it. Whole numbers go through SipHash-2-4, other text through
-BLAKE2b, both under one key. Which identifier is the first is then as secret as the key. Where
-identifiers do not tell all rows apart, places in the table are hashed in place of them, under a key
-of their own.
+Rows without an order are sorted by it. Whole numbers go through SipHash-2-4, other text through
+BLAKE2b, both under one key, so the order is as secret as the key. If several rows share an
+identifier, their places in the table are hashed instead, under a separate key.
 
 Reference
 ---------
@@ -23,10 +22,10 @@ from tailguard.noise.orders import ranked
 from tailguard.noise.sources import CryptographicSource, SimulationSource, Source, Words
 
 Identifiers: TypeAlias = IntArray | Sequence[int | str | None]
-"""An array of whole numbers; or whole numbers and text, None where there is none."""
+"""An array of whole numbers; or a list of whole numbers, text, and None for a missing one."""
 
-# Of SipHash, as published: what the key is joined with; the length of the input, which is one word,
-# in bytes as its last byte; what ends it; and rotations of a round with their complements.
+# The constants of SipHash, as published: four words that are combined with the key; the length of
+# the input, 8 bytes, in the highest byte; the closing word; rotations with their complements.
 FIRST, SECOND = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
 THIRD, FOURTH = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
 LENGTH, ENDING = np.uint64(8 << 56), np.uint64(0xFF)
@@ -36,15 +35,15 @@ BY_32 = np.uint64(32)
 
 
 class KeyedHash:
-    """Identifiers to 64 binary digits, under a key that nobody sees.
+    """Maps identifiers to 64-bit words, under a secret key.
 
-    *Guarantee.* The value of an identifier depends on it and the key alone. Values of different
-    ones look independent and uniform without the key, as far as SipHash-2-4 and BLAKE2b are
+    *Guarantee.* The word of an identifier depends only on it and the key. Without the key, words of
+    different identifiers look independent and uniform, as far as SipHash-2-4 and BLAKE2b are
     pseudo-random.
 
-    *Edge cases.* Text that writes a whole number of 64 bits is that number: an identifier is the
-    same in a CSV and in a Parquet file. Different identifiers may have one value by chance, as two
-    of 10^9 have in one of forty cases: ``order`` puts them in a random order.
+    *Edge cases.* Text that writes a 64-bit whole number counts as that number: an identifier is
+    the same in a CSV and in a Parquet file. Different identifiers may share a word by chance (among
+    10^9 rows, two do with probability 1/40): ``order`` then puts them in a random order.
     """
 
     def __init__(self, source: Source) -> None:
@@ -52,7 +51,7 @@ class KeyedHash:
         self._private = source.private
 
     def of(self, identifiers: Identifiers) -> Words:
-        """Return the value of each identifier."""
+        """Return the word of each identifier."""
         if isinstance(identifiers, np.ndarray):
             return _hashed(identifiers.astype(np.int64).view(np.uint64), self._key)
         numbers = [number_in(each) for each in identifiers]
@@ -67,14 +66,14 @@ class KeyedHash:
         return found
 
     def of_places(self, first: int, count: int) -> Words:
-        """Return the values of ``count`` places of a table from ``first`` on, under another key."""
+        """Return the words of ``count`` places of a table from ``first`` on, under another key."""
         places = np.arange(first, first + count, dtype=np.int64).view(np.uint64)
         return _hashed(places, self._derived("places"))
 
     def of_rows(self, values: Words, columns: Iterable[FloatArray]) -> Words:
-        """Return the value of each row by what it had before and by its numbers, column by column.
+        """Hash the numbers of each row into its earlier word, column by column.
 
-        Rows of the same numbers have the same value: there is one zero, and one NaN.
+        Rows of equal numbers get equal words: both zeros are equal, and so are all NaN.
         """
         key = self._derived("rows")
         for column in columns:
@@ -83,13 +82,13 @@ class KeyedHash:
         return values
 
     def order(self, values: Words) -> IntArray:
-        """Return where the values are in rising order; equal ones are in a random order."""
+        """Return the places of the words in rising order; equal words are in a random order."""
         if self._private:
             return ranked(values, CryptographicSource())
         return ranked(values, SimulationSource(int(self._derived("equal values")[0])))
 
     def _derived(self, name: str) -> Words:
-        """Return another key: of another length than values of text are, and so independent."""
+        """Return another key; its digest is longer than that of any text, so it is independent."""
         digest = blake2b(name.encode(), digest_size=16, key=self._key.tobytes()).digest()
         return np.frombuffer(digest, dtype=np.uint64)
 
@@ -138,7 +137,7 @@ def _sip(words: Words, low: np.uint64, high: np.uint64, found: Words) -> None:
 
 
 def number_in(identifier: int | str | None) -> int | None:
-    """Return the whole number of 64 bits that an identifier is or writes, else None."""
+    """Return the 64-bit whole number that an identifier is or spells, else None."""
     if isinstance(identifier, str):
         try:
             number = int(identifier)

@@ -1,6 +1,6 @@
-"""Mechanisms: integers on a lattice in, noised integers out, and the event that it cost.
+"""Mechanisms: each adds noise to integers on a lattice and states the event that a release costs.
 
-``ALL_MECHANISMS`` has each by its name; a name in a table below buys the contract tests.
+``ALL_MECHANISMS`` lists them by name; a name in one of the tables below gets the contract tests.
 
 Reference
 ---------
@@ -77,13 +77,13 @@ class LatticeMechanism:
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
         check_calibrated(lattice, calibration, self.name)
-        # Exactly: both terms leave room in int64, and noise saturates beyond the last clip.
+        # The sum is exact: both terms leave room in int64, and noise saturates before it overflows.
         answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
         noised: IntArray = answer + lattice_noise(lattice.size, calibration, source)
         return noised.clip(-ANSWER_LIMIT, ANSWER_LIMIT)
 
     def distance(self, calibration: Calibration) -> Distance:
-        """Return how far the draws of all coordinates are from what the event is about."""
+        """Return how far the sampled noise of all coordinates is from the event's ideal noise."""
         if self.name == "laplace":
             return EXACT
         return coordinate_distance(calibration.levels).times(calibration.sensitivity.size)
@@ -93,13 +93,13 @@ MECHANISMS = {name: LatticeMechanism(name) for name in ("gaussian", "laplace")}
 """Mechanisms that noise every coordinate, by name."""
 
 PEELING_MECHANISMS = {name: Peeling(name) for name in PEELINGS}
-"""Mechanisms that choose entries and noise no others."""
+"""Mechanisms that choose some entries and release noised values of these."""
 
 SMOOTH_MECHANISMS = {name: SmoothMechanism(name) for name in SMOOTH_NOISE}
-"""Mechanisms that take an answer together with the scale of its noise."""
+"""Mechanisms whose answer comes with the scale of its noise."""
 
 Mechanism: TypeAlias = LatticeMechanism | Peeling | SmoothMechanism
-"""What a gate needs of noise: a calibration's price, the draw, and how exact it is."""
+"""States the event of a calibration, draws the noise, and bounds how inexact the draw is."""
 
 ALL_MECHANISMS: dict[str, Mechanism] = {**MECHANISMS, **PEELING_MECHANISMS, **SMOOTH_MECHANISMS}
-"""What a calibration names."""
+"""Every mechanism, by the name that a calibration has for it."""

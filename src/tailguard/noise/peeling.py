@@ -1,27 +1,27 @@
 """Peeling on the lattice: the places of the largest magnitudes, and their noised values.
 
 The vector consists of integers. Replacing one record moves each of them, and so each magnitude, by
-at most ``charged / grid``. Choosing and noising have the same scale. Everything is
-exact integer arithmetic, or an order of real keys that is certain.
+at most ``charged / grid``. The noise of choices and of values has the same scale. Everything is
+exact integer arithmetic, or compares real keys only where their order is certain.
 
 The Gaussian form chooses by exponential mechanisms: adding independent Gumbel noise to every
 magnitude and taking the ``count`` largest is the same as ``count`` of them in turn, each over the
-remaining places. Only the winners' places come out, so the noise must be real Gumbel noise, and
-floats may be used only while they are sure of the order:
+remaining places. Only the places of the winners are released, so the noise must be true Gumbel
+noise, and floats may be used only while rounding cannot change the order:
 
 * a Gumbel variable is ``-log(-log(u))`` with ``u`` uniform; 64 binary digits of ``u`` place it
   within ``2**-26``, unless ``u`` lies within ``2**-38`` of 0 or 1;
-* float arithmetic errs by far less than the ``SLACK`` that every key is given;
+* the error of float arithmetic is far below the ``SLACK`` that is allowed for each key;
 * keys that this leaves undecided, about one release in a million, get 256 further digits each and
   are compared in decimal arithmetic.
 
-What is left undecided after 320 digits goes to the earlier place. Two keys are that close with
+Ties after 320 digits go to the earlier place. Two keys are that close with
 probability below ``2**-300``, which bounds the total variation of a pair.
 
 Reference
 ---------
-Tao, Wu, Cheng and Wang 2022, Algorithm 4; Cai, Wang and Zhang 2021, Algorithm 2 (the former's noise
-is 3.4 to 6.4 times what its guarantee needs); Durfee and Rogers 2019, Lemma 4.2 (the largest
+Tao, Wu, Cheng and Wang 2022, Algorithm 4; Cai, Wang and Zhang 2021, Algorithm 2 (the noise of the
+former is 3.4 to 6.4 times what its guarantee needs); Durfee and Rogers 2019, Lemma 4.2 (the largest
 Gumbel-noised scores are exponential mechanisms one after the other); McSherry and Talwar 2007.
 """
 
@@ -117,14 +117,14 @@ def _settle_order(
             - _exponential(int(words[place]), digits.tolist()).ln()
             for place, digits in zip(places, further, strict=True)
         ]
-        # Within the context still: a change of sign rounds, too.
+        # Still within the context, since a change of sign rounds, too.
         order = sorted(range(places.size), key=lambda index: (-keys[index], index))
     ordered: IntArray = places[order]
     return ordered
 
 
 def _exponential(first: int, further: list[int]) -> Decimal:
-    """Return ``-log(u)`` for the middle of the interval that all digits leave."""
+    """Return ``-log(u)`` for the middle of the interval that all drawn digits allow."""
     digits = first
     for word in further:
         digits = digits << 64 | word
@@ -148,7 +148,7 @@ class PeelingCalibration(Calibration):
     n_free: int = 0
 
     def parameters(self) -> dict[str, float | int | str]:
-        """Return what the cost follows from, beside sensitivity and noise."""
+        """Return the numbers that the cost depends on, besides sensitivity and noise."""
         return {"n_selected": self.n_selected, "n_free": self.n_free}
 
     @property
@@ -164,20 +164,20 @@ class Peeling:
     ---------
     For replace-one neighbours whose lattice vectors differ by at most ``charged / grid`` in every
     entry. The Gaussian form chooses by exact exponential mechanisms and is ``share**2 / 2``-zCDP,
-    up to ``distance``; the event says more. The Laplace form chooses by noisy maxima and is
+    up to ``distance``; its event is tighter. The Laplace form chooses by noisy maxima and is
     ``share``-DP, with no delta at all: its sampler is exact.
 
     Edge cases
     ----------
     The Gaussian form chooses between equal magnitudes at random, as the exponential mechanism does;
-    of equal noised magnitudes the Laplace form chooses the earlier. A chosen value may be noised to
-    zero.
+    the Laplace form chooses the earlier of equal noised magnitudes. The noised value of a chosen
+    entry may be zero.
 
     Reference
     ---------
     Durfee and Rogers 2019, Lemma 4.2, and Cesar and Rogers 2021, Lemma 3 (Gaussian); Tao, Wu, Cheng
-    and Wang 2022, Algorithm 4, and Dwork and Roth 2014, Claim 3.9 (Laplace: report noisy max;
-    magnitudes move either way, so that a choice costs twice as much as there).
+    and Wang 2022, Algorithm 4, and Dwork and Roth 2014, Claim 3.9 (Laplace: report noisy max; there
+    scores only grow, here they move either way, so a choice costs twice as much).
 
     Examples
     --------
@@ -201,7 +201,7 @@ class Peeling:
         check_integer("n_free", n_free, minimum=0, maximum=sensitivity.size)
         check_integer("n_selected", n_selected, minimum=0, maximum=sensitivity.size - n_free)
         factor = share_factor(self.name, n_selected, n_free)
-        # One entry is as long in every norm.
+        # All norms agree on one entry.
         if self.name == "peeled-gaussian":
             entry = replace(sensitivity, norm="l2", size=1)
             each = gaussian_calibration(entry, share / factor)
@@ -242,7 +242,7 @@ class Peeling:
         return released
 
     def distance(self, calibration: Calibration) -> Distance:
-        """Return how far each value's noise is off, and the undecided pairs of keys."""
+        """Add the distance of each value's noise and the chance that two keys tie."""
         known = _known(calibration, self.name)
         if self.name == "peeled-laplace":
             return EXACT
@@ -280,8 +280,8 @@ def select_by_laplace(
 
 
 def _known(calibration: Calibration, name: str) -> PeelingCalibration:
-    """Return a calibration of this mechanism, refusing that of another."""
+    """Return a calibration of this mechanism; refuse that of another."""
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     if not isinstance(calibration, PeelingCalibration):
-        raise InputError(f"calibration must be one of a peeling; got {shown(calibration)}.")
+        raise InputError(f"calibration must be a PeelingCalibration; got {shown(calibration)}.")
     return calibration

@@ -1,4 +1,4 @@
-"""Where random words come from: the operating system, or a seed when nothing is private.
+"""Where random words come from: the operating system, or a seed for simulations.
 
 A word is 64 uniform binary digits. Samplers ask for all the words of one draw at once and keep
 none, so two draws, or two forked processes, never share a word.

@@ -1,7 +1,7 @@
 """One-sided root finding: Brent's method first, then steps to the safe side until the bound holds.
 
-The rule is that of ``dp_accounting``'s mechanism calibration: a root is only as good as the
-inequality that is checked at it.
+The rule is that of ``dp_accounting``'s mechanism calibration: check the inequality at the root, and
+do not trust the root.
 """
 
 import math
@@ -10,9 +10,8 @@ from functools import cache
 
 from scipy.optimize import brentq
 
-# Relative amount given away on the safe side. The closed forms agree with 80-digit arithmetic to
-# 6e-13 (tests/privacy_core/accounting/test_gaussian.py); the rest is room for sums of
-# rounded shares.
+# Relative safety margin. The closed forms agree with 80-digit arithmetic to 6e-13
+# (tests/privacy_core/accounting/test_gaussian.py); the rest is room for sums of rounded shares.
 ROUNDING = 1e-12
 
 
@@ -22,19 +21,19 @@ def up(value: float) -> float:
 
 
 def down(value: float) -> float:
-    """Round a budget down, by twice the rounding of costs, so that it always pays for itself."""
+    """Round a budget down by twice the rounding of costs, so that costs rounded up still fit."""
     return value * (1.0 - 2.0 * ROUNDING)
 
 
 def crossing(excess: Callable[[float], float], guess: float, rtol: float = 8.9e-16) -> float:
-    """Where an increasing function of a positive number passes zero, as well as floats can tell.
+    """Return where an increasing function of a positive number crosses zero, to float precision.
 
     The bracket grows from ``guess`` by factors of four; 0 or infinity means there is no crossing.
     """
     excess = cache(excess)  # Brent's method asks for both ends of the bracket once more
     low = high = guess
     if math.isinf(guess):
-        return guess  # whose quarter is no smaller
+        return guess  # a quarter of it is infinite as well
     while excess(high) < 0:
         low, high = high, 4.0 * high
         if math.isinf(high):

@@ -25,14 +25,14 @@ PERSONS_DIFFER = (
 
 @dataclass(frozen=True)
 class Unit:
-    """What is protected one by one, and counted by the public number of records.
+    """The unit of protection: a row or a person. The public number of records counts units.
 
     Attributes
     ----------
     person
-        What tells persons apart: the name of a column of keys. None protects one row.
+        The name of the column of person keys. None protects one row.
     max_rows
-        How many rows of a person are used at most; 1 for rows.
+        The most rows of one person that are used; 1 if rows are protected.
     weight
         ``"person"``: each person counts once; ``"row"``: each used row counts alike.
     one_row_per_person
@@ -67,17 +67,17 @@ class Unit:
 
     @property
     def noun(self) -> str:
-        """What records are called."""
+        """What to call several records."""
         return "rows" if self.person is None else "persons"
 
     @property
     def budget(self) -> str:
-        """What a ledger counts by: rows, or the persons of one column of keys."""
+        """The unit of a ledger: rows, or the persons of one column of keys."""
         return "rows" if self.person is None else f"persons by {self.person!r}"
 
     @property
     def neighbours(self) -> str:
-        """Say in which pairs of data sets nobody can be told apart."""
+        """Say which pairs of data sets are neighbours."""
         return ROWS_DIFFER if self.person is None else PERSONS_DIFFER
 
     def describe(self) -> str:
@@ -92,7 +92,7 @@ class Unit:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is said beside a result, if a user says anything of persons."""
+        """Notes beside a result, if the user declared anything about persons."""
         plain = self.person is None and not self.one_row_per_person
         return () if plain else (f"protected is {self.describe()}",)
 

@@ -1,4 +1,4 @@
-"""What a query is: records to a lattice vector whose move under one replaced record is stated.
+"""What a query is: it maps records to a lattice vector and states its sensitivity.
 
 A query is calibrated from public numbers before any record is read, answers with integers on the
 calibrated lattice, and turns the noised numbers into the answer without seeing records again. The
@@ -6,11 +6,12 @@ sensitivity is stated for *every* input: NaN, infinities and values near the flo
 
 A query says which ``places`` its records must have. If it pairs or groups them, these must be
 random, and the gate hands it all records, or those of a block, in a secret random order. That costs
-nothing. The order is drawn from the number of records alone, so it has the same law for neighbours.
-Given any one order, a replaced record is replaced in its place, for which the sensitivity is
-stated. So order and answer together cost what the answer does given the order, and to forget the
-order is post-processing. Where records lie the order serves accuracy alone: in a sorted file
-neighbours are alike. Where they have no order of their own, it is theirs (``rows/unordered.py``).
+nothing. The order depends only on the number of records, so it has the same law for neighbours.
+Given the order, a replaced record keeps its place, and for this case the sensitivity is stated. So
+order and answer together cost what the answer costs given the order, and dropping the order is
+post-processing. For records in a file a random order only helps accuracy, since records that are
+close in a sorted file are alike. Records without an order of their own get theirs from it
+(``rows/unordered.py``).
 
 Reference
 ---------
@@ -34,35 +35,35 @@ from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.queries.loop import LatticeSum
 
 Places: TypeAlias = Literal["none", "any", "random"]
-"""Which places records must have: none, where each adds to sums by itself; any, where some are read
-together and it does not matter which; random ones, where pairs or groups are made by places."""
+"""Which places records must have: none, if each adds to sums on its own; any, if some are read
+together and it does not matter which; random, if pairs or groups are formed by places."""
 
 
 class Query(ABC):
-    """Records to a vector that one record can move by no more than is stated.
+    """Maps records to a vector, and bounds how far one record can move it.
 
-    ``answer`` reads the records once; whatever comes after it, ``finish`` too, sees noised numbers
-    alone.
+    ``answer`` reads the records once; everything after it, such as ``finish``, sees only noised
+    numbers.
     """
 
     reads_cells: ClassVar[bool] = False
-    """Whether it reads marks of cells in the place of the numbers that cells are read as."""
+    """Whether it reads marks of cells (number, missing, other) instead of their numbers."""
 
     takes_weights: ClassVar[bool] = False
-    """Whether what a record adds is multiplied by its weight, or no weight matters to it.
+    """Whether a record's contribution is multiplied by its weight, or does not depend on it.
 
-    Weights lie in [0, 1], so that with ``K`` the set of what a record may add, zero included, one
-    of weight ``w`` adds a point of the hull of ``K``. In any norm that is as wide as ``K``, since a
-    distance is convex in either end and so largest at extreme points. So replacing a record, its
-    weight included, moves the sum by no more than the sensitivity that is stated without weights.
+    Let ``K`` be the set of contributions of one record, zero included. Weights lie in [0, 1], so a
+    weighted contribution lies in the convex hull of ``K``. In any norm the hull is as wide as
+    ``K``, since a distance is convex in either end and so largest at extreme points. So replacing a
+    record and its weight moves the sum by no more than the sensitivity without weights.
     """
 
     takes_persons: ClassVar[bool] = False
-    """Whether records may be persons of several rows, each of which counts by its share of one.
+    """Whether records may be persons of several rows, whose shares add up to at most one.
 
-    What a row adds is multiplied by its weight, or all that a person's rows add is put together
-    before it is bounded, so that a person adds a point of the hull of ``K``; ``rows/persons.py``
-    has the proof.
+    A row's contribution is multiplied by its weight, or the rows of a person are added up before
+    they are bounded. Either way a person contributes a point of the hull of ``K``;
+    ``rows/persons.py`` has the proof.
     """
 
     @property
@@ -73,16 +74,16 @@ class Query(ABC):
     @property
     @abstractmethod
     def places(self) -> Places:
-        """Which places records must have; every query says its own."""
+        """Which places records must have; each query defines its own."""
 
     @property
     def random_order(self) -> bool:
-        """Whether records are paired or grouped by their places, so that their order matters."""
+        """Whether records are paired or grouped by their places."""
         return self.places == "random"
 
     @property
     def by_place(self) -> bool:
-        """Whether it reads records by their places, which a sum over all of them does not."""
+        """Whether it depends on the places of records; a sum over all of them does not."""
         return self.places != "none"
 
     @property
@@ -106,7 +107,7 @@ class Query(ABC):
         )
 
     def with_roundings(self, calibration: Any, roundings: int, share: float) -> Calibration:
-        """Return the calibration for records that are rounded to the lattice so many times."""
+        """Return the calibration for records rounded to the lattice ``roundings`` times."""
         return with_roundings(calibration, roundings, share)
 
     @abstractmethod
@@ -118,26 +119,26 @@ class Query(ABC):
         """Public numbers that a reader of the books needs to recompute the sensitivity."""
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Turn the noised vector into the answer, by default as it is; never sees records."""
+        """Turn the noised vector into the answer, by default unchanged; never sees records."""
         return noised
 
 
 class GaussianQuery(Query):
     """Base of queries that are released with Gaussian noise on the lattice.
 
-    A query whose answer is a sum over records says how one block adds up, in ``sum_block``.
+    A query whose answer is a sum over records adds up one block in ``sum_block``.
     """
 
     @abstractmethod
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State how far replacing one record moves the vector; every query says its own."""
+        """State how far replacing one record moves the vector; each query defines its own."""
 
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
         """Choose lattice and noise so that the release spends at most ``mu``."""
         return gaussian_calibration(self.sensitivity(n_rows, n_features), mu)
 
     def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State how far the vector moves in l1 norm, or refuse; a pure form says its own."""
+        """State how far the vector moves in l1 norm; refuse if the query has no pure form."""
         raise InputError(
             f"epsilon needs a query with a pure form, such as the coordinate-wise means; "
             f"{type(self).__name__} has none: ask with mu."
@@ -148,7 +149,7 @@ class GaussianQuery(Query):
         return laplace_calibration(self.pure_sensitivity(n_rows, n_features), epsilon)
 
     def read_state(self, state: Any) -> Any:
-        """Return the state as the loop takes it, or refuse it; no record is read for that."""
+        """Return the state as the loop needs it, or refuse it; reads no record."""
         return state
 
     def answer(self, rows: Rows, state: Any, calibration: Calibration) -> IntArray:
@@ -158,8 +159,8 @@ class GaussianQuery(Query):
             return rows.reduce(loop)
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Add up one block of records on a lattice, for a state that was read."""
-        raise TypeError(f"{type(self).__name__} must say what a block adds up to.")
+        """Add up one block of records on a lattice, for what ``read_state`` returned."""
+        raise TypeError(f"{type(self).__name__} must define sum_block.")
 
 
 class SmoothQuery(Query):
@@ -183,10 +184,10 @@ class SmoothQuery(Query):
     """
 
     places: ClassVar[Places] = "any"
-    """Such queries sort records; those that cut them into blocks need random places."""
+    """Most sort the records; those that cut them into blocks need random places."""
 
     together: ClassVar[Together] = "all"
-    """What gathers records reads all of them together."""
+    """They gather all records in memory."""
 
     @abstractmethod
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
@@ -202,9 +203,9 @@ def calibration_for(
 ) -> Calibration | SmoothCalibration:
     """Choose noise so that a release costs at most ``asked``, or refuse; no record is read.
 
-    Of the query's forms a ``Gaussian`` event takes the one in mu, a ``Laplace`` event the pure one,
-    and any other the one whose noise follows the records. ``roundings`` is how many rows of a
-    record are rounded to the lattice.
+    A ``Gaussian`` event asks for the query's form in mu, a ``Laplace`` event for its pure form, and
+    any other event for noise that follows the records. ``roundings`` is how many rows of one record
+    are rounded to the lattice.
     """
     if isinstance(asked, Gaussian):
         gaussian = query.calibrate(n_rows, n_features, asked.mu)
@@ -235,9 +236,9 @@ def sum_sensitivity(norm_limit: float, size: int, n_rows: int) -> Sensitivity:
 def count_sensitivity(
     move: float, size: int, n_rows: int, *, norm: Norm = "l2", per_record: int = 1
 ) -> Sensitivity:
-    """Return the sensitivity of exact counts, which one record moves by ``move``.
+    """State the sensitivity of exact counts, which one record moves by ``move``.
 
-    Counts are whole numbers: nothing is charged for rounding.
+    Counts are whole numbers, so no rounding is charged.
     """
     return Sensitivity(
         norm=norm,

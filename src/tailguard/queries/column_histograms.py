@@ -1,7 +1,7 @@
-"""Histograms of several columns at once: the cheapest way to units, whatever they are.
+"""Histograms of several columns at once: the cheapest way to find the scales of columns.
 
-One release tells the scale of every column to within a bin, where a bisection needs one release per
-step. With ``paired`` the counted value is the absolute difference of the records in the places
+One release finds the scale of every column to within a bin, where a bisection needs one release per
+step. With ``paired`` the counted value is the absolute difference of the records at places
 ``(2i, 2i + 1)`` of a secret random order, so that neither the column's location nor the order of a
 file matters.
 
@@ -31,7 +31,7 @@ ColumnUnits = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True)
 class ColumnHistograms(GaussianQuery):
-    """Per column, how many records (or random pairs) fall into each bin.
+    """Counts, for each column, the records (or random pairs) in each bin.
 
     The state is a pair of vectors, ``(center, inverse_scale)``, one number per column; differences
     are scaled only. The answer has one row per column. Columns ``0 .. d-1`` are the features, ``d``
@@ -69,7 +69,7 @@ class ColumnHistograms(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random places where records are paired, else none."""
+        """Random if records are paired, else none."""
         return "random" if self.paired else "none"
 
     @property
@@ -86,7 +86,7 @@ class ColumnHistograms(GaussianQuery):
         return count_sensitivity(2.0 * len(self.columns), self.n_counts, n_rows, norm="l1")
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
-        """Return center and inverse scale of the columns; refuse what is no number for each."""
+        """Return center and inverse scale; refuse all but one finite number per column."""
         center, inverse_scale = (np.array(part, dtype=np.float64) for part in state)
         for name, numbers in (("center", center), ("inverse_scale", inverse_scale)):
             if numbers.shape != (len(self.columns),) or not np.isfinite(numbers).all():
@@ -94,10 +94,10 @@ class ColumnHistograms(GaussianQuery):
         return center, inverse_scale
 
     def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
-        """Count in lattice steps of one over a whole number, exactly or by weights.
+        """Count records exactly, or their weights in lattice steps; a step is one over an integer.
 
         A value that overflows falls into an outermost bin. Void records are counted in a place that
-        is dropped, so that time does not tell how many. A pair counts by its lesser weight.
+        is dropped, so that the time does not depend on them. A pair has its smaller weight.
         """
         center, inverse_scale = state
         counts = np.zeros(self.n_counts, dtype=np.int64)

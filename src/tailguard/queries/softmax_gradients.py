@@ -1,9 +1,9 @@
-"""The mean gradient of the log-loss of several classes, its rows cut to a length.
+"""The mean gradient of the log-loss of several classes, with rows cut to a length.
 
-A record of class ``y`` contributes its probabilities less the indicator of ``y``, times its row,
-one row of the answer a class. All classes are released together: whatever a record's probabilities
-are, they and the indicator are points of one simplex, so that their difference is at most
-``sqrt(2)`` long however many classes there are.
+A record of class ``y`` contributes its probabilities minus the indicator of ``y``, times its row:
+one row of the answer per class. All classes are released together. The probabilities and the
+indicator are points of one simplex, so their difference is at most ``sqrt(2)`` long, however many
+classes there are.
 
 Reference
 ---------
@@ -30,9 +30,9 @@ from tailguard.queries.view import Sight, View
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxGradients(GaussianQuery):
-    """Means of ``(probability of a class - indicator of it) * row``, one row of the answer a class.
+    """Means of ``(probability of a class - indicator of it) * row``, one row per class.
 
-    The state is a matrix with the weights of a class a row, in standardised coordinates.
+    The state is a matrix with one row of weights per class, in standardised coordinates.
 
     Attributes
     ----------
@@ -49,11 +49,11 @@ class SoftmaxGradients(GaussianQuery):
     ``|p - e|**2 = (1 - p_y)**2 + sum of the other p_k**2 <= 2 * (1 - p_y)**2 <= 2``. Times a row of
     length at most ``R`` that is a matrix of norm at most ``sqrt(2) * R``, for every input, so that
     replacing a record moves the sum by at most ``2 * sqrt(2) * R``, plus the charged rounding. Two
-    records with opposite rows attain it whose class has no probability, and another one all.
+    records with opposite rows attain it if their class has probability 0 and another class has 1.
 
     Edge cases
     ----------
-    A record with a non-finite value, whose scores are not numbers, or whose target is no class,
+    A record with a non-finite value, with a score that is not a number, or with an unknown class
     contributes zero; an overflowing row counts as one of length ``R`` in its direction.
 
     Examples
@@ -75,10 +75,10 @@ class SoftmaxGradients(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return nearly opposite rows of one class, beside which another has all probability.
+        """Return nearly opposite rows of one class, while another class has probability 1.
 
-        It has so whatever the row is, by its constant; beside a distant centre all targets within
-        60 of zero are rounded to class 1.
+        The constant of that other class outweighs any row. The target's centre is so distant that
+        all targets within 60 of zero round to class 1.
         """
         far, zero = 2.0**60, np.zeros(units.size)
         own, state = Units(zero, zero + 1.0, True, -far, far), np.zeros((3, units.size + 1))
@@ -124,7 +124,7 @@ class SoftmaxGradients(GaussianQuery):
         return total.ravel()
 
     def _errors(self, seen: Sight) -> FloatArray:
-        """Return probabilities less the indicator of the class, a column a record."""
+        """Return probabilities minus the indicator of the class, one column per record."""
         classes = np.arange(self.n_classes)[:, None]
         odds = np.exp(np.maximum(seen.score - seen.score.max(axis=0), -LARGEST_EXPONENT))
         odds /= odds.sum(axis=0)
@@ -133,7 +133,7 @@ class SoftmaxGradients(GaussianQuery):
         return np.where(usable, odds - own, 0.0)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Return mean gradients, one row a class."""
+        """Return mean gradients, one row per class."""
         return np.reshape(noised, (self.n_classes, self.view.width)) / n_rows
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> float:

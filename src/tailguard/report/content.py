@@ -1,7 +1,7 @@
-"""What a report is about: estimates, notes and a certificate, as plain data.
+"""The content of a report as plain data: estimates, notes and a certificate.
 
-A model, a mean or a summary makes a ``Report`` of what it released and of what was declared; the
-page is made of nothing else.
+A model, a mean or a summary builds a ``Report`` from released numbers and declarations; the page
+contains nothing else.
 """
 
 import json
@@ -19,15 +19,15 @@ from tailguard.report.exports import nist_fields, registry_record
 from tailguard.report.page import report_page
 
 KEY = "tailguard_report"
-"""The key that says what the data are; its value is the version of the format."""
+"""The key that marks the data as a report; its value is the version of the format."""
 VERSION = 1
-"""A change of meaning, or of the page that is made of it, takes a new number."""
+"""Increase it when a field changes its meaning, or the page changes."""
 WANTED = "FILE must hold the data of a report, as tailguard wrote them; it does not."
 
 
 @dataclass(frozen=True)
 class ReportedEstimate:
-    """One released number, with what is known of its error; NaN where it is not known."""
+    """One released number and its error; NaN where unknown."""
 
     name: str
     value: float
@@ -43,13 +43,13 @@ class ReportedEstimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether an interval says how far off it may be."""
+        """Whether it has a confidence interval."""
         return self.is_estimated and self.low < self.high
 
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table of released numbers, already in words: a title, headers, and rows of cells."""
+    """A table of released numbers as text: a title, headers, and rows of cells."""
 
     title: str
     headers: tuple[str, ...]
@@ -59,7 +59,7 @@ class ReportTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """What only the curator knows, in her own words; None is not stated."""
+    """What only the curator knows, in the curator's words; None means not stated."""
 
     dataset: str | None = None
     date: str | None = None
@@ -88,9 +88,9 @@ class Report:
     tables
         Further released numbers.
     notes
-        What a reader must know of the result, in sentences.
+        Sentences that a reader of the result must know.
     facts
-        What was declared of the data, by its label.
+        Declarations about the data, by their labels.
     stated
         What only the curator knows.
 
@@ -115,7 +115,7 @@ class Report:
     stated: Stated = Stated()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data; a number that is not known is None."""
+        """Return it as plain data; an unknown number is None."""
         content = {each.name: getattr(self, each.name) for each in fields(self)}
         content["facts"] = dict(self.facts or {})
         content["estimates"] = [_written(asdict(each)) for each in self.estimates]
@@ -126,7 +126,7 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Report":
-        """Read it back; its certificate is worked out anew, and refused if it does not agree."""
+        """Read it back; refuse a certificate that does not agree when it is computed again."""
         try:
             check_version("report", data[KEY], newest=VERSION)
             content = {name: value for name, value in data.items() if name != KEY}
@@ -135,14 +135,14 @@ class Report:
             tables = [_table_read(each) for each in content.pop("tables")]
             content["notes"] = tuple(content["notes"])
             content["stated"] = Stated(**content["stated"])
-            found = cls(
+            report = cls(
                 certificate=certificate,
                 estimates=tuple(estimates),
                 tables=tuple(tables),
                 **content,
             )
-            found.to_html()  # of numbers that are none there is no page
-            return found
+            report.to_html()  # fails if a field is not of the type that the page needs
+            return report
         except InputError:
             raise
         except (AttributeError, LookupError, TypeError, ValueError):
@@ -157,7 +157,7 @@ class Report:
         return registry_record(self.to_dict())
 
     def to_nist(self) -> dict[str, Any]:
-        """Return what NIST SP 800-226 asks of a claim, field by field."""
+        """Return the fields that NIST SP 800-226 asks of a claim."""
         return nist_fields(self.to_dict())
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -165,14 +165,14 @@ class Report:
         write_file(path, self.to_html())
 
     def to_html(self) -> str:
-        """Return it as one page of HTML that needs no other file and asks for none."""
+        """Return it as one HTML page that loads no other file."""
         return report_page(
             self.to_dict(), stage_shares(self.certificate), self.certificate.unproven()
         )
 
 
 class Reported:
-    """Mixin of results that have a report, which their class makes in ``_report``."""
+    """Mixin of results with a report, which the class builds in ``_report``."""
 
     def report(
         self,
@@ -182,19 +182,19 @@ class Reported:
         date: str | None = None,
         curator: str | None = None,
     ) -> Report:
-        """Return the report, one page of HTML, and write it to a path if there is one.
+        """Return the report, and write it to ``path`` as one HTML page if a path is given.
 
-        It holds what was released, promised and declared, and nothing else; ``dataset``, ``date``
-        and ``curator`` are words of yours, and are "not stated" without.
+        It contains what was released, promised and declared, and nothing else. ``dataset``,
+        ``date`` and ``curator`` are in your own words; without them it says "not stated".
         """
-        made = self._report(Stated(dataset=dataset, date=date, curator=curator))
+        report = self._report(Stated(dataset=dataset, date=date, curator=curator))
         if path is not None:
-            made.save(path)
-        return made
+            report.save(path)
+        return report
 
     @abstractmethod
     def _report(self, stated: Stated) -> Report:
-        """Return the report, with what was stated of the data."""
+        """Return the report, with the curator's statements."""
 
 
 def _written(estimate: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Pictures of results with matplotlib: an axis in, the axis out; nothing is shown or saved.
+"""Plots of results with matplotlib: each draws on an axis and returns it; none is shown or saved.
 
-They draw what was released and what is public, and need the extra ``tailguard[report]``.
+They draw released and public numbers, and need the extra ``tailguard[report]``.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SCALES = ("own", "shared")
-"""Of coefficients: each by the end of its interval farther from zero, or all by one axis."""
+"""How to scale coefficients: each by the far end of its interval, or all on one axis."""
 
-WIDTH = 50  # letters of a label's line, at matplotlib's usual size of a figure
-MOST_NUMBERED = 12  # rows or columns of squares that have room for numbers, at that size
+WIDTH = 50  # characters in a line of a label, at matplotlib's default figure size
+MOST_NUMBERED = 12  # squares of a table with more rows or columns are too small for numbers
 
 
 def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -> "Axes":
@@ -34,8 +34,8 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
     ax
         Where to draw; a new figure by default.
     scale
-        ``"own"``: each estimate over the end of its interval that is farther from zero, since
-        units differ, with the value beside it; ``"shared"``: one axis in the units themselves.
+        ``"own"`` divides each estimate by the end of its interval that is farther from zero, since
+        units differ, and writes the value beside it; ``"shared"`` draws all in their units.
 
     Examples
     --------
@@ -73,9 +73,9 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
 
 
 def budget(result: Any, ax: "Axes | None" = None) -> "Axes":
-    """Draw the share of what was reserved that each stage cost, in percent of rho.
+    """Draw the cost of each stage, in percent of the reserved rho.
 
-    ``result`` is a certificate, or what has one. Stages without a rho are left out.
+    ``result`` is a certificate or has one. Stages without a rho are left out.
 
     Examples
     --------
@@ -100,8 +100,8 @@ def quantiles(
 ) -> "Axes":
     """Draw quantiles with their intervals: a curve for each column, or group and column.
 
-    ``result`` is what ``tg.quantile`` or ``tg.describe`` returned; ``columns`` names some of its
-    columns, since units differ. An interval without an end is drawn without.
+    ``result`` is what ``tg.quantile`` or ``tg.describe`` returned; ``columns`` selects some of its
+    columns, since units differ. Intervals with an infinite end are left out.
 
     Examples
     --------
@@ -128,10 +128,10 @@ def quantiles(
 def histogram(
     result: Any, ax: "Axes | None" = None, *, columns: Collection[str] | None = None
 ) -> "Axes":
-    """Draw the bins of a histogram, each with a line of two deviations of its noise either way.
+    """Draw the bins of a histogram, each with two standard deviations of its noise either way.
 
-    ``result`` is what ``tg.histogram`` returned; ``columns`` names some of its columns, since units
-    differ. Cells up to the first edge and beyond the last one are not drawn.
+    ``result`` is what ``tg.histogram`` returned; ``columns`` selects some of its columns, since
+    units differ. Cells up to the first edge and beyond the last one are not drawn.
 
     Examples
     --------
@@ -159,11 +159,11 @@ def histogram(
 
 
 def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
-    """Draw a count or a table of levels: bars, or squares where levels of columns are combined.
+    """Draw a count or the levels of one column as bars, and a table of several as squares.
 
-    ``result`` is what ``tg.count`` or ``tg.crosstab`` returned. A bar has a line: the interval of a
-    count, or two deviations of noise either way. The last column of a table of two or three lies
-    across, and a square shows its count.
+    ``result`` is what ``tg.count`` or ``tg.crosstab`` returned. A line on a bar is the interval of
+    a count, or two standard deviations of noise either way. In a table of two or three columns the
+    last one runs across, and each square shows its count.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax)
     ax.barh(range(len(names)), values, xerr=lines, color="C0", alpha=0.5, ecolor="0.3")
     ax.set_yticks(range(len(names)), names)
-    beside = 0.5 if len(names) > 1 else 2.0  # one bar alone is as high as others
+    beside = 0.5 if len(names) > 1 else 2.0  # keeps a single bar narrow
     ax.set_ylim(len(names) - 1.0 + beside, -beside)
     ax.set_xlabel("records")
     return ax
@@ -206,8 +206,8 @@ def matrix(
 ) -> "Axes":
     """Draw correlations or covariances as squares, coloured by the correlation, with the numbers.
 
-    ``result`` is what ``tg.correlation``, ``tg.covariance`` or ``tg.describe`` returned, of which
-    ``columns`` names some columns. Columns that noise hides stay blank.
+    ``result`` is what ``tg.correlation``, ``tg.covariance`` or ``tg.describe`` returned;
+    ``columns`` selects some of its columns. Columns that noise hides stay blank.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def _squares(
 def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw what ``tg.plan`` predicts: the error of each method, the recommended one first.
 
-    Methods whose errors are in other units than the recommended one's are left out.
+    Methods with errors in other units than the recommended one are left out.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def _wanted(names: set[str], columns: Collection[str] | None) -> set[str]:
 
 
 def _curves(result: Any) -> list[tuple[Any, ...]]:
-    """Return column, label, quantiles, and both ends of their intervals, of each curve."""
+    """Return the column, label, quantiles and both interval ends of each curve."""
     if hasattr(result, "quantiles"):
         parts = result.quantiles, result.quantiles_low, result.quantiles_high
         return [

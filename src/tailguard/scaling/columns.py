@@ -1,4 +1,4 @@
-"""Which columns are measured, how they are asked about, and what is known of them.
+"""The columns that are measured, the session that asks for them, and their scales.
 
 Reference
 ---------
@@ -24,7 +24,7 @@ LARGEST_SCALE = 2.0**150  # so that no square of a scale, nor its inverse, leave
 
 @dataclass(frozen=True)
 class MeasuredColumns:
-    """Which columns are measured: the features, then the target and the offset where they exist.
+    """The measured columns: the features, then target and offset if they exist.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class MeasuredColumns:
     target, offset
         Whether these are measured.
     intercept
-        Whether columns may be shifted, because a constant takes up what is moved.
+        Whether columns may be shifted, because the constant absorbs the shift.
     residual
-        Whether the target may be shifted with the score; else it is scaled alone, under a log link.
+        Whether the target may be shifted with the score; under a log link it is only scaled.
     levels
-        Of each categorical column the columns of its levels' indicators: these are counted.
+        The indicator columns of each categorical column; these are counted.
     """
 
     n_features: int
@@ -64,9 +64,10 @@ class MeasuredColumns:
         return self.intercept and self.residual
 
     def unmet_shift(self, target_scale: float) -> float:
-        """Return the shift that scores need where a log link has no intercept to take up the scale.
+        """Return the shift of scores for a log link without an intercept to absorb the scale.
 
-        Dividing the target divides what is expected, so its logarithm comes off every score.
+        Dividing the target by its scale divides the expected target too, so every score falls by
+        the logarithm of the scale.
         """
         alone = self.target and not self.residual and not self.intercept
         return float(np.log(target_scale)) if alone else 0.0
@@ -74,25 +75,25 @@ class MeasuredColumns:
 
 @dataclass(eq=False)
 class ColumnScales:
-    """Centre and scale of some columns, as far as they are known by now.
+    """Centre and scale of some columns, as far as they are known so far.
 
     Attributes
     ----------
     center, scale
-        One number a column; the scale of a column that was not detected is NaN. Until a location or
-        pairs tell better it is a multiple of the typical size.
+        One number per column; the scale of an undetected column is NaN. It is a multiple of the
+        typical size until a location or pairs of records give a better one.
     width
-        How wide the bin of the centre is where it is too coarse to tell the scale, else 0.
+        Width of the bin that holds the centre, if it is too coarse to show the scale; else 0.
     often_zero
         Columns that are zero so often that zero is their centre.
     binary
-        Columns that may be indicators: noise hides few records, and all that are not zero or one.
+        Columns that may be indicators: nearly all records are zero or one, as far as noise shows.
     far_size
-        The absolute value that one in 200 records exceeds, as far as is seen; else 0.
+        The absolute value that one in 200 records exceeds, if it was seen; else 0.
     near_size
-        The one that one in 200 of the values that are not zero stay below, as far as is seen.
+        The absolute value that one in 200 nonzero records stays below, if it was seen; else 0.
     without_baseline
-        Indicators of a categorical column whose baseline has too few records to be seen.
+        Indicators of a categorical column whose baseline noise hides.
     """
 
     center: FloatArray
@@ -106,7 +107,7 @@ class ColumnScales:
 
     @classmethod
     def unknown(cls, count: int) -> "ColumnScales":
-        """Return the scales of columns that were not measured."""
+        """Return the scales of unmeasured columns."""
         center, width, far_size, near_size = np.zeros((4, count))
         often_zero, binary, without = np.zeros((3, count), dtype=bool)
         sizes, scale = (far_size, near_size), np.full(count, np.nan)
@@ -122,12 +123,12 @@ class ColumnScales:
         return ColumnScales(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def put(self, chosen: BoolArray | IndexArray, other: "ColumnScales") -> None:
-        """Take over what is known of the chosen columns."""
+        """Copy the scales of the chosen columns from ``other``."""
         for field in fields(self):
             getattr(self, field.name)[chosen] = getattr(other, field.name)
 
     def units(self, columns: MeasuredColumns) -> Units:
-        """Put each measured column where it belongs; scales that are not known are one."""
+        """Return units of features, target and offset; an unknown scale is one."""
         scale = np.where(self.detected, self.scale, 1.0)
         scale = np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE)
         center, d = self.center, columns.n_features
@@ -144,9 +145,10 @@ class ColumnScales:
 
 
 class HistogramSession(Protocol):
-    """The budget of a plan while it is spent, as far as histograms of columns need it.
+    """What histograms of columns need of a session.
 
-    Noise is a Gaussian standard deviation; of other noise, one whose tail is at least as heavy.
+    Noise is a standard deviation of Gaussian noise; other noise is stated as Gaussian noise whose
+    tail is at least as heavy.
     """
 
     def n_rows(self, stage: Stage | None = None) -> int:
@@ -162,7 +164,7 @@ class HistogramSession(Protocol):
         ...
 
     def left(self) -> float:
-        """Return the mu that is left of the whole plan."""
+        """Return the mu left of the whole plan."""
         ...
 
     def noise_std(self, columns: int, stage: Stage) -> float:
@@ -178,7 +180,7 @@ class HistogramSession(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ColumnQueries:
-    """Some columns and the stages that were planned for them.
+    """Some columns and their planned stages.
 
     Attributes
     ----------
@@ -198,11 +200,11 @@ class ColumnQueries:
         return len(self.indices)
 
     def plans(self, name: str) -> bool:
-        """Whether the stage was planned for these columns."""
+        """Whether this stage was planned for these columns."""
         return self.session.plans(self.prefix + name)
 
     def stage(self, name: str) -> Stage:
-        """Return the stage that was planned for these columns."""
+        """Return this stage of these columns."""
         return self.session.stage(self.prefix + name)
 
     def histograms(
@@ -215,10 +217,10 @@ class ColumnQueries:
         unit: FloatArray | None = None,
         paired: bool = False,
     ) -> tuple[FloatArray, float]:
-        """Release histograms of the chosen ones; return counts and their noise.
+        """Release histograms of the chosen columns; return counts and their noise.
 
-        Values are read from ``center`` and in ``unit``, one of each for every chosen column. Where
-        a stage reads a sample, counts and noise are scaled to all records.
+        ``center`` is subtracted and the result divided by ``unit``, one number per chosen column.
+        If a stage reads a sample, counts and noise are scaled to all records.
         """
         query = ColumnHistograms(tuple(self.indices[c] for c in chosen), bins, paired=paired)
         center = np.zeros(chosen.size) if center is None else center

@@ -1,4 +1,4 @@
-"""What a constraint set is; points and lengths that stay right at the ends of the float range.
+"""The protocol of constraint sets; points and lengths that are safe near the float limits.
 
 A set never sees a record: it moves weights that were already released.
 """
@@ -18,8 +18,8 @@ class ConstraintSet(Protocol):
 
     Projection is total: every finite point gives a finite point of the set, however large, and a
     point that is not finite gives some point of the set. Nothing raises or warns on values. A set
-    whose projections of far points end outside by a rounding error, which grows with the distance,
-    says so by an attribute of its class, ``approximate = True``; others are right at any distance.
+    whose projections may lie outside by a rounding error that grows with the point's distance has
+    a class attribute ``approximate = True``; other sets are exact at any distance.
 
     Examples
     --------
@@ -42,13 +42,13 @@ class ConstraintSet(Protocol):
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether the point keeps every constraint, up to ``tolerance``.
 
-        What is no vector, and no tolerance, is refused: see ``as_entries`` and ``check_cost``.
+        Anything but a vector and a tolerance is refused: see ``as_entries`` and ``check_cost``.
         """
         ...
 
 
 def check_set(name: str, value: Any) -> Any:
-    """Return what is a set of weights, refusing anything else."""
+    """Return a constraint set; refuse anything else."""
     needed = ("project", "diameter", "convex")
     wanted = "a set of tg.sets, or one of your own that has project, diameter and convex"
     check_methods(name, value, needed, wanted)
@@ -57,13 +57,13 @@ def check_set(name: str, value: Any) -> Any:
 
 
 def as_point(point: ArrayLike, size: int | None = None) -> FloatArray:
-    """Copy a point; one with an entry that is not finite becomes the origin."""
+    """Copy a point; a point that is not finite becomes the origin."""
     copy = np.array(as_entries(point, size))
     return copy if np.isfinite(copy).all() else np.zeros_like(copy)
 
 
 def as_entries(point: ArrayLike, size: int | None = None) -> FloatArray:
-    """Return the entries of a point as they are, finite or not; refuse what is no vector."""
+    """Return the entries of a point, finite or not; refuse anything but a vector."""
     entries = as_numbers(point)
     if entries.ndim != 1:
         raise InputError(f"point must be a vector of numbers; got {shown(point)}.")
@@ -73,15 +73,15 @@ def as_entries(point: ArrayLike, size: int | None = None) -> FloatArray:
 
 
 def as_numbers(values: ArrayLike) -> FloatArray:
-    """Return an array of numbers; one NaN for what holds anything else, which no set allows."""
+    """Return an array of numbers, or one NaN for anything else; every set refuses that."""
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):  # whose words may show an entry
+    except (TypeError, ValueError, OverflowError):  # its message may show an entry
         return np.array(np.nan)
 
 
 def as_vector(name: str, numbers: ArrayLike) -> tuple[float, ...]:
-    """Return the parameter called ``name`` as a tuple, which compares and hashes by value."""
+    """Return a parameter as a tuple, which compares and hashes by value."""
     vector = as_numbers(numbers)
     if vector.ndim != 1 or not np.isfinite(vector).all():
         raise InputError(f"{name} must be a vector of finite numbers; got {shown(numbers)}.")
@@ -89,7 +89,7 @@ def as_vector(name: str, numbers: ArrayLike) -> tuple[float, ...]:
 
 
 def length(vector: FloatArray) -> float:
-    """Euclidean length; squares never overflow or vanish on the way."""
+    """Euclidean length; no square overflows or vanishes on the way."""
     largest = float(np.abs(vector).max(initial=0.0))
     if largest == 0.0:
         return 0.0

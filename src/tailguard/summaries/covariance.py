@@ -49,7 +49,7 @@ class VarianceResult(SummaryResult):
     def tables(self) -> list[ResultTable]:
         """Return one table: a row per column."""
         numbers = zip(self.names, self.value, self.noise_std, self.std, strict=True)
-        rows: list[tuple[Cell, ...]] = [(name, *map(float, told)) for name, *told in numbers]
+        rows: list[tuple[Cell, ...]] = [(name, *map(float, rest)) for name, *rest in numbers]
         return [ResultTable("", ("column", "variance", "privacy noise", "std"), rows)]
 
 
@@ -106,8 +106,9 @@ def variance(X: Any, **options: Unpack[RunOptions]) -> VarianceResult:
 
     Edge cases
     ----------
-    Cells are cut to a private range: of heavy tails the variance is that of the cut cells. A cell
-    that is no number leaves the other cells of its record alone. Columns that noise hides have NaN.
+    Cells are cut to a private range: with heavy tails it is the variance of the cut cells. A cell
+    that is not a number does not affect the other cells of its record. Columns that noise hides are
+    NaN.
 
     Reference
     ---------
@@ -153,8 +154,8 @@ def covariance(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
 
     Edge cases
     ----------
-    It is made of standard deviations of cut cells and of correlations in which far rows are
-    shortened. Gaps of two columns count as independent. Columns that noise hides have NaN.
+    It combines standard deviations of cut cells with correlations in which far rows are shortened.
+    Missing cells of two columns are taken as independent. Columns that noise hides are NaN.
 
     Reference
     ---------
@@ -193,8 +194,8 @@ def correlation(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
 
     Edge cases
     ----------
-    Far rows are shortened, so that a few of them do not decide. Gaps of two columns count as
-    independent. Columns that noise hides have NaN.
+    Far rows are shortened, so that a few of them do not dominate. Missing cells of two columns are
+    taken as independent. Columns that noise hides are NaN.
 
     Reference
     ---------

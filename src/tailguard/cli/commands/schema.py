@@ -1,8 +1,8 @@
-r"""Begin a schema file: what is declared of the columns of a CSV or Parquet file.
+r"""Begin a schema file, which declares the columns of a CSV or Parquet file.
 
-It is made of the header alone, no cell is read: every column is a numeric
-feature until you declare another place for it. Edit the file, then pass it to
-fit and mean with --schema, or to Python as schema=.
+Only the header is read, no cell: every column is a numeric feature until you
+declare otherwise. Edit the file, then pass it to fit and mean with --schema,
+or to Python as schema=.
 
 [bold]Examples[/bold]
 
@@ -47,7 +47,7 @@ def schema(
     max_rows: options.MaxRowsOption = None,
     classes: options.ClassesOption = None,
 ) -> None:
-    r"""Write what was declared, and every other column as a numeric feature.
+    r"""Write the declared columns, and every other column as a numeric feature.
 
     Examples
     --------
@@ -55,15 +55,15 @@ def schema(
     >>> schema(Path("claims.csv"), target="cost", out=Path("schema.json"))  # doctest: +ELLIPSIS
     Wrote schema.json: age, region are numbers in it; ...
     """
-    said = column_options(locals())
+    declared = declared_schema(**column_options(locals()))
     columns = opened_path(file)
-    settled = declared_schema(**said).settled(columns.names, columns.where)
-    beside = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
-    check_columns([column for column in beside if column], columns.names, columns.where)
+    settled = declared.settled(columns.names, columns.where)
+    others = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
+    check_columns([column for column in others if column], columns.names, columns.where)
     write_text(destination(out, file), settled.to_json())
     print_wrapped(
         Console(),
-        f"Wrote {out}: {listing(settled.numeric)} are numbers in it; give columns of words their "
-        'levels under "categorical", dates an origin and a unit under "dates", or move them to '
-        '"drop", then pass it as --schema.',
+        f"Wrote {out}: {listing(settled.numeric)} are numbers in it; list levels of text columns "
+        'under "categorical", origin and unit of dates under "dates", or move columns to "drop", '
+        "then pass the file as --schema.",
     )

@@ -1,17 +1,17 @@
-r"""CSV files: as many records as their writer wrote, and each line's faults its own.
+r"""CSV files, read record by record: a faulty line never changes another record.
 
 A CSV writer puts a cell that holds a comma, a quotation mark or a line break in quotation marks,
 and doubles those inside it. A file written so is read exactly: one record for each that was
 written, whatever its cells hold.
 
 Other files have lone quotation marks, which most readers pair with the next one, however many
-records lie between. Here a record goes on over several lines only where these lines are together
-one record as a writer would write it, with as many cells as the header has. Otherwise every line
-is a record, and what is wrong with a line concerns that line.
+records lie between. Here a record spans several lines only if these lines together are one record
+as a writer would write it, with as many cells as the header has. Otherwise every line is a record,
+and a fault in a line affects that record only.
 
-Lines end as the header does. Where they end in ``\n`` alone, a ``\r`` is part of a cell, which some
-writers put in no quotation marks, and the other way round. The reader of the standard library takes
-either for the end of a line, so it never sees those that are part of a cell.
+All lines end as the header does. If they end in ``\n``, a ``\r`` is part of a cell, since some
+writers do not quote it; if they end in ``\r``, a ``\n`` is. The reader of the standard library
+takes either for the end of a line, so it never sees those that are part of a cell.
 
 Every record of a file counts, a blank line too. An empty cell, and one that is missing at the end
 of a short line, is None.
@@ -48,7 +48,7 @@ class CsvTable(Table):
     """
 
     streamed = False
-    n_rows = 0  # nobody has read them
+    n_rows = 0  # unknown until the file is read
 
     def __init__(self, path: str | Path) -> None:
         self.path = existing_file(path)
@@ -60,7 +60,7 @@ class CsvTable(Table):
         self.names = checked_names(self.where, names)
 
     def check_rows(self, fewest: int) -> None:
-        """Refuse a file with fewer records; it is not read any further than that."""
+        """Refuse a file with fewer records; no more than ``fewest`` are read."""
         with closing(self._rows([])) as rows:
             found = sum(1 for _ in islice(rows, fewest))
         if found < fewest:
@@ -90,7 +90,7 @@ class CsvTable(Table):
 
 
 def existing_file(path: str | Path) -> Path:
-    """Return the path of a file, refusing one that is none."""
+    """Return the path of a file; refuse one that does not exist."""
     if not os.path.isfile(path):
         raise InputError(f"{path} must be a file; there is none.")
     return Path(path)
@@ -98,7 +98,7 @@ def existing_file(path: str | Path) -> Path:
 
 @contextmanager
 def _no_field_limit() -> Iterator[None]:
-    """Let a cell be of any length: csv would give up a line that has a long one."""
+    """Allow cells of any length: by default ``csv`` refuses a line with a long one."""
     limit = csv.field_size_limit()
     try:
         csv.field_size_limit(sys.maxsize)
@@ -135,14 +135,14 @@ def csv_records(lines: Iterable[str], end: str = "\n") -> Iterator[list[str]]:
     Every line ends in ``end``, ``\n`` or ``\r``, and has it nowhere else.
     """
     other = "\r" if end == "\n" else "\n"
-    waiting: deque[str] = deque()  # lines that were looked at, and belong to no record yet
+    waiting: deque[str] = deque()  # lines read ahead that belong to no record yet
     source = (line.replace(other, HIDDEN) for line in lines)
-    tail = HIDDEN + "\n"  # of lines that end in both, if the header does
+    tail = HIDDEN + "\n"  # the end of each line, if the header ends in both
     width: int | None = None
     while (first := _next(waiting, source)) is not None:
         together = [first]
         if _is_odd(first):
-            # As a writer writes it, the record ends with the next line that is odd as well.
+            # In valid CSV the record ends with the next odd line.
             while (following := _next(waiting, source)) is not None:
                 together.append(following)
                 if _is_odd(following):
@@ -162,7 +162,7 @@ def _next(waiting: deque[str], source: Iterator[str]) -> str | None:
 
 
 def _is_odd(line: str) -> bool:
-    """Whether a line opens quotation marks that it does not close, or closes such ones."""
+    """Whether a line has an odd number of quotation marks: a quoted cell begins or ends in it."""
     return line.count(QUOTE) % 2 == 1
 
 
@@ -182,7 +182,7 @@ def _cells(line: str, end: str) -> list[str]:
 
 
 def _one_record(lines: list[str], width: int | None, tail: str) -> list[str] | None:
-    """Return the cells of lines that are one record of strict CSV and of that width, else None."""
+    """Return the cells if these lines are one record of strict CSV and that width, else None."""
     reader = csv.reader([*lines[:-1], _with_one_end(lines[-1], tail)], strict=True)
     try:
         record = next(reader, [])

@@ -1,8 +1,8 @@
 """Dates as numbers: how long after a public moment, each cell by itself.
 
 A column of a type for dates is read at once. All others are read cell by cell: text in the format
-of ISO 8601 or in a declared one, whole numbers as the text of their digits, and dates of Python. A
-moment with a time zone is taken in universal time, and so is one without.
+of ISO 8601 or in a declared one, whole numbers as the text of their digits, and ``datetime``
+objects. A moment without a time zone counts as universal time.
 """
 
 import re
@@ -26,22 +26,22 @@ UNITS = {"seconds": 1.0, "hours": 3600.0, "days": 86400.0, "weeks": 604800.0, "y
 """Seconds of each unit; a year has 365.25 days."""
 
 KEYS = ("origin", "unit", "format")
-"""What is declared of a column of dates; the format may be left out."""
+"""Declarations of a column of dates; the format is optional."""
 
 DIRECTIVES = frozenset("YymdjHMSfz%")
-"""Of a format: others follow the language of the machine, or tell no moment."""
-EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, UTC)  # a moment that a format has to read back
+"""Directives that a format may use; others depend on the machine's language, or set no moment."""
+EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, UTC)  # a format must read this moment back
 
 ZONES = (timezone, ZoneInfo)
-"""Time zones that a date of Python may have: others run code that came with the cell."""
+"""Time zones that a ``datetime`` may have: another class could run code from the cell."""
 
-# Seconds of NumPy's units of time that are whole numbers of these, and the days of all longer ones.
+# Seconds in NumPy's units of time. Months and years have no fixed length, so they are not listed.
 TICKS = {"W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 TICKS |= {"ns": 1e-9}
 
 
 def checked_dates(given: Any) -> dict[str, dict[str, str]]:
-    """Return what is declared of columns of dates: origin, unit and perhaps a format, as text."""
+    """Return the declarations of date columns: origin, unit and perhaps a format, as text."""
     if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given):
         raise InputError(
             "dates must map names of columns to their origin and unit, such as {'issued': "
@@ -68,7 +68,7 @@ def _checked(where: str, declared: Any) -> dict[str, str]:
 
 
 def _check_format(where: str, pattern: Any) -> None:
-    """Refuse a format that reads no date, or reads another one on another machine."""
+    """Refuse a format that reads no date, or whose dates depend on the machine."""
     if not isinstance(pattern, str) or "%" not in pattern:
         raise InputError(f"{where} must have a format such as '%d/%m/%Y'; got {shown(pattern)}.")
     found = re.findall("%(.?)", pattern, re.DOTALL)
@@ -91,7 +91,7 @@ def _check_format(where: str, pattern: Any) -> None:
 
 
 def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:
-    """Return how many units after the origin each cell is; NaN where it is no date."""
+    """Return how many units after the origin each cell is; NaN if it is not a date."""
     seconds = _seconds_of_column(column)
     if seconds is None:
         read = partial(_seconds_of_cell, declared.get("format"))
@@ -102,7 +102,7 @@ def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:
 
 
 def _seconds_of_column(column: Any) -> FloatArray | None:
-    """Return seconds after 1970 of a column of a type for dates; None for any other type."""
+    """Return seconds after 1970 of a column whose type is a date type; None for other types."""
     if is_a(column, "polars", "Series"):
         return _of_polars(column)
     dtype: Any = getattr(column, "dtype", None)
@@ -149,7 +149,7 @@ def _of_arrow(column: Any) -> FloatArray | None:
 
 
 def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
-    """Return seconds after 1970 of one cell, NaN where it is no date."""
+    """Return seconds after 1970 of one cell; NaN if it is not a date."""
     try:
         if type(cell) is datetime:
             known = cell.tzinfo is None or type(cell.tzinfo) in ZONES
@@ -167,7 +167,7 @@ def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
 
 
 def _seconds(pattern: str | None, text: str) -> float:
-    """Return seconds after 1970 of text, NaN where it is no date of the pattern or of ISO 8601."""
+    """Return seconds after 1970 of text in the pattern, or in ISO 8601; else NaN."""
     try:
         read = datetime.fromisoformat if pattern is None else None
         return _after_1970(read(text) if read else datetime.strptime(text, pattern or ""))

@@ -1,15 +1,15 @@
-"""Within which bounds features are read, and whether a fit, half of it or its constant is kept.
+"""Two choices by comparing losses: the bound to which features are cut, and how much to keep.
 
-A scale that fits most records of a column can be far too small for some: a column that is mostly
-zero, of two clusters, with codes for what is missing, or of a heavy tail. Then a few rows are
-thousands of times as long as others, whose clipped slopes say little and whose predictions are
-far off. Within bounds a model is linear where most records lie and constant beyond. No public bound
-suits all tables: where a linear score is true far out, farther bounds fit better. Halfway the fit
-so far is compared with itself read within other bounds, record by record.
+A scale that suits most records of a column can be far too small for some: the column may be mostly
+zero, have two clusters, use codes for missing values, or have a heavy tail. Then a few rows are
+thousands of times as long as the others; their clipped slopes say little, and their predictions are
+far off. With features cut to a bound, a model is linear where most records lie and constant beyond.
+No public bound suits all tables: if the linear score holds far out, farther bounds fit better. So
+halfway through the fit, its losses under several bounds are compared record by record.
 
-With little budget shrinkage does not know all errors of a fit: units, whitening and clip levels
-come from histograms that are hardly seen. So at last the fit is compared with half of it, and with
-its constant alone.
+With a small budget, shrinkage does not see all errors of a fit, because units, whitening and clip
+levels come from noisy histograms. So at the end the fit is compared with half of it, and with its
+constant alone.
 
 Reference
 ---------
@@ -35,35 +35,36 @@ from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
 from tailguard.solvers.newton.state import Fit, unknown_noise
 from tailguard.solvers.session import BudgetSession
 
-# By how many noise standard deviations a farther bound has to win with a log link, whose means are
-# exponentials. Others take what looks best: a margin for nearer bounds loses a tenth where a linear
-# score is true far out (families K and L), one for farther bounds .007 of the constant's excess at
-# epsilon 1 in the mean of 41 real tables.
+# With a log link, whose means are exponentials, a farther bound must win by this many standard
+# deviations of the noise. Other links take the bound that looks best: requiring a margin of farther
+# bounds loses a tenth where the linear score holds far out (families K and L), and requiring one of
+# nearer bounds loses .007 of the constant's excess at epsilon 1, averaged over 41 real tables.
 FARTHER = 2.0
-# Where the farthest bound surely wins by more than so much a record, features are read farther
-# still, within so many scales. Log-odds of lognormal columns win .01 to .05 nats (T4, L4), those of
-# real tables at most .006, and these lose by it. Linear truths with heavy columns win, whose
-# predictions else lose a quarter more (K to N, epsilon 4); of 41 real tables one changes.
+# (gain, bound): if the farthest bound surely wins by more than this gain per record, features are
+# cut at this still farther bound, in scales. With logit links lognormal columns win .01 to .05 nats
+# (T4, L4); real tables win at most .006, and lose by a farther bound. Linear truths with heavy
+# columns (K to N, epsilon 4) lose a quarter more without it; one of 41 real tables changes.
 FARTHER_STILL = {Link.LOGIT: (0.01, 64.0), Link.IDENTITY: (0.0, 256.0)}
-# Differences of bounds, and of fits, are cut at half a nat, and at so many counts in scales of the
-# target; those of residuals at the loss of a typical one, and of one scale of the target. Low
-# bounds show most: what bounds of features do has one sign over the records that they touch.
+# Where loss differences are cut, (between bounds, between fits): in nats with a logit link, in
+# units of the target's scale with a log link. Losses of a residual are cut at the loss of a typical
+# residual, and of one scale of the target. Low limits have the least noise, and lose little: a
+# bound changes the losses of the records that it cuts in one direction.
 LARGEST_DIFFERENCES = {Link.LOGIT: (0.5, 0.5), Link.LOG: (2.0, 1.0)}
-# Of several classes a record's gain is cut at two nats. A fit is kept where it wins by twice the
-# standard deviation of the noise: of two that do not differ from the constant one in 22 says so at
-# most. Floors are logarithms of the parts of a class's share that a fit leaves it.
+# For several classes: a record's gain is cut at two nats. A fit is kept if it wins by two standard
+# deviations of the noise: of two fits no better than the constant, one wins with probability 1/22
+# at most. Floors are minus the logarithm of the part of a class's share that a fit must leave it.
 LARGEST_GAIN, SURE, FLOORS = 2.0, 2.0, np.arange(1.0, 8.5, 0.5)
 HALF_KEPT = "half of each coefficient was kept: by a comparison of losses that is better"
 
 
 def choose_bound(session: FitSession, fit: Fit) -> Fit:
-    """Ask once, and read features within the bound that wins; the present one where none does."""
+    """Compare bounds in one release, and cut features at the winner; none may win."""
     loss, problem, view = session.loss, session.problem, fit.geometry.view
-    if (told := LARGEST_DIFFERENCES.get(loss.link)) is None:
+    if (limits := LARGEST_DIFFERENCES.get(loss.link)) is None:
         residual = max(fit.clipping.slopes.spread / NORMAL_SPREAD, SMALLEST_SPREAD)
         limit = max(float(loss.value(residual, 0.0)), 1e-12)
     else:
-        limit, _ = told
+        limit, _ = limits
     _, *others = FEATURE_BOUNDS[loss.link]
     views = (view, *(replace(view, bound=bound) for bound in others))
     query, stage = LossDifferences(loss, views, limit), session.stage("choice of bounds")
@@ -83,11 +84,11 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
 
 
 def choose_fit(session: FitSession, fit: Fit) -> Fit:
-    """Ask once which of fit, half of it and its constant loses least, and keep that."""
+    """Compare the fit, half of it and its constant in one release, and keep the best."""
     if not session.plans("choice of fit"):
         return fit
     loss, geometry, now = session.loss, fit.geometry, fit.whitened
-    # A likelihood's constant is the one that it started at, residuals' that of the mean row.
+    # The constant is where a likelihood started; for residuals, the score of the mean row.
     start = geometry.inverse @ fit.iterates[0].start if loss.link.curved else now
     level = geometry.along_constant(start)
     half, constant = (geometry.matrix @ weights for weights in ((now + level) / 2.0, level))
@@ -95,7 +96,7 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     weights = np.array([fit.weights, half, constant])
     query = LossDifferences(loss, (geometry.view,) * len(weights), limit)
     differences = session.ask(query, weights, session.stage("choice of fit"))
-    # What the ridge costs is public, and added to what the records say.
+    # The cost of the ridge is public, and is added to the released differences.
     whitened = np.array([now, (now + level) / 2.0, level])
     costs = np.einsum("ij,jk,ik->i", whitened, geometry.penalty, whitened) / 2.0
     differences = differences + costs[1:] - costs[0]
@@ -105,7 +106,7 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
         kept = 0.0 if loss.link.curved else geometry.along_constant(fit.noise)
         halved = replace(fit, weights=half, noise=(fit.noise + kept) / 2.0)
         return halved.noted(HALF_KEPT)
-    # Of a constant that was chosen no noise is stated.
+    # The noise of a constant that was chosen by comparison is not known.
     alone = replace(fit, weights=constant, noise=unknown_noise(geometry.width))
     return alone.noted("no coefficient was kept: by a comparison of losses the constant is better")
 
@@ -113,14 +114,14 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
 def compare_classes(
     session: BudgetSession, view: View, shares: FloatArray, stage: Stage
 ) -> tuple[LossDifferences, float]:
-    """Return the comparison of two fits of several classes with the shares of these.
+    """Return the query that compares two fits of several classes with the classes' shares.
 
-    And what makes a difference sure. Fits give each class a floor, of those the one that costs
-    least beside that. With ``exp(-f)`` times each share as floors probabilities add up to
-    ``1 + exp(-f)`` at most before they are divided by that, so that no record loses more than
-    ``f + log(1 + exp(-f))``: losses are not cut.
+    The second number is the difference from which a win is sure. Each fit is floored: a class keeps
+    at least ``exp(-f)`` times its share, for the ``f`` of least total cost. The probabilities then
+    add up to at most ``1 + exp(-f)`` and are divided by their sum, so no record loses more than
+    ``f + log(1 + exp(-f))`` and losses need not be cut.
     """
-    found = []
+    candidates = []
     for floor in FLOORS:
         cost = math.log1p(math.exp(-floor))
         query = LossDifferences(
@@ -129,6 +130,6 @@ def compare_classes(
             score_bounds=(np.log(shares) - floor, np.zeros(shares.size)),
         )  # fmt: skip
         sure = SURE * query.noise_std(session.n_rows(), session.problem.n_features, stage.mu)
-        found.append((sure + cost, query, sure))
-    _, query, sure = min(found, key=lambda each: each[0])
+        candidates.append((sure + cost, query, sure))
+    _, query, sure = min(candidates, key=lambda each: each[0])
     return query, sure

@@ -1,6 +1,6 @@
-"""The constant of a fit: where a likelihood starts, and what is fitted where nothing else is seen.
+"""The constant of a fit: the start of a likelihood, and the whole fit if noise hides the rest.
 
-Where no scale is expected to be seen the whole budget goes to it.
+If the plan predicts that noise hides every scale, the whole budget goes to the constant.
 
 Reference
 ---------
@@ -36,27 +36,26 @@ from tailguard.solvers.newton.whitening import Whitening
 from tailguard.solvers.units import columns_of
 
 CONSTANT_ONLY = "constant_only"
-"""The plan's setting that says so."""
+"""The setting that marks a plan of a constant and nothing else."""
 
 NOT_FITTED = "the budget showed no more than a constant"
 
-# Losses whose slope is the expected target less the target: at a score where nothing is expected it
-# is minus the target, and minus the mean clipped slope is the mean target.
+# Losses whose slope is the expected target minus the target. At a score where the expected target
+# is zero, minus the mean clipped slope is the mean target.
 CANONICAL: dict[Link, Loss] = {Link.LOG: Poisson(), Link.LOGIT: Logistic()}
 ZERO_MEAN_SCORE = -50.0
-# A mean is taken to be at least so many standard deviations of its noise: more where steps follow.
+# The least estimate of a mean, in standard deviations of its noise: a larger one if steps follow.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
-# Up to this many times the first mean curvatures of a log link are told apart; for that mean itself
-# slopes are, in units of the target.
+# With a log link, slopes and curvatures are resolved up to this many times the mean target.
 HEADROOM = 4.0
-# No mean is predicted beyond this many times the largest residual seen, or the mean target. On ten
-# real tables of counts at epsilon 0.1 to 1 four to 64 times cure the same fits; from eight times on
-# none is worse by it. Lower bounds are as far below the mean target.
+# The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
+# ten real tables of counts at epsilon 0.1 to 1 multiples of 4 to 64 mend the same fits, and from 8
+# on none gets worse. The lower bound is as far below the mean target.
 LARGEST_MEAN = 32.0
 
 
 def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
-    """Plan a constant and nothing else, or refuse where noise is predicted to hide it as well."""
+    """Plan a constant and nothing else; refuse if noise is predicted to hide it as well."""
     coordinates = sum(stage.coordinates for stage in constant_stages(problem, 1.0))
     mu = usable_mu(guarantee, coordinates)
     if constant_hides(problem, mu):
@@ -90,7 +89,7 @@ def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
 
 
 def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
-    """Return a fit that is a constant; zero without an intercept."""
+    """Return the solution that predicts a constant, or zero without an intercept."""
     problem = plan.problem
     unknown = np.full(problem.n_features, np.nan)
     return Solution(
@@ -111,10 +110,10 @@ def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
 
 
 def keep_constant_only(fit: Fit) -> Fit:
-    """Leave all but the constant out, whose rows have length one; without one, see no rows."""
+    """Leave out everything but the constant, whose rows all have length one."""
     height = fit.weights.size
     fit = replace(fit, weights=np.zeros(height))
-    fit = fit.noted("no coefficient was fitted: noise hid how long records are")
+    fit = fit.noted("no coefficient was fitted: the budget was too small to see the size of rows")
     if not fit.geometry.units.intercept:
         return fit
     alone = fit.through(
@@ -125,10 +124,10 @@ def keep_constant_only(fit: Fit) -> Fit:
 
 
 def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
-    """Take nothing but a constant where no round came about.
+    """Return the constant fit, for when no round could be run.
 
-    A likelihood's is asked for once more, with all that is left; of other losses it is the target's
-    centre, or with all that is left a quantile.
+    A likelihood releases its constant again with the rest of the budget. Other losses take the
+    target's centre, or release a quantile with the rest.
     """
     problem, units = session.problem, fit.geometry.units
     if problem.link.residual:
@@ -139,12 +138,13 @@ def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
         return fit
     weights = weights_at_mean(fit.weights, mean_target(session, units), problem.link)
     return replace(fit, weights=weights).noted(
-        "no coefficient was fitted: noise hid how long records are; the constant was released again"
+        "no coefficient was fitted: the budget was too small to see the size of rows; the constant "
+        "was released again"
     )
 
 
 def _at_quantile(session: FitSession, fit: Fit) -> Fit:
-    """Ask residuals of the target's centre for its quantile, with all that is left."""
+    """Release the quantile of residuals from the target's centre, with the rest of the budget."""
     query = WhitenedHistogram(fit.geometry.view, "residual", SLOPE_BINS)
     counts, noise_std = session.histograms(query, fit.weights, session.rest())
     distribution = NoisyDistribution.of(counts, SLOPE_BINS, noise_std)
@@ -155,15 +155,15 @@ def _at_quantile(session: FitSession, fit: Fit) -> Fit:
 
 
 def weights_at_mean(weights: FloatArray, mean: float, link: Link) -> FloatArray:
-    """Return weights whose constant is the score of a mean target."""
+    """Return the weights with the score of a mean target as their constant."""
     return np.append(weights[:-1], math.log(mean if link.log else mean / (1.0 - mean)))
 
 
 def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -> float:
-    """Ask for the mean target of a likelihood, with offsets in parts of the mean exposure.
+    """Release the mean target of a likelihood; with exposures, the mean rate.
 
-    At the stage, where steps follow, or with all that is left. The mean is taken to be at least so
-    many of its noise standard deviations as then makes sense.
+    It is asked at ``stage`` if steps follow, else with the rest of the budget. A mean below a
+    multiple of its noise is raised to it.
     """
     problem, log = session.problem, session.problem.link.log
     exposed = log and problem.has_offset
@@ -182,31 +182,31 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
         noise = min(noise, 0.5)
         return min(max(mean, noise), 1.0 - noise)
     exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
-    # A logarithm is taken of it. In parts of a typical exposure the mean one is a tenth at least.
+    # Its logarithm must exist. The mean exposure counts as at least a tenth of a typical one.
     return max(mean, noise, 1e-12) / max(exposure, 0.1)
 
 
 def score_bounds(session: FitSession, fit: Fit) -> tuple[float, float]:
     """Return the smallest and largest score of a prediction, in the user's units.
 
-    Means of a log link are exponentials, so that noise in a coefficient makes a far row's endless.
-    Means are predicted up to a multiple of the largest residual that was seen, or of the mean
-    target; those of a Gamma or Tweedie loss, of the target that one in 200 records exceeds.
+    With a log link means are exponentials, so noise in a coefficient can make the mean of a far row
+    arbitrarily large. Means are bounded by a multiple of the largest residual seen or of the mean
+    target; for a Gamma or Tweedie loss, of the target that one in 200 records exceeds.
 
-    A mean ``m`` far below a target costs these two losses a power of ``1 / m``, so that one row can
+    For these two losses a mean ``m`` far below a target costs a power of ``1 / m``, so one row can
     cost more than all others, while a bound above the right mean costs a logarithm at most. Their
-    means go no lower than the mean target over the same multiple or, where targets spread wider,
-    than what one in 200 targets above zero stays below. A Poisson loss has no such bound: there a
-    mean too small costs a logarithm as well.
+    means are at least the mean target over the same multiple or, if targets spread wider, the value
+    that one in 200 positive targets stays below. A Poisson loss has no lower bound: there a mean
+    that is too small costs only a logarithm.
 
-    *Edge cases.* Rates by the unit of an exposure have none: where exposures are short rates may be
-    far larger than any target, and where they are long far smaller.
+    *Edge cases.* With exposures there are no bounds: a rate may be far larger than any target if
+    exposures are short, and far smaller if they are long.
     """
     geometry, slopes = fit.geometry, fit.clipping.slopes
     if session.problem.has_offset or not geometry.loss.link.log:
         return -math.inf, math.inf
     least, largest = 0.0, geometry.mean_target
-    if not geometry.loss.canonical:  # slopes are no differences of targets
+    if not geometry.loss.canonical:  # slopes are not differences of targets
         least = min(geometry.mean_target / LARGEST_MEAN, geometry.near_target)
         largest = max(largest, geometry.far_target)
     elif slopes.seen:

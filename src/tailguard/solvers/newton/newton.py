@@ -1,4 +1,4 @@
-"""Rounds: a round releases the clipped gradient and goes a part of the Newton step; rounds average.
+"""Damped Newton rounds: each releases a clipped gradient; the fit is their average.
 
 Reference
 ---------
@@ -22,24 +22,24 @@ from tailguard.solvers.newton.whitening import shrunk
 from tailguard.solvers.session import usable
 
 LONGEST_STEP = 4.0  # no step changes scores by more standard deviations than this
-# A step goes this part of Newton's, or its square over the squared length of the step's noise where
-# that is less. The average of many rounds carries far less noise than a round.
+# The largest part of a Newton step that a round takes; its square over the squared length of the
+# step's noise if that is less. The average of many rounds has far less noise than one round.
 LARGEST_PART = 0.5
-STABLE_PART = 1.5  # a margin below 2, from which part on a step swings ever further
-CURVATURE_RANGE = (0.2, 4.0)  # within which curvature along the fit is believed; by trial
-# Share of the squared way to the fit by which a Newton step may miss it; share of the rounds that
-# come before the average, being too far off still. Both by trial.
+STABLE_PART = 1.5  # fractions above 2 diverge
+CURVATURE_RANGE = (0.2, 4.0)  # limits of the relative curvature along the fit; by trial
+# The squared error of a Newton step, as a share of its squared length; the share of the first
+# rounds that the average leaves out. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
-# Standard deviation of the scores of a likelihood before any is seen; also the longest fitted score
-# of a loss of residuals, in target scales: a longer one is noise.
+# Prior standard deviation of the scores of a likelihood; also the most that fitted scores of a loss
+# of residuals may spread, in target scales: more is noise.
 SCORE_STD = 3.0
 
 
 def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     """Carry out one round; ``rounds_left`` > 0 splits the rest of the budget, 0 keeps the plan.
 
-    It goes a part of the Newton step: the noisier, the smaller. Where an average of all rounds goes
-    further, the fit stands at the average.
+    It takes a part of the Newton step, a smaller one the noisier it is. If the average of all
+    rounds would move further, the fit becomes that average.
     """
     (planned,) = session.rounds([fit.phase])
     stage = session.allowed(planned)
@@ -85,10 +85,10 @@ def _bounded(newton: FloatArray, fit: Fit) -> FloatArray:
 
 
 def _stable_part(fit: Fit) -> float:
-    """Return the largest part of a step that converges even where slopes rise the most.
+    """Return the largest part of a step that converges even where the curvature is largest.
 
-    A step twice as long as where the slope is zero swings back as far as it came. Slopes of squared
-    residuals rise by one, at most three times the believed curvature.
+    Steps twice as long as the way to the zero of the slope swing back as far as they came. Squared
+    residuals have curvature one, at most three times the estimated one, so they need no limit.
     """
     loss, slopes, limit = fit.geometry.loss, fit.clipping.slopes, fit.clipping.slope_limit
     if loss.link.curved or np.isfinite(loss.curvature_bound()):
@@ -97,12 +97,12 @@ def _stable_part(fit: Fit) -> float:
 
 
 def _scaled_along_fit(loss: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
-    """Lengthen or shorten the part of a step along the fit, where a likelihood's curvature differs.
+    """Rescale the part of a step along the fit, where a likelihood's curvature differs.
 
-    In whitened rows the curvature is the same in all directions but that one: scores that the fit
-    has moved far lie where the slope is flat (logistic) or steep (log link). How much so is
-    reckoned for scores that are normal about zero (to count the constant made training tasks no
-    better), until a release of the curvature tells it.
+    In whitened rows the curvature is the same in all directions but this one: large scores lie
+    where the slope is flat (logistic) or steep (log link). Until the curvature is released, it is
+    computed for scores that are normal about zero; including the constant was no better on the
+    training tasks.
     """
     now = fit.whitened
     now = now - fit.geometry.along_constant(now)
@@ -115,7 +115,7 @@ def _scaled_along_fit(loss: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
 
 
 def _relative_curvature(loss: Loss, spread: float) -> float:
-    """Curvature along a fit whose scores have that spread, relative to other directions."""
+    """Return the curvature along a fit with scores of this spread, relative to other directions."""
     nodes, weights = _normal_nodes()
     shares = weights * loss.expected_curvature(spread * nodes)
     return float(np.clip(shares @ nodes**2 / max(float(shares.sum()), 1e-300), *CURVATURE_RANGE))
@@ -123,16 +123,16 @@ def _relative_curvature(loss: Loss, spread: float) -> float:
 
 @cache
 def _normal_nodes() -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights of a standard normal; to find them takes a fifth of a small fit."""
+    """Return quadrature nodes and weights of a standard normal; computing them is slow."""
     return np.polynomial.hermite_e.hermegauss(40)
 
 
 def averaged(fit: Fit) -> Fit:
-    """Stand at the average of the rounds so far, weighted by their error and shrunk by it.
+    """Return the average of the rounds so far, weighted by their errors and shrunk.
 
-    A round errs by its noise and, since the map is not exact, by a share of its way. Rounds of
-    a sample err by more than that: they count until one has read all records. Shrinkage is
-    towards the constant fit, which costs least where the noise is far above the signal.
+    The error of a round is its noise plus, since the Newton map is approximate, a share of its
+    length. Rounds on a sample have larger errors: they count only until a round has read all
+    records. Shrinkage is towards the constant fit, the best one if noise far exceeds the signal.
 
     Reference
     ---------
@@ -146,8 +146,8 @@ def averaged(fit: Fit) -> Fit:
     damping = fit.damping
     variance = max(0.0, float((damping**2).sum()) - 1.0) * noise_std**2
     kept_share = believed_share(rest, variance, curved=geometry.loss.link.curved)
-    # Where nothing beside it is believed the constant from before the rounds is the better one,
-    # unless the rounds were about nothing else, or it was read off residuals.
+    # If everything but the constant is shrunk away, the constant from before the rounds is better,
+    # unless the rounds fitted only a constant, or it was read from residuals.
     if kept_share == 0.0 and geometry.width > 1 and not fit.constant_moved:
         level = geometry.along_constant(geometry.inverse @ fit.iterates[0].start)
     weights = usable(geometry.matrix @ (level + kept_share * rest))
@@ -156,7 +156,7 @@ def averaged(fit: Fit) -> Fit:
 
 
 def _average(geometry: Geometry, kept: list[NewtonIterate]) -> tuple[FloatArray, float]:
-    """Return the mean of whitened iterates by the inverse of their errors, and its noise."""
+    """Return the mean of whitened iterates, weighted by inverse errors, and its noise."""
     starts = np.array([geometry.inverse @ iterate.start for iterate in kept])
     ends = np.array([geometry.inverse @ iterate.weights for iterate in kept])
     return weighted_mean(starts, ends, np.array([iterate.noise_std for iterate in kept]))
@@ -165,7 +165,7 @@ def _average(geometry: Geometry, kept: list[NewtonIterate]) -> tuple[FloatArray,
 def weighted_mean(
     starts: FloatArray, ends: FloatArray, noise_std: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Return the mean of where steps ended by the inverse of their errors, and its noise."""
+    """Return the mean of the ends of steps, weighted by inverse errors, and its noise."""
     width = ends.shape[1]
     noise, mean = width * noise_std**2, ends[-1]
     for _ in range(3):
@@ -176,8 +176,8 @@ def weighted_mean(
 
 
 def believed_share(rest: FloatArray, variance: float, *, curved: bool) -> float:
-    """Return the share of a fit, beside its constant, that noise leaves to be believed."""
-    if curved:  # noise can look like signal: scores that spread far are not believed
+    """Return the factor to shrink a fit by, given the variance of its noise; not its constant."""
+    if curved:  # noise can look like signal, so widely spread scores are shrunk
         most = SCORE_STD**2 / (SCORE_STD**2 + variance)
     else:  # the target cannot spread less than its best prediction
         most = SCORE_STD / max(float(np.linalg.norm(rest)), SCORE_STD)

@@ -1,10 +1,10 @@
-"""The last correction: to where contributions cut far out average zero.
+"""The last correction: move the fit to where contributions, cut only far out, average zero.
 
-The curvature of a likelihood varies with the fit: it is released again where early rounds lead.
+The curvature of a likelihood varies with the fit, so it is released again after the early rounds.
 
 Reference
 ---------
-Lindley and Smith 1972 (Bayes estimates between two that are normal about the same).
+Lindley and Smith 1972 (Bayes estimates that combine two normal estimates of one vector).
 """
 
 from dataclasses import replace
@@ -24,12 +24,12 @@ from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.session import usable
 
-# Second moment of rows beyond their cut, a coordinate, up to which the correction moves the fit.
+# The correction is skipped if rows beyond their cut have more second moment per coordinate.
 MOST_LOST = 0.8
 
 
 def correct(session: FitSession, fit: Fit) -> Fit:
-    """Correct a fit, if that was planned, and attach what it is known to within."""
+    """Correct a fit if that was planned, and attach the estimate of its error."""
     if not session.plans("contribution rounds") or not fit.iterates:
         return fit
     early, late = session.stage("early contribution rounds"), session.stage("contribution rounds")
@@ -51,10 +51,10 @@ def correct(session: FitSession, fit: Fit) -> Fit:
 
 
 def _believed(fit: Fit, rounds: Rounds, lean: Lean) -> tuple[FloatArray, FloatArray]:
-    """Return weights between those of the fit and the corrected ones, and their noise.
+    """Return the posterior mean of fit and corrected weights, and its noise.
 
-    By the rule of Bayes: how far the fit is off beside its noise is told by how far the two are
-    apart. Where the rounds did not settle, the fit stays.
+    The distance between the two estimates the error of the fit beyond its noise. If the rounds did
+    not settle, the fit stays.
     """
     geometry, curvature = fit.geometry, rounds.curvature
     if rounds.late > SETTLED or curvature.lost() > MOST_LOST:
