@@ -102,6 +102,19 @@ def test_groups_that_noise_hides_are_suppressed():
     assert not found.suppressed[0].any()
 
 
+def test_levels_that_no_record_has_are_hardly_ever_shown():
+    rng, shown, runs = np.random.default_rng(5), 0, 30
+    levels = [f"level {place}" for place in range(6)]
+    data = pd.DataFrame({"age": rng.integers(18, 90, 2_000).astype(float), "level": levels[0]})
+    schema = {"categorical": {"level": levels}}
+    for seed in range(runs):
+        found = tg.describe(data, by="level", schema=schema, random_state=seed, **PROMISE)
+        assert not found.suppressed[0, 0]
+        assert np.isfinite(found.usable).all()  # the released count stands there all the same
+        shown += (~found.suppressed[1:]).sum()
+    assert shown <= 1
+
+
 def test_spend_moves_the_budget_between_statistics():
     options = {"schema": SCHEMA, "random_state": 4, **PROMISE}
     plain, more = (
@@ -135,9 +148,12 @@ def test_columns_are_seen_first_where_there_are_few_records(guarantee):
     assert more["moments"] > 1.1 * few["moments"]
 
 
-def shown(*significance):
+def shown(*significance, total_std=1.0):
     """Which columns are shown that stand out so far."""
-    estimates = [SimpleNamespace(significance=each) for each in significance]
+    estimates = [
+        SimpleNamespace(significance=each, total=100.0, total_std=total_std)
+        for each in significance
+    ]
     empty = np.zeros(0)
     found = SummarySolution(
         empty, 0.0, None, empty, 0.0, trace=empty, quantiles=SimpleNamespace(estimates=estimates)
@@ -151,6 +167,11 @@ def test_a_column_has_to_stand_out_less_where_others_do():
     assert shown(*[0.0] * 19, 5.0)[-1]
     assert shown(4.3, *[9.0] * 9, *[0.0] * 10) == [False] + [True] * 9 + [False] * 10
     assert shown() == []
+
+
+def test_a_group_has_to_have_more_cells_than_noise_can_make():
+    assert shown(9.0, total_std=33.0) == [True]
+    assert shown(9.0, total_std=34.0) == [False]
 
 
 def test_of_the_columns_shown_few_are_noise():

@@ -41,6 +41,10 @@ SPANNING, RANGE = (0.02, 0.05, 0.5, 0.95, 0.98), (0.01, 0.99)
 
 FALSE_COLUMN = 0.05
 """Part of the columns shown that may be noise, hence how often one is in a table of noise alone."""
+SEEN_CELLS = 3.0
+"""Deviations of its noise that a count of cells has, in a column or group that is shown: of levels
+that no record has one in 500 passes (computed by simulation), and one in 40 without this.
+"""
 SURELY_INSIDE = 3.0
 """Deviations of noise by which the ends of that range are farther in."""
 
@@ -291,7 +295,7 @@ class SummarySolution(Solution):
 
     @property
     def unseen(self) -> BoolArray:
-        """Which distributions do not stand out of the noise.
+        """Which distributions do not stand out of the noise, or hold no more cells than it makes.
 
         Of those that are shown no more than ``FALSE_COLUMN`` are expected to be noise: the more
         columns stand out, the less each of them has to (Benjamini and Hochberg 1995, Theorem 1).
@@ -302,4 +306,5 @@ class SummarySolution(Solution):
         least = [detection_threshold(columns, FALSE_COLUMN, WINDOWS) for columns in asked]
         ranked = np.sort(significance)[::-1]
         seen = ranked[ranked >= least]
-        return significance < (seen[-1] if seen.size else math.inf)
+        few = np.array([each.total < SEEN_CELLS * each.total_std for each in estimates], dtype=bool)
+        return few | (significance < (seen[-1] if seen.size else math.inf))
