@@ -198,6 +198,29 @@ def test_a_matrix_has_the_correlations_as_colours(frame, ax):
         tg.plot.matrix(tg.quantile(data, **options), Figure().subplots())
 
 
+def test_ratios_have_their_intervals_and_hidden_groups_none(ax):
+    rng = np.random.default_rng(1)
+    told = pd.DataFrame({"expected": rng.uniform(1.0, 3.0, 5_000), "region": "south"})
+    told["actual"] = 1.2 * told["expected"]
+    options = {"guarantee": tg.GDP(1.0), "random_state": 0, "by": "region", "schema": SCHEMA}
+    found = tg.actual_expected(told, "actual", "expected", **options)
+    place = found.groups.index("region=south")
+    assert found.plot(ax) is ax
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(found.groups)
+    ends = [line.get_xdata().tolist() for line in ax.lines if len(line.get_xdata()) == 2]
+    assert ends == [[found.low[place], found.high[place]]]
+    assert found.ratio[place] in [line.get_xdata()[0] for line in ax.lines]
+
+
+def test_variances_have_two_deviations_of_their_noise(frame, ax):
+    data = frame[["age"]].assign(fee=lambda told: 2.0 * told["age"])
+    found = tg.variance(data, guarantee=tg.GDP(1.0), random_state=0)
+    assert found.plot(ax, columns=["fee"]) is ax
+    line, point = (each.get_xdata().tolist() for each in ax.lines)
+    assert point == [found.value[1]]
+    np.testing.assert_allclose(np.ptp(line), 4.0 * found.noise_std[1])
+
+
 def test_summaries_draw_themselves(frame, ax):
     options = {"guarantee": tg.GDP(1.0), "random_state": 0}
     histogram = tg.histogram(frame[["age"]], 5, **options)
@@ -229,6 +252,10 @@ def test_a_plan_is_drawn_from_the_best_method_on(ax):
             "result must be what tg.quantile or tg.describe returned; got a dict.",
         ),
         (tg.plot.histogram, "result must be what tg.histogram returned; got a dict."),
+        (
+            tg.plot.estimates,
+            "result must be what tg.actual_expected or tg.variance returned; got a dict.",
+        ),
         (tg.plot.plan, "advice must be what tg.plan returned; got a dict."),
     ],
 )

@@ -259,6 +259,50 @@ def _squares(
     return ax
 
 
+def estimates(
+    result: Any, ax: "Axes | None" = None, *, columns: Collection[str] | None = None
+) -> "Axes":
+    """Draw ratios of totals with their intervals, or variances with the noise of each.
+
+    ``result`` is what ``tg.actual_expected`` or ``tg.variance`` returned; ``columns`` names some of
+    its groups or columns. A variance has a line of two deviations of its noise either way. What
+    noise hides stays blank, and an open circle has no interval.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
+    >>> found = tg.variance(claims.features[:, :2], epsilon=1.0, delta=1e-6)
+    >>> [tick.get_text() for tick in tg.plot.estimates(found).get_yticklabels()]
+    ['x0', 'x1']
+    """
+    value: Any = getattr(result, "value", None)
+    if hasattr(result, "ratio"):
+        names, parts = result.groups, (result.ratio, result.low, result.high)
+        said = "actual over expected"
+    elif hasattr(result, "std") and np.ndim(value) == 1:
+        apart = 2.0 * result.noise_std
+        names, parts = result.names, (value, value - apart, value + apart)
+        said = "variance"
+    else:
+        raise InputError(
+            "result must be what tg.actual_expected or tg.variance returned; got a "
+            f"{type(result).__name__}."
+        )
+    wanted = _wanted({*names}, columns)
+    rows = [row for row in zip(names, *parts, strict=True) if row[0] in wanted]
+    ax = _axes(ax)
+    for place, (_, value, low, high) in enumerate(rows):
+        known = np.isfinite(low) and np.isfinite(high)
+        if known:
+            ax.plot([low, high], [place, place], color="C0", linewidth=2.5)
+        ax.plot(value, place, "o", color="C0", markerfacecolor="C0" if known else "none")
+    ax.set_yticks(range(len(rows)), [name or "all" for name, *_ in rows])
+    ax.invert_yaxis()
+    ax.set_xlabel(said)
+    return ax
+
+
 def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw what ``tg.plan`` predicts: the error of each method, the recommended one first.
 

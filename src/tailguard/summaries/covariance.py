@@ -41,6 +41,7 @@ class VarianceResult(SummaryResult):
     True
     """
 
+    picture: ClassVar[str] = "estimates"
     names: tuple[str, ...]
     value: FloatArray
     std: FloatArray

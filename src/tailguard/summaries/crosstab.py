@@ -141,6 +141,7 @@ class ActualExpectedResult(SummaryResult):
     True
     """
 
+    picture: ClassVar[str] = "estimates"
     groups: tuple[str, ...]
     actual: FloatArray
     expected: FloatArray
