@@ -201,7 +201,12 @@ def summary(cells):
 
 
 def shared_errors(cells):
-    """Median errors on the tables that the most methods have answered, of what a rival has."""
+    """Median errors on the tables that the most methods have answered, of what a rival has.
+
+    A method that was asked on less than a tenth of the tables is left out.
+    """
+    tables = cells.groupby("name")["table"].nunique()
+    cells = cells[cells["name"].isin(tables.index[tables >= tables.max() / 10.0])]
     methods = cells.groupby("table")["name"].transform("nunique")
     errors = cells[methods == methods.max()]
     answers = errors.groupby(["name", "statistic"])["error"].transform("count")

