@@ -68,17 +68,17 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("name", CALLS)
-def test_no_message_shows_more_than_a_few_short_values(name, kind):
-    try:
-        CALLS[name](TABLES[kind])
-    except (tg.InputError, tg.QueryError) as refused:
-        said = str(refused)
-    else:
-        return  # a set may have a public centre
-    assert len(said) < 600
-    assert said.count(".123456") <= (60 // 8 if kind == "text" else 0)
+def test_no_message_shows_more_than_a_few_short_values(name):
+    for kind, table in TABLES.items():
+        try:
+            CALLS[name](table)
+        except (tg.InputError, tg.QueryError) as refused:
+            said = str(refused)
+        else:
+            continue  # a set may have a public centre
+        assert len(said) < 600, kind
+        assert said.count(".123456") <= (60 // 8 if kind == "text" else 0), kind
 
 
 def test_what_is_short_is_shown_as_python_writes_it():

@@ -75,7 +75,13 @@ TAKEN = {
     ),
     "minimize hard-thresholding": lambda: squared("hard-thresholding", tg.sets.SparseBall(1)),
     "minimize own gradient": lambda: tg.minimize(
-        own_gradient, X, Y, constraint=BALL, **GIVEN, **LARGE
+        own_gradient,
+        X,
+        Y,
+        constraint=BALL,
+        **GIVEN,
+        **LARGE,
+        solver=make_solver("noisy-gradient-descent", **{**STEPS, "n_steps": 15}),
     ),
     **{
         f"mean {name}": lambda name=name, told=told: tg.mean(

@@ -45,16 +45,6 @@ def test_parameters_are_keyword_only_and_survive_a_clone(model):
 
 
 @every_model
-@pytest.mark.parametrize("random_state", [None, 0])
-def test_a_pickled_model_predicts_the_same(model, random_state):
-    X, y = data(model)
-    fitted = few_rounds(model, random_state=random_state).fit(X, y)
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(fitted.predict(X), again.predict(X))
-    assert again.certificate_.to_json() == fitted.certificate_.to_json()
-
-
-@every_model
 def test_a_fitted_model_holds_no_record(model):
     X, y = data(model)
     X[3] = [1234.56789012345, -9876.54321098765, 5555.12121212121]  # also the extremes

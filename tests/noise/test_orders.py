@@ -10,7 +10,6 @@ from support.sources import QuietSource, ScriptedSource
 from support.statistics import goodness_of_fit
 from tailguard.noise import orders
 from tailguard.noise.orders import (
-    MOST_SAMPLED,
     KeyedOrder,
     order_of_places,
     random_partition,
@@ -220,9 +219,11 @@ def test_a_sample_is_the_first_places_of_an_order(length):
     assert sample[positions].tolist() == places.tolist()
 
 
-def test_few_places_are_sampled_exactly_and_many_need_no_memory():
-    few = sample_of_places(5 * MOST_SAMPLED, MOST_SAMPLED, SimulationSource(3))
-    drawn = random_sample(5 * MOST_SAMPLED, MOST_SAMPLED, SimulationSource(3))
+def test_few_places_are_sampled_exactly_and_many_need_no_memory(monkeypatch):
+    monkeypatch.setattr(orders, "MOST_SAMPLED", 1_000)
+    few = sample_of_places(5_000, 1_000, SimulationSource(3))
+    drawn = random_sample(5_000, 1_000, SimulationSource(3))
+    assert isinstance(sample_of_places(5_000, 1_001, SimulationSource(3)), KeyedOrder)
     np.testing.assert_array_equal(few, drawn)
     many = sample_of_places(2**40, 2**37, SimulationSource(3))
     assert len(many) == 2**37

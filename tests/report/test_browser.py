@@ -67,9 +67,13 @@ def test_another_script_does_not_run(page):
     assert "ran" in page(alone).words  # without the page's policy
 
 
+@pytest.fixture(scope="module")
+def grid():
+    return prediction_grid("squared", n_features=3, delta=1e-6)
+
+
 @pytest.mark.parametrize("place", [(2, 6, 5), (0, 0, 0)])
-def test_a_browser_shows_the_prediction_where_the_sliders_stand(place, tmp_path):
-    grid = prediction_grid("squared", n_features=3, delta=1e-6)
+def test_a_browser_shows_the_prediction_where_the_sliders_stand(place, grid, tmp_path):
     columns, rows, budget = place
     start = {"n_features": columns, "n_rows": rows, "epsilon": budget}
     path = tmp_path / "plan.html"

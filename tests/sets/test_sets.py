@@ -1,6 +1,7 @@
 """What the contract of sets cannot know: known projections, other algorithms, huge points."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -185,26 +186,23 @@ def test_a_point_is_copied():
 
 
 @every_set
-@pytest.mark.parametrize(
-    "point", [0.5, "ab", None, {}, [[0.5, 0.5]], [[1.0], [2.0, 3.0]], 10**400], ids=type
-)
-def test_every_set_refuses_to_move_and_to_judge_what_is_no_vector_of_numbers(made, point):
-    for ask in (made.project, made.contains):
+def test_every_set_refuses_to_move_and_to_judge_what_is_no_vector_of_numbers(made):
+    points = 0.5, "ab", None, {}, [[0.5, 0.5]], [[1.0], [2.0, 3.0]], 10**400
+    for ask, point in product((made.project, made.contains), points):
         with pytest.raises(InputError, match=r"^point must be a vector of numbers; got .*\.$"):
             ask(point)
 
 
 @every_set
-@pytest.mark.parametrize("tolerance", ["x", None, np.nan, -1.0, [1.0, 2.0], 10**400, True])
-def test_a_tolerance_that_is_none_is_refused(made, tolerance):
+def test_a_tolerance_that_is_none_is_refused(made):
     inside = made.project(np.zeros(3))
     assert made.contains(inside, 0.001)
-    with pytest.raises(InputError, match=r"^tolerance must be a number of at least 0; got"):
-        made.contains(inside, tolerance)
+    for tolerance in ("x", None, np.nan, -1.0, [1.0, 2.0], 10**400, True):
+        with pytest.raises(InputError, match=r"^tolerance must be a number of at least 0; got"):
+            made.contains(inside, tolerance)
 
 
 @every_set
-@pytest.mark.parametrize("entry", [1e308, -1e308, np.inf, np.nan])
-def test_no_entry_is_too_large_to_ask_whether_a_set_contains_it(made, entry):
-    if made.diameter() < np.inf:
-        assert made.contains(np.full(3, entry)) is False
+def test_no_entry_is_too_large_to_ask_whether_a_set_contains_it(made):
+    for entry in (1e308, -1e308, np.inf, np.nan):
+        assert made.diameter() == np.inf or made.contains(np.full(3, entry)) is False, entry

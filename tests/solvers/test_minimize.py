@@ -16,7 +16,7 @@ def regression(n_rows=N_ROWS):
     return X, X @ np.array([1.0, -0.5, 0.25]) + 0.1 * rng.standard_normal(n_rows)
 
 
-FEW = 300  # rows for gradients that Python calls record by record
+FEW = 100  # rows for gradients that Python calls record by record
 
 
 def own_gradient(w, x, y):
@@ -113,15 +113,15 @@ def test_there_is_no_default_privacy():
         tg.minimize(tg.losses.Squared(), X, y)
 
 
-@pytest.mark.parametrize("solver", ["auto", "whitened-newton"])
-def test_several_classes_are_told_which_solver_takes_them(solver):
+def test_several_classes_are_told_which_solver_takes_them():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6_000, 2))
     y = (X @ [[2.0, -2.0, 0.0], [0.0, 0.0, 2.0]]).argmax(axis=1).astype(float)
     task, promise = (tg.losses.Multinomial(3), X, y), {"guarantee": tg.GDP(1.0), "random_state": 0}
-    with pytest.raises(tg.InputError, match="solver='noisy-gradient-descent'") as refused:
-        tg.minimize(*task, **promise, solver=solver)
-    assert "constraint" in str(refused.value)
+    for solver in ("auto", "whitened-newton"):
+        with pytest.raises(tg.InputError, match="solver='noisy-gradient-descent'") as refused:
+            tg.minimize(*task, **promise, solver=solver)
+        assert "constraint" in str(refused.value)
     named = {"solver": "noisy-gradient-descent", "constraint": tg.sets.L2Ball(10.0)}
     solved = tg.minimize(*task, **promise, **named)
     assert np.mean((X @ solved.coef.reshape(3, 2).T).argmax(axis=1) == y) > 0.8

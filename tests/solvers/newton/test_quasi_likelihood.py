@@ -85,7 +85,7 @@ def test_the_constant_follows_the_mean_where_targets_are_skewed(spread):
 @each_power
 def test_intervals_hold_the_truth(power):
     held, given = [], []
-    for seed in range(12):
+    for seed in range(8):
         model = model_of(power, seed, epsilon=2.0, delta=1e-6).fit(*records(power, seed))
         low, high = model.conf_int(0.95).T
         known = ~np.isnan(low)
