@@ -77,6 +77,7 @@ def test_an_edit_is_seen_and_nothing_more_is_charged(ledger, name):
         ledger.total,
         ledger.export,
         lambda: ledger.charge(Gaussian(1e-3), key="more"),
+        lambda: ledger.resumed("0" * 32, start=0),
         lambda: tg.mean(np.ones(5_000), ledger=ledger, epsilon=0.1, delta=1e-6),
     ):
         with pytest.raises(BudgetError, match="ledger 'claims' must be"):
