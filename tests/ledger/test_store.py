@@ -206,8 +206,9 @@ def test_a_network_file_system_is_refused(ledger, path, tmp_path, monkeypatch):
 
 def test_commits_are_fully_synchronous(ledger):
     with ledger._store._connected() as connection:
-        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        wanted = {"synchronous": 2, "fullfsync": 1, "checkpoint_fullfsync": 1, "trusted_schema": 0}
+        for pragma, value in {**wanted, "journal_mode": "wal"}.items():
+            assert connection.execute(f"PRAGMA {pragma}").fetchone() == (value,)
 
 
 def test_what_fails_inside_the_lock_writes_nothing(ledger):
