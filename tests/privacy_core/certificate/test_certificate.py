@@ -206,7 +206,7 @@ def test_the_sampler_is_inside_the_total():
     assert epsilon == pytest.approx(epsilon_of(1.0, delta), rel=1e-9)
 
 
-@pytest.mark.parametrize("facts", [{"n_rows": 0}, {"mode": "public"}])
+@pytest.mark.parametrize("facts", [{"n_rows": 0}, {"mode": "public"}, {"unit": "row"}])
 def test_bad_facts_are_refused(facts):
     with pytest.raises(InputError):
         Certificate(**{"guarantee": PROMISE, "n_rows": 10, "planned": Gaussian(1.0), **facts})

@@ -137,6 +137,17 @@ def test_the_lie_that_was_found_is_refused():
 
 
 @pytest.mark.parametrize(
+    ("place", "lie"),
+    [("remarks", ["none"]), ("total", "1.57"), ("total", True), ("total", None)],
+)
+def test_what_follows_from_its_parts_has_their_type_and_length(place, lie):
+    data = json.loads(certify(Gaussian(0.36), [gaussian(0.36)]).to_json())
+    lie = data["total"] | {"epsilon": lie} if place == "total" else lie
+    with pytest.raises(InputError, match=f"follows from its parts; {place}"):
+        Certificate.from_dict(data | {place: lie})
+
+
+@pytest.mark.parametrize(
     ("guarantee", "planned"),
     [
         (tg.ApproxDP(1.0, 1e-6), Gaussian(0.3)),
