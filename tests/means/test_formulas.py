@@ -1,5 +1,6 @@
 import math
 
+import mpmath
 import pytest
 
 from support.means import task_of
@@ -9,6 +10,7 @@ from tailguard.means.formulas import (
     check_facts,
     check_order,
     clipping_bias,
+    cut_factor,
     group_count,
     moment_scale,
     tail_power,
@@ -55,6 +57,14 @@ def test_the_two_powers_of_every_rate():
     assert moment_scale(8.0, 3.0) == pytest.approx(2.0)
     assert tail_power(0.01, 2.0) == pytest.approx(0.1)
     assert tail_power(0.01, 1e9) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 140.0, 140.1, 143.5, 200.0, 1e6, 1e300])
+def test_the_part_beyond_a_cut_is_right_for_moments_of_any_order(order):
+    with mpmath.workdps(400):
+        k = mpmath.mpf(order)
+        exact = mpmath.exp((k - 1) * mpmath.log((k - 1) / k)) / k if order > 1.0 else 1.0
+    assert cut_factor(order) == pytest.approx(float(exact), rel=1e-12)
 
 
 def test_formulas_take_what_they_name_of_a_task():

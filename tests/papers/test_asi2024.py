@@ -208,6 +208,24 @@ def test_what_it_cannot_is_refused(told, words):
         PopulationLocalised(**told)
 
 
+def test_moments_of_any_order_have_a_finite_bound():
+    bounds = [
+        PopulationLocalised(row_limit=2.0, moment_order=order).excess_bound(
+            problem(10**6), tg.GDP(0.5)
+        )
+        for order in (100.0, 140.0, 144.0, 1e3, 1e6)
+    ]
+    assert max(bounds) < 1.01 * bounds[0]
+    assert min(bounds) > 0.5 * bounds[0]
+
+
+def test_a_power_beyond_the_floats_is_one_sentence():
+    solver = PopulationLocalised(row_limit=2.0, moment_order=1e3, clip_norm=1e-3)
+    for call in (solver.plan, solver.excess_bound):
+        with pytest.raises(tg.InputError, match="powers.*moment_order = 1000.*clip_norm = 0.001"):
+            call(problem(10**6), tg.GDP(0.5))
+
+
 def test_few_records_make_one_phase_of_small_groups():
     solver = PopulationLocalised(failure_probability=0.1)
     assert solver.n_groups(5) == 5

@@ -107,12 +107,18 @@ def moment_scale(moment_bound: float, moment_order: float) -> float:
     return math.pow(moment_bound, 1.0 / moment_order)
 
 
+PLAIN_ORDERS = 140.0  # above 143 ``k^k`` is beyond the floats
+
+
 def cut_factor(moment_order: float) -> float:
     """Return the largest ``(t - 1) / t^k``, which is ``(k-1)^(k-1) / k^k``.
 
     The mean part of ``|x|`` beyond a cut at c is at most this many times ``E|x|^k / c^(k-1)``.
     """
-    return float((moment_order - 1.0) ** (moment_order - 1.0) / moment_order**moment_order)
+    below = moment_order - 1.0
+    if moment_order > PLAIN_ORDERS:
+        return math.exp(below * math.log1p(-1.0 / moment_order)) / moment_order
+    return float(below**below / moment_order**moment_order)
 
 
 def tail_power(ratio: float, moment_order: float) -> float:

@@ -59,6 +59,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from tailguard.checks import beyond_floats
 from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.stage import usable_mu
 from tailguard.means.formulas import check_facts, check_order, cut_factor
@@ -169,7 +170,12 @@ class PopulationLocalised(Localised):
     def _proved(self, problem: Problem, mu: float) -> tuple[float, float, tuple[float, ...]]:
         """Return the bound, the growth of penalties, and the clip norms."""
         facts = self._facts(problem)
-        found = [self._bounded(facts, size, mu) for size in self._sizes(problem.n_rows)]
+        try:
+            found = [self._bounded(facts, size, mu) for size in self._sizes(problem.n_rows)]
+        except ArithmeticError:
+            names = ("moment_order", "clip_norm", "gradient_scale", "row_limit")
+            given = {name: getattr(self, name) for name in names}
+            raise beyond_floats({k: v for k, v in given.items() if v is not None}) from None
         spread = 1.0 if self.failure_probability is None else SPREAD
         errors = [spread * error for _, error in found]
         growth = 2.0 ** (3.0 - 2.0 / facts.order)
