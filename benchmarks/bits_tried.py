@@ -63,7 +63,7 @@ def sets() -> Iterable[Any]:
             yield chosen[name]
         elif name != "whole_space":  # which is what no constraint stands for
             kind = class_called(name, SETS)
-            yield kind.contract_examples()[0] if hasattr(kind, "contract_examples") else kind()
+            yield kind(*getattr(kind, "contract_examples", [()])[0])
 
 
 def solver_over(constraint: Any) -> Any:

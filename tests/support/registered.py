@@ -21,13 +21,13 @@ def examples_of(registry, more=None):
 def _shown(place):
     kind = class_of(place)
     if hasattr(kind, "contract_examples"):
-        return [*kind.contract_examples()]
+        return [kind(*arguments) for arguments in kind.contract_examples]
     try:
         return [kind()]
     except TypeError as error:
         raise TypeError(
-            f"{place} cannot be made without parameters: give it a class method contract_examples, "
-            "which returns a tuple of those to try"
+            f"{place} cannot be made without parameters: give it a class attribute "
+            "contract_examples, a tuple of the tuples of arguments to try"
         ) from error
 
 

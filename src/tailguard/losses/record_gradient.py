@@ -13,6 +13,11 @@ from .base import RecordLoss
 from .compiled import Gradient, compile_loop
 
 
+def _least_squares(weights: FloatArray, features: FloatArray, target: float) -> FloatArray:
+    """Return the gradient of half the squared residual, as a user would write it."""
+    return np.asarray((features @ weights - target) * features)
+
+
 @dataclass(frozen=True, init=False)
 class RecordGradient(RecordLoss):
     """Any loss at all, through ``function(weights, features, target) -> gradient`` of ONE record.
@@ -52,16 +57,12 @@ class RecordGradient(RecordLoss):
     """
 
     name: ClassVar[str] = "record_gradient"
+    contract_examples = ((_least_squares,),)  # arguments that the contract tests try
     needs_target: ClassVar[bool] = False
     n_classes = None
     function: Gradient
     n_weights: int | None
     public_name: str | None
-
-    @classmethod
-    def contract_examples(cls) -> tuple["RecordGradient", ...]:
-        """Return what the contract tests try."""
-        return (cls(_least_squares),)
 
     def __init__(
         self, function: Gradient, size: int | None = None, *, name: str | None = None
@@ -80,11 +81,6 @@ class RecordGradient(RecordLoss):
     def size(self, n_features: int) -> int:
         """Count the weights: as stated, or one a feature."""
         return n_features if self.n_weights is None else self.n_weights
-
-
-def _least_squares(weights: FloatArray, features: FloatArray, target: float) -> FloatArray:
-    """Return the gradient of half the squared residual, as a user would write it."""
-    return np.asarray((features @ weights - target) * features)
 
 
 def _check_function(function: object) -> None:

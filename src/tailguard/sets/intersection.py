@@ -46,19 +46,15 @@ class Intersection:
     """
 
     name: ClassVar[str] = "intersection"
+    contract_examples = (  # arguments that the contract tests try
+        (Simplex(), Box(0.0, 0.5)),
+        (L1Ball(1.0), L2Ball(1.0, center=[0.1, 0.1, 0.0])),
+    )
     convex: ClassVar[bool] = True
     approximate: ClassVar[bool] = True  # projections stop, up to an error that grows with distance
     first: ConstraintSet
     second: ConstraintSet
     n_sweeps: int = 1000
-
-    @classmethod
-    def contract_examples(cls) -> tuple["Intersection", ...]:
-        """Return what the contract tests try."""
-        return (
-            cls(Simplex(), Box(0.0, 0.5)),
-            cls(L1Ball(1.0), L2Ball(1.0, center=[0.1, 0.1, 0.0])),
-        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_sweeps", check_integer("n_sweeps", self.n_sweeps, minimum=1))

@@ -60,19 +60,15 @@ class IntersectionWithBall:
     """
 
     name: ClassVar[str] = "intersection_with_ball"
+    contract_examples = (  # arguments that the contract tests try
+        (L1Ball(1.0), [1.0, 0.0, 0.1], 0.1),
+        (Simplex(2.0), [10.0, 0.0, 0.0], 1.0),
+        (WholeSpace(), [1.0, 2.0, 10.0], 2.0),
+    )
     convex: ClassVar[bool] = True
     base: ConstraintSet
     center: ArrayLike
     radius: float
-
-    @classmethod
-    def contract_examples(cls) -> tuple["IntersectionWithBall", ...]:
-        """Return what the contract tests try."""
-        return (
-            cls(L1Ball(1.0), [1.0, 0.0, 0.1], 0.1),
-            cls(Simplex(2.0), [10.0, 0.0, 0.0], 1.0),
-            cls(WholeSpace(), [1.0, 2.0, 10.0], 2.0),
-        )
 
     def __post_init__(self) -> None:
         if not check_set("base", self.base).convex:
