@@ -183,7 +183,7 @@ def _claim(made: Any, records: tuple[Any, ...], claim: Guarantee | None) -> Priv
 
 
 def _check_pair(worst_case: Any) -> tuple[Any, Any]:
-    """Refuse what is no pair of neighbours: data sets of one size that differ in one record."""
+    """Refuse all but neighbours: two data sets of one size that differ in one record."""
     if not isinstance(worst_case, tuple | list) or len(worst_case) != 2:
         raise InputError(
             f"worst_case must be two data sets, (records, other_records); got {shown(worst_case)}."

@@ -33,13 +33,13 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.audit.bounds import PrivacyClaim, clopper_pearson_upper
 
 Decide: TypeAlias = Callable[[FloatArray], BoolArray]
-"""Takes runs, one a row, and says which of them look like the second neighbour's."""
+"""Takes runs, one per row, and says which of them look like the second neighbour's."""
 
 Learn: TypeAlias = Callable[[FloatArray, FloatArray, PrivacyClaim, int, float], Decide]
 """Takes runs of both neighbours, the claim, the number of fresh runs and the false alarm."""
 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
-"""Scores runs, one a row: a higher score looks more like the second neighbour's."""
+"""Scores runs, one per row: a higher score looks more like the second neighbour's."""
 
 N_CUTS, N_CELLS = 97, 16  # enough that the best is near one of them, and pilots fill the cells
 SMALLEST_UNIT = 1e-300  # the unit of a number that is the same in all runs

@@ -3,7 +3,7 @@
 import csv
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from glob import glob
 from itertools import chain
@@ -181,6 +181,15 @@ def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
     if not _writable(path):
         raise InputError(f"--checkpoint must be a file in a writable directory; got {str(path)!r}.")
     return path
+
+
+def run_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a run that commands pass on: the ledger, the checkpoint and others."""
+    names = ("check_records", "on_unusable", "random_state")
+    return {name: given[name] for name in names} | {
+        "ledger": ledger_of(given["ledger"], given["ledger_name"], given["ledger_key"]),
+        "checkpoint": checkpoint_of(given["checkpoint"], resume=given["resume"]),
+    }
 
 
 def destination(path: Path, *others: Path | None) -> Path:

@@ -270,7 +270,7 @@ def offset_numbers(offset: Offset, n_rows: int) -> FloatArray:
 
 
 def offset_given(exposure: Any, offset: Any) -> Offset | None:
-    """Return what is added to scores, of which at most one may be given."""
+    """Return the exposure or offset, whichever is given; refuse both."""
     if exposure is not None and offset is not None:
         raise InputError(
             "offset must be None where an exposure is given, which enters as its logarithm: add "
@@ -339,7 +339,7 @@ def number_marks(column: Any, where: str, *, filled: bool) -> FloatArray:
 
 
 def feature_marks(frame: Any, schema: Schema) -> Features:
-    """Return marks of the features that a schema names: usable are those of which all terms are."""
+    """Return marks of the features of a schema: a cell is usable if all its terms are."""
     cells, marks = feature_cells(frame, schema), []
     factors = [factor for term in schema.model_terms for factor in term.factors]
     for name in schema.features or ():

@@ -1,4 +1,4 @@
-"""The inputs of a fit: a matrix, a table by its schema, or a table in batches, as one record."""
+"""The inputs of a fit in one dataclass: a matrix, a table by its schema, or a table in batches."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,12 +37,12 @@ from tailguard.data.terms.formula import with_formula
 from tailguard.privacy.unit import ROWS, Unit
 
 ORDERS = ("file", "any")
-"""What may be said of the order of rows."""
+"""What a user may state about the order of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """Records, and what is public of them.
+    """Records, and the public facts about them.
 
     Attributes
     ----------
@@ -118,12 +118,12 @@ class Inputs:
 
     @property
     def has_weights(self) -> bool:
-        """Whether what records weigh together must be released: they do not count alike."""
+        """Whether records have weights, so that their total must be released."""
         return self.weight is not None or self.unit.weight == "row"
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """What is said of weights, and of columns that no schema declares to be numbers."""
+        """Notes on weights, and on columns that are read as numbers without a declaration."""
         notes = (undeclared_note(self.undeclared),) if self.undeclared else ()
         notes = (*notes, *self.unit.notes)
         if self.weight is None:
@@ -216,8 +216,8 @@ def read_inputs(
     ``target``, ``columns``, ``row_id``, and an ``exposure``, ``offset`` or ``sample_weight`` of
     text name columns, as the schema may do instead, and ``formula`` says what its target and terms
     say. ``order`` says whether that of the rows may change. ``missing`` declares constants where
-    there is no schema. ``persons`` says how rows belong to persons; who gives none reads no person,
-    and refuses a schema that names one. With ``features_only`` no target is read, whatever the
+    there is no schema. ``persons`` says how rows belong to persons; without it a schema that names
+    persons is refused. With ``features_only`` no target is read, whatever the
     schema names, and X may be one vector.
 
     Examples
@@ -369,7 +369,7 @@ def _of_batches(
     weight = None if weight is None else Weight(weight.column, weight.bound)
     beside = (schema.target, offset and offset.name, weight and weight.name, schema.row_id)
     check_columns([*filter(None, beside)], table.names, table.where)
-    # Whoever reads no exposure, offset or weight must not have records void for it.
+    # A column that is not read must not make records void.
     unread: dict[str, Any] = {
         role: None for role in ("exposure", "offset") if not offset or offset.role != role
     }

@@ -54,7 +54,7 @@ def check_plain_labels(y: Any) -> None:
 
 
 def n_labels(classes: Sequence[Any]) -> int:
-    """Return how many labels are declared, refusing what is no declaration."""
+    """Return how many labels are declared; refuse an invalid declaration."""
     return len(_declared_labels(classes))
 
 

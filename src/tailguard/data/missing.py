@@ -17,7 +17,7 @@ from tailguard.checks import InputError, check_finite, shown
 def missing_constants(
     missing: Any, n_features: int, names: tuple[str, ...] | None
 ) -> dict[int, float]:
-    """Read what a user declared: from names or numbers of columns to numbers and constants.
+    """Read declared constants, by names or numbers of columns; return them by number.
 
     Missing is NaN, which every table's null becomes. An infinite cell is not missing: its record
     stays void.

@@ -30,7 +30,7 @@ NOT_LOOKED_AT = (
 )
 """What ``describe`` says at its end."""
 VERSION = 1
-"""Of the JSON: ``{"tailguard_schema": 1, "features": [...], ...}``."""
+"""The version of the JSON format: ``{"tailguard_schema": 1, "features": [...], ...}``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +179,7 @@ class Schema:
 
     @property
     def places_of_terms(self) -> dict[str, tuple[int, ...]]:
-        """Of each term, by its name, the numbers of its coefficients."""
+        """Term name -> the places of its coefficients."""
         indicators, found, first = self._indicators, {}, 0
         for term in self.model_terms:
             stop = first + len(term.names(indicators))
@@ -189,7 +189,7 @@ class Schema:
 
     @property
     def level_columns(self) -> tuple[tuple[int, ...], ...]:
-        """Of each term that has levels the numbers of its coefficients."""
+        """The places of the coefficients of each term with levels."""
         places, levels = self.places_of_terms, self.levels
         return tuple(places[term.name] for term in self.model_terms if term.are_indicators(levels))
 

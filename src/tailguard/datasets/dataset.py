@@ -87,7 +87,7 @@ into memory; got 1000000000000000, 2.
 
 
 def check_rows(n_rows: int) -> None:
-    """Refuse a number of records that is none, or that no array has; none is drawn here.
+    """Refuse sizes that are not positive whole numbers or that no array can have; draws nothing.
 
     Examples
     --------

@@ -161,7 +161,7 @@ def mean(
         Options of the method, such as ``n_groups=1``, ``clip_norm=10.0``, ``threshold=5.0``, or
         for ``"trimmed"`` ``low=0.0, high=9.0`` and ``calibration="numerical"``, for a cost that is
         certified on a grid and not proved. ``centre=`` of ``"iterative"`` may be a function of your
-        own, from the released means of groups, one a row, to a vector.
+        own, from the released means of groups, one per row, to a vector.
 
     Returns
     -------

@@ -238,7 +238,7 @@ def _lines(model: Any) -> int:
 
 
 def _by_class(model: Any, n_lines: int) -> None:
-    """Give each class the coefficients that it has, of which the file has one after the other."""
+    """Split the coefficients in the file, which come class after class, by classes."""
     for name in ("coef_", "coef_noise_std_", "coef_std_"):
         beside = getattr(model, name.replace("coef", "intercept"))
         value = getattr(model, name)

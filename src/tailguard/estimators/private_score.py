@@ -126,7 +126,7 @@ def _digest(model: Any) -> str:
 
 
 def _measure(model: Any) -> Loss:
-    """Return the loss whose deviance is explained: squares, but for a likelihood its own."""
+    """Return the loss whose deviance is explained: a likelihood's own, else the squared loss."""
     loss: Loss = model._loss()
     return loss if loss.link.curved else Squared()
 

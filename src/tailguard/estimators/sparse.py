@@ -79,7 +79,7 @@ class SparseLinearRegression(_Sparse, LeastSquares):
 class SparseLogisticRegression(_Sparse, LogisticRegression):
     """Private logistic regression with at most ``n_nonzero`` columns, for many more than that.
 
-    What is said of columns at :class:`SparseLinearRegression` holds here.
+    The notes on columns in :class:`SparseLinearRegression` apply here, too.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What ``tg.plan`` answers: methods for a task, each with what it is expected to achieve."""
+"""The answer of ``tg.plan``: methods for a task, each with its predicted error."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from tailguard.privacy.guarantees import Guarantee
 
 @dataclass(frozen=True)
 class Candidate:
-    """One method and what it is expected to achieve.
+    """One method and its predicted error.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class Candidate:
     n_passes
         How often every record is read.
     noise_std
-        Noise on every coordinate of a step, or of the answer; NaN where it follows the records.
+        Noise on every coordinate of a step, or of the answer; NaN if it depends on the records.
     unit
-        In which units error and noise are.
+        The units of error and noise.
 
     Examples
     --------
@@ -50,24 +50,24 @@ class Candidate:
 
 
 SHARED = (0.0, 0.5, 1.0)
-"""Correlations of a person's rows for which sampling errors are predicted: all unlike to alike."""
+"""Correlations of a person's rows for which sampling errors are predicted."""
 
 
 @dataclass(frozen=True)
 class RowsUsed:
-    """What is expected where at most so many rows of a person are used.
+    """Predicted errors if at most ``max_rows`` rows of a person are used.
 
     Attributes
     ----------
     max_rows
-        How many rows of a person are used at most.
+        The most rows of one person that are used.
     noise
-        The error of privacy noise by ``person=``.
+        The error of privacy noise with ``person=``.
     group_noise
-        That of a fit of rows whose guarantee is divided among ``max_rows`` of them, which protects
-        nobody with more; NaN where none is possible.
+        The same for a fit that protects rows, with its guarantee divided among ``max_rows`` of
+        them; it does not protect persons with more rows. NaN if impossible.
     sampling
-        The error of sampling persons, where the rows of one have a correlation of 0, .5 or 1.
+        The error of sampling persons, if the rows of one have a correlation of 0, .5 or 1.
 
     Examples
     --------
@@ -95,11 +95,11 @@ def rows_used(
     sampling: float,
     power: float,
 ) -> tuple[RowsUsed, ...]:
-    """Predict errors for each ``max_rows``, for guesses of how many ``rows`` persons have.
+    """Predict errors for each ``max_rows``; ``rows`` are guesses of how many rows persons have.
 
-    Privacy noise is that of one record a person, however many rows are used. The mean of ``k`` rows
-    with correlation ``c`` has ``c + (1 - c) / k`` of the variance of a row, and its error is
-    ``sampling`` times the ``power`` of that.
+    Privacy noise is that of one record per person, however many rows are used. The mean of ``k``
+    rows with correlation ``c`` has ``c + (1 - c) / k`` of the variance of a row; its error is
+    ``sampling`` times that to the ``power``.
     """
     numbers = (base * 10**tens for tens in range(7) for base in (1, 2, 5))
     shown = [*takewhile(lambda number: number < max(rows), numbers), math.ceil(max(rows))]
@@ -118,23 +118,23 @@ def rows_used(
 
 @dataclass(frozen=True)
 class Advice:
-    """All candidates, the best first, and why others are not possible.
+    """All candidates, the best first, and the reasons against others.
 
     Attributes
     ----------
     task, n_rows, n_features, guarantee
-        What was asked.
+        The facts of the task.
     candidates
         The recommended one first, the others by predicted error.
     refusals
         Method and reason.
     notes
-        What a reader should know before taking any of them.
+        What a reader should know before choosing.
     useful_rows
-        Of a loss of the estimators, from how many records on its default fit beats a constant at
-        this budget, as ``fit`` itself warns; None where no number would do.
+        For a loss of the estimators, the records from which its default fit beats a constant at
+        this budget, as ``fit`` itself warns; None if no number suffices.
     by_max_rows
-        Where records are persons, what is expected of the recommended method for each ``max_rows``.
+        If records are persons, predictions for the recommended method at each ``max_rows``.
 
     Examples
     --------

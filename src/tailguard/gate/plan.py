@@ -284,7 +284,7 @@ class Solution:
         Predicted standard deviation that the privacy noise gives each coefficient, from public and
         released numbers; NaN where no prediction is made.
     trace
-        Released iterates, one a row, in the units of the descent.
+        Released iterates, one per row, in the units of the descent.
     coef_std, intercept_std
         Predicted standard deviation of each coefficient through sampling and privacy noise
         together, where the solver pays for it; None and NaN where it does not.

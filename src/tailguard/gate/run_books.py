@@ -1,4 +1,4 @@
-"""What one gate writes down: its own books, a ledger beside them, and a checkpoint of answers."""
+"""The records of one gate: its own books, a ledger, and a checkpoint of answers."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ from tailguard.privacy.unit import ROWS, Unit
 
 
 class RunBooks:
-    """Reserves and records for one gate: first for good, then in memory."""
+    """Reserves and records for one gate: in the ledger first, then in memory."""
 
     def __init__(
         self,
@@ -69,9 +69,9 @@ class RunBooks:
 
     @property
     def charged(self) -> Event | None:
-        """What a ledger still counts after an early stop; None where all that was reserved counts.
+        """What a ledger still counts after an early stop; None if everything reserved counts.
 
-        A gate without a ledger has no cap that anything could be given back to.
+        Without a ledger there is no cap to give anything back to.
         """
         if self._ledger is None or self._ledger.charged == self._ledger.reserved:
             return None
@@ -110,7 +110,7 @@ class RunBooks:
             self._reserved_coordinates, self._charged_distance = coordinates, distance
 
     def record(self, release: Release, size: int, distance: Distance) -> None:
-        """Write a release down, or refuse it: first for good, then in the gate's own books."""
+        """Write a release down, or refuse it: in the ledger first, then in the gate's own books."""
         with self._lock:
             if self._coordinates + size > self._reserved_coordinates:
                 raise BudgetError(
@@ -132,9 +132,9 @@ class RunBooks:
             self.distance = distance
 
     def answered(self, release: Release, question: Any, draw: Callable[[], IntArray]) -> IntArray:
-        """Return the answer that a checkpoint holds, or draw it and keep it before anybody sees it.
+        """Return the answer in the checkpoint, or draw it and store it there before it is returned.
 
-        The release is in the books already.
+        The release is already in the books.
         """
         if self._checkpoint is None:
             return draw()
@@ -158,7 +158,7 @@ class RunBooks:
                 self._ledger.settle(stopped_early=stopped_early and not self._forfeited)
 
     def forfeit(self) -> None:
-        """Have all that was reserved stay charged, however the run ends."""
+        """Keep everything reserved charged, however the run ends."""
         with self._lock:
             self._forfeited = True
 
@@ -190,7 +190,7 @@ class RunBooks:
 
 
 def failure(name: str, *, full: bool) -> ReleaseError:
-    """Return what is said where reading failed, or the disk is full that rows are ordered on.
+    """Return the error for a failure while reading, or for a full disk of temporary files.
 
     How long a file gets is public, and so is what others leave of the disk.
     """

@@ -145,7 +145,7 @@ class Cap:
     guarantee: Guarantee
 
     def __post_init__(self) -> None:
-        filters_of(self.guarantee)  # refuses what is no cap
+        filters_of(self.guarantee)  # refuses a guarantee that cannot be a cap
 
     def admits(self, charges: Sequence[Charge]) -> bool:
         """Whether all of it may be charged; the last charge is the one that is asked for."""

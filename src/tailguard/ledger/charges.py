@@ -81,7 +81,7 @@ def check_same(ledger: str, lines: Sequence[Line], cap: Guarantee, unit: Unit) -
 
 
 def taken(ledger: str, line: Line) -> BudgetError:
-    """Return what is said of a key that was charged before."""
+    """Return the error for a key that was charged before."""
     return BudgetError(
         f"key must be new to ledger {ledger!r}; entry {line.position} was "
         f"charged under {line.key!r}, and nothing more is charged or released."
@@ -89,7 +89,7 @@ def taken(ledger: str, line: Line) -> BudgetError:
 
 
 def beyond(ledger: str, cap: Cap, before: Sequence[Charge]) -> BudgetError:
-    """Return what is said of a charge that the cap does not admit."""
+    """Return the error for a charge that the cap does not admit."""
     return BudgetError(
         f"ledger {ledger!r} must keep {cap.guarantee.describe()}; with this run it would not; the "
         f"rest of the budget fits {cap.describe_left(before)}, and nothing is charged or released."
@@ -110,7 +110,7 @@ def standing(lines: Sequence[Line]) -> dict[str, Charge]:
 def replayed(lines: Sequence[Line]) -> Iterator[tuple[Line, dict[str, Charge]]]:
     """Yield each line, and all charges as they count once it is written: one dictionary, updated.
 
-    A settled line that says what stays charged puts that in the place of its run's charges.
+    A settled line after an early stop replaces the charges of its run by what stays charged.
     """
     charges: dict[str, Charge] = {}
     for line in lines:

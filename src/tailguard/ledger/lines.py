@@ -2,8 +2,8 @@
 
 A line's digest is that of its own words and of the digest before it. So a line that is changed,
 moved, put in or taken out breaks the chain at that place, unless all later digests are made anew,
-or the lines that go are the last ones. Both are seen by whoever kept an earlier digest: an exported
-ledger holds them all.
+or the removed lines are the last ones. Anyone who kept an earlier digest sees both: an exported
+ledger holds all digests.
 """
 
 import json
@@ -17,15 +17,15 @@ from tailguard.checks import BudgetError
 from tailguard.privacy.books.books import LedgerEntry
 
 CREATED, RESERVED, RESUMED, SETTLED = "created", "reserved", "resumed", "settled"
-"""What lines are: the cap, which comes first; a charge; that a run goes on from its checkpoint;
-what a run released against its charges, and what an early stop leaves of them."""
+"""Kinds of lines: the cap, which comes first; a charge; the resumption of a run from a checkpoint;
+the releases of a finished run, with what stays charged after an early stop."""
 
 FIELDS = ("ledger", "position", "kind", "key", "time", "content", "previous", "digest")
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What is to be written, before its place and time are known."""
+    """A line to be written, before its position and time are known."""
 
     kind: str
     key: str
@@ -122,7 +122,7 @@ def check_chain(ledger: str, lines: Sequence[Line]) -> None:
 
 
 def changed_line(ledger: str, position: int) -> BudgetError:
-    """Return what is said of a line that is not as it was written."""
+    """Return the error for a line that is not as it was written."""
     return BudgetError(
         f"ledger {ledger!r} must be as it was written; line {position} was changed, moved, put in "
         "or taken out, and nothing is charged or released."

@@ -1,4 +1,4 @@
-"""Whether a ledger goes on from what was kept of it, and holds the charge that a certificate names.
+"""Checks that a ledger continues an export of it, and holds the charge that a certificate names.
 
 A ledger can be exported as plain data, to be kept elsewhere; its head alone will do.
 """
@@ -20,10 +20,10 @@ OTHERS = "others"
 
 
 def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:
-    """Refuse a certificate whose charges are others; tell whether its releases are listed, too.
+    """Refuse a certificate with other charges; return whether its releases are listed as well.
 
-    Lines are those of one ledger, whose chain was checked. A search that did not stop early leaves
-    no list of releases, nor does a run that was not settled.
+    The lines are those of one ledger with a checked chain. A search that did not stop early and a
+    run that was not settled leave no list of releases.
     """
     name = lines[0].ledger
     entries = certificate.ledger_entries
@@ -63,7 +63,7 @@ def _check_charge(line: Line, event: Event, certificate: Certificate) -> None:
 def _lists_releases(lines: Sequence[Line], charge: Line, certificate: Certificate) -> bool:
     """Compare with the releases that were listed when the run was over, if they were.
 
-    Compare also what counts in the place of the charges; a run without a line has no such event.
+    Compare also what stays charged after an early stop.
     """
     settled = next((line for line in lines if (line.kind, line.key) == (SETTLED, charge.key)), None)
     content: dict[str, Any] = {} if settled is None else settled.data()

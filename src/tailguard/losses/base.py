@@ -107,7 +107,7 @@ class Loss:
 
     @property
     def variance_power(self) -> float | None:
-        """Of a ``PowerVariance`` loss the power of the mean; None for any other loss."""
+        """The power of the mean in a ``PowerVariance`` loss; None for any other loss."""
         return None
 
     @property

@@ -1,1 +1,1 @@
-"""Private means, one a file: its paper's formula, its query with a proof, its plan and its run."""
+"""Private means, one per file: the paper's formula, query with proof, plan and run."""

@@ -34,7 +34,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 
 Estimate: TypeAlias = Callable[[FloatArray], Any]
-"""A user's own function, from released group means, one a row, to their centre."""
+"""A user's own function, from released group means, one per row, to their centre."""
 
 CENTRES = ("updates", "median", "geometric-median")
 STARTS = ("median", "origin")
@@ -53,7 +53,7 @@ ENCLOSED = 1e-9  # below this residual the centre lies in the hull, and no direc
 def centre_of(
     points: FloatArray, centre: str, level: float = LEVEL, start: str = "median"
 ) -> FloatArray:
-    """Return a centre of noised group means, one a row, by one of ``CENTRES``.
+    """Return a centre of noised group means, one per row, by one of ``CENTRES``.
 
     Updates go from one of ``STARTS``.
     """

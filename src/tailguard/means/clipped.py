@@ -279,7 +279,7 @@ def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
 
 
 def least_error_weights(means: FloatArray, noise: FloatArray) -> FloatArray:
-    """Return the weights of the means, one a row, given how each depends on independent noises.
+    """Return the weights of the means, one per row, given how each depends on independent noises.
 
     ``noise[k, j]`` is the standard deviation that the noise of shell ``j`` gives every coordinate
     of mean ``k``.

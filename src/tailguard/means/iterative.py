@@ -206,7 +206,7 @@ class Iterative(MeanMethod):
     centre
         ``"updates"``: the paper's, from the coordinate-wise median; ``"median"`` and
         ``"geometric-median"`` are as private. So is a function of your own, from the noised group
-        means, one a row, in the units of the data, to a vector; its noise is not predicted.
+        means, one per row, in the units of the data, to a vector; its noise is not predicted.
     level
         The part of the group means that a direction of an update must have ahead.
     start

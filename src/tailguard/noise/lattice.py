@@ -104,7 +104,7 @@ def laplace_calibration(sensitivity: Sensitivity, epsilon: float) -> Calibration
 
 
 def with_roundings(calibration: Calibration, roundings: int, share: float) -> Calibration:
-    """Return the calibration of the same statistic of records that are rounded so many times."""
+    """Return the calibration if each record is rounded ``roundings`` times to the lattice."""
     sensitivity = replace(calibration.sensitivity, roundings=roundings)
     if sensitivity.integer or roundings == calibration.sensitivity.roundings:
         return calibration

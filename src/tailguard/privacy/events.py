@@ -197,7 +197,7 @@ class Sampled(Event):
 
 @dataclass(frozen=True)
 class Shuffled(Event):
-    """``n_units`` Gaussian releases, one a unit, after a secret, fresh, uniform shuffle of units.
+    """``n_units`` Gaussian releases, one per unit, after a secret, fresh, uniform shuffle of units.
 
     Each is ``mu``-GDP for every two values of its unit's record, given all else.
 

@@ -75,10 +75,11 @@ class ApproxDP(_Promise):
         return mu_of(self.epsilon, self.delta)
 
     def of_one_row(self, n_rows: int) -> "ApproxDP":
-        """Return a guarantee of one row by which group privacy keeps this one for so many rows.
+        """Return the guarantee of a row that implies this one for ``n_rows`` together.
 
-        Of data sets of the same public size that differ in ``n_rows`` rows; the deltas of one row
-        add up to ``(e^epsilon - 1) / (e^each - 1)`` times it (Vadhan 2017, Lemma 2.2).
+        This is group privacy for data sets of one public size that differ in ``n_rows`` rows: the
+        deltas of single rows add up to ``(e^epsilon - 1) / (e^each - 1)`` times one of them
+        (Vadhan 2017, Lemma 2.2).
         """
         each, whole = down(self.epsilon / n_rows), self.epsilon
         part = math.exp(each - whole) * math.expm1(-each) / math.expm1(-whole)
@@ -113,7 +114,10 @@ class PureDP(_Promise):
         )
 
     def of_one_row(self, n_rows: int) -> "PureDP":
-        """Return what keeps it for so many rows together (Dwork and Roth 2014, Theorem 2.2)."""
+        """Return the guarantee of a row that implies this one for ``n_rows`` together.
+
+        *Reference.* Dwork and Roth 2014, Theorem 2.2.
+        """
         return PureDP(down(self.epsilon / n_rows))
 
 
@@ -142,7 +146,10 @@ class ZCDP(_Promise):
         return down(math.sqrt(2.0 * self.rho))
 
     def of_one_row(self, n_rows: int) -> "ZCDP":
-        """Return what keeps it for so many rows together (Bun and Steinke 2016, Prop. 1.9)."""
+        """Return the guarantee of a row that implies this one for ``n_rows`` together.
+
+        *Reference.* Bun and Steinke 2016, Proposition 1.9.
+        """
         return ZCDP(down(self.rho / n_rows**2))
 
 
@@ -170,7 +177,10 @@ class GDP(_Promise):
         return down(self.mu)
 
     def of_one_row(self, n_rows: int) -> "GDP":
-        """Return what keeps it for so many rows together (Dong, Roth and Su 2022, Theorem 2.14)."""
+        """Return the guarantee of a row that implies this one for ``n_rows`` together.
+
+        *Reference.* Dong, Roth and Su 2022, Theorem 2.14.
+        """
         return GDP(down(self.mu / n_rows))
 
 

@@ -121,7 +121,7 @@ class BoundedMoments(GaussianQuery):
         return sensitivity_of_sums("l1", move * k, 3.0 * k, self.size, n_rows)
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
-        """Return centres and radii; refuse what is no number for each group and column."""
+        """Return centres and radii; refuse all but one number per group and column."""
         return _read_units(state, (n_codes(self.by), len(self.columns)))
 
     def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
@@ -200,7 +200,7 @@ class CellProducts(GaussianQuery):
         return sensitivity_of_sums("l2", math.sqrt(2.0), 1.0, self.size, n_rows)
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
-        """Return centres and radii; refuse what is no number for each column."""
+        """Return centres and radii; refuse all but one number per column."""
         return _read_units(state, (1, len(self.columns)))
 
     def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:

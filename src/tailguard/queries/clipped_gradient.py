@@ -87,7 +87,7 @@ class MeanClippedGradient(GaussianQuery):
         return sum_sensitivity(self.norm_limit, self.units.size, n_rows)
 
     def read_state(self, state: FloatArray) -> FloatArray:
-        """Return the weights; refuse what is no number for each coordinate, and no bounds."""
+        """Return the weights; refuse invalid bounds, and all but one number per coordinate."""
         weights = self.units.weights(state)
         for name in ("row_limit", "slope_limit", "clip_norm"):
             check_positive(name, getattr(self, name), infinite=True)

@@ -70,7 +70,7 @@ class CountBelow(GaussianQuery):
         return count_sensitivity(len(self.columns), len(self.columns), n_rows, norm="l1")
 
     def read_state(self, state: FloatArray) -> FloatArray:
-        """Return the thresholds; refuse what is no number for each column."""
+        """Return the thresholds; refuse all but one number per column."""
         thresholds = np.array(state, dtype=np.float64)
         if thresholds.shape != (len(self.columns),) or np.isnan(thresholds).any():
             raise InputError(

@@ -23,7 +23,7 @@ from tailguard.queries.base import GaussianQuery, count_sensitivity
 from tailguard.queries.units import Units
 
 Indicators: TypeAlias = tuple[tuple[int, ...], ...]
-"""Of each declared column the features that are the indicators of its levels but the first."""
+"""The indicator features of each declared column, for all its levels except the first."""
 
 
 def first_levels(indicators: Features) -> IntArray:

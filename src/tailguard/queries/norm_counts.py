@@ -55,7 +55,7 @@ class CountNormsBelow(GaussianQuery):
         return count_sensitivity(1.0, 1, n_rows)
 
     def read_state(self, state: FloatArray) -> float:
-        """Return the threshold; refuse what is no number."""
+        """Return the threshold; refuse anything but one number."""
         threshold = float(np.array(state, dtype=np.float64).reshape(1)[0])
         if np.isnan(threshold):
             raise InputError("threshold must be a number; got nan.")

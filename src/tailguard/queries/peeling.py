@@ -151,7 +151,7 @@ class PeeledStep(GaussianQuery):
         return start.astype(np.int64) - rows.reduce(loop)
 
     def read_state(self, state: FloatArray) -> FloatArray:
-        """Return the weights; refuse what is no number for each coordinate."""
+        """Return the weights; refuse all but one finite number per coordinate."""
         return self.units.weights(state)
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:

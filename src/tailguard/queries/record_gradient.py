@@ -59,7 +59,7 @@ class MeanRecordGradient(GaussianQuery):
         return sum_sensitivity(self.clip_norm, self.loss.size(n_features), n_rows)
 
     def read_state(self, state: FloatArray) -> FloatArray:
-        """Return the weights; refuse what is no vector of numbers."""
+        """Return the weights; refuse anything but a vector of numbers."""
         weights = np.array(state, dtype=np.float64)
         if weights.ndim != 1 or not np.isfinite(weights).all():
             raise InputError("weights must be a vector of finite numbers.")

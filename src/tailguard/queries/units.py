@@ -200,7 +200,7 @@ class Units:
             yield read
 
     def weights(self, state: object) -> FloatArray:
-        """Return weights of the coordinates; refuse what is no number for each of them."""
+        """Return weights of the coordinates; refuse all but one finite number for each."""
         weights = np.array(state, dtype=np.float64)
         if weights.shape != (self.size,) or not np.isfinite(weights).all():
             raise InputError(f"weights must be a vector of {self.size} finite numbers.")

@@ -156,7 +156,7 @@ class CellKinds(GaussianQuery):
         return count_sensitivity(math.sqrt(2.0 * self.n_columns), KINDS * self.n_columns, n_rows)
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Count the marks of cells, which stand in the place of numbers: finite, NaN, infinite."""
+        """Count the marks of cells, which replace their numbers: finite, NaN, infinite."""
         total = np.zeros((self.n_columns, KINDS), dtype=np.int64)
         for chunk in chunks_of(block):
             beside = (chunk.target, chunk.offset, chunk.weight)

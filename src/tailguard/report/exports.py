@@ -23,7 +23,7 @@ VARIANTS = {
     "zcdp": "Zero-concentrated DP",
     "gdp": "Custom",
 }
-"""Of each guarantee its name in the registry, which has none for Gaussian differential privacy."""
+"""Name of each guarantee in the registry, which has none for Gaussian differential privacy."""
 DOMAIN = "all tables of {n} {records} with these columns, missing and infinite values included"
 UNPROTECTED = "the number of {records}, {n}; names and types of columns; what was declared of them"
 NO_TUNING = (
@@ -134,7 +134,7 @@ def _product(report: Mapping[str, Any]) -> str:
 
 
 def _parameters(guarantee: Mapping[str, Any]) -> dict[str, float]:
-    """Return the parameters that the registry has; mu is said as the rho that follows from it."""
+    """Return the parameters in the registry's terms; mu is stated as the rho it implies."""
     numbers = {name: value for name, value in guarantee.items() if name != "kind"}
     if "mu" in numbers:
         return {"rho": numbers["mu"] ** 2 / 2.0}

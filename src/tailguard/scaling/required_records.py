@@ -16,7 +16,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
 # The mean of outcomes is told from noise where this many of its standard deviations fit into one.
 MEAN_SIGNIFICANCE = 4.0
-# What is said to be enough is found by doublings, then to this part of it; it is a prediction.
+# Relative accuracy of the search for a sufficient number of records, which is a prediction.
 FINDS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
 
 

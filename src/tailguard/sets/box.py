@@ -38,3 +38,57 @@ class Box:
     name: ClassVar[str] = "box"
     # arguments that the contract tests try
     contract_examples = (([-1, 0, 2], [1, 10, 2]), (-0.1, 1.0), (0.0, math.inf))
+    convex: ClassVar[bool] = True
+    low: ArrayLike
+    high: ArrayLike
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", _bounds("low", self.low))
+        object.__setattr__(self, "high", _bounds("high", self.high))
+        shapes = {bound.shape for bound in self._sides if bound.ndim == 1}
+        if len(shapes) > 1:
+            raise InputError(
+                f"low and high must have one length; got {shown(self.low)} and {shown(self.high)}."
+            )
+        low, high = self._sides
+        if not ((low <= high) & (low < np.inf) & (high > -np.inf)).all():
+            raise InputError(
+                f"low must not be above high; got {shown(self.low)} and {shown(self.high)}."
+            )
+
+    def project(self, point: ArrayLike) -> FloatArray:
+        """Move each coordinate to the nearer end of its interval if it is outside."""
+        return np.clip(as_point(point, self._size), *self._sides)
+
+    @np.errstate(over="ignore")
+    def diameter(self) -> float:
+        """Distance of two opposite corners."""
+        low, high = self._sides
+        widths = high - low
+        if self._size is None or np.isinf(widths).any():
+            return math.inf
+        return length(widths)
+
+    def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
+        """Whether no bound is passed by more than ``tolerance``."""
+        (low, high), slack = self._sides, check_cost("tolerance", tolerance)
+        entries = as_entries(point, self._size)
+        inside = (entries >= low - slack) & (entries <= high + slack)
+        return bool((inside & np.isfinite(entries)).all())
+
+    @cached_property
+    def _sides(self) -> tuple[FloatArray, FloatArray]:
+        return np.asarray(self.low), np.asarray(self.high)
+
+    @property
+    def _size(self) -> int | None:
+        """Number of coordinates; None for a box given by two numbers."""
+        return next((side.size for side in self._sides if side.ndim == 1), None)
+
+
+def _bounds(name: str, bounds: ArrayLike) -> float | tuple[float, ...]:
+    """Return a number or a vector by value; infinities are allowed."""
+    array = as_numbers(bounds)
+    if array.ndim > 1 or np.isnan(array).any():
+        raise InputError(f"{name} must be a number or a vector of numbers; got {shown(bounds)}.")
+    return float(array) if array.ndim == 0 else tuple(array.tolist())

@@ -286,7 +286,7 @@ def descend(
     blocks: Iterable[Block | None] | None = None,
     gradient_of: Callable[[FloatArray, int], FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Run the step plan; return the answer and the released points, one a row.
+    """Run the step plan; return the answer and the released points, one per row.
 
     ``blocks`` says which records each step reads; None is what ``stage`` says, at every step: all
     of them, or a secret sample. ``gradient_of`` turns an answer

@@ -132,7 +132,7 @@ def minimize(
 
 
 def _check_offset(stated: Loss | RecordLoss, given: Offset | None) -> None:
-    """Refuse what is added to scores where the loss has none."""
+    """Refuse an exposure or offset if the loss has no score to add it to."""
     if given is not None and not hasattr(stated, "slope"):
         raise InputError(
             f"{given.role} must be None for a loss known one record at a time, which has no score "
@@ -157,7 +157,7 @@ def _problem(
 
 
 def _assumed(loss: Loss | RecordLoss, table: Inputs, classes: Any) -> tuple[str, ...]:
-    """Say what labels are taken for where nobody declared them, refusing those of other types."""
+    """Say how undeclared labels are read; refuse labels of other types."""
     if loss.n_classes is None:
         return ()
     if classes is not None:
@@ -173,7 +173,7 @@ def _assumed(loss: Loss | RecordLoss, table: Inputs, classes: Any) -> tuple[str,
 
 
 def _stated(loss: Loss | RecordLoss | Gradient) -> Loss | RecordLoss:
-    """Wrap a bare gradient; a loss says itself which targets are valid."""
+    """Return the loss; wrap a bare gradient."""
     wanted = "a loss of tg.losses, or a function (weights, features, target) -> gradient"
     check_methods("loss", loss, (), wanted)
     if callable(loss):

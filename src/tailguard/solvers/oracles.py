@@ -50,7 +50,7 @@ class Oracle:
     parameters
         Public numbers of that mean, in the units of the gradient.
     estimate
-        A user's own function of the noised means of groups, one a row: the centre that is taken
+        A user's own function of the noised means of groups, one per row: the centre that is taken
         for the gradient. It sees what the gate released and nothing else.
 
     Examples
@@ -95,7 +95,7 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
     """Build an oracle by its name, refusing parameters that its mean does not have.
 
     ``centre=`` of the iterative mean may be a function of your own, from the noised means of
-    groups, one a row, to a vector: any mean oracle that looks at clipped and noised group means.
+    groups, one per row, to a vector: any mean oracle that looks at clipped and noised group means.
 
     Examples
     --------

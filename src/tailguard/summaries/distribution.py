@@ -153,7 +153,7 @@ class DistributionEstimate:
         self._observe(bins == np.arange(counts.size)[:, None], counts, noise_std)
 
     def _observe(self, sums: FloatArray | BoolArray, counts: FloatArray, noise_std: float) -> None:
-        """Update by noisy sums of masses, one a row."""
+        """Update by noisy sums of masses, one per row."""
         sums = np.asarray(sums, dtype=np.float64)
         crossed = self.covariance @ sums.T
         variance = sums @ crossed + noise_std**2 * np.eye(counts.size)

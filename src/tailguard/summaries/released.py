@@ -93,7 +93,7 @@ class SummaryTable:
         return cls(inputs, numbers, declared, levels)
 
     def indicators(self, parameter: str, names: Any) -> tuple[tuple[str, ...], Indicators]:
-        """Return declared columns by name, or refuse a name that is none."""
+        """Return the indicators of declared columns by name; refuse unknown names."""
         chosen = (names,) if isinstance(names, str) else tuple(names)
         if not self.declared:
             raise InputError(
@@ -107,7 +107,7 @@ class SummaryTable:
         return chosen, tuple(self.declared[name] for name in chosen)
 
     def codes(self, name: str, levels: Any) -> tuple[int, ...]:
-        """Return the codes of levels of a declared column, or refuse what is no level."""
+        """Return the codes of levels of a declared column; refuse unknown levels."""
         chosen = (levels,) if isinstance(levels, str | int) else tuple(levels)
         known = self.levels[name]
         return tuple(known.index(check_choice(name, str(level), known)) for level in chosen)
@@ -190,7 +190,7 @@ def read_features(X: Any, schema: Declared | None, **named: Any) -> Inputs:
 
 
 def notes_of(names: list[str], solution: SummarySolution) -> tuple[str, ...]:
-    """Say which columns noise hides, and of which the mean has no interval, and why."""
+    """Say which columns noise hides, and which means have no interval, and why."""
     hidden, notes = solution.unseen, []
     if hidden.any():
         found = listing([name for name, gone in zip(names, hidden, strict=True) if gone])

@@ -1,4 +1,4 @@
-r"""Show the certificate of a model file, for whoever answers for privacy.
+r"""Show the certificate of a model file, for the person responsible for privacy.
 
 It states the promise and whom it protects, what was released and what that
 costs in total, and what was assumed for accuracy only. With --json it is the

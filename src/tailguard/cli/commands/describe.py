@@ -30,13 +30,12 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.cli import options
 from tailguard.cli.arguments import (
-    checkpoint_of,
     destination,
-    ledger_of,
     names_of,
     numbers_of,
     options_of,
     promise_of,
+    run_options,
     write_text,
 )
 from tailguard.cli.declarations import column_options, declared_schema, tell_undeclared
@@ -90,14 +89,13 @@ def describe(
     private description, n = 1000, mode: private
     ...
     """
-    said = column_options(locals())
+    given = locals()
     guarantee = promise_of(epsilon, delta, pure=pure)
     table = opened_table(file, engine)
-    declared = declared_schema(schema, **said)
+    declared = declared_schema(schema, **column_options(given))
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
-    asked: dict[str, Any] = {"check_records": check_records, "on_unusable": on_unusable}
-    asked |= {"spend": options_of(spend or []), "correlations": correlations}
+    asked: dict[str, Any] = {"spend": options_of(spend or []), "correlations": correlations}
     asked |= {} if quantiles is None else {"q": numbers_of("--quantiles", quantiles, LEVELS)}
     asked |= {} if by is None else {"by": names_of("--by", by)}
     out = None if out is None else destination(out, file, schema, ledger, checkpoint)
@@ -107,10 +105,8 @@ def describe(
             table,
             schema=settled,
             guarantee=guarantee,
-            ledger=ledger_of(ledger, ledger_name, ledger_key),
-            checkpoint=checkpoint_of(checkpoint, resume=resume),
             order=order,
-            random_state=random_state,
+            **run_options(given),
             **asked,
         )
     if out is not None:

@@ -44,7 +44,7 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import candidates_of, checkpoint_of, destination, ledger_of, write_text
+from tailguard.cli.arguments import candidates_of, destination, ledger_of, run_options, write_text
 from tailguard.cli.declarations import (
     column_options,
     declared_schema,
@@ -58,10 +58,8 @@ from tailguard.data.table import Table
 from tailguard.estimators.model_file import model_name, model_text
 from tailguard.progress import progress_bar
 
-PASSED_ON = ("epsilon", "delta", "check_records", "on_unusable", "random_state")
-"""Options that are parameters of an estimator, and of a search, by the same names."""
 OWN = ("alpha", "exposure", "keep", "level", "power", "threshold")
-"""Options that belong to some models alone."""
+"""Options that only some models have."""
 
 
 def fit(
@@ -129,7 +127,8 @@ def fit(
     declared = declared_schema(schema, **column_options(given))
     columns = _opened(file, declared, engine)
     settled = _settled(declared, columns, formula)
-    fitted = _estimator(given, declared, settled, columns, **_parameters(given))
+    parameters = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
+    fitted = _estimator(given, declared, settled, columns, **parameters, **run_options(given))
     destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared if formula is None else settled, columns)
     with progress_bar():
@@ -139,40 +138,26 @@ def fit(
 
 
 def _opened(file: Path, declared: tg.Schema, engine: str = "local") -> Table:
-    """Open a table of at least two rows, as pairs need; how many persons have is secret."""
+    """Open a table of at least two rows, as pairs need; with persons their number is secret."""
     return opened_table(file, engine, fewest=2 if declared.person is None else 1)
 
 
-def _parameters(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that every model takes, of the options that a command was given."""
-    named = {name: given[name] for name in PASSED_ON}
-    return named | {
-        "fit_intercept": given["intercept"],
-        "checkpoint": checkpoint_of(given["checkpoint"], resume=given["resume"]),
-        "ledger": ledger_of(given["ledger"], given["ledger_name"], given["ledger_key"]),
-    }
-
-
-def _own_options(given: dict[str, Any], declared: tg.Schema) -> dict[str, object]:
-    """Return the options that belong to some models alone, of those that a command was given."""
-    return {"--classes": declared.classes, **{f"--{name}": given.get(name) for name in OWN}}
-
-
 def _settled(declared: tg.Schema, columns: Table, formula: str | None) -> tg.Schema:
-    """Return the schema with its features named, refusing columns that are read as no numbers."""
+    """Return the schema with its features named; refuse columns that cannot be read as numbers."""
     schema = settled_for(declared, columns, formula)
     labels = any(isinstance(label, str) for label in schema.classes or ())
-    beside = (None if labels else schema.target, schema.exposure, schema.offset, schema.weight)
-    columns.check_types([*schema.numeric, *(name for name in beside if name)])
+    others = (None if labels else schema.target, schema.exposure, schema.offset, schema.weight)
+    columns.check_types([*schema.numeric, *filter(None, others)])
     return schema
 
 
 def _estimator(
     given: dict[str, Any], declared: tg.Schema, schema: tg.Schema, table: Table, **parameters: Any
 ) -> Any:
-    """Return the estimator; refuse labels that nobody declared where text has no types."""
-    told = {"schema": schema, "weight": given["person_weight"], **parameters}
-    estimator = make_estimator(given["model"], told, own_options=_own_options(given, declared))
+    """Return the estimator; refuse a CSV file whose labels are not declared: text has no types."""
+    parameters |= {"schema": schema, "weight": given["person_weight"]}
+    own = {"--classes": declared.classes, **{f"--{name}": given.get(name) for name in OWN}}
+    estimator = make_estimator(given["model"], parameters, own_options=own)
     if hasattr(estimator, "classes") and schema.classes is None and not [*table.empties()]:
         raise InputError(
             f"--classes must be given for --model {model_name(estimator)}, such as --classes "
@@ -264,13 +249,17 @@ def search(
         estimator,
         candidates_of(tried),
         n_tries=tries,
+        epsilon=epsilon,
+        delta=delta,
         ledger=ledger_of(ledger, ledger_name, ledger_key),
-        **{name: given[name] for name in PASSED_ON},
+        check_records=check_records,
+        on_unusable=on_unusable,
+        random_state=random_state,
     )
     destination(out, file, schema, ledger)
     tell_undeclared(Console(), declared if formula is None else settled, columns)
     chosen.fit(columns, order=order)
     write_text(out, model_text(chosen.best_estimator_))
-    found = ", ".join(f"{name} = {value}" for name, value in chosen.best_params_.items())
-    print_plain(Console(), f"Chosen among {len(chosen.candidates_)} settings: {found}")
+    best = ", ".join(f"{name} = {value}" for name, value in chosen.best_params_.items())
+    print_plain(Console(), f"Chosen among {len(chosen.candidates_)} settings: {best}")
     _print_fit(Console(), chosen.best_estimator_, out)

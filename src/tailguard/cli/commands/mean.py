@@ -41,14 +41,7 @@ from rich.table import Table
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import (
-    checkpoint_of,
-    destination,
-    ledger_of,
-    options_of,
-    promise_of,
-    write_text,
-)
+from tailguard.cli.arguments import destination, options_of, promise_of, run_options, write_text
 from tailguard.cli.declarations import column_options, declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.data.readers.opening import opened_table
@@ -104,24 +97,24 @@ def estimate_means(
     private mean (...), n = 1000, mode: private
     ...
     """
-    said = column_options(locals())
+    given = locals()
     guarantee = promise_of(epsilon, delta, pure=pure)
     table = opened_table(file, engine)
-    declared = declared_schema(schema, **said)
+    declared = declared_schema(schema, **column_options(given))
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
     out = None if out is None else destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, table, "--columns")
-    how: dict[str, Any] = {"order": order, "method": method, "random_state": random_state}
-    how |= {"check_records": check_records, "on_unusable": on_unusable}
-    how |= {"moment": _moment(moment_order, moment_bound, moment_kind), "guarantee": guarantee}
+    moment = _moment(moment_order, moment_bound, moment_kind)
     with progress_bar():
         result = tg.mean(
             table,
             schema=settled,
-            ledger=ledger_of(ledger, ledger_name, ledger_key),
-            checkpoint=checkpoint_of(checkpoint, resume=resume),
-            **how,
+            order=order,
+            guarantee=guarantee,
+            method=method,
+            moment=moment,
+            **run_options(given),
             **_chosen(method, groups, option or []),
         )
     if out is not None:
@@ -130,7 +123,7 @@ def estimate_means(
 
 
 def _chosen(method: str, groups: int | None, declared: list[str]) -> dict[str, Any]:
-    """Read the options of the method; an unknown name is told before the file is read."""
+    """Read the options of the method; refuse an unknown name before the file is read."""
     if groups is not None and (method == "auto" or "n_groups" not in own_options(method)):
         raise InputError(
             f"--groups must be given with a method that has groups; got --method {method}."

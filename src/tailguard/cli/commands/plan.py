@@ -107,17 +107,15 @@ def list_methods(
         require(all(other is None for other in others), ALONE)
         _write_page(task, destination(out), sizes)
         return
-    guesses = None if rows_per_person is None else _guesses(rows_per_person)
-    facts |= {"persons": persons, "rows_per_person": guesses, "error": error, "diameter": diameter}
+    facts |= {"persons": persons, "error": error, "diameter": diameter}
+    if rows_per_person is not None:
+        wanted = "numbers, such as 1,3,12"
+        facts["rows_per_person"] = numbers_of("--rows-per-person", rows_per_person, wanted)
     advice = plan_of(task, **sizes, **facts)
     if json:
         typer.echo(advice.to_json())
     else:
         print_plain(Console(), advice.to_text())
-
-
-def _guesses(text: str) -> list[float]:
-    return numbers_of("--rows-per-person", text, "numbers, such as 1,3,12")
 
 
 def _write_page(task: str, page: Path, sizes: Mapping[str, Any]) -> None:

@@ -48,7 +48,7 @@ from tailguard.estimators.model_file import model_name
 from tailguard.estimators.summary import NO_RECORDS
 from tailguard.printable import printable
 
-# So many rows are read, predicted and written at a time, whatever the file's size.
+# Rows that are read, predicted and written at a time, whatever the file's size.
 ROWS_AT_ONCE = 100_000
 
 
@@ -109,7 +109,7 @@ def predict(
 
 
 class _Amiss:
-    """What of the rows of a file is missing, and which levels of them were never fitted."""
+    """Counts the cells without a prediction, and levels that the fit never saw."""
 
     def __init__(self, estimator: Any) -> None:
         schema, reasons = estimator.schema_, estimator.reasons_
@@ -122,7 +122,7 @@ class _Amiss:
         self.others: Counter[str] = Counter()
 
     def see(self, piece: Table, n_unpredicted: int) -> None:
-        """Count what is amiss in some rows, of which some have no prediction."""
+        """Count the unusable cells of some rows, ``n_unpredicted`` of which have no prediction."""
         self.n_rows += n_unpredicted
         for frame in piece.batches(self.schema.features or (), piece.n_rows):
             if n_unpredicted:
@@ -134,7 +134,7 @@ class _Amiss:
                 self.others.update(_counts(self.unseen, others))
 
     def sentences(self) -> Iterator[str]:
-        """Say what was counted, in one sentence each."""
+        """Yield one sentence for each count."""
         if self.n_rows:
             cells = [f"{name} ({count})" for name, count in self.cells.items()]
             what = f"in columns of the model: {listing(cells)}" if cells else "beside the features"
@@ -152,7 +152,7 @@ class _Amiss:
 
 
 def _counts(names: Iterable[str], columns: NDArray[np.bool_]) -> dict[str, int]:
-    """Return how many rows of each column are true, where any are."""
+    """Return how many rows are true in each column, without zeros."""
     counts = zip(names, columns.sum(axis=0).tolist(), strict=True)
     return {name: count for name, count in counts if count}
 
@@ -170,17 +170,17 @@ def _csv_texts(
 def _predicted_columns(
     fitted: Any, columns: Table, observed: dict[str, str]
 ) -> dict[str, list[Any]]:
-    """Return header -> cells; None where there is nothing to predict from."""
+    """Return header -> cells; None for a row without a prediction."""
     predictions = fitted.predict(columns, **observed)
     if not hasattr(fitted, "predict_proba"):
         return {"prediction": _blanked(predictions, np.isfinite(predictions))}
     chances = fitted.predict_proba(columns, **observed).T
     known, labels = np.isfinite(chances[1]), fitted.classes_.tolist()
-    told = {"probability": chances[1]}
+    chance_columns = {"probability": chances[1]}
     if len(labels) > 2:
-        told = {f"probability of {each}": of for each, of in zip(labels, chances, strict=True)}
-    told = {"prediction": predictions, **told}
-    return {name: _blanked(values, known) for name, values in told.items()}
+        chance_columns = {f"probability of {k}": p for k, p in zip(labels, chances, strict=True)}
+    cells = {"prediction": predictions, **chance_columns}
+    return {name: _blanked(values, known) for name, values in cells.items()}
 
 
 def _blanked(values: NDArray[Any], known: NDArray[np.bool_]) -> list[Any]:

@@ -1,4 +1,4 @@
-r"""Write a report: one page for whoever answers for privacy.
+r"""Write a report: one page for the person responsible for privacy.
 
 FILE is a model file, what 'tailguard mean' or 'tailguard describe' wrote, or
 a certificate as JSON. The page says what is promised and to whom, what an

@@ -31,7 +31,7 @@ FILES_READ = re.compile(r"Total Files Read:\D*(\d+)")
 FILES_LISTED = re.compile(r"Scanning Files:\D*\d+/(\d+)")
 
 FAILED = "X must be readable to its end; reading it failed."
-"""What is said of a failure."""
+"""The message for a failure."""
 
 # One sentence for two causes: it must not tell that one cell made a query of several files fail.
 NO_QUERY = (
@@ -59,7 +59,7 @@ class LazyTable(Table):
     check
         Refuses what the library says of reading some columns.
     failure
-        What is said where reading fails.
+        The message if reading fails.
     where
         What to call it.
     """
@@ -229,7 +229,7 @@ def check_typed(plan: str) -> None:
 
 
 def silenced(ask: Callable[[], Any], failure: str = FAILED) -> Any:
-    """Return what a library answers; what it says of a failure is not passed on."""
+    """Return the answer of a library; its error messages are not passed on."""
     try:
         with quietly():
             return ask()

@@ -17,7 +17,7 @@ ROWS_PER_PERSON = "rows per person"
 
 
 def rows_per_person(keys: Any) -> Inputs:
-    """Count the rows of each person by a column of keys; rows without a key are nobody's."""
+    """Count the rows of each person by a column of keys; rows without a key are not counted."""
     rule = PersonRule.of(keys, max_rows=1)
     rule.check_axes(None, may_be_vector=True)
     persons = rule.read(None, None)

@@ -155,7 +155,7 @@ def _of_row_groups(
 
 
 def _send_length(batches: Iterable[Any], part: int) -> Iterator[Any]:
-    """Send the number of rows of a part in the place of a first one."""
+    """Send the number of rows of a part, in the field of the first row."""
     yield _answer(part, sum(map(len, batches)))
 
 

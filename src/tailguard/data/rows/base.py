@@ -171,7 +171,7 @@ class Kernel(Protocol):
 
     @property
     def reads_cells(self) -> bool:
-        """Whether it reads marks of cells in the place of the numbers that cells are read as."""
+        """Whether it reads marks of cells (number, missing, other) instead of their numbers."""
         ...
 
     def sum_block(self, block: RecordBlock) -> IntArray:
@@ -253,10 +253,10 @@ class Rows(Protocol):
 
 
 class WatchedRows:
-    """The same rows, and whether anybody has begun to read them.
+    """The same rows, and whether reading has begun.
 
-    An error from before then speaks of public and released numbers only. One from after it may
-    speak of a record, and nobody may hear of it.
+    An earlier error depends on public and released numbers only. A later one may depend on a
+    record, and must not be shown.
     """
 
     def __init__(self, rows: Rows) -> None:

@@ -1,7 +1,7 @@
 """The persons of a table: which rows are of one person, by a column of keys.
 
 A key is a whole number or a text; a text that writes a whole number is that number, so that a key
-is the same in every format. A cell that is neither, or blank, is no key: its row is of nobody, and
+is the same in every format. A row without a key, or with a blank one, belongs to no person and
 adds nothing. The number of persons is that of the different keys. It is public.
 """
 
@@ -28,14 +28,14 @@ from tailguard.privacy.unit import MOST_ROWS, ROWS, Unit
 NOBODY = -1
 """The number of the person of a row without a key."""
 CHANGED = "X must have the same rows whenever it is read."
-"""What is said of keys that were not there before."""
+"""The message for keys that were not there before."""
 # Keys that are read at a time where a table is read in batches: 8 MB of whole numbers.
 KEYS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class PersonRule:
-    """How rows belong to persons, as a user says it.
+    """How rows belong to persons, as a user declares it.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class PersonRule:
         weight: str = "person",
         one_row_per_person: bool = False,
     ) -> "PersonRule":
-        """Check what a user says of persons, or a schema declares where nothing else is said."""
+        """Check the user's declaration of persons, or the schema's if there is no other."""
         if schema is not None and schema.person is not None:
             if max_rows is not None or not (
                 keys is None or (isinstance(keys, str) and keys == schema.person)
@@ -89,7 +89,7 @@ class PersonRule:
 
     @classmethod
     def told(cls, given: Mapping[str, Any] | None, schema: Schema | None) -> "PersonRule":
-        """Read what ``of`` takes; who gives nothing reads no persons, and refuses a schema's."""
+        """Read the arguments of ``of``; without any, refuse a schema that names persons."""
         if given is None and schema is not None and schema.person is not None:
             raise InputError(
                 "person must not be declared in the schema here, where each row is protected by "
@@ -163,7 +163,7 @@ class PersonRule:
 
 @dataclass(frozen=True, eq=False)
 class Persons:
-    """Whose each row is.
+    """The person of each row.
 
     Attributes
     ----------

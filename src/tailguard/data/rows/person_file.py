@@ -49,7 +49,7 @@ MOST_PARTS = 2**12
 
 
 class FiledPersons(PersonRows):
-    """Persons of a table in batches, of which each is a record.
+    """Persons of a table in batches; each person is a record.
 
     Parameters
     ----------

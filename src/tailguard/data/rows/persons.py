@@ -134,7 +134,7 @@ class UsedRows:
 
 
 class PersonRows:
-    """Persons of a table in memory, of which each is a record.
+    """Persons of a table in memory; each person is a record.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class HeldRows:
 
 
 def shares_of(counts: IntArray) -> FloatArray:
-    """Return one over each count, rounded down: so many of them add up to at most one."""
+    """Return one over each count, rounded down, so that ``count`` of them add up to at most one."""
     found, places = np.unique(counts, return_inverse=True)
     return np.array([_share_of(int(count)) for count in found])[places.ravel()]
 

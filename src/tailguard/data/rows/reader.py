@@ -134,7 +134,7 @@ class RecordReader:
         return joined(blocks, None if self.alone else first)
 
     def marked(self, run: Run) -> RecordBlock:
-        """Return marks of the cells of a run in the place of its records."""
+        """Return marks of the cells of a run instead of its records."""
         frames, first = run
         return joined([self._marks_of(frame) for frame in frames], first)
 

@@ -52,7 +52,7 @@ def with_formula(schema: Schema, formula: Any, columns: Sequence[str]) -> Schema
 
 
 def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]:
-    """Return the target, if a formula has one, and its terms but for the constant."""
+    """Return the target, if a formula has one, and its terms without the constant."""
     try:
         from formulaic.errors import FormulaicError  # noqa: PLC0415
         from formulaic.parser import DefaultFormulaParser  # noqa: PLC0415

@@ -77,7 +77,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Term:
-    """A product of factors, of which most terms have one."""
+    """A product of factors; most terms have one factor."""
 
     factors: tuple[Factor, ...]
 

@@ -283,7 +283,7 @@ def plan_search(
             if check.is_covered(plan.event):
                 return plan
     except InputError:
-        pass  # what is refused is said of the whole guarantee below
+        pass  # refused again below, with the whole guarantee in the message
     plan = _solved(tasks, problem, guarantee, tries)
     return replace(plan, remarks=(rule.left_out(guarantee, problem),))
 

@@ -154,7 +154,7 @@ class Release:
                 f"parameters must map names to numbers and words; got {shown(self.parameters)}."
             )
         object.__setattr__(self, "parameters", dict(self.parameters))
-        _ = self.read_scope  # refuses a place that is none
+        _ = self.read_scope  # refuses an invalid scope
 
     @cached_property
     def read_scope(self) -> ReadScope | None:

@@ -61,7 +61,7 @@ def _check_parts(certificate: Any) -> None:
 
 
 def _check_charged(certificate: Any) -> None:
-    """Refuse what no ledger counts in the place of what was planned."""
+    """Refuse a charge after an early stop that no ledger would count."""
     charged = certificate.charged
     require(
         charged is None

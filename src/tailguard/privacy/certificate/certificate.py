@@ -303,7 +303,7 @@ class Certificate:
         return self.to_text()
 
     def _after_early_stop(self) -> dict[str, Any]:
-        """Return what counts in the place of what was planned, if less does."""
+        """Return what stays charged after an early stop, if that is less than planned."""
         if self.charged is None:
             return {}
         return {"charged": self.charged.to_dict(), "counted": self.counted.to_dict()}
