@@ -35,34 +35,34 @@ def audit(
     false_alarm: float = FALSE_ALARM,
     random_state: int = 0,
 ) -> AuditResult:
-    """Tell two neighbours apart by what is returned for them, over and over; bound what that tells.
+    """Try to tell two neighbours apart by repeated runs, and bound the privacy loss from below.
 
     Nothing here is private: ``worst_case`` must be made-up records, and noise follows seeds.
 
     Parameters
     ----------
     factory
-        Of a seed: a fresh estimator with ``fit``, or a function of the records that returns
-        numbers, a mean, or a solution.
+        A function of a seed that returns a fresh estimator with ``fit``, or a function of the
+        records that returns numbers, a mean, or a solution.
     worst_case
         ``(records, other_records)``: two data sets of the same size that differ in one record, each
         an array or a tuple of arrays such as ``(X, y)``. The bound holds for any pair, and is near
         the claim for the worst one alone.
     claim
-        What to hold the runs against. By default what their certificates promise.
+        The claim to test; by default the promise of the runs' certificates.
     tester
         ``"threshold"`` on the linear discriminant, ``"classifier"``, ``"cells"`` or ``"kernel"``.
     n_runs
-        Runs on each of the two that are counted. A quarter more are a pilot, to learn from.
+        Counted runs on each of the two data sets. A quarter more are a pilot, to train the tester.
     false_alarm
         Chance of rejecting a claim that is kept, whatever is audited.
     random_state
-        Seeds are counted from here.
+        The first seed; later runs use the next ones.
 
     Returns
     -------
     AuditResult
-        The claim, a lower confidence bound on what is true, the power, and a verdict.
+        The claim, a lower confidence bound on the true cost, the power, and a verdict.
 
     Guarantee
     ---------
@@ -70,8 +70,8 @@ def audit(
 
     Edge cases
     ----------
-    The power is that against the same runs with noise of 0.8 times the scale, as far as runs move
-    with their noise; it is about right for noise that is added last.
+    The power is against the same runs with 0.8 times the noise. It is estimated from the spread of
+    the runs, which is about right if the noise is added last.
 
     Reference
     ---------
@@ -137,7 +137,7 @@ def _power(
 
 
 def _runs(factory: Callable[[int], Any], records: tuple[Any, ...], seeds: range) -> FloatArray:
-    """Return what runs on one data set show, a run a row."""
+    """Return the numbers of all runs on one data set, one run per row."""
     found = [_numbers(_run(factory(seed), records)) for seed in seeds]
     if len({one.shape for one in found}) > 1:
         raise InputError("factory must return as many numbers in every run.")
@@ -155,7 +155,7 @@ def _run(made: Any, records: tuple[Any, ...]) -> Any:
 
 
 def _numbers(result: Any) -> FloatArray:
-    """Return all numbers that a result shows: coefficients and intercept, a mean, or itself."""
+    """Return all numbers of a result: coefficients and intercept, a mean, or the result itself."""
     for names in (("coef_", "intercept_"), ("coef", "intercept"), ("value",)):
         if hasattr(result, names[0]):
             parts = [np.ravel(getattr(result, name, 0.0)) for name in names]
@@ -170,7 +170,7 @@ def _numbers(result: Any) -> FloatArray:
 
 
 def _claim(made: Any, records: tuple[Any, ...], claim: Guarantee | None) -> PrivacyClaim:
-    """Return the claim that is given, or that of a run's certificate."""
+    """Return the given claim, or that of a run's certificate."""
     if claim is not None:
         return claim_of(claim)
     result = _run(made, records)
@@ -216,6 +216,6 @@ def _as_tuple(records: Any) -> tuple[Any, ...]:
 
 
 def _name_of(made: Any) -> str:
-    """Return what is audited, by its class or function."""
+    """Return the name of the audited class or function."""
     kind = made if hasattr(made, "__qualname__") else type(made)
     return str(kind.__qualname__).replace("<locals>.", "").replace("<lambda>", "a function")

@@ -1,4 +1,4 @@
-"""One row of an audit: a claim, how neighbours are told apart, and what was found.
+"""One row of an audit: a claim, an attack on it, and the result.
 
 Reference
 ---------
@@ -24,7 +24,7 @@ from tailguard.audit.gates import (
 )
 
 FALSE_ALARM = 1e-3
-"""Chance that anything that keeps its claim is rejected, over all rows of an audit together."""
+"""Chance that a true claim is rejected, over all rows of an audit together."""
 
 POWER = 0.95
 """Least chance of seeing noise of 0.8 times the right scale; a row with less says so."""
@@ -37,7 +37,7 @@ that takes 952 runs a side at 0.8 times the noise, and 114 at half the sensitivi
 
 @dataclass(frozen=True)
 class AuditResult:
-    """One row: what is claimed, and what was proved of it.
+    """One row: a claim, and a bound from the attack on it.
 
     Attributes
     ----------
@@ -46,17 +46,17 @@ class AuditResult:
     claim
         What is claimed, in words.
     claimed, shown
-        The claimed amount, and a lower confidence bound on the true one, in the same unit.
+        The claimed cost, and a lower confidence bound on the true one, in the same unit.
     confidence
-        Chance that the bound holds, whatever the release is.
+        Chance that the bound holds.
     power
         Chance that noise of 0.8 times the right scale is rejected.
     n_runs
         How many runs there were on each of the neighbours, or readings of noise.
     tester
-        How the neighbours were told apart.
+        The test that tells the neighbours apart.
     mutants
-        Whether each mutant was rejected, by what is wrong with it.
+        Fault of a mutant -> whether it was rejected.
 
     Examples
     --------
@@ -77,12 +77,12 @@ class AuditResult:
 
     @property
     def share(self) -> float:
-        """The bound over the claim: what a worst pair attains."""
+        """The bound over the claim."""
         return self.shown / self.claimed
 
     @property
     def accepted(self) -> bool:
-        """Whether nothing disproves the claim."""
+        """Whether the claim was not disproved."""
         return self.shown <= self.claimed
 
     @property
@@ -115,15 +115,15 @@ def _said(seen: bool) -> str:
 Scores = tuple[FloatArray, FloatArray]
 
 Scoring = Callable[[type[AttackedGate], int, int], Scores]
-"""From a kind of gate, a number of runs a side and a seed to the scores of both neighbours."""
+"""Maps a gate class, a number of runs per side and a seed to the scores of both neighbours."""
 
 Rates = Callable[[float], tuple[float, float]]
-"""By how many times noise is too small: the chances of both errors."""
+"""Maps the factor by which noise is too small to the chances of both errors."""
 
 
 @dataclass(frozen=True)
 class ThresholdCase:
-    """Releases on a worst pair; a score beyond the threshold is read as the second table.
+    """Releases on a worst pair; a score above the threshold is a guess at the second table.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class ThresholdCase:
     rates
         Chances of both errors when noise is too small by a factor, to plan the number of runs.
     threshold
-        What scores must pass.
+        The threshold of the scores.
     scores_per_run
         How many independent scores a run gives.
     """
@@ -175,7 +175,7 @@ class ThresholdCase:
         )
 
     def runs_to_see(self, factor: float, false_alarm: float) -> int:
-        """Return how many runs a side detect noise that is ``factor`` times too small."""
+        """Return how many runs per side detect noise that is ``factor`` times too small."""
         n_scores = runs_for(
             self.claim, rates=self.rates(factor), false_alarm=false_alarm, power=PLANNED_POWER,
             summed=self.is_even,
@@ -198,16 +198,16 @@ class ThresholdCase:
 
 @dataclass(frozen=True)
 class NoiseCase:
-    """Whole fits of many releases, read by the noise of each where the pair differs.
+    """Whole fits of many releases, tested by the noise of each release that the pair moves.
 
-    The bound is what the pair attains of mu over an upper confidence bound on the deviation of the
-    noise. It takes for granted that noise is normal, which tests of the mechanism see to, and needs
-    a few fits where a threshold needs thousands.
+    The bound is the mu that the pair attains over an upper confidence bound on the standard
+    deviation of the noise. It assumes that noise is normal, which tests of the mechanism check, and
+    needs a few fits where a threshold needs thousands.
 
     Attributes
     ----------
     fit
-        From a kind of gate, a seed and a side to what one fit released.
+        Maps a gate class, a seed and a side to the releases of one fit.
     """
 
     name: str
@@ -216,13 +216,13 @@ class NoiseCase:
     n_fits: int = 24
 
     def audit(self, *, false_alarm: float) -> AuditResult:
-        """Overhear fits, and those of every mutant."""
+        """Audit the fits, and those of every mutant."""
         rejected = {
             fault: self._shown(gate, seed, false_alarm)[0] > self.claim.amount
             for seed, (fault, gate) in enumerate(OVERHEARD_MUTANTS.items(), 1)
         }
         shown, attained, n_readings = self._shown(OverheardGate, 0, false_alarm)
-        # The bound at NOISE passes the claim where the sum of squares is below this.
+        # With NOISE times the scale the claim is rejected if the sum of squares is below this.
         least = (attained / self.claim.amount / NOISE) ** 2 * chi2.ppf(false_alarm, n_readings)
         return AuditResult(
             name=self.name,

@@ -1,14 +1,13 @@
-"""Audits of a whole fit by one run, where thousands of runs are dear.
+"""Audits of a whole fit by one run, for when thousands of runs are too expensive.
 
-Many places of a data set hold a *canary*: one of two records, drawn by a coin of its own. Whoever
-attacks sees the one fit and guesses coins, as many as they like, the surest ones. Each coin stands
-between replace-one neighbours: the number of records is the same either way, and public. The
-original, for records that are added or removed, flips whether a canary is there at all; here it
-flips *which* of two records is there, and its theorem holds as it is, since all that it uses of the
-mechanism is that one flipped coin is one step between neighbours.
+Many places of a data set hold a *canary*: one of two records, chosen by a coin flip. The attacker
+sees one fit and guesses the coins that seem surest, as many as they like. Flipping one coin gives a
+replace-one neighbour: the public number of records does not change. In the original, for added or
+removed records, a coin decides whether a canary is present; here it decides *which* of two records
+is present. The theorem holds unchanged, since it only uses that flipping a coin gives a neighbour.
 
-A fit that is (epsilon, delta)-DP lets no guesser be right in ``v`` of ``r`` guesses with a chance
-beyond what randomised response at epsilon would, ``P[Binomial(r, 1 / (1 + exp(-epsilon))) >= v]``,
+If a fit is (epsilon, delta)-DP, nobody is right in ``v`` of ``r`` guesses with a chance above that
+of randomised response at epsilon, ``P[Binomial(r, 1 / (1 + exp(-epsilon))) >= v]``,
 plus ``2 m delta`` times the largest slope of that tail, with m the number of canaries.
 
 Reference
@@ -81,15 +80,14 @@ def audit_one_run(
     Parameters
     ----------
     fit
-        Of the drawn records, and a ``seed``: for each record a number that is the higher, the more
-        the fit looks like one on its partner. What it computes it with but the fit is public.
+        A function of the drawn records and a ``seed`` that returns a score for each record, higher
+        if the fit looks more like one on its partner. It uses only the fit and public numbers.
     canaries, partners
-        Two data sets of one size, ``(X,)`` or ``(X, y)``: record i is one or the other's.
+        Two data sets of one size, ``(X,)`` or ``(X, y)``: record i is drawn from one of them.
     claim
-        What to hold the guesses against: its epsilon at ``delta``.
+        The claim to test, by its epsilon at ``delta``.
     delta
-        Where the claim has none or one of its own, the delta at which both are compared; a claim of
-        ``tg.ApproxDP`` or ``tg.PureDP`` brings its own.
+        The delta of the comparison. A claim of ``tg.ApproxDP`` or ``tg.PureDP`` has its own.
 
     Guarantee
     ---------
@@ -99,8 +97,8 @@ def audit_one_run(
     ----------
     One run proves far less than thousands: a tenth of epsilon with a thousand canaries that do not
     disturb each other (measured: 0.46 of 4.38 at mu = 1), and next to nothing where few columns are
-    shared by many. So it sees noise that is many times too small, and not noise of 0.8 times the
-    scale; its power is told as 0.
+    shared by many. So it detects noise that is many times too small, but not 0.8 times the scale:
+    its power is stated as 0.
 
     Reference
     ---------
@@ -152,7 +150,7 @@ def _coins(count: int, seed: int) -> BoolArray:
 
 
 def _best_bound(scores: FloatArray, drawn: BoolArray, delta: float, false_alarm: float) -> float:
-    """Return the best bound over the shares of canaries that are guessed."""
+    """Return the best bound over the shares of guessed canaries."""
     centred = scores - np.median(scores)
     surest = np.argsort(-np.abs(centred), kind="stable")
     right = (centred > 0.0) == drawn
@@ -168,7 +166,7 @@ def _best_bound(scores: FloatArray, drawn: BoolArray, delta: float, false_alarm:
 
 
 def _epsilon(claim: Guarantee, delta: float) -> tuple[float, float]:
-    """Return the epsilon that is claimed, and at which delta."""
+    """Return the claimed epsilon and its delta."""
     if isinstance(claim, PureDP | ApproxDP):
         return claim.epsilon, claim.delta
     return epsilon_of(claim.gaussian_mu(), check_open_unit("delta", delta)), delta

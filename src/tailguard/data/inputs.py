@@ -49,9 +49,9 @@ class Inputs:
     records
         A matrix of features, which may be sparse, or a table in batches.
     y
-        A column or None; of a table in batches, None.
+        A column, or None; always None for a table in batches.
     offset, weight
-        What is added to scores, and how much each row counts, or None.
+        The offset of scores and the weight of rows, or None.
     n_rows, n_features
         Public numbers.
     schema
@@ -59,25 +59,26 @@ class Inputs:
     missing
         Constants for missing cells of a matrix, by the number of the column; a schema has its own.
     targets
-        The target as a column of every type that it has, which for a table in batches is empty.
+        The target as a column of every type that it has; for a table in batches the columns are
+        empty.
     names
-        Names of the features, where they have names.
+        Names of the features, if they have names.
     row_ids
-        The identifiers of the rows, where a column was named; of a table in batches, None.
+        The identifiers of the rows, if a column was named; None for a table in batches.
     order
-        ``"any"`` where the order of rows says nothing, as it was stated.
+        ``"any"`` if the user states that the order of rows means nothing.
     source
-        What records in memory were read from: their cells are marked as they were given.
+        The user's data in memory, from whose cells marks are made.
     undeclared
         Columns that are read as numbers although no schema says so.
     is_vector
         Whether the features are one vector without a name.
     target_name
-        What it is called in the table, or as an argument beside it.
+        The name of the target in the table, or of its argument.
     persons
-        Whose each row is, where persons are protected.
+        The person of each row, if persons are protected.
     unit
-        What is protected one by one.
+        The unit of protection.
 
     Examples
     --------
@@ -259,7 +260,7 @@ def read_inputs(
     if y is not None and (target is not None or declared.target != in_schema):
         raise InputError("y must be None where target names its column; got both.")
     settled = declared.settled(table.names, table.where)
-    if features_only:  # of columns as they are
+    if features_only:  # columns as they are
         settled = replace(settled, target=None, terms=None, other="level")
     read = _of_batches if table.streamed else _of_table
     found = read(table, settled, **beside)
@@ -270,7 +271,7 @@ def read_inputs(
 def with_declared(
     given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None, *, exposed: bool
 ) -> dict[str, Any]:
-    """Return what was given beside X; what a schema declares replaces what was not given.
+    """Return the arguments beside X, completed by the declarations of the schema.
 
     An exposure is read only by models that are ``exposed``, which have a log link.
     """

@@ -33,8 +33,8 @@ class LogLinkRegression(PrivateRegression):
     Attributes
     ----------
     total_error_
-        Relative standard error of the total that is predicted for the records of the fit, as far as
-        it was calibrated, which that of a Poisson loss is; else NaN.
+        Relative standard error of the predicted total of all records of the fit; NaN unless the
+        total was calibrated, as with a Poisson loss.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class LogLinkRegression(PrivateRegression):
     takes_exposure: ClassVar[bool] = True
 
     def _keep(self, solved: Solved) -> None:
-        """Store what was found, and how far off the predicted total is."""
+        """Store the results, and the error of the predicted total."""
         super()._keep(solved)
         self.total_error_ = float(solved.solution.found.get(TOTAL_ERROR, math.nan))
 
@@ -68,7 +68,7 @@ class LogLinkRegression(PrivateRegression):
             f"y must be {least} 0 in every row that is scored; leave out those where it is not.",
         )
         if targets.min() == targets.max():
-            return 0.0  # of no deviance nothing is explained
+            return 0.0  # a null deviance of zero explains nothing
         mean, power = np.clip(mean, SMALLEST_MEAN, None), loss.variance_power
         return float(d2_tweedie_score(targets, mean, sample_weight=weights, power=power))
 
@@ -94,8 +94,8 @@ class PoissonRegression(LogLinkRegression):
     ----------
     {shared_attributes}
     total_error_
-        Relative standard error of the total that is predicted for the records of the fit, as far as
-        it was calibrated; else NaN.
+        Relative standard error of the predicted total of all records of the fit; NaN unless it was
+        calibrated.
 
     Notes
     -----
@@ -125,8 +125,8 @@ class PoissonRegression(LogLinkRegression):
 class GammaRegression(LogLinkRegression):
     """Private Gamma regression with a log link, of positive targets such as severities or costs.
 
-    Records count by their target in parts of what is expected: the standard deviation is taken to
-    be in proportion to the mean.
+    It uses each target relative to its expected value: the standard deviation is assumed to be in
+    proportion to the mean.
 
     Parameters
     ----------
@@ -171,8 +171,8 @@ class TweedieRegression(LogLinkRegression):
     Parameters
     ----------
     power
-        The power of the mean that the variance is in proportion to: 1 fits as
-        ``PoissonRegression`` does, 2 as ``GammaRegression``, between them targets may be zero.
+        The variance is in proportion to this power of the mean: 1 fits as ``PoissonRegression``
+        does, 2 as ``GammaRegression``; between them targets may be zero.
     alpha
         The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss,
         as in ``sklearn.linear_model.TweedieRegressor``. It is public and costs no budget.

@@ -1,4 +1,4 @@
-"""Private means: one call for all methods, whose help says what each of them is."""
+"""Private means: one call for all methods, described in its help."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -39,18 +39,18 @@ class MeanResult(Reported):
     value
         The mean of each column, in the units of the data; a float for a single vector.
     noise_std
-        Predicted standard deviation of the privacy noise in each, NaN where ``centre`` is a
-        function; sampling error and the bias of clipping come on top.
+        Predicted standard deviation of the privacy noise in each, NaN if ``centre`` is a function;
+        it does not include sampling error and the bias of clipping.
     method
         The name of the method that was used.
     certificate
         What was promised, released and assumed.
     names
-        The columns' names, where the data had any.
+        The columns' names, if the data had any.
     found
-        Released numbers that the method decided by, such as a clip level.
+        Released numbers that the method used, such as a clip level.
     notes
-        What was assumed of columns, and how many records the result rests on.
+        Assumptions about columns, and how many records are usable.
 
     Examples
     --------
@@ -135,26 +135,26 @@ def mean(
     columns
         A list of columns by their names; all of a table by default.
     row_id
-        The name of a column that tells every row from all others: the rows then need no order.
+        The name of a column with a different value in every row: the rows then need no order.
     order
-        ``"any"`` where rows have no order and no ``row_id``, for methods that need no places.
+        ``"any"`` if rows have neither an order nor a ``row_id``, for methods that need no places.
     person, max_rows
-        A key per row that tells persons apart, or the name of a column of keys, and how many rows
-        of a person are used at most: then all rows of a person are protected together, and the mean
-        is one over persons of the means of their rows.
+        A key per row that identifies its person, or the name of a column of keys, and the most rows
+        of one person that are used: then all rows of a person are protected together, and the
+        result is the mean over persons of the means of their rows.
     epsilon, delta, guarantee
         The privacy parameters. There is no default.
     method
-        ``"auto"``: the one of least predicted error, from public facts only, as ``explain()``
-        says; or an object that plans and runs, or one of these.
+        ``"auto"``: the method of least predicted error, from public facts only (see ``explain()``);
+        or an object that plans and runs; or one of these.
         {methods}
     moment
-        What is assumed of the tails, a ``tg.Moment``. Without one, a scale and a centre of every
-        column are released first, and nothing need be known of the data; ``"auto"`` does so with a
-        moment as well, or buys a histogram in its unit, where that is predicted to err less.
+        An assumption about the tails, a ``tg.Moment``. Without one, a scale and a centre of every
+        column are released first, and nothing need be known about the data. With a moment
+        ``"auto"`` may do so as well, or buy a histogram in its unit, if it predicts less error.
     schema
-        What is declared of a table's columns: a ``tg.Schema``, a dict or the path of a JSON file.
-        Means are those of the features; the mean of a level is the share of records that have it.
+        Declarations of a table's columns: a ``tg.Schema``, a dict or the path of a JSON file. Means
+        are those of the features; the mean of a level is the share of records that have it.
     ledger, checkpoint, check_records, on_unusable, random_state
         As for ``LinearRegression``.
     options

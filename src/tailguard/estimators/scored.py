@@ -1,7 +1,7 @@
-"""Which rows a score is made of: targets, predictions and weights that have one.
+"""The checked targets, predictions and weights of a score.
 
-Metrics of scikit-learn show targets in their errors. So whatever they would refuse is refused here,
-by a sentence that shows none.
+Errors of scikit-learn's metrics show targets. So whatever they would refuse is refused here first,
+in a sentence that shows none.
 """
 
 from typing import Any

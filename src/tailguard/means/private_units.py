@@ -1,8 +1,8 @@
 """Location, scale and tail of every column, released for means without an assumed moment.
 
-Centres and scales come from :mod:`tailguard.scaling`, in either currency. What its histograms get
-follows from the sizes: enough that the noise of a bin is a small part of the records, and never
-more than a quarter of the budget. What they leave goes to the histogram of magnitudes.
+Centres and scales come from :mod:`tailguard.scaling`, paid in mu or in pure epsilon. Its histograms
+get enough that the noise of a bin is a small part of the records, but at most a quarter of the
+budget. The rest goes to the histogram of magnitudes.
 
 Reference
 ---------
@@ -53,28 +53,28 @@ from tailguard.scaling.units import find_columns, histogram_stages
 
 Magnitude = Literal["norm", "entries"]
 
-# Of what units get: pairs of records are half as many, and only the first location is always asked
-# for.
+# Parts of the budget of units. There are half as many pairs as records, and only the first location
+# is always asked for.
 SIZE_SHARE, LOCATION_SHARE, PAIRS_SHARE = 0.25, 0.55, 0.2
-BIN_NOISE = 1.0 / 40.0  # wanted noise of a bin, as a part of the records: a third of a typical bulk
+BIN_NOISE = 1.0 / 40.0  # target noise of a bin, as a part of the records: a third of a typical bulk
 SMALLEST_SHARE, LARGEST_SHARE = 0.02, 0.25
 TAIL_SHARE = 0.1
-AFFORDED = 1.5  # times the fewest records at which sizes stand out: locations take a little more
-MISSED = 3.0  # noise standard deviations that a count of all records must lack to be short of some
-SMALLEST_FRACTION = SMALLEST_SLOPE = 0.25  # that a mean is divided by
+AFFORDED = 1.5  # times the fewest records at which sizes are seen: locations take a little more
+MISSED = 3.0  # noise standard deviations by which a count must fall short to show missing records
+SMALLEST_FRACTION = SMALLEST_SLOPE = 0.25  # the least number that a mean is divided by
 
 TWO_BINS = Bins("linear", -1.0, 1.0, 2)  # noise is that of any bins
 ROUNDING = 1.0 - 1e-12  # sums of squares are rounded
 
 
 def noise_of(stage: Stage, columns: int, n_rows: int, n_features: int) -> float:
-    """Return the std of Gaussian noise that is as rarely large as that of the histograms."""
+    """Return the std of Gaussian noise with as heavy a tail as the noise of the histograms."""
     query = ColumnHistograms(tuple(range(columns)), TWO_BINS)
     return tail_noise(query, n_rows, n_features, stage.asked)
 
 
 class MeanHistograms:
-    """Asks the gate for the histograms of planned stages, and knows which were not asked for."""
+    """Asks the gate for the histograms of planned stages, and keeps count of unused releases."""
 
     def __init__(self, gate: Gate, stages: Sequence[Stage]) -> None:
         self._gate = gate
@@ -113,7 +113,7 @@ class MeanHistograms:
         return self._gate.ask(query, state, stage), self.noise_std(columns, stage)
 
     def topped_up(self, stage: Stage) -> Stage:
-        """Return a stage that spends what these have left, too; Laplace noise stays as planned."""
+        """Return a stage that also spends the rest of these; Laplace noise stays as planned."""
         if isinstance(stage.asked, Laplace):
             return stage
         return replace(stage, mu=math.hypot(stage.mu, self.left()) * ROUNDING)
@@ -121,14 +121,14 @@ class MeanHistograms:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedUnits:
-    """Units, the distribution of magnitudes in them, and which part of the records is not void."""
+    """Units, the distribution of magnitudes in them, and the share of records that are not void."""
 
     units: Units
     distribution: MagnitudeDistribution
     fraction: float
 
     def mean_slope(self, radius: float) -> float:
-        """How far the mean of rows clipped at a radius follows the true mean."""
+        """Return the slope of the mean of rows clipped at a radius, against the true mean."""
         beside = 1.0 - 1.0 / self.units.size
         slope = self.distribution.expected(
             lambda r: np.where(r <= radius, 1.0, beside * radius / r)
@@ -138,7 +138,7 @@ class ReleasedUnits:
 
 @dataclass(frozen=True)
 class PrivateUnits:
-    """The plan of these releases: histograms of columns and one of magnitudes, or this alone."""
+    """The planned releases: a histogram of magnitudes, usually after histograms of columns."""
 
     stages: tuple[Stage, ...]
     of_what: Magnitude
@@ -181,8 +181,8 @@ class PrivateUnits:
         distribution = self.assumed(facts.n_features)
         radius = distribution.radius(unit_noise)
         bias = distribution.cut_bias(radius)
-        # Not by the second moment of these norms: their tail is the sum of the columns' tails, an
-        # upper bound that holds 1.45 to 1.7 times as much.
+        # The second moment of these norms is not used: their tail is the sum of the columns' tails,
+        # an upper bound with 1.45 to 1.7 times the true moment.
         sampling = facts.sampling * math.sqrt(facts.n_features)
         return Expected(unit_noise * radius, bias, sampling)
 

@@ -3,12 +3,12 @@
 Plain records that queries fill in, mechanisms read and certificates print. Everything here is
 worked out from public numbers; no record is ever read.
 
-*Smooth noise.* Where the noise follows the records, its scale is worked out by the query, used by
-the mechanism inside the gate, and forgotten. What leaves is a point of a lattice that is fixed
-beforehand: a lattice in steps of the scale would reveal the scale.
+*Smooth noise.* If the noise depends on the records, its scale is computed by the query, used by the
+mechanism inside the gate, and forgotten. The released number is a point of a lattice that is fixed
+before: a lattice in steps of the scale would reveal the scale.
 
-*Peeling.* The largest entries of a vector are chosen one by one, and their values are noised. No
-entry moves by more than ``ratio`` noise scales when one record is replaced. There are two forms,
+*Peeling.* The largest entries of a vector are chosen one by one and released with noise. No entry
+moves by more than ``ratio`` noise scales when one record is replaced. There are two forms,
 named as the mechanisms are:
 
 ``"peeled-gaussian"``
@@ -46,16 +46,16 @@ from tailguard.privacy.events import (
 from tailguard.privacy.smooth_gaussian import smooth_gaussian_event
 
 SMALLEST_SHARE = 2.0**-24
-"""Gaussian mu of a release, over the root of its size, that every lattice calibration grants.
+"""The least Gaussian mu of a release, over the root of its size, for which a lattice exists.
 
 Below it, rounding to the lattice may cost more than the statistic. Plans refuse such a release, so
 that no run stops where budget is already reserved.
 """
 
 LARGEST_SHARE, LARGEST_RECORDS_SHARE = 2.0**17, 2.0**44
-"""Gaussian mu of a release, and mu times records, that every sum and count fits a lattice with.
+"""The largest Gaussian mu of a release, and mu times records, for which a lattice exists.
 
-Beyond either the noise is finer than chunk sums are exact. Plans refuse such a release, too.
+Beyond either, the noise is finer than chunk sums are exact. Plans refuse such a release, too.
 """
 
 Norm = Literal["l1", "l2", "linf"]
@@ -111,7 +111,7 @@ class Calibration:
     Attributes
     ----------
     sensitivity
-        What the query stated.
+        The sensitivity that the query states.
     mechanism
         The mechanism's name in the registry, such as ``"gaussian"`` or ``"laplace"``.
     grid
@@ -159,7 +159,7 @@ class Calibration:
         return int(math.log2(self.lattice_scale))
 
     def parameters(self) -> dict[str, float | int | str]:
-        """Public numbers for the books beside those of the query: none."""
+        """Public numbers for the books, besides those of the query: none."""
         return {}
 
     @property
@@ -170,7 +170,7 @@ class Calibration:
 
 
 SCALE_FLOOR = 2.0**-31
-"""The smallest scale, in units of the largest answer: data that are all equal get noise too."""
+"""The smallest scale, in units of the largest answer, so that equal records get noise, too."""
 
 FLOAT_MARGIN = 2.0**-16
 """By how much queries raise their scales. Answers that err by 4 roundings of ``value_limit`` each
@@ -197,17 +197,17 @@ class SmoothCalibration:
     size
         The number of coordinates released.
     smoothness
-        By how much the logarithm of the scale may differ between neighbours: the papers' t or beta.
+        How far the logarithm of the scale may differ between neighbours: the papers' t or beta.
     shift
-        The answer gets ``scale / shift`` times the noise: the papers' s or gamma.
+        The noise is multiplied by ``scale / shift``: the papers' s or gamma.
     calibration
-        What the cost rests on; see :mod:`tailguard.privacy.arsinh`.
+        The proof behind the cost; see :mod:`tailguard.privacy.arsinh`.
     value_limit
         The largest magnitude of a coordinate of the answer.
     scale_ceiling
         The largest scale; no two answers are further apart.
     delta
-        Of an (epsilon, delta) release; None for a concentrated one.
+        The delta of an (epsilon, delta) release; None for a concentrated one.
     facts
         Further public numbers for the books.
     """
@@ -244,7 +244,7 @@ class SmoothCalibration:
 
     @property
     def norm(self) -> str:
-        """In which norm the answer moves by at most the scale."""
+        """The norm in which the answer moves by at most the scale."""
         return "linf" if self.mechanism == "arsinh-normal" else "l2"
 
     @property
@@ -286,7 +286,7 @@ PEELINGS = ("peeled-gaussian", "peeled-laplace")
 
 
 def peeling_event(form: str, ratio: float, n_selected: int, n_free: int = 0) -> Event:
-    """Return what one peeling costs.
+    """Return the cost of one peeling.
 
     *Guarantee.* Holds for replace-one neighbours whose vectors differ by at most ``ratio`` noise
     scales in every entry.
@@ -303,7 +303,7 @@ def peeling_event(form: str, ratio: float, n_selected: int, n_free: int = 0) -> 
 
 
 def share_factor(form: str, n_selected: int, n_free: int = 0) -> float:
-    """Return what a release spends, over its ratio.
+    """Return the spend of a release divided by its ratio.
 
     The Gaussian form spends ``mu``, in the sense that it is ``mu**2 / 2``-zCDP as mu-GDP would be;
     the Laplace form spends ``epsilon``.

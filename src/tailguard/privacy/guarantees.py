@@ -13,7 +13,7 @@ from tailguard.checks import InputError, check_choice, check_open_unit, check_po
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.roots import down
 
-# Promises beyond either end say nothing that anyone could want, and their noise leaves the floats.
+# Promises beyond either end are of no use, and their noise is beyond the floats.
 WEAKEST, STRONGEST = 1e15, 1e-15
 
 
@@ -36,7 +36,7 @@ class _Promise:
 
     @property
     def strength(self) -> tuple[str, float]:
-        """The name and the value of what a cost is compared with: the first number."""
+        """The name and value of the first number, with which a cost is compared."""
         name = fields(self)[0].name
         return name, getattr(self, name)
 
@@ -242,7 +242,7 @@ LARGE_EPSILON = 20.0  # beyond it odds may rise by more than 5e8: a promise in n
 
 
 def weak_promise(guarantee: Guarantee, n_rows: int) -> tuple[str, ...]:
-    """Say where a promise is too weak to mean much, from public numbers.
+    """Return warnings if a promise is too weak to mean much, from public numbers.
 
     *Reference.* Dwork and Roth 2014, Section 2.3: with ``delta`` of ``1 / n`` a mechanism that
     publishes one record in full keeps the promise.

@@ -1,15 +1,15 @@
-"""What Gaussian noise costs on a scale that follows the records: (epsilon, delta), nothing else.
+"""The cost of Gaussian noise whose scale depends on the records: (epsilon, delta), nothing else.
 
 The scale S is smooth as :mod:`tailguard.privacy.arsinh` says, and the answer a vector that
 moves by at most S in l2 norm. Released is the answer plus ``S / shift`` times standard normal
 noise. Normal laws of two variances are infinitely far apart in Renyi divergences of high
 order, so there is no zCDP and no Gaussian DP.
 
-Delta is bounded by way of a third law, with the centre of one neighbour and the scale of the
-other: ``delta(e1 + e2) <= delta1(e1) + exp(e1) delta2(e2)``. Both halves have closed forms. The
-shift is by at most ``shift`` standard deviations of either. A change of scale is told best by the
-length of the noise, whose square is chi-square. In both, the likelihood ratio is monotone, so that
-the largest change is the worst one. ``"tight"`` and ``"published"`` rest on this.
+Delta is bounded through a third law, with the centre of one neighbour and the scale of the other:
+``delta(e1 + e2) <= delta1(e1) + exp(e1) delta2(e2)``. Both halves have closed forms. The shift is
+at most ``shift`` standard deviations of either law. The best test for a change of scale is the
+length of the noise, whose square is chi-square. In both, the likelihood ratio is monotone, so the
+largest change is the worst one. ``"tight"`` and ``"published"`` rest on this.
 
 ``"printed"`` marks noise on a scale that is not smooth: no finite cost holds.
 
@@ -52,11 +52,11 @@ from tailguard.privacy.arsinh import ARSINH_BASIS, PROVED
 from tailguard.privacy.events import Approximate, Event, Unbounded
 from tailguard.privacy.roots import crossing, down, step_until, up
 
-# Where on the way the third law may lie, in parts of epsilon. Every point gives a valid bound.
+# Splits of epsilon between the two halves of the bound; every split is valid.
 STOPS = np.linspace(0.0, 1.0, 401)
 # Relative room for the cancellation of two closed forms, which agree with 50 digits to 1e-13.
 CANCELLATION = 1e-12
-# What a calibration gives away so that recomputing its cost stays below what was asked.
+# Margin of a calibration, so that its recomputed cost stays within the request.
 GIVEN_AWAY = 1e-6
 
 
@@ -104,7 +104,7 @@ def _difference(first: FloatArray, second: FloatArray) -> FloatArray:
 def smooth_gaussian_constants(
     epsilon: float, delta: float, size: int, calibration: str = "tight"
 ) -> tuple[float, float]:
-    """Smoothness and shift of a vector of ``size`` numbers that is (epsilon, delta)-DP.
+    """Return smoothness and shift for an (epsilon, delta)-DP release of ``size`` numbers.
 
     ``"published"`` are the printed constants, ``"tight"`` the same two times the
     largest factor that the bound allows, and ``"numerical"`` the largest that exact pairs do.
@@ -139,7 +139,7 @@ def smooth_gaussian_constants(
 
 
 def _bound(calibration: str) -> Callable[[float, float, int, float], float]:
-    """Return what delta is bounded by."""
+    """Return the function that bounds delta."""
     exact = calibration == "numerical"
     return exact_delta_of_smooth_gaussian if exact else delta_of_smooth_gaussian
 
@@ -165,7 +165,7 @@ def _smallest_epsilon(
     size: int,
     delta: float,
 ) -> float:
-    """Search for the reciprocal, in which delta increases."""
+    """Find the constant by a search over its reciprocal, in which delta increases."""
 
     def delta_at(inverse: float) -> float:
         return bound(smoothness, shift, size, 1.0 / inverse)
@@ -181,7 +181,7 @@ def _smallest_epsilon(
     return 1.0 / step_until(lambda x: delta_at(x) <= delta, down(root), 1.0 - 1e-9)
 
 
-# Changes of the scale that are evaluated, in parts of the largest; in both directions, and none.
+# Changes of the scale that are evaluated, as parts of the largest, in both directions.
 PARTS = np.linspace(0.125, 1.0, 8)
 # Relative error that is granted to the chi-square laws, and their largest noncentrality. Against
 # sums of 100 digits, with 1 to 1000 degrees of freedom and chances down to 1e-33, they err by 5e-12

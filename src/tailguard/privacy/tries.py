@@ -18,8 +18,8 @@ from tailguard.privacy.roots import crossing, up
 # Papernot and Steinke 2022, Section 3: shapes of negative binomial laws, and their limit.
 SHAPES = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 
-# How likely a number may be larger than ``limit``: less than the distance of one sampled coordinate
-# from ideal noise (``accounting/distance.py``), so that one more coordinate pays for it.
+# The chance of more than ``limit`` tries: less than the distance of one sampled coordinate from
+# ideal noise (``accounting/distance.py``), so charging one more coordinate covers it.
 TAIL = 1e-26
 
 
@@ -82,7 +82,7 @@ class NumberOfTries:
         return number
 
     def never(self, share: float) -> float:
-        """Return the chance that no try is of a kind that each try is with chance ``share``."""
+        """Return the chance that no try takes a candidate that each takes with ``share``."""
         parameter, z = self.parameter, 1.0 - share
         if self.single:
             return z

@@ -1,4 +1,4 @@
-"""What rows sum for a query: its loop over a block of records, and the arithmetic of such loops.
+"""The loop of a query over a block of records, and the arithmetic of such loops.
 
 A loop turns a block into whole numbers. Nothing that it does for one record depends on another, and
 no answer depends on how records were cut into blocks or spread over threads: floats are added
@@ -6,10 +6,10 @@ within a chunk of 1024 records and rounded, and whole numbers are added beyond.
 
 Loops take as long for one number as for another. Many processors leave subnormal numbers, those
 below 2.2e-308, to microcode: one product takes up to 150 cycles instead of a fraction of one, so
-that running time would tell of records that hold them. While records are summed such numbers count
-as zero, as do those below 1.2e-38 that are stored in single precision. Processors do that at no
-cost once they are told to, on x86-64 by FTZ and DAZ of MXCSR, on AArch64 by FZ of FPCR; on others
-nothing is done. The setting belongs to the thread, and is taken back.
+that the running time would reveal records that hold them. While records are summed, such numbers
+count as zero, and so do single-precision numbers below 1.2e-38. Processors do that at no cost with
+the right setting: FTZ and DAZ of MXCSR on x86-64, FZ of FPCR on AArch64; on others nothing is done.
+The setting belongs to the thread, and is restored afterwards.
 
 Reference
 ---------
@@ -37,7 +37,7 @@ ZERO_BITS = {"x86_64": 1 << 15 | 1 << 6, "aarch64": 1 << 24}.get(MACHINE, 0)
 
 @contextmanager
 def steady_arithmetic() -> Iterator[None]:
-    """Count subnormal numbers as zero, those that float32 becomes too, and warn of nothing."""
+    """Count subnormal numbers as zero, those of float32 as well, and suppress warnings."""
     with np.errstate(all="ignore"):
         before = _exchange_bits()(0, ZERO_BITS)
         try:
@@ -47,18 +47,18 @@ def steady_arithmetic() -> Iterator[None]:
 
 
 class LatticeSum:
-    """The loop of a query, at a state and on a lattice: what rows sum.
+    """The loop of a query at a state, on a lattice; ``Rows.reduce`` adds it up over all records.
 
     Attributes
     ----------
     query, state
-        Whose ``sum_block`` runs, and what it is given.
+        The query whose ``sum_block`` runs, and its argument.
     grid
         The width of one lattice step.
     size
         How many whole numbers the loop returns.
     together, reads_cells
-        What the query says of its loop.
+        As in the query.
     """
 
     def __init__(self, query: Any, state: Any, grid: float, size: int) -> None:

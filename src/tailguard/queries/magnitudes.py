@@ -1,7 +1,7 @@
-"""A histogram of how large the rows are, or their entries, in one release.
+"""A histogram of the sizes of rows, or of their entries, in one release.
 
-One released histogram says how heavy the tail is, so that a threshold can be placed where what it
-cuts off and the noise that it asks for are in balance.
+It shows how heavy the tail is, so that a threshold can balance the part that it cuts off against
+the noise that it needs.
 
 Reference
 ---------
@@ -35,10 +35,10 @@ class CountMagnitudes(GaussianQuery):
     units
         The coordinate system in which rows are read.
     edges
-        Where cells end, in increasing order; each edge belongs to the cell below it.
+        The upper ends of the cells, in increasing order; an edge belongs to the cell below it.
     of
-        ``"norm"``: one magnitude a record. ``"entries"``: the absolute entries, ``d`` a record.
-        ``"differences"``: those of the differences of random pairs, ``d`` a pair.
+        ``"norm"``: one magnitude per record. ``"entries"``: the absolute entries, ``d`` per record.
+        ``"differences"``: those of the differences of random pairs, ``d`` per pair.
 
     Guarantee
     ---------
@@ -72,12 +72,12 @@ class CountMagnitudes(GaussianQuery):
 
     @property
     def per_record(self) -> int:
-        """How many magnitudes a record has."""
+        """Number of magnitudes of one record."""
         return 1 if self.of == "norm" else self.units.size
 
     @property
     def places(self) -> Places:
-        """Random ones where records are paired, else none."""
+        """Random if records are paired, else none."""
         return "random" if self.of == "differences" else "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -100,7 +100,7 @@ class CountMagnitudes(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
         """Count exactly, in lattice steps of one over a whole number.
 
-        What is void is counted in a cell that is dropped: time does not tell how much it is.
+        Void records are counted in a cell that is dropped, so the time does not depend on them.
         """
         block.check_features(self.units.center.size)
         edges, n_cells = np.array(self.edges, dtype=np.float64), len(self.edges) + 1

@@ -1,7 +1,7 @@
 """A report as a record of the deployments registry, and in the terms of NIST SP 800-226.
 
-A certificate gives what follows from a run. What only the curator knows, such as the intended use,
-is what she stated, or "not stated"; nothing is made up in its place.
+A certificate provides the facts of a run. Facts that only the curator knows, such as the intended
+use, are as stated by the curator, or "not stated"; nothing is invented.
 
 Reference
 ---------
@@ -92,7 +92,7 @@ def registry_record(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nist_fields(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what SP 800-226 asks of a claim, from the top of its pyramid to the bottom."""
+    """Return the fields that SP 800-226 asks of a claim, from the top of its pyramid down."""
     certificate, stated = report["certificate"], _stated(report)
     return {
         "privacy_parameters": dict(certificate["guarantee"]),
@@ -128,7 +128,7 @@ def _stated(report: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _product(report: Mapping[str, Any]) -> str:
-    """Return what the registry calls coefficients, and all else."""
+    """Return the registry's product type of coefficients, or of anything else."""
     is_model = report["quantity"] == "coefficient"
     return "Machine learning model" if is_model else "Summary statistics"
 
@@ -150,7 +150,7 @@ def _mechanisms(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def _software(certificate: Mapping[str, Any]) -> list[str]:
-    """Name the library, how noise was drawn, and what a reader must know of mechanisms."""
+    """Describe the library, how noise was drawn, and limits of the mechanisms."""
     return [f"tailguard {certificate['version']}", certificate["sampler"], *certificate["remarks"]]
 
 

@@ -1,7 +1,7 @@
-"""The page of a report: one file of HTML that asks for nothing, made of a report's data.
+"""The page of a report: one HTML file that loads nothing, made from the data of a report.
 
-Every word is escaped. The one script that may run is the verifier, by its digest; it reads the data
-that the page holds and works out the totals of the certificate anew.
+Every text is escaped. The only script that may run is the verifier, identified by its digest; it
+reads the data in the page and recomputes the totals of the certificate.
 """
 
 import base64
@@ -29,9 +29,9 @@ SECTIONS = {
     "trust": "What this page cannot prove",
 }
 MOST_ROWS = 500
-"""Rows that a table shows at most; nobody reads more, and the page stays below a megabyte."""
+"""The most rows of a table, which keeps the page readable and below a megabyte."""
 MOST_DATA = 700_000
-"""Characters of data that a page holds at most, for the same reason."""
+"""The most characters of data in a page, for the same reason."""
 WHO_IS_PROTECTED = (
     "Everybody whose data are one record of this table. The results would have been almost as "
     "likely if that record had held anything else. This holds for every table, and against an "
@@ -99,12 +99,12 @@ def asset(name: str) -> str:
 
 
 def html_text(text: object) -> str:
-    """Return a text in which nothing is a tag, and every sign can be seen."""
+    """Return a text with tags and invisible characters escaped."""
     return escape(printable(str(text)))
 
 
 def html_head(title: str, script: str) -> Iterator[str]:
-    """Yield all of a page up to its body, with a policy by which only ``script`` may run."""
+    """Yield the head of the page, with a content policy that allows only ``script``."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
@@ -135,7 +135,7 @@ def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
 
 
 def _counted(certificate: Mapping[str, Any]) -> str:
-    """Return what the public number counts."""
+    """Return the noun for the public number."""
     return "records" if certificate["unit"]["person"] is None else "persons"
 
 
@@ -153,7 +153,7 @@ def _paragraph(text: str, begin: str = "") -> Iterator[str]:
 
 
 def _sentences(sentences: Iterable[str]) -> Iterator[str]:
-    """Yield a list, or that there is nothing."""
+    """Yield a list, or a sentence that it is empty."""
     items = [f"<li>{html_text(sentence)}</li>" for sentence in sentences]
     yield "<ul>\n" + "\n".join(items) + "\n</ul>" if items else "<p>Nothing.</p>"
 
@@ -170,7 +170,7 @@ NUMBER = ' class="number"'
 
 
 def _interval_picture(value: float, low: float, high: float) -> Picture:
-    """Return an interval in units of its end farther from zero, which is at 100 of 0 to 200."""
+    """Draw an interval, scaled so that its end farther from zero is at the edge."""
     far = max(abs(low), abs(high))
     left, middle, right = (100.0 + 100.0 * (x / far) for x in (low, value, high))
     return Picture(
@@ -225,7 +225,7 @@ def _cell(place: int, cell: str, right: set[int]) -> str:
 
 
 def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the promise in words, and what an attacker can learn at most."""
+    """Yield the promise in words, and the most that an attacker can learn."""
     yield f'<p class="panel">Promised: {html_text(certificate["promise"])}.</p>'
     if certificate["mode"] != "private":
         yield from _paragraph(NOTHING_PROMISED)
@@ -238,7 +238,7 @@ def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _odds(certificate: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the odds of an attack, by the promise, and by the noise of the run where that tells."""
+    """Yield the odds of an attack, by the promise and, if known, by the noise of the run."""
     columns = {"at most, by the promise": odds_of(certificate["guarantee"])}
     total = certificate["total"]
     if total["accountant"] == "gdp" and certificate["guarantee"]["kind"] != "gdp" and total["mu"]:
@@ -287,7 +287,7 @@ def _estimate_cells(estimate: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _reasons(estimates: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield which numbers are missing and why, each reason once."""
+    """Yield the missing numbers, grouped by reason."""
     named: dict[str, list[str]] = {}
     for each in estimates:
         if each["reason"]:
@@ -327,7 +327,7 @@ def _ledger(certificate: Mapping[str, Any], facts: Mapping[str, str]) -> str:
 
 
 def _check(facts: Mapping[str, str]) -> Iterator[str]:
-    """Yield where the verifier writes; without scripts it stays as it is."""
+    """Yield the panel that the verifier fills in."""
     yield f'<p id="verdict" class="panel" role="status">{html_text(UNVERIFIED)}</p>'
     yield '<div id="check-table" hidden>'
     headers = ("total", "stated", "worked out", "verdict")
@@ -355,7 +355,7 @@ def safe_json(data: Mapping[str, Any]) -> str:
 
 
 def _data_and_script(data: Mapping[str, Any], script: str) -> Iterator[str]:
-    """Yield the page's data, in which no sign can end them, and the verifier."""
+    """Yield the page's data and the verifier."""
     text = safe_json(data)
     if len(text) <= MOST_DATA:
         yield f"{DATA}{text}</script>\n<script>{script}</script>"

@@ -1,4 +1,4 @@
-"""What two sets have in common."""
+"""The intersection of two sets."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,9 +25,9 @@ class Intersection:
     first, second
         Convex sets that have a point in common; this is not checked.
     n_sweeps
-        How many times each set is projected onto, at most. A point near the intersection needs
-        few; a distant one may need as many as its distance is longer than the sets' features. For
-        a ball and any other set use ``IntersectionWithBall``, which is exact.
+        The most projections onto each set. A point near the intersection needs few; for a distant
+        one the number may grow with the ratio of its distance to the size of the sets. For a ball
+        and any other set use ``IntersectionWithBall``, which is exact.
 
     Edge cases
     ----------

@@ -1,11 +1,11 @@
-"""Projected noisy descent: the set and the gradients, which records a step reads, and the loop.
+"""Projected noisy descent: the set, the gradients, the schedule, and the loop.
 
-Which records each step reads, and what it may spend on them, is the schedule:
+The schedule says which records each step reads, and what it may spend on them:
 
 * ``"full"``: all records at every step, so steps share the budget: ``mu / sqrt(n_steps)`` each.
 * ``"disjoint"``: a block of its own for every step; a record is read once, so every step may spend
   all of ``mu``, on ``n_steps`` times fewer records.
-* ``"shuffled"``: passes over batches of equal size. Where it makes the noise less, every pass has a
+* ``"shuffled"``: passes over batches of equal size. If that reduces the noise, every pass has a
   fresh secret partition and its batches are accounted for as a shuffle.
 * ``"sampled"``: a secret sample of ``batch_rows`` records for every step, drawn for it alone.
 
@@ -45,17 +45,17 @@ from tailguard.solvers.options import check_ranges
 
 
 def set_of(problem: Problem) -> ConstraintSet:
-    """Return the set of allowed weights; all of them where none is stated."""
+    """Return the constraint, or the whole space if there is none."""
     return problem.constraint or WholeSpace()
 
 
 def start_of(problem: Problem, number: float) -> FloatArray:
-    """Return where a descent starts: at weights that are all this number, put into the set."""
+    """Return the start of a descent: this number in every weight, projected onto the set."""
     return set_of(problem).project(np.full(problem.size, number))
 
 
 def check_constraint(problem: Problem, diameter: float) -> None:
-    """Refuse a set of other vectors, and a search without end; all of it is public."""
+    """Refuse a set of other vectors, or of infinite diameter; only public facts matter."""
     require(
         math.isfinite(diameter),
         "constraint must be a set of finite diameter where the solver states no diameter; got "
@@ -91,7 +91,7 @@ def clipped_gradients(problem: Problem, clip_norm: float) -> Query:
 
 
 def solved_at(plan: Plan, weights: FloatArray, points: FloatArray) -> Solution:
-    """Return weights in the user's units as a solution whose noise nothing predicts."""
+    """Return a solution with these weights, in the user's units; its noise is not predicted."""
     coef, intercept = weights, 0.0
     if not plan.problem.by_record:
         units = Units.raw(plan.problem.n_features, intercept=plan.problem.intercept)
@@ -118,7 +118,7 @@ class Batches:
     n_batches
         Of a shuffled pass; it divides ``n_steps``. None is one pass.
     batch_rows
-        How many records a sample has.
+        The number of records in a sample.
     """
 
     schedule: str
@@ -148,7 +148,7 @@ class Batches:
 
     @property
     def n_passes(self) -> int:
-        """How often a record is read; at most, where samples are drawn."""
+        """How often a record is read; with samples, at most."""
         return self.n_steps // self.n_blocks
 
     @property
@@ -170,7 +170,7 @@ class Batches:
         return n_rows // self.n_blocks
 
     def stage(self, guarantee: Guarantee, spent_mu: float, n_rows: int, size: int) -> Stage:
-        """Divide what ``spent_mu`` leaves of the guarantee among the steps."""
+        """Divide the guarantee, minus ``spent_mu``, among the steps."""
         rows, passes = self.rows_per_step(n_rows), self.n_passes
         total = guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
         mu, shuffled = math.sqrt((total**2 - spent_mu**2) / passes), False
@@ -196,7 +196,7 @@ class Batches:
     def _sampled_mu(
         self, guarantee: Guarantee, spent_mu: float, rate: float, full_mu: float
     ) -> float:
-        """Return what a step on a sample may spend, where ``full_mu`` is for all records."""
+        """Return the mu of a step on a sample; ``full_mu`` is that of a step on all records."""
         spent: Event = Gaussian(spent_mu) if spent_mu else Nothing()
 
         def event_of(mu: float) -> Event:
@@ -213,7 +213,7 @@ class Batches:
     def blocks(self, stage: Stage, gate: Gate) -> Iterator[Block | None]:
         """Yield the block of every step; None is all records.
 
-        A shuffled pass has a partition of its own; blocks that only are disjoint may serve again.
+        Each shuffled pass has its own partition; disjoint blocks may be used again.
         """
         if stage.block_map is None:
             yield from [None] * self.n_steps
@@ -288,9 +288,8 @@ def descend(
 ) -> tuple[FloatArray, FloatArray]:
     """Run the step plan; return the answer and the released points, one per row.
 
-    ``blocks`` says which records each step reads; None is what ``stage`` says, at every step: all
-    of them, or a secret sample. ``gradient_of`` turns an answer
-    that is no gradient into one.
+    ``blocks`` says which records each step reads; None reads what ``stage`` says at every step: all
+    records, or a secret sample. ``gradient_of`` turns an answer that is not a gradient into one.
     """
     point = constraint.project(start)
     points = np.empty((schedule.n_steps, start.size))

@@ -1,4 +1,4 @@
-"""One call for the numbers that everybody needs before a model.
+"""One call for the summary statistics of a table.
 
 Reference
 ---------
@@ -35,33 +35,35 @@ from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-MOST_GROUPING, MOST_GROUPS = 3, 1000  # columns that make groups, and groups: more show noise alone
+MOST_GROUPING, MOST_GROUPS = (
+    3,
+    1000,
+)  # columns that make groups, and groups: with more there is only noise
 Z = NormalDist().inv_cdf((1.0 + LEVEL) / 2.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Description(SummaryResult):
-    """What ``tg.describe`` found.
+    """The result of ``tg.describe``.
 
     Attributes
     ----------
     names, groups
-        The columns of numbers, and the groups; without groups one of no name.
+        The columns of numbers, and the groups; without groups, one with an empty name.
     usable, missing
-        Cells of each group and column that can be read, and those that cannot; the latter are not
-        known by group.
+        Readable and unreadable cells of each group and column; the latter are not known by group.
     mean, mean_low, mean_high, std
         Means with their intervals, and standard deviations of cells cut to a private range. The
-        interval covers sampling, noise and what the cut takes; it is infinite where cells that
-        noise hides may decide the mean.
+        interval covers sampling, noise and the cut; it is infinite if cells that noise hides may
+        decide the mean.
     levels, quantiles, quantiles_low, quantiles_high
-        Quantiles with their intervals: the last axis has a place per level.
+        Quantiles with their intervals; the last axis is that of the levels.
     shares
         Column -> level -> its share of the records, for declared columns.
     correlation
         The correlation matrix of the columns of numbers, if it was asked for.
     suppressed
-        Which groups and columns noise hides: their numbers are NaN.
+        Groups and columns that noise hides: their numbers are NaN.
 
     Examples
     --------
@@ -90,7 +92,7 @@ class Description(SummaryResult):
     suppressed: BoolArray
 
     def tables(self) -> list[ResultTable]:
-        """Return one table of columns, one of levels and one of correlations, where there are."""
+        """Return tables of columns, of levels and of correlations, without empty ones."""
         found = [self._numbers()] if self.names else []
         if self.shares:
             rows: list[tuple[Cell, ...]] = [
@@ -137,8 +139,8 @@ def describe(
 ) -> Description:
     """Describe every column of a table, privately, on one budget and without bounds.
 
-    Cells that can be read, mean with interval, standard deviation, quantiles, shares of declared
-    levels, and correlations.
+    It releases the number of readable cells, means with intervals, standard deviations, quantiles,
+    shares of declared levels, and correlations.
 
     Parameters
     ----------
@@ -147,13 +149,13 @@ def describe(
     q
         Levels of the quantiles.
     by
-        Up to three declared columns: each group of their levels has numbers of its own. Groups have
-        no correlations.
+        Up to three declared columns; each combination of their levels is described separately,
+        without correlations.
     correlations
-        Whether columns of numbers are correlated; not in pure differential privacy.
+        Whether to release correlations; not in pure differential privacy.
     spend
-        Factors of the parts of the budget, such as ``{"quantiles": 2}``; the parts are those of
-        ``quantiles``, ``moments``, ``correlations`` and ``levels``, and ``explain()`` shows them.
+        Factors for the parts of the budget, such as ``{"quantiles": 2}``. The parts are
+        ``quantiles``, ``moments``, ``correlations`` and ``levels``; ``explain()`` shows them.
     options
         As for ``tg.quantile``.
 
@@ -169,9 +171,10 @@ def describe(
 
     Edge cases
     ----------
-    A cell that is no number leaves the other cells of its record alone. Correlations take gaps of
-    two columns for independent. Columns and groups that noise hides have NaN. With ``person`` cells
-    are counted in persons, and intervals hold whether a person's rows are alike or not.
+    A cell that is not a number does not affect the other cells of its record. Correlations take
+    missing cells of two columns as independent. Columns and groups that noise hides are NaN. With
+    ``person`` cells are counted in persons, and intervals hold whether a person's rows are alike or
+    not.
 
     Reference
     ---------
@@ -229,7 +232,7 @@ def rows_per_person(
     Parameters
     ----------
     person
-        A key per row that tells persons apart, such as ``table["patient_id"]``.
+        A key per row that identifies its person, such as ``table["patient_id"]``.
     q
         Levels of the quantiles.
     epsilon, delta, guarantee, ledger, checkpoint, random_state
@@ -238,16 +241,17 @@ def rows_per_person(
     Returns
     -------
     Description
-        Of one column, with a row a person: mean, spread and quantiles of the number of her rows.
+        It describes one column, the number of rows of each person: mean, spread and quantiles.
 
     Guarantee
     ---------
     The result is private at the certificate's guarantee for all rows of a person, however many: a
-    person has one number here, which her own rows alone decide. The number of persons is public.
+    person has one number here, which depends on that person's rows only. The number of persons is
+    public.
 
     Edge cases
     ----------
-    Rows without a key belong to nobody and are not counted.
+    Rows without a key are not counted.
 
     Reference
     ---------
@@ -291,7 +295,7 @@ def _description(
     levels: tuple[float, ...],
     solved: Any,
 ) -> Description:
-    """Put what was found in the shape of groups and columns."""
+    """Arrange the released numbers by groups and columns."""
     shape = len(groups), len(table.numbers)
     hidden = solution.unseen.reshape(shape)
     usable, quantiles = np.full(shape, math.nan), np.full((3, *shape, len(levels)), math.nan)

@@ -1,10 +1,10 @@
-"""A column's distribution function, as estimated from noisy histograms of several resolutions.
+"""A column's distribution function, estimated from noisy histograms of several resolutions.
 
 Masses between edges are estimated by least squares, weighted by the noise of each histogram, and
 updated release by release. The first histogram has bins of octaves; a later one has edges of its
-own, which split the bins known so far. A split bin's mass is expected to be spread evenly over it,
-and how far from evenly is a public prior: so bins that noise cannot resolve stay smooth, and bins
-that hold one value are found. All quantiles come from one function that never falls.
+own, which split the bins known so far. The mass of a split bin is expected to be spread evenly, up
+to a public prior variance: so bins that noise cannot resolve stay smooth, and bins that hold one
+value are found. All quantiles come from one function that never falls.
 
 Reference
 ---------
@@ -27,15 +27,15 @@ from tailguard.scaling.noisy_distribution import bulk_of
 LARGEST_OCTAVE = 160
 _SIZES = 2.0 ** np.arange(-LARGEST_OCTAVE, LARGEST_OCTAVE + 1.0)
 OCTAVES = np.concatenate([-_SIZES[::-1], _SIZES])
-"""Edges of the first histogram: octaves of both signs; what lies between the least ones is zero."""
+"""Edges of the first histogram: octaves of both signs; numbers between the least ones are zero."""
 
 ONE = int(np.searchsorted(OCTAVES, 1.0))
 """The bin that ends at one."""
 LEAST_SIZE = 2.0**-LARGEST_OCTAVE
 """Numbers up to this size count as zero, and no bin is finer there."""
 
-# What a bin may hold which does not stand out: of the records, and deviations of noise. By trial.
-# ``FAR_NOISE`` is that of all bins beyond: a window of eight may hold 12 deviations unseen.
+# The most that an unseen bin may hold: a share of the records, and standard deviations of noise. By
+# trial. ``FAR_NOISE`` is for all bins beyond: a window of eight may hold 12 deviations unseen.
 HIDDEN_SHARE, HIDDEN_NOISE, FAR_NOISE = 0.02, 1.0, 4.0
 SEEN_ZERO = 3.5
 """Noise deviations of zeros alone, which many columns have; noise has one in 4,000 columns."""
@@ -44,7 +44,7 @@ SEEN_BESIDE_ZERO = 5.3
 SEEN_ACROSS_ZERO = 3.0
 """The same of octaves of the other sign and of about that size: noise alone has one in 30."""
 WINDOWS = 4e3
-"""How many windows of octaves, independent ones, stand out as often by noise alone (computed by
+"""The number of independent windows of octaves that stand out as often by noise (computed by
 simulation: 3,800 at 4.4 deviations, of either sign and of both together).
 """
 NEAR_BINS = 2  # octaves beside those that stand out are kept apart: tails lie there
@@ -52,19 +52,19 @@ AS_ZERO = 8  # octaves beside zero whose numbers, below 1e-45, are as good as ze
 NO_GAPS = 2.0  # standard deviations of noise that a count of all records must lack to show gaps
 EXACT = 0.5  # records: the deviation of a count that is known
 HEAVY = 1.0
-"""Noise deviations from which on a bin may hold one value: a split may then give all to one part.
+"""Noise deviations above which a bin may hold one value: a split may then give all to one part.
 At 4 intervals of zeros and ones held the truth in two thirds of the cases.
 """
 HIDDEN_UNEVENNESS = 0.5
-"""Deviation of the share of half a bin, over one half, where an interval ends, as in a later split.
-What seems to hold one value is in as a whole.
+"""Deviation of the share of half a bin, over one half, at the end of an interval, as in a later
+split. A bin that seems to hold one value is included as a whole.
 """
 BESIDE = 0.05
-"""How far beyond its ends an interval looks for values that many records share, over its width. By
+"""How far beyond its ends, over its width, an interval looks for values that many records share. By
 trial on simulated counts.
 """
-# A bin is taken to hold one value if it stands out by so many deviations of the last histogram's
-# noise, and is so many times as dense as what lies beside it. By trial.
+# A bin counts as one value if it stands out by this many deviations of the last histogram's noise,
+# and is this many times as dense as its neighbours. By trial.
 STANDS_OUT, DENSER = 4.0, 4.0
 
 
@@ -74,12 +74,12 @@ class DistributionEstimate:
     Attributes
     ----------
     significance
-        By how many noise deviations the column stands out of the first histogram.
+        The column's height in the first histogram, in standard deviations of its noise.
     like_indicator
-        Whether nothing but zeros and ones stands out.
+        Whether only zeros and ones stand out.
     edges, mass, covariance
-        Where bins end, and how many records each holds. The first and the last bin are all that
-        lies beyond what stands out.
+        The ends of bins, and how many records each holds. The first and the last bin hold
+        everything beyond the bins that stand out.
     """
 
     def __init__(
@@ -92,8 +92,8 @@ class DistributionEstimate:
     ) -> None:
         """Read the histogram of octaves; ``n_rows`` is the most that the column can hold.
 
-        ``known`` are octaves that hold cells of other groups of the column. What stands out of
-        noise is told by ``rare``, the deviation of Gaussian noise that is as rarely large.
+        ``known`` are octaves that hold cells of other groups of the column. ``rare`` is the
+        standard deviation of Gaussian noise with as heavy a tail, for deciding what stands out.
         """
         self.n_rows = n_rows
         kept, self.significance = octaves_of(counts, noise_std if rare is None else rare)
@@ -124,16 +124,16 @@ class DistributionEstimate:
         self.covariance = np.diag(prior * variances / (prior + variances))
 
     def count_cells(self, total: float, noise_std: float) -> None:
-        """Take in a count of all cells of the column."""
+        """Update by a count of all cells of the column."""
         self._observe(np.ones((1, self.mass.size)), np.array([total]), noise_std)
 
     def refine(
         self, edges: FloatArray, counts: FloatArray, noise_std: float, unevenness: float
     ) -> None:
-        """Take in a histogram, whose edges split the bins.
+        """Update by a histogram, whose edges split the bins.
 
-        ``unevenness`` is the deviation of the share of half a bin, over one half; of bins that
-        may hold one value it is 1.
+        ``unevenness`` is the deviation of the share of half a bin, over one half; it is 1 for bins
+        that may hold one value.
         """
         heavy = self.mass > HEAVY * noise_std
         within = edges[(edges > self.edges[0]) & (edges < self.edges[-1])]
@@ -164,14 +164,14 @@ class DistributionEstimate:
             self.__dict__.pop(name, None)
 
     def settle(self) -> None:
-        """Take the count of cells for that of all records, unless it surely lacks some."""
+        """Replace the count of cells by the number of records, unless some are surely missing."""
         deviation = math.sqrt(max(float(self.covariance.sum()), 0.0))
         if self.n_rows - self.mass.sum() < NO_GAPS * deviation:
             self.count_cells(float(self.n_rows), EXACT)
 
     @property
     def total(self) -> float:
-        """How many cells can be read, from 1 to all records."""
+        """Number of readable cells, from 1 to all records."""
         return min(max(float(self.mass.sum()), 1.0), float(self.n_rows))
 
     @property
@@ -212,9 +212,9 @@ class DistributionEstimate:
         return place, float(shares[place + 1] - shares[place])
 
     def at(self, levels: FloatArray) -> FloatArray:
-        """Return where the distribution function, straight within bins, has these levels.
+        """Return where the distribution function, linear within bins, has these levels.
 
-        Of the first and the last bin that is their inner end.
+        In the first and the last bin that is the inner end.
         """
         shares = self.shares()
         # Equal shares would leave open which of their edges is taken.
@@ -224,7 +224,7 @@ class DistributionEstimate:
         return np.asarray(found, dtype=np.float64)
 
     def spread(self, level: float, unevenness: float) -> float:
-        """Return how uncertain the share at a quantile is: noise, and what its bin hides."""
+        """Return the uncertainty of the share at a quantile: noise, and the width of its bin."""
         place, mass = self.bin_of(level)
         part = min(max((level - self.shares()[place]) / max(mass, 1e-12), 0.0), 1.0)
         noise = self.noise_of_shares(level)
@@ -232,7 +232,7 @@ class DistributionEstimate:
         return math.hypot(ends, unevenness * mass * math.sqrt(part * (1.0 - part)))
 
     def quantile(self, level: float, noise_std: float) -> float:
-        """Return a quantile: the roundest number of a bin that holds one value, else within it.
+        """Return a quantile; in a bin that holds one value, the roundest number of the bin.
 
         ``noise_std`` is that of the last histogram.
         """
@@ -243,11 +243,11 @@ class DistributionEstimate:
         return _without_dust(float(self.at(np.array([level]))[0]))
 
     def interval(self, level: float, z: float) -> tuple[float, float]:
-        """Return where the released function may reach a level.
+        """Return the interval in which the true function may reach a level.
 
-        All places are in at which it is within ``z`` deviations of the level: of sampling, noise,
-        and of what a bin hides. A bin that seems to hold one value is in as a whole. An end is
-        infinite where no edge bounds it: noise may hide what lies beyond the first and the last.
+        It holds all places where the released function is within ``z`` deviations of the level, of
+        sampling, noise and resolution. A bin that seems to hold one value is included as a whole.
+        An end is infinite if no edge bounds it: noise may hide cells beyond the outermost edges.
         """
         shares, last = self.shares(), self.edges.size - 1
         sampling = level * (1.0 - level) / self.total
@@ -264,9 +264,9 @@ class DistributionEstimate:
         return _without_dust(low), _without_dust(high)
 
     def _with_values_beside(self, low: float, high: float) -> tuple[float, float]:
-        """Take in edges right beyond an end about which far more lies than within on average.
+        """Extend an interval over an edge if far more records lie just beyond it than within.
 
-        One value that many records share often lies beyond an edge that was put beside it.
+        A value that many records share often lies just beyond an edge that was put beside it.
         """
         reach = BESIDE * (high - low)
         ends = np.array([low - reach, low, low + reach, high - reach, high, high + reach])
@@ -280,10 +280,10 @@ class DistributionEstimate:
         return low, high
 
     def _leave(self, edge: int, way: int, level: float, slack: FloatArray, z: float) -> float:
-        """Return how far beyond an edge, up or down, the function surely does not reach a level.
+        """Return how far beyond an edge the function surely does not reach a level.
 
-        At a part ``p`` of the bin, which holds ``mass``, it has gone up by ``p mass``, give or take
-        ``z`` deviations: of what is known at both edges, and of what the bin hides.
+        At a part ``p`` of the bin, which holds ``mass``, it has risen by ``p mass``, plus or minus
+        ``z`` deviations of the errors at both edges and within the bin.
         """
         shares, beyond, place = self.shares(), edge + way, min(edge, edge + way)
         gap, mass = abs(level - float(shares[edge])), abs(float(shares[beyond] - shares[edge]))
@@ -300,7 +300,7 @@ class DistributionEstimate:
         return low + min(max(part, 0.0), 1.0) * (high - low)
 
     def _holds_one_value(self, place: int) -> bool:
-        """Whether a bin is far denser than the next bin, or as wide a stretch, on either side."""
+        """Whether a bin is far denser than an equally wide stretch on either side."""
         low, high = self.edges[place : place + 2]
         around = np.array([2.0 * low - high, low, high, 2.0 * high - low])
         below, mass, above = np.diff(np.interp(around, self.edges, self.shares()))
@@ -310,9 +310,9 @@ class DistributionEstimate:
 
 
 def octaves_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
-    """Say which octaves hold cells, and by how many noise deviations the column stands out.
+    """Return which octaves hold cells, and by how many noise deviations the column stands out.
 
-    Zeros are one bin and may hide all other cells, which are looked for once more without it.
+    The bin of zeros may hide all other cells, so these are searched again without it.
     """
     kept, significance = bulk_of(counts, noise_std)
     zero = counts.size // 2

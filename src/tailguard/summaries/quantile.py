@@ -22,7 +22,7 @@ from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 LEVEL = 0.95  # of intervals, as is usual
-MOST_LEVELS, MOST_BINS = 99, 10_000  # quantiles and bins of a column: beyond, noise is all there is
+MOST_LEVELS, MOST_BINS = 99, 10_000  # quantiles and bins of a column: with more there is only noise
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -34,13 +34,13 @@ class QuantileResult(SummaryResult):
     names
         The columns, or groups and columns.
     levels
-        Which quantiles.
+        The levels of the quantiles.
     value, low, high
         A row per name and a column per level: the quantile, and an interval that holds the law's
         quantile in 95 % of tables; infinite where no released edge bounds it. NaN where the budget
         was too small to see the column.
     usable
-        How many cells of each column can be read, as released.
+        The released number of readable cells of each column.
 
     Examples
     --------
@@ -98,8 +98,8 @@ def quantile(X: Any, q: ArrayLike = 0.5, **options: Unpack[RunOptions]) -> Quant
 
     Edge cases
     ----------
-    A cell that is no number leaves the other cells of its record alone. A column that noise hides
-    has NaN, and a note says so.
+    A cell that is not a number does not affect the other cells of its record. A column that noise
+    hides is NaN, and a note says so.
 
     Reference
     ---------
@@ -131,7 +131,7 @@ def quantile(X: Any, q: ArrayLike = 0.5, **options: Unpack[RunOptions]) -> Quant
 
 
 def checked_levels(name: str, q: ArrayLike) -> tuple[float, ...]:
-    """Return levels that rise, or refuse them."""
+    """Return sorted levels; refuse invalid ones."""
     levels = np.unique(np.asarray(q, dtype=np.float64).ravel())
     if not 1 <= levels.size <= MOST_LEVELS:
         raise InputError(f"{name} must have 1 to {MOST_LEVELS} levels; got {levels.size}.")
@@ -206,8 +206,8 @@ def histogram(
     X
         Columns of numbers: whatever ``tg.mean`` takes.
     bins
-        How many bins, evenly spaced over a range of released edges that holds 90 to 98 % of the
-        cells, which is bought from the budget. Two more counts are those below and beyond.
+        The number of bins, evenly spaced over a released range that holds 90 to 98 % of the cells
+        and costs part of the budget. Two more counts are those below and above the range.
     edges
         Public edges instead, for all columns: rising numbers.
     options
@@ -220,7 +220,7 @@ def histogram(
 
     Edge cases
     ----------
-    A cell that is no number is counted nowhere. Counts may be negative, as their noise is.
+    A cell that is not a number is not counted. Counts may be negative, because of their noise.
 
     Reference
     ---------
@@ -309,8 +309,8 @@ def count(
     X
         A table with declared columns: ``schema={"categorical": {name: [levels]}}``.
     where
-        Column -> the level, or one of the levels, that a record must have there. ``"other"`` is
-        whatever is not declared, and ``"missing"`` an empty cell.
+        Column -> the level, or the levels, that a record may have there. ``"other"`` is any
+        undeclared level, and ``"missing"`` an empty cell.
     options
         As for ``tg.quantile``.
 

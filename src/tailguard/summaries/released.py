@@ -1,4 +1,4 @@
-"""One run of a summary: which columns it reads, the promise, and the engine.
+"""One run of a summary: its columns, its promise, and the call of the engine.
 
 Reference
 ---------
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class RunOptions(TypedDict, total=False):
-    """What every summary takes beside what it asks for, with the sense that ``tg.mean`` gives it.
+    """The options of a run that every summary takes, as in ``tg.mean``.
 
     There is no default for the privacy parameters: ``epsilon`` and ``delta``, or ``guarantee``.
     """
@@ -53,7 +53,7 @@ class RunOptions(TypedDict, total=False):
 
 
 def summary(call: Callable[P, T]) -> Callable[P, T]:
-    """Have a summary refuse by name an argument that it does not take, such as weights."""
+    """Let a summary refuse unknown arguments, such as weights, by their names."""
     return named_arguments(call, RunOptions.__annotations__)
 
 
@@ -66,9 +66,9 @@ class SummaryTable:
     inputs
         The table.
     numbers
-        Name -> feature, of the columns of numbers.
+        Name of a column of numbers -> its feature.
     declared
-        Name -> indicators of its levels, of the declared columns.
+        Name of a declared column -> the indicators of its levels.
     levels
         Name -> the levels as text, ``other`` and ``missing`` at the end.
     """
@@ -85,8 +85,8 @@ class SummaryTable:
         if inputs.schema is None:
             return cls(inputs, {name: place for place, name in enumerate(names)}, {}, {})
         schema = inputs.schema
-        told = [name for name in schema.features or () if name in schema.levels]
-        declared = dict(zip(told, schema.level_columns, strict=True))
+        leveled = [name for name in schema.features or () if name in schema.levels]
+        declared = dict(zip(leveled, schema.level_columns, strict=True))
         taken = {place for places in declared.values() for place in places}
         numbers = {name: place for place, name in enumerate(names) if place not in taken}
         levels = {name: (*schema.levels[name], OTHER, MISSING) for name in declared}
@@ -120,7 +120,7 @@ class SummaryTable:
 
 
 OTHER, MISSING = "other", "missing"
-"""What the last two levels of a declared column are called: not declared, and an empty cell."""
+"""Names of the last two levels of a declared column: undeclared levels, and empty cells."""
 
 
 def released(
@@ -143,7 +143,7 @@ def released(
     random_state: int | None = None,
     assumptions: tuple[str, ...] = (),
 ) -> tuple[Solved, SummarySolution, SummaryTable]:
-    """Read the table's public facts, plan what ``make`` asks of them, and run it."""
+    """Read the table's public facts, plan the statistics that ``make`` returns, and run them."""
     asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = within_filter(asked, ledger)
     rule = RecordRule(check_records, on_unusable, any_cell=True)
@@ -180,7 +180,7 @@ def released(
 
 
 def read_features(X: Any, schema: Declared | None, **named: Any) -> Inputs:
-    """Read what means and summaries are of: no target, and at least one row and one column."""
+    """Read the features of a mean or a summary: at least one row and one column."""
     stated = None if schema is None else Schema.of(schema)
     inputs = read_inputs(X, schema=stated, features_only=True, **named)
     shape = inputs.n_records, inputs.n_features

@@ -1,9 +1,9 @@
-"""What a summary shows: tables that print, that a notebook renders, and that become frames.
+"""Results of summaries: tables that print, render in a notebook, and convert to frames.
 
 Reference
 ---------
-Wilson 2021, "Statistical disclosure control" names the rule kept here: each estimate stands beside
-its uncertainty. What is shown is post-processing of released numbers.
+Wilson 2021, "Statistical disclosure control" states the rule kept here: each estimate stands beside
+its uncertainty. The tables are post-processing of released numbers.
 """
 
 import math
@@ -22,8 +22,8 @@ from tailguard.report.content import Report, Reported, ReportTable, Stated
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH = 100  # of what is printed, in signs
-DIGITS = 6  # of a number that is shown
+WIDTH = 100  # characters in a printed line
+DIGITS = 6  # significant digits of a printed number
 
 COLUMNS = "columns"
 """The title of a table that has none of its own."""
@@ -42,7 +42,7 @@ class ResultTable(NamedTuple):
 def reported_table(
     title: str, header: Sequence[str], rows: Iterable[Sequence[Cell | None]]
 ) -> ReportTable:
-    """Return a table for a report, from its parts or from what JSON has of them.
+    """Return a table for a report, from its parts or from their JSON form.
 
     Examples
     --------
@@ -63,14 +63,14 @@ def _shown(cell: Cell) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SummaryResult(Reported):
-    """What every summary has.
+    """Base of the results of summaries.
 
     Attributes
     ----------
     solved
         The solution, with its plan and certificate.
     title
-        What is shown above the table.
+        The heading of the table.
     """
 
     solved: Solved
@@ -85,7 +85,7 @@ class SummaryResult(Reported):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed of columns, how many records can be used, and what could not be seen."""
+        """Assumptions about columns, how many records are usable, and what noise hides."""
         return self.solved.notes
 
     def explain(self) -> str:
@@ -94,7 +94,7 @@ class SummaryResult(Reported):
 
     def tables(self) -> list[ResultTable]:
         """Return the tables; the first one is that of ``to_frame``."""
-        raise TypeError(f"{type(self).__name__} must say which tables it has.")
+        raise TypeError(f"{type(self).__name__} must define tables.")
 
     def to_frame(self) -> Any:
         """Return the first table as a pandas DataFrame."""
@@ -104,7 +104,7 @@ class SummaryResult(Reported):
         return pd.DataFrame(table.rows, columns=list(table.header))
 
     def plot(self, ax: "Axes | None" = None, *, columns: Collection[str] | None = None) -> "Axes":
-        """Draw the result, as the function of ``tg.plot`` for it does; some ``columns`` alone."""
+        """Draw the result with its function of ``tg.plot``; ``columns`` selects some columns."""
         chosen = {} if columns is None else {"columns": columns}
         drawn: Axes = getattr(plot, self.picture)(self, ax, **chosen)
         return drawn

@@ -1,9 +1,9 @@
-"""The search for quantiles of all columns at once, and groups: plan of its releases, and the run.
+"""The search for quantiles of all columns and groups at once: its plan and its run.
 
-First a histogram of octaves says where a column lies. Then edges are put where its quantiles may
-be, by all that was released before, until each lies in a bin too small for that much noise. A few
-histograms with less noise follow, with edges beside the quantiles, and a last one with an edge at
-each. Every release counts all cells of all columns, so that all of them tell of the totals.
+First a histogram of octaves shows where a column lies. Then edges are put where its quantiles may
+be, by all earlier releases, until noise hides any finer bin. A few histograms with less noise
+follow, with edges beside the quantiles, and a last one with an edge at each. Every release counts
+all cells of all columns, so each one improves the totals.
 
 Reference
 ---------
@@ -35,31 +35,31 @@ from tailguard.summaries.distribution import (
 # Noise of a bin of octaves, over the records, at which a column stands out by 5.7 deviations if
 # its densest ``w`` octaves hold ``.45 sqrt(w)`` of them; and the most of the whole budget for it.
 SEEN_NOISE, MOST_FOR_SEEING = 0.45 / 5.7, 0.6
-# Wanted noise of a bin of octaves and of the search, as a part of the records, and the least and
-# most part of the budget of quantiles that it may cost. By trial on simulated columns.
+# Target noise of a bin of octaves and of the search, as a share of the records, and the least and
+# most of the quantiles' budget that it may cost. By trial on simulated columns.
 OCTAVE_NOISE, OCTAVE_PARTS = 1.0 / 50.0, (0.08, 0.6)
 SEARCH_NOISE, SEARCH_PARTS = 1.0 / 50.0, (0.01, 0.03)
 SEARCHES = 8
-"""Histograms of the search at most: each has ten times the resolution, near one value."""
+"""The most histograms of the search: each has ten times the resolution, near one value."""
 SEARCH_STEPS = 7
 """Edges of the search beside its quantiles, on each side of all together, where there are few."""
 REFINEMENTS, REFINED_PART = 3, 0.4
-"""Histograms after the search but the last, and their part of what that leaves."""
+"""Histograms between the search and the last one, and their part of the rest of the budget."""
 
-# How uneven a bin may be that is split: in the search it may hold one value; later it is smoother.
-# The second pair says so where edges are put. By trial.
+# How uneven a split bin may be: in the search it may hold one value; later bins are smoother. The
+# second pair is for placing edges. By trial.
 SEARCHED_UNEVENNESS, UNEVENNESS = 1.0, 0.5
 SEARCHED_HIDDEN, HIDDEN_UNEVENNESS = 0.7, 0.4
-# Deviations between a quantile and the edges beside it: wide ones first, for its interval.
+# Distances of edges from a quantile, in standard deviations: wide ones first, for its interval.
 SEARCH_OFFSET, OFFSETS = 1.2, (2.2, 1.5, 1.2)
-# A search goes on where a bin holds more than this many deviations of its noise and is wider than
-# this part of the distance of the quartiles, and of its values.
+# A search goes on if a bin holds more than this many deviations of its noise and is wider than this
+# part of the interquartile range, and of its values.
 RESOLVED, NARROW, DIGITS = 4.0, 2.0**-9, 2.0**-40
 
 
 @dataclass(frozen=True)
 class QuantileSearch:
-    """Which quantiles of which columns are looked for, in all groups.
+    """The quantiles to search for, in some columns and all groups.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class QuantileSearch:
 
     @property
     def steps(self) -> int:
-        """How many edges the search puts on each side of a quantile: more where there are few."""
+        """Edges of the search on each side of a quantile: more if there are few quantiles."""
         return max(1, SEARCH_STEPS // len(self.levels))
 
     @property
@@ -89,14 +89,14 @@ class QuantileSearch:
         return n_codes(self.by) * len(self.columns)
 
     def query(self, n_edges: int) -> ValueHistograms:
-        """Return the query with that many edges a column."""
+        """Return the query with this many edges per column."""
         return ValueHistograms(self.columns, n_edges, self.by)
 
     def parts(self, budget: Share, part: float, n_rows: int, n_features: int) -> tuple[float, ...]:
-        """Return the parts of a whole budget of octaves, of a search, and of what follows.
+        """Return the parts of the whole budget for octaves, the search, and later histograms.
 
-        ``part`` is that of quantiles. Columns must be seen first: if octaves need more, they get it
-        from all that is planned.
+        ``part`` is that of quantiles. Columns must be seen first: if octaves need more, they take
+        it from all planned statistics.
         """
         noise = noise_std_of(self.query(OCTAVES.size), n_rows, n_features, budget) / n_rows
         power = 1.0 if isinstance(budget, Laplace) else 2.0
@@ -128,7 +128,7 @@ class QuantileSearch:
         )
 
     def run(self, plan: Plan, gate: Gate) -> "FoundQuantiles":
-        """Release the histograms, and return what they tell of every column."""
+        """Release the histograms, and return the estimates of every column."""
         found = _first_look(self, plan.stage("octaves"), gate)
         search, asked = plan.stage("search"), 0
         while asked < search.times and found.needs_search(search):
@@ -148,14 +148,14 @@ class QuantileSearch:
 
 
 class FoundQuantiles:
-    """The distributions of all columns, as far as they are released.
+    """The distributions of all columns, as released so far.
 
     Attributes
     ----------
     estimates
         One per group and column, group by group.
     noise_std
-        That of a bin of the last histogram.
+        The noise of a bin of the last histogram.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class FoundQuantiles:
         return noise_std_of(self._search.query(1), *size, stage.asked)
 
     def needs_search(self, stage: Stage) -> bool:
-        """Whether the stage's noise leaves it open to find a quantile more closely."""
+        """Whether the stage's noise is low enough to find a quantile more closely."""
         least = RESOLVED * self.noise_of(stage) / self._gate.n_records
         return any(self._is_open(each, least) for each in self.estimates)
 
@@ -193,8 +193,8 @@ class FoundQuantiles:
     def look(self, stage: Stage, offset: float, sampling: float, unevenness: float) -> None:
         """Release a histogram with edges at the quantiles and, unless 0, an offset beside them.
 
-        Offsets count deviations of what is known of the quantile, and ``sampling`` times those of
-        another sample of records.
+        Offsets are in standard deviations of the quantile's error, which includes ``sampling``
+        times that of another sample of records.
         """
         levels, rows = np.array(self._search.levels), []
         for estimate in self.estimates:

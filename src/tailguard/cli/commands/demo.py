@@ -1,7 +1,7 @@
 r"""Fit a private regression to simulated insurance claims and write its report.
 
-Nobody's records are involved, so it may show what a private fit must not:
-the truth, and a fit without privacy to compare with.
+The records are simulated, so it may show what a private fit must not: the
+truth, and a fit without privacy to compare with.
 
 [bold]Examples[/bold]
 

@@ -1,4 +1,4 @@
-"""Counted search: which settings of a model suit the records, and the model, for one budget."""
+"""Counted search: the best settings of a model, and the fitted model, for one budget."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -60,20 +60,21 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
     estimator
         An estimator of the library, without privacy parameters of its own.
     candidates
-        A list of dicts of parameters, or a dict of lists, of which all combinations are taken.
+        A list of dicts of parameters, or a dict of lists, whose combinations are all candidates.
     n_tries
-        How many tries are expected. More find the best candidate more surely; each has less.
+        The expected number of tries. More tries find the best candidate more surely, but each has
+        less budget.
     law
-        Of the number of tries: ``"geometric"``, ``"logarithmic"`` or ``"poisson"``.
+        The law of the number of tries: ``"geometric"``, ``"logarithmic"`` or ``"poisson"``.
     scoring
-        A loss of ``tg.losses`` by which models are compared; None takes the estimator's own.
+        The loss of ``tg.losses`` that compares models; None takes the estimator's own.
     epsilon, delta, guarantee
-        What the whole search may cost; ``guarantee`` must be a ``tg.ApproxDP``. No default.
+        The budget of the whole search; ``guarantee`` must be a ``tg.ApproxDP``. No default.
     ledger
         A ``tg.Ledger``, which is charged once, for the whole search.
     check_records, on_unusable
-        As for the estimator, whose own are not asked: usable records are counted once, before the
-        tries.
+        As for the estimator, whose own settings are ignored: usable records are counted once,
+        before the tries.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -81,12 +82,12 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     best_estimator_
-        The model of the try that was chosen; ``predict`` is its own.
+        The model of the chosen try; ``predict`` uses it.
     best_params_, best_index_
-        Its candidate, and where that stands among the candidates.
+        Its candidate, and the place of that among the candidates.
     best_score_
-        Its noised mean loss less that of a constant, in units of the scoring loss for a target in
-        private units. It was chosen for being low, so it is no estimate of the loss to come. With
+        Its noised mean loss minus that of a constant, in units of the scoring loss for a target in
+        private units. It was chosen for being low, so it does not estimate future losses. With
         sample weights each row counts by its weight over the bound.
     candidates_
         All candidates, in order.
@@ -98,8 +99,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
     *Guarantee.* Everything the fitted object holds is (epsilon, delta)-differentially private for
     replace-one neighbours with public ``n``, for every input: a row, or all rows of a person where
     the estimator protects persons, in the count, every try and its score. How long ``fit`` takes
-    depends on the secret number of tries, so it must not be told to whom the budget protects
-    against.
+    depends on the secret number of tries, so it must not be revealed to an attacker.
 
     *Edge cases.* A try that fails counts as the worst; if all do, ``ReleaseError`` is raised and
     the search stays charged. A solver object of your own must keep nothing between runs.

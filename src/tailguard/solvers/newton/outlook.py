@@ -1,11 +1,10 @@
-"""What a fit can be, as public numbers alone predict it: coefficients, a constant, or nothing.
+"""Predicts from public numbers what a fit can be: coefficients, a constant, or nothing.
 
-A scale is told from a histogram of octaves, in which a typical column has ``SIZE_WINDOW`` of its
-records in one window. Where that is predicted to hide in the noise a user is warned, and the fit
-goes on, since some columns may be seen. Where even a column with all its records in one window
-would hide, no coefficient can be fitted, and the whole budget goes to the best constant. Where the
-constant would hide as well, a fit would be noise and is refused. All of it is said before anything
-is spent.
+A scale is read from a histogram of octaves, in which a typical column has ``SIZE_WINDOW`` of its
+records in one window. If noise is predicted to hide that, the user is warned and the fit goes on,
+since some columns may be seen. If noise would hide even a column with all records in one window, no
+coefficient can be fitted and the whole budget goes to the best constant. If noise would hide the
+constant as well, the fit is refused. All of this happens before anything is spent.
 
 Reference
 ---------
@@ -39,7 +38,7 @@ from tailguard.solvers.session import WEIGHT
 
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5
-# What the predicted error is of, by link: the score, its unit, how many times that noise moved it
+# The predicted error by link: the score, its unit, and how many times that noise moved it
 # in simulated fits of 3 to 30 normal columns with n * mu from 2,000 to 30,000, by their own
 # coef_noise_std_ (corrections and totals have more of it than rounds).
 PREDICTS = {
@@ -55,17 +54,17 @@ USEFUL = 2.0
 
 
 def planned_mu(problem: Problem, guarantee: Guarantee) -> float:
-    """Return what a fit of coefficients may spend."""
+    """Return the mu that a fit of coefficients may spend."""
     shares = shares_for(problem, guarantee.gaussian_mu())
     coordinates = sum(stage.coordinates for stage in stages_for(problem, shares, 1.0))
     return usable_mu(guarantee, coordinates)
 
 
 def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WINDOW) -> bool:
-    """Whether columns, or the target, with such a bulk are predicted to hide in the noise.
+    """Whether noise is predicted to hide the target, or columns with such a bulk in one window.
 
-    No column has a larger bulk than 1, which is one of a single value. Shares are those of mean
-    targets; robust ones leave a little more to sizes.
+    The largest bulk is 1, that of a column with a single value. Shares are those of mean targets;
+    robust ones leave a little more to sizes.
     """
     mu = planned_mu(problem, guarantee)
     stages = stages_before(problem, shares_for(problem, guarantee.gaussian_mu()), mu)
@@ -83,7 +82,7 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
 
 
 def check_fitted(problem: Problem) -> None:
-    """Refuse what the method does not fit, or would fit wrongly, and name what does."""
+    """Refuse problems that the method cannot fit, and name a method that can."""
     loss, name = problem.scored, type(problem.loss).__name__
     instead = "use solver='noisy-gradient-descent'"
     if loss is None:
@@ -160,7 +159,7 @@ ESTIMAND_OF_BULK = (
 
 
 def meaning(problem: Problem) -> str:
-    """Say in one sentence what the predicted error is; the loss's own slopes do not enter it."""
+    """Explain the predicted error in one sentence; it does not depend on the loss's slopes."""
     score, unit, times = PREDICTS[problem.link]
     return (
         f"that is how far noise alone would move {score} of a typical row (root mean square, "
@@ -170,7 +169,7 @@ def meaning(problem: Problem) -> str:
 
 
 def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
-    """Say what will be fitted in spite of the noise, and what would do; public numbers only."""
+    """Say what will be fitted in spite of the noise, and which budget would suffice."""
     words = "only a constant is fitted" if constant else "little more than a constant is expected"
     hides = "every column is predicted to" if constant else "typical columns may"
     return (
@@ -180,29 +179,29 @@ def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
 
 
 def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
-    """Return the refusal of a fit that would be noise."""
+    """Return the error for a fit that would be noise."""
     return noise_refusal(problem.n_rows, guarantee, _remedy(problem, guarantee))
 
 
 def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
-    """Whether a bulk of the records is predicted not to stand out of histograms at this mu."""
+    """Whether noise is predicted to hide a bulk of the records in histograms at this mu."""
     needed = detection_threshold(columns) * math.sqrt(2.0 * columns)
     return bulk * problem.n_rows * mu < needed
 
 
 def _is_quantile(problem: Problem) -> bool:
-    """Whether the best constant is no centre, which takes a fit of its own."""
+    """Whether the best constant is a quantile other than the median, which needs its own fit."""
     return problem.link.residual and problem.scored is not None and leans(problem.scored)
 
 
 def _remedy(problem: Problem, guarantee: Guarantee) -> str:
-    """Say how many records would do, and which epsilon."""
+    """Say how many records, and which epsilon, would suffice."""
     n_rows = useful_rows(problem, guarantee)
     return remedy(n_rows, guarantee, lambda promise: is_little(problem, promise))
 
 
 def useful_rows(problem: Problem, guarantee: Guarantee) -> float:
-    """Return from how many records on fits beat a constant, rounded up to two digits."""
+    """Return the records from which fits beat a constant, rounded up to two digits."""
 
     def too_few(n_rows: float) -> bool:
         return is_little(replace(problem, n_rows=int(n_rows)), guarantee)
@@ -211,6 +210,6 @@ def useful_rows(problem: Problem, guarantee: Guarantee) -> float:
 
 
 def is_little(problem: Problem, guarantee: Guarantee) -> bool:
-    """Whether a fit is often no better than a constant, which it warns of."""
+    """Whether a fit is often no better than a constant; it then warns."""
     n_rows = max(1, int(problem.n_rows / USEFUL))
     return scales_hide(replace(problem, n_rows=n_rows), guarantee)

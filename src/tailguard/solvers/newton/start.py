@@ -36,7 +36,7 @@ EVENTS_FOR_CORRECTION = 10.0
 
 
 def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
-    """Release second moments of bounded rows and start from what they tell.
+    """Release second moments of bounded rows, and return the first fit.
 
     Columns whose scale was not seen are left out: their coefficient stays zero.
     """
@@ -44,7 +44,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
     size, d = problem.size, problem.n_features
     session.share_out()
     alive = np.concatenate([found.detected[:d], np.ones(1 + residual)]).astype(np.float64)
-    # The constant is measured also where it is no coefficient: it tells the mean row.
+    # The constant is measured even if it is not a coefficient, since it gives the mean row.
     measured = replace(units, intercept=True)
     view = View(session.loss, measured, np.diag(alive), residual, shares.bound)
     moments, noise_std = second_moments(session, view)
@@ -111,7 +111,7 @@ def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
 
 
 def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
-    """Start a likelihood at its best constant, and bound curvatures by what that tells."""
+    """Start a likelihood at its best constant, which also bounds curvatures."""
     link, sample = session.problem.link, session.shares.sample
     loss, mean = session.loss, 1.0
     if session.problem.intercept:
