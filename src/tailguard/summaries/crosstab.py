@@ -15,7 +15,8 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
-from tailguard.summaries.describe import Z, check_groups, group_names
+from tailguard.summaries.describe import check_groups, group_names
+from tailguard.summaries.quantile import Z
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import Statistics

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from os import PathLike
-from statistics import NormalDist
 from typing import Any, Unpack
 
 import numpy as np
@@ -29,7 +28,7 @@ from tailguard.checks import (
 from tailguard.data.readers.rows_per_person import rows_per_person as counted_rows
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, PureDP
-from tailguard.summaries.quantile import LEVEL, checked_levels, quantiles_of
+from tailguard.summaries.quantile import Z, checked_levels, quantiles_of
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
@@ -39,7 +38,6 @@ MOST_GROUPING, MOST_GROUPS = (
     3,
     1000,
 )  # columns that make groups, and groups: with more there is only noise
-Z = NormalDist().inv_cdf((1.0 + LEVEL) / 2.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -22,6 +22,7 @@ from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 LEVEL = 0.95  # of intervals, as is usual
+Z = NormalDist().inv_cdf((1.0 + LEVEL) / 2.0)
 MOST_LEVELS, MOST_BINS = 99, 10_000  # quantiles and bins of a column: with more there is only noise
 
 
@@ -144,13 +145,12 @@ def quantiles_of(
     """Return quantiles and both ends of their intervals, a row per column; NaN where hidden."""
     found = solution.quantiles
     assert found is not None
-    z = NormalDist().inv_cdf((1.0 + LEVEL) / 2.0)
     rows = np.full((3, len(found.estimates), len(levels)), math.nan)
     for i, (estimate, unseen) in enumerate(zip(found.estimates, solution.unseen, strict=True)):
         if not unseen:
             values = [estimate.quantile(level, found.noise_std) for level in levels]
             rows[0, i] = np.maximum.accumulate(values)
-            rows[1:, i] = np.transpose([estimate.interval(level, z) for level in levels])
+            rows[1:, i] = np.transpose([estimate.interval(level, Z) for level in levels])
     return rows[0], rows[1], rows[2]
 
 
@@ -357,7 +357,6 @@ def within_noise(value: float, noise_std: float, n_rows: int) -> tuple[float, fl
 
     Of Laplace noise 1.96 deviations hold 94 % (computed: 1 - exp(-1.96 sqrt(2))).
     """
-    z = NormalDist().inv_cdf((1.0 + LEVEL) / 2.0)
-    ends = value, value - z * noise_std, value + z * noise_std
+    ends = value, value - Z * noise_std, value + Z * noise_std
     found = np.clip(ends, 0.0, n_rows)
     return float(found[0]), float(found[1]), float(found[2])
