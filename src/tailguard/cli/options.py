@@ -1,11 +1,12 @@
 """The options and arguments of the commands, each written once: type, metavar and help."""
 
 import re
+from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
 
@@ -13,10 +14,6 @@ from tailguard.cli.model_file import MODELS
 from tailguard.means.choice import MEANS
 
 WIDEST = 75  # characters of the longest command line in a help page
-PRIVACY = "Privacy"
-COLUMNS = "Columns"
-MODEL = "Model"
-METHOD = "Method"
 
 
 def page(doc: str | None) -> str:
@@ -47,10 +44,16 @@ def _commands(lines: str) -> str:
 
 
 def typed(
-    metavar: str | None, text: str, panel: str | None = None, *names: str, **more: Any
+    metavar: str | None, text: str, *names: str, panel: str | None = None, **more: Any
 ) -> Any:
     """Describe an option; ``names`` replace the parameter's name, and flags have no metavar."""
     return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
+
+
+privacy = partial(typed, panel="Privacy")
+columns = partial(typed, panel="Columns")
+model = partial(typed, panel="Model")
+method = partial(typed, panel="Method")
 
 
 def existing(metavar: str, text: str) -> Any:
@@ -58,278 +61,226 @@ def existing(metavar: str, text: str) -> Any:
     return typer.Argument(metavar=metavar, help=text, exists=True, dir_okay=False)
 
 
-FileOption: TypeAlias = Annotated[Path, existing("FILE", "CSV with a header, or Parquet.")]
-TableOption: TypeAlias = Annotated[
+FileOption = Annotated[Path, existing("FILE", "CSV with a header, or Parquet.")]
+TableOption = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
         help="CSV with a header, or Parquet: a file, a folder or a pattern in quotation marks.",
     ),
 ]
-EngineOption: TypeAlias = Annotated[
+EngineOption = Annotated[
     str,
     typed(
         "NAME", "Where Parquet files are read: local, dask or spark; the results are the same bits."
     ),
 ]
-ModelPathOption: TypeAlias = Annotated[Path, existing("MODEL", "As 'tailguard fit' wrote.")]
-OutOption: TypeAlias = Annotated[Path, typed("PATH", "Where to write the model file (JSON).")]
-EPSILON = typed("NUMBER", "Privacy loss; 1 is a common choice, less is more private.", PRIVACY)
-EpsilonOption: TypeAlias = Annotated[float, EPSILON]
-DELTA = typed("NUMBER", "Slack in probability beyond epsilon; choose it far below 1/rows.", PRIVACY)
-DeltaOption: TypeAlias = Annotated[float, DELTA]
-OptionalDeltaOption: TypeAlias = Annotated[float | None, DELTA]
-RandomStateOption: TypeAlias = Annotated[
-    int | None,
-    typed("SEED", "A reproducible simulation that is NOT PRIVATE, and says so.", PRIVACY),
+ModelPathOption = Annotated[Path, existing("MODEL", "As 'tailguard fit' wrote.")]
+OutOption = Annotated[Path, typed("PATH", "Where to write the model file (JSON).")]
+EPSILON = privacy("NUMBER", "Privacy loss; 1 is a common choice, less is more private.")
+EpsilonOption = Annotated[float, EPSILON]
+DELTA = privacy("NUMBER", "Slack in probability beyond epsilon; choose it far below 1/rows.")
+DeltaOption = Annotated[float, DELTA]
+OptionalDeltaOption = Annotated[float | None, DELTA]
+RandomStateOption = Annotated[
+    int | None, privacy("SEED", "A reproducible simulation that is NOT PRIVATE, and says so.")
 ]
-LedgerOption: TypeAlias = Annotated[
+LedgerOption = Annotated[
     Path | None,
-    typed(
-        "PATH",
-        "Charge the budget in this file first; 'tailguard ledger create' makes one.",
-        PRIVACY,
-    ),
+    privacy("PATH", "Charge the budget in this file first; 'tailguard ledger create' makes one."),
 ]
-LedgerNameOption: TypeAlias = Annotated[
-    str | None, typed("NAME", "The data set, where the ledger's file holds several.", PRIVACY)
+LedgerNameOption = Annotated[
+    str | None, privacy("NAME", "The data set, where the ledger's file holds several.")
 ]
-LedgerKeyOption: TypeAlias = Annotated[
+LedgerKeyOption = Annotated[
     str | None,
-    typed(
-        "KEY", "A name for this run, which is charged once: started again, it is refused.", PRIVACY
-    ),
+    privacy("KEY", "A name for this run, which is charged once: started again, it is refused."),
 ]
-CheckpointOption: TypeAlias = Annotated[
+CheckpointOption = Annotated[
     Path | None,
-    typed(
-        "PATH",
-        "Write each released answer there, so that a run that is stopped can go on.",
-        PRIVACY,
-    ),
+    privacy("PATH", "Write each released answer there, so that a run that is stopped can go on."),
 ]
-ResumeOption: TypeAlias = Annotated[
-    bool,
-    typed(
-        None, "Go on with the run of --checkpoint, which pays nothing twice.", PRIVACY, "--resume"
-    ),
+ResumeOption = Annotated[
+    bool, privacy(None, "Go on with the run of --checkpoint, which pays nothing twice.", "--resume")
 ]
-CheckRecordsOption: TypeAlias = Annotated[
+CheckRecordsOption = Annotated[
     bool,
-    typed(
+    privacy(
         None,
         "Whether to count usable records first, for 1/200 of the squared budget.",
-        PRIVACY,
         "--check-records/--no-check-records",
     ),
 ]
-OnUnusableOption: TypeAlias = Annotated[
-    str,
-    typed("stop|fit", "If most records cannot be used: stop early, or fit all the same.", PRIVACY),
+OnUnusableOption = Annotated[
+    str, privacy("stop|fit", "If most records cannot be used: stop early, or fit all the same.")
 ]
-SchemaPathOption: TypeAlias = Annotated[
+SchemaPathOption = Annotated[
     Path | None,
-    typed(
+    columns(
         "PATH",
         "Declarations of the columns (JSON); 'tailguard schema' begins such a file.",
-        COLUMNS,
         "--schema",
         exists=True,
         dir_okay=False,
     ),
 ]
-TargetOption: TypeAlias = Annotated[
-    str | None, typed("COLUMN", "The column to predict, unless the schema names it.", COLUMNS)
+TargetOption = Annotated[
+    str | None, columns("COLUMN", "The column to predict, unless the schema names it.")
 ]
-RowIdOption: TypeAlias = Annotated[
+RowIdOption = Annotated[
     str | None,
-    typed(
-        "COLUMN", "A column with a different value in every row: rows then need no order.", COLUMNS
+    columns("COLUMN", "A column with a different value in every row: rows then need no order."),
+]
+OrderOption = Annotated[
+    str, columns("file|any", "'any' if rows have neither an order nor a --row-id.")
+]
+FeaturesOption = Annotated[
+    str | None,
+    columns("A,B,C", "The feature columns; by default all columns without another role."),
+]
+CategoricalOption = Annotated[
+    list[str] | None,
+    columns(
+        "COLUMN=A,B", "The levels of a categorical feature, the baseline first; may be repeated."
     ),
 ]
-OrderOption: TypeAlias = Annotated[
-    str,
-    typed("file|any", "'any' if rows have neither an order nor a --row-id.", COLUMNS),
-]
-FeaturesOption: TypeAlias = Annotated[
+OtherOption = Annotated[
     str | None,
-    typed("A,B,C", "The feature columns; by default all columns without another role.", COLUMNS),
+    columns("level|void", "Whether undeclared levels share one level or make the row void."),
 ]
-CategoricalOption: TypeAlias = Annotated[
+DatesOption = Annotated[
     list[str] | None,
-    typed(
-        "COLUMN=A,B",
-        "The levels of a categorical feature, the baseline first; may be repeated.",
-        COLUMNS,
+    columns(
+        "COLUMN=ORIGIN,UNIT", "A column of dates, such as issued=2020-01-01,days; may be repeated."
     ),
 ]
-OtherOption: TypeAlias = Annotated[
-    str | None,
-    typed("level|void", "Whether undeclared levels share one level or make the row void.", COLUMNS),
-]
-DatesOption: TypeAlias = Annotated[
+TermOption = Annotated[
     list[str] | None,
-    typed(
-        "COLUMN=ORIGIN,UNIT",
-        "A column of dates, such as issued=2020-01-01,days; may be repeated.",
-        COLUMNS,
-    ),
-]
-TermOption: TypeAlias = Annotated[
-    list[str] | None,
-    typed(
+    columns(
         "TERM",
         "A term of the model, such as 'log1p(income)', age:region, or ... for all other columns; "
         "may be repeated. By default each feature is one term.",
-        COLUMNS,
         "--term",
     ),
 ]
-FormulaOption: TypeAlias = Annotated[
+FormulaOption = Annotated[
     str | None,
-    typed(
-        "FORMULA", "Target and terms, such as 'cost ~ age + C(region)'; needs formulaic.", COLUMNS
-    ),
+    columns("FORMULA", "Target and terms, such as 'cost ~ age + C(region)'; needs formulaic."),
 ]
-DropOption: TypeAlias = Annotated[
-    list[str] | None, typed("A,B,C", "Columns that are left out; may be repeated.", COLUMNS)
+DropOption = Annotated[
+    list[str] | None, columns("A,B,C", "Columns that are left out; may be repeated.")
 ]
-ExposureOption: TypeAlias = Annotated[
-    str | None, typed("COLUMN", "poisson, gamma, tweedie: how long each row was observed.", COLUMNS)
+ExposureOption = Annotated[
+    str | None, columns("COLUMN", "poisson, gamma, tweedie: how long each row was observed.")
 ]
-OffsetOption: TypeAlias = Annotated[
-    str | None, typed("COLUMN", "A number added to the score of each row.", COLUMNS)
+OffsetOption = Annotated[str | None, columns("COLUMN", "A number added to the score of each row.")]
+WeightOption = Annotated[
+    str | None, columns("COLUMN", "How much each row counts; needs --weight-bound.")
 ]
-WeightOption: TypeAlias = Annotated[
-    str | None, typed("COLUMN", "How much each row counts; needs --weight-bound.", COLUMNS)
+WeightBoundOption = Annotated[
+    float | None, columns("NUMBER", "The largest weight that counts in full; larger ones are cut.")
 ]
-WeightBoundOption: TypeAlias = Annotated[
-    float | None,
-    typed("NUMBER", "The largest weight that counts in full; larger ones are cut.", COLUMNS),
-]
-PersonOption: TypeAlias = Annotated[
+PersonOption = Annotated[
     str | None,
-    typed(
+    columns(
         "COLUMN",
         "The column of person keys: all rows of a person are protected together; needs --max-rows.",
-        COLUMNS,
     ),
 ]
-MaxRowsOption: TypeAlias = Annotated[
-    int | None, typed("NUMBER", "The most rows of one person that are used.", COLUMNS)
+MaxRowsOption = Annotated[
+    int | None, columns("NUMBER", "The most rows of one person that are used.")
 ]
-PersonWeightOption: TypeAlias = Annotated[
-    str,
-    typed("person|row", "Whether each person counts once, or each used row.", COLUMNS),
+PersonWeightOption = Annotated[
+    str, columns("person|row", "Whether each person counts once, or each used row.")
 ]
-MissingOption: TypeAlias = Annotated[
+MissingOption = Annotated[
     list[str] | None,
-    typed(
+    columns(
         "COLUMN=VALUE",
         "A public number or level for a column's empty or unreadable cells; may be repeated.",
-        COLUMNS,
     ),
 ]
-ClassesOption: TypeAlias = Annotated[
+ClassesOption = Annotated[
     str | None,
-    typed(
-        "NO,YES",
-        "The labels of the target: two for sparse-logistic, two or more for logistic.",
-        COLUMNS,
+    columns(
+        "NO,YES", "The labels of the target: two for sparse-logistic, two or more for logistic."
     ),
 ]
-ModelOption: TypeAlias = Annotated[str, typed("NAME", f"One of {', '.join(MODELS)}.", MODEL)]
-ThresholdOption: TypeAlias = Annotated[
+ModelOption = Annotated[str, model("NAME", f"One of {', '.join(MODELS)}.")]
+ThresholdOption = Annotated[
     float | None,
-    typed(
-        "NUMBER",
-        "huber: where the loss turns absolute, in scales of the target; 1.345 by default.",
-        MODEL,
+    model(
+        "NUMBER", "huber: where the loss turns absolute, in scales of the target; 1.345 by default."
     ),
 ]
-LevelOption: TypeAlias = Annotated[
-    float | None, typed("NUMBER", "quantile: its level; 0.5, the median, by default.", MODEL)
+LevelOption = Annotated[
+    float | None, model("NUMBER", "quantile: its level; 0.5, the median, by default.")
 ]
-PowerOption: TypeAlias = Annotated[
+PowerOption = Annotated[
     float | None,
-    typed(
+    model(
         "NUMBER",
         "lp: the power of the residual, from 2 to 16; 4 by default. tweedie: the power of the mean "
         "in the variance, from 1 to 2; 1.5 by default.",
-        MODEL,
     ),
 ]
-AlphaOption: TypeAlias = Annotated[
+AlphaOption = Annotated[
     float | None,
-    typed(
+    model(
         "NUMBER",
         "linear, logistic, poisson, gamma, tweedie: the ridge penalty, times half the squared "
         "coefficients; none by default.",
-        MODEL,
     ),
 ]
-KeepOption: TypeAlias = Annotated[
+KeepOption = Annotated[
     int | None,
-    typed(
-        "COUNT", "sparse-linear, sparse-logistic: how many columns are kept; 10 by default.", MODEL
-    ),
+    model("COUNT", "sparse-linear, sparse-logistic: how many columns are kept; 10 by default."),
 ]
-InterceptOption: TypeAlias = Annotated[
-    bool, typed(None, "Whether to fit a constant.", MODEL, "--intercept/--no-intercept")
+InterceptOption = Annotated[
+    bool, model(None, "Whether to fit a constant.", "--intercept/--no-intercept")
 ]
-PureOption: TypeAlias = Annotated[bool, typed(None, "Pure DP, without a delta.", PRIVACY, "--pure")]
-ColumnsOption: TypeAlias = Annotated[
-    str | None, typed("A,B,C", "Which columns; all by default.", COLUMNS)
+PureOption = Annotated[bool, privacy(None, "Pure DP, without a delta.", "--pure")]
+ColumnsOption = Annotated[str | None, columns("A,B,C", "Which columns; all by default.")]
+MeanMethodOption = Annotated[str, method("NAME", f"One of auto, {', '.join(MEANS)}.")]
+MomentOrderOption = Annotated[
+    float | None, method("NUMBER", "The order of a moment that you can bound.")
 ]
-MeanMethodOption: TypeAlias = Annotated[
-    str, typed("NAME", f"One of auto, {', '.join(MEANS)}.", METHOD)
+MomentBoundOption = Annotated[
+    float | None, method("NUMBER", "Its bound, in the data's units to the power of the order.")
 ]
-MomentOrderOption: TypeAlias = Annotated[
-    float | None, typed("NUMBER", "The order of a moment that you can bound.", METHOD)
+MomentKindOption = Annotated[str, method("KIND", "One of central, raw, directional, norm.")]
+GroupsOption = Annotated[
+    int | None, method("COUNT", "clamped, truncated, iterative: how many groups of rows.")
 ]
-MomentBoundOption: TypeAlias = Annotated[
-    float | None,
-    typed("NUMBER", "Its bound, in the data's units to the power of the order.", METHOD),
-]
-MomentKindOption: TypeAlias = Annotated[
-    str, typed("KIND", "One of central, raw, directional, norm.", METHOD)
-]
-GroupsOption: TypeAlias = Annotated[
-    int | None, typed("COUNT", "clamped, truncated, iterative: how many groups of rows.", METHOD)
-]
-MethodOption: TypeAlias = Annotated[
+MethodOption = Annotated[
     list[str] | None,
-    typed(
-        "NAME=VALUE",
-        "An option of the method, such as clip_norm=2.5; may be repeated.",
-        METHOD,
-        "--option",
+    method(
+        "NAME=VALUE", "An option of the method, such as clip_norm=2.5; may be repeated.", "--option"
     ),
 ]
-ExplainOption: TypeAlias = Annotated[
-    bool, typed(None, "Say what the budget was spent on, and why.", None, "--explain")
+ExplainOption = Annotated[
+    bool, typed(None, "Say what the budget was spent on, and why.", "--explain")
 ]
-LevelsOption: TypeAlias = Annotated[
-    str | None, typed("Q,Q", "Levels of the quantiles, such as 0.5,0.99.", METHOD, "--quantiles")
+LevelsOption = Annotated[
+    str | None, method("Q,Q", "Levels of the quantiles, such as 0.5,0.99.", "--quantiles")
 ]
-ByOption: TypeAlias = Annotated[
+ByOption = Annotated[
     str | None,
-    typed("A,B", "Categorical columns, to describe each combination of levels separately.", METHOD),
+    method("A,B", "Categorical columns, to describe each combination of levels separately."),
 ]
-CorrelationsOption: TypeAlias = Annotated[
-    bool, typed(None, "Whether to correlate columns.", METHOD, "--correlations/--no-correlations")
+CorrelationsOption = Annotated[
+    bool, method(None, "Whether to correlate columns.", "--correlations/--no-correlations")
 ]
-SpendOption: TypeAlias = Annotated[
+SpendOption = Annotated[
     list[str] | None,
-    typed(
+    method(
         "NAME=FACTOR",
         "More or less of the budget for a statistic, such as quantiles=2; may be repeated.",
-        METHOD,
     ),
 ]
-DescribeOutOption: TypeAlias = Annotated[
+DescribeOutOption = Annotated[
     Path | None, typed("PATH", "Where to write tables and certificate (JSON).")
 ]
-MeanOutOption: TypeAlias = Annotated[
+MeanOutOption = Annotated[
     Path | None, typed("PATH", "Where to write means and certificate (JSON).")
 ]

@@ -23,7 +23,7 @@ from tailguard.cli.printing import print_plain
 
 def certificate(
     model: options.ModelPathOption,
-    json: Annotated[bool, options.typed(None, "As JSON.", None, "--json")] = False,
+    json: Annotated[bool, options.typed(None, "As JSON.", "--json")] = False,
 ) -> None:
     """Print the certificate.
 

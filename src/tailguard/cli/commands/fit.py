@@ -185,7 +185,7 @@ def search(
     tried: Annotated[
         list[str],
         options.typed(
-            "NAME=A,B", "Values of a parameter to choose among; may be repeated.", None, "--try"
+            "NAME=A,B", "Values of a parameter to choose among; may be repeated.", "--try"
         ),
     ],
     target: options.TargetOption = None,

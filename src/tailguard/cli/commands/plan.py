@@ -22,6 +22,7 @@ the set; a mean and the models of 'tailguard fit' can do without.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,49 +39,44 @@ from tailguard.planning import plan as plan_of
 from tailguard.report.plan_page import plan_page
 
 __doc__ = (__doc__ or "").replace("{tasks}", ", ".join(TASKS))
-FACTS = "What is publicly known"
 ALONE = "--html must be given without --json, --error, --persons and what theorems ask for."
 
-
-KIND = options.typed("KIND", "Of what: norm, directional, raw or central.", FACTS)
-PERSONS = options.typed("COUNT", "How many persons, instead of --rows.", FACTS)
-GUESSES = options.typed("A,B", "Guesses of how many rows a person has.", FACTS)
-KEEP = options.typed("COUNT", "sparse: how many weights matter.", FACTS, "--keep")
-
-
-def _fact(told: str) -> Any:
-    return options.typed("NUMBER", told, FACTS)
+fact = partial(options.typed, panel="What is publicly known")
+KIND = fact("KIND", "Of what: norm, directional, raw or central.")
+PERSONS = fact("COUNT", "How many persons, instead of --rows.")
+GUESSES = fact("A,B", "Guesses of how many rows a person has.")
+KEEP = fact("COUNT", "sparse: how many weights matter.", "--keep")
 
 
 def list_methods(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
-    columns: Annotated[
-        int, options.typed("COUNT", "How many columns; an intercept counts.", FACTS)
-    ],
+    columns: Annotated[int, fact("COUNT", "How many columns; an intercept counts.")],
     delta: options.DeltaOption,
-    rows: Annotated[int | None, options.typed("COUNT", "How many rows.", FACTS)] = None,
+    rows: Annotated[int | None, fact("COUNT", "How many rows.")] = None,
     epsilon: Annotated[float | None, options.EPSILON] = None,
     persons: Annotated[int | None, PERSONS] = None,
     rows_per_person: Annotated[str | None, GUESSES] = None,
     error: Annotated[
-        float | None, _fact("Instead of --rows or --epsilon: the error that would do.")
+        float | None, fact("NUMBER", "Instead of --rows or --epsilon: the error that would do.")
     ] = None,
-    moment_bound: Annotated[float | None, _fact("A bound on that moment.")] = None,
-    moment_order: Annotated[float, _fact("The order of the moment.")] = 2.0,
+    moment_bound: Annotated[float | None, fact("NUMBER", "A bound on that moment.")] = None,
+    moment_order: Annotated[float, fact("NUMBER", "The order of the moment.")] = 2.0,
     moment_kind: Annotated[str, KIND] = "norm",
-    diameter: Annotated[float | None, _fact("Of the constraint set.")] = None,
-    smoothness: Annotated[float | None, _fact("The largest curvature.")] = None,
-    strong_convexity: Annotated[float | None, _fact("The least curvature.")] = None,
-    row_limit: Annotated[float | None, _fact("A bound on the norm of rows.")] = None,
-    gradient_bound: Annotated[float | None, _fact("A bound on the mean gradient's norm.")] = None,
+    diameter: Annotated[float | None, fact("NUMBER", "Of the constraint set.")] = None,
+    smoothness: Annotated[float | None, fact("NUMBER", "The largest curvature.")] = None,
+    strong_convexity: Annotated[float | None, fact("NUMBER", "The least curvature.")] = None,
+    row_limit: Annotated[float | None, fact("NUMBER", "A bound on the norm of rows.")] = None,
+    gradient_bound: Annotated[
+        float | None, fact("NUMBER", "A bound on the mean gradient's norm.")
+    ] = None,
     growth_constant: Annotated[
-        float | None, _fact("Growth of the risk over squared distance.")
+        float | None, fact("NUMBER", "Growth of the risk over squared distance.")
     ] = None,
     n_nonzero: Annotated[int | None, KEEP] = None,
-    json: Annotated[bool, options.typed(None, "As JSON.", None, "--json")] = False,
-    html: Annotated[bool, options.typed(None, "As a page with sliders.", None, "--html")] = False,
+    json: Annotated[bool, options.typed(None, "As JSON.", "--json")] = False,
+    html: Annotated[bool, options.typed(None, "As a page with sliders.", "--html")] = False,
     out: Annotated[
-        Path, options.typed("PATH", "Where --html writes it; plan.html by default.", None, "--out")
+        Path, options.typed("PATH", "Where --html writes it; plan.html by default.", "--out")
     ] = Path("plan.html"),
 ) -> None:
     """Print the methods.
