@@ -1,4 +1,4 @@
-"""What all estimators share: from arguments to a plan, a certificate and coefficients."""
+"""The base of all estimators: from arguments to a plan, a certificate and coefficients."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -36,16 +36,16 @@ from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.registry import plan_for, planned_guarantee
 
 EXTRAPOLATIONS = ("bounded", "linear")
-"""What a prediction makes of a feature beyond the bounds of the fit."""
+"""How predictions read a feature beyond the bounds of the fit."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, BaseEstimator):
     """Base of the estimators of a linear score.
 
-    A subclass says which loss it minimises; being a dataclass, its fields are its parameters, as
-    scikit-learn expects them of a constructor. A record with a missing or infinite value is void:
-    it adds nothing to the fit and stays counted, unless ``missing`` declares a constant.
+    A subclass defines its loss. It is a dataclass; its fields are the parameters that scikit-learn
+    expects in a constructor. A record with a missing or infinite value is void: it adds nothing to
+    the fit and stays counted, unless ``missing`` declares a constant.
 
     Parameters
     ----------
@@ -58,32 +58,33 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
     schema
-        What is declared of a table's columns, such as the levels of those that are categorical: a
-        ``tg.Schema``, a dict of its declarations or the path of its JSON file.
+        Declarations of a table's columns, such as the levels of categorical ones: a ``tg.Schema``,
+        a dict of its declarations or the path of its JSON file.
     weight_bound
-        The largest ``sample_weight`` that counts in full, known without the rows; larger are cut.
+        The largest ``sample_weight`` that counts in full, chosen without looking at the rows;
+        larger ones are cut.
     person, max_rows, weight
-        The column of keys that tell persons apart, and how many rows of a person are used at most,
-        known without the rows: then all rows of a person are protected together. By ``"person"``
-        each person counts once, by ``"row"`` each used row alike. None protects each row by itself.
+        The column of person keys, and the most rows of one person that are used, chosen without
+        looking at the rows: then all rows of a person are protected together. With ``"person"``
+        each person counts once, with ``"row"`` each used row. None protects single rows.
     one_row_per_person
         True states that no person has two rows; the certificate repeats it.
     extrapolate
-        ``"bounded"``: a prediction reads each feature as the fit did, within ``feature_bounds_``,
-        and stays within ``score_bounds_``; ``"linear"``: as it is, however far out.
+        ``"bounded"``: a prediction cuts each feature to ``feature_bounds_``, as the fit did, and
+        stays within ``score_bounds_``; ``"linear"``: it reads features as they are.
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
-        A ``tg.Ledger`` to charge the fit to, before it reads a record; None keeps its books alone.
+        A ``tg.Ledger`` that is charged before the fit reads a record; None charges none.
     checkpoint
-        Path of a file to which each answer is written before the fit goes on: the same fit, started
-        again after the process was stopped, goes on from there and pays nothing twice.
+        Path of a file to which each answer is written before the fit goes on: if the process
+        stops, the same fit continues from there when it is started again, and pays nothing twice.
     check_records, on_unusable
-        Whether a fit begins with a count of usable records, at .5 % of its squared mu. Where they
-        are surely under half, ``"stop"`` raises ``tg.UnusableTableError``, which names the column
-        to blame, after 2 % of the squared mu; ``"fit"`` goes on and says so.
+        Whether a fit begins with a count of usable records, at .5 % of its squared mu. If these are
+        surely under half, ``"stop"`` raises ``tg.UnusableTableError``, which names the column to
+        blame and has cost 2 % of the squared mu; ``"fit"`` goes on and says so in a note.
     verbose
-        Whether a fit shows on a terminal or in a notebook how far it has come.
+        Whether a fit shows its progress on a terminal or in a notebook.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -93,31 +94,32 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     coef_, intercept_
         The released coefficients, in the user's units.
     feature_bounds_
-        Lower and upper bound of each feature: within them ``coef_`` is a slope. None where the
-        solver reads features as they are.
+        Lower and upper bound of each feature: within them ``coef_`` is a slope. None if the solver
+        does not cut features.
     score_bounds_
-        Least and largest score of a prediction; of several classes, of each log-probability. A log
-        link without exposures has the latter, Gamma and Tweedie both; others are infinite.
+        Least and largest score of a prediction; with several classes, of each log-probability. A
+        log link without exposures has an upper bound, Gamma and Tweedie have both; others are
+        infinite.
     coef_noise_std_, intercept_noise_std_
-        Predicted standard deviation of the privacy noise of each, given what was chosen on noisy
-        histograms; NaN where none was estimated. Where intervals have a centre of their own it is
-        the noise of that.
+        Predicted standard deviation of the privacy noise of each, given the choices made on noisy
+        histograms; NaN for coefficients that were not estimated. If intervals have another centre,
+        it is the noise of that.
     coef_std_, intercept_std_
-        The same through sampling and privacy noise together, as ``conf_int`` uses it.
+        The same for sampling and privacy noise together, as ``conf_int`` uses it.
     covariance_
-        Covariance of the coefficients, the intercept last, through both; NaN where no interval
-        holds, None where the solver pays for no sampling variance.
+        Covariance of the coefficients, the intercept last, from both; NaN for coefficients without
+        an interval, None if the solver releases no sampling variance.
     interval_center_
-        What intervals lie about, the intercept last, where that is not ``coef_`` itself.
+        The centre of the intervals, the intercept last, if that is not ``coef_``.
     reasons_
-        Of each coefficient, the intercept last, why it has no interval, or was not estimated at
-        all; empty where it has one.
+        Why each coefficient, the intercept last, has no interval or was not estimated; empty if it
+        has one.
     notes_
-        What was assumed of columns and labels, how many records can be used, and what was decided.
+        Assumptions about columns and labels, how many records are usable, and decisions of the fit.
     certificate_, plan_
         What was promised, spent, released and assumed; what was planned.
     schema_
-        The schema with its features named; None where none was given.
+        The schema with its features named; None without a schema.
 
     Examples
     --------
@@ -160,14 +162,14 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
 
     def _loss(self) -> Loss:
         """Return the loss that the estimator minimises."""
-        raise TypeError(f"{type(self).__name__} must say which loss it minimises.")
+        raise TypeError(f"{type(self).__name__} must define _loss.")
 
     def _constraint(self) -> ConstraintSet | None:
         """Return the set of allowed weights, in the user's units; None leaves it to the solver."""
         return None
 
     def _given_schema(self) -> Schema | None:
-        """Return the schema, with what the parameters declare beside it; None if there is none."""
+        """Return the schema, completed by the declarations among the parameters, or None."""
         if self.schema is None:
             return None
         classes = getattr(self, "classes", None)
@@ -181,7 +183,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         return None
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Say what is taken for granted of the records, from the parameters alone."""
+        """Return assumptions about the records that follow from the parameters."""
         return ()
 
     def fit(
@@ -208,25 +210,26 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             table; or the path of a file, a folder or a pattern of Parquet files, or another source
             that is read in batches.
         y
-            One number per row, or of a logistic model one of the two labels: a typed column, or
-            with ``classes`` any sequence. None takes the column of X that ``target`` or the schema
-            names.
+            One number per row, or one label per row for a logistic model: a typed column, or any
+            sequence if ``classes`` are given. None takes the column of X that ``target`` or the
+            schema names.
         target, columns
-            The column that is fitted and a list of the features, by their names; all other columns
-            by default.
+            The name of the target column, and a list of the names of the features; by default all
+            other columns.
         formula
-            Both as in ``"cost ~ age + C(region) + log1p(income)"``, with the levels of a schema.
+            Target and features as in ``"cost ~ age + C(region) + log1p(income)"``, with the levels
+            of a schema.
         row_id
-            The name of a column that tells every row from all others: the rows then need no order.
+            The name of a column with a different value in every row: the rows then need no order.
         order
-            ``"any"`` where rows have no order and no ``row_id``, for methods that need no places.
+            ``"any"`` if rows have neither an order nor a ``row_id``, for methods without places.
         exposure, offset, sample_weight
-            How long each row was observed, for log links; what is added to its score; how much it
-            counts, with a ``weight_bound``: a number each or the name of a column, by default what
-            the schema declares.
+            How long each row was observed, for log links; a number added to its score; its weight,
+            which needs a ``weight_bound``. Each is one number per row or the name of a column, by
+            default as the schema declares.
         person
-            A key per row that tells persons apart, or the name of a column of keys, by default that
-            of the estimator or the schema; needs ``max_rows``.
+            A key per row that identifies its person, or the name of a column of keys, by default
+            that of the estimator or the schema; needs ``max_rows``.
         """
         named = {"target": target, "columns": columns, "formula": formula}
         named |= {"row_id": row_id, "order": order}
@@ -270,7 +273,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     def _task(self, X: Any, y: Any, **told: Any) -> tuple[Inputs, tuple[Any, ...] | None, Problem]:
         """Return the table, the labels of its target if it has labels, and the problem.
 
-        Only the head of a table is read. What is ``told`` is what ``fit`` was given of the table.
+        Only the head of a table is read. ``told`` are the arguments of ``fit`` about the table.
         """
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         stated = self._given_schema()
@@ -303,7 +306,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         )
 
     def _keep(self, solved: Solved) -> None:
-        """Store what was found."""
+        """Store the results."""
         self.coef_: FloatArray = solved.coef
         self.intercept_: Any = solved.intercept
         self.feature_bounds_: FloatArray | None = solved.solution.feature_bounds
@@ -321,7 +324,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         self.notes_: tuple[str, ...] = (*solved.notes, *unseen)
 
     def _checked_labels(self, table: Inputs) -> tuple[Any, ...] | None:
-        """Return the labels of the targets, if they are labels, refusing targets by type."""
+        """Return the labels of the targets, if they are labels; refuse targets of other types."""
         if not table.targets:
             check_target(self, None)
         for column in table.targets:
@@ -330,7 +333,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         return labels
 
     def _keep_columns(self, X: Any, schema: Schema | None) -> None:
-        """Keep which columns were fitted, for predictions from other tables."""
+        """Store the fitted columns, for predictions from other tables."""
         self.schema_: Schema | None = schema
         if schema is None:
             validate_data(self, X, skip_check_array=True)
@@ -342,7 +345,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         self, X: Any, *, exposure: Any = None, offset: Any = None,
         interval: str | None = None, level: float = 0.95,
     ) -> FloatArray:  # fmt: skip
-        """Return the score of each row, or low and high of it; by default at an offset of zero."""
+        """Return the score of each row, or its interval; by default at an offset of zero."""
         check_exposure(self, exposure)
         read = self._features_of(X)
         if interval is None:
@@ -352,11 +355,11 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         added = read_offset(X, exposure, offset, len(score))
         if added is None:
             return score
-        with np.errstate(all="ignore"):  # a row of infinities says nothing of itself
+        with np.errstate(all="ignore"):  # no warnings about the user's rows
             return np.asarray((score.T + added).T)
 
     def _features_of(self, X: Any) -> Iterator[Features]:
-        """Yield the features that predictions are made of, some rows at a time."""
+        """Yield the features of predictions, some rows at a time."""
         check_is_fitted(self)
         if self.schema_ is None:
             features = to_features(X)
@@ -368,7 +371,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             read = filled(some, self._constants()).astype(np.float64)
             if self.extrapolate == "bounded" and self.feature_bounds_ is not None:
                 bounded = np.clip(read, *self.feature_bounds_.T)
-                # As in the fit, an infinite cell is no number.
+                # As in the fit, an infinite cell counts as missing.
                 read = np.where(np.isfinite(read), bounded, np.nan)
             yield read
 
@@ -379,7 +382,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         return self._loss().bounded(score, *self.score_bounds_) if bounded else score
 
     def __sklearn_clone__(self) -> Self:
-        """Return a copy that is not fitted, unless it would take another's answers for its own."""
+        """Return an unfitted copy; refuse one that would share a checkpoint."""
         if self.checkpoint is not None:
             raise InputError(
                 "checkpoint must be None where an estimator is cloned: a checkpoint belongs to one "
@@ -389,7 +392,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         return copied
 
     def __sklearn_tags__(self) -> Tags:
-        """Say what scikit-learn's tools should expect: random answers, VOID instead of errors."""
+        """Tell scikit-learn to expect random answers, and void records instead of errors."""
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
         tags.input_tags.allow_nan = True

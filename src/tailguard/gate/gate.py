@@ -116,10 +116,10 @@ class Gate:
         checkpoint: str | PathLike[str] | None = None,
         random_state: int | None = None,
     ) -> Self:
-        """Wrap whatever the user brought: arrays, tables, or ``Inputs`` that were read already.
+        """Wrap the user's data: arrays, tables, or ``Inputs`` that were read already.
 
-        ``loss`` says which targets are valid; records with another one are void. ``classes``
-        declares the labels. All others are those of ``read_inputs``.
+        ``loss`` says which targets are valid; other targets make records void. ``classes`` declares
+        the labels. The other parameters are those of ``read_inputs``.
         """
         if loss is not None:
             check_known(loss)
@@ -151,7 +151,7 @@ class Gate:
 
     @property
     def n_records(self) -> int:
-        """The public number of records, rows or persons: what all sizes go by."""
+        """The public number of records, which are rows or persons; all sizes depend on it."""
         return self._rows.n_rows
 
     @property
@@ -167,14 +167,14 @@ class Gate:
     def reserve(
         self, event: Event, *, coordinates: int = 1000, run: Any = None, unprotected: bool = False
     ) -> None:
-        """Reserve the planned event, refusing one that costs more than the guarantee.
+        """Reserve the planned event; refuse one that costs more than the guarantee.
 
         ``coordinates`` says how many numbers may be released against it: each adds the distance of
         sampled from ideal noise, which is charged. A checkpoint must be of the same ``run``.
 
-        ``unprotected`` is the door for noise as papers print it. What costs more than the guarantee
-        is then reserved by a simulation, with ``random_state`` and without a ledger: books and
-        certificate say that nothing is protected, and from then on queries need no proof.
+        ``unprotected`` is the door for noise as papers print it. A simulation, with
+        ``random_state`` and without a ledger, may then reserve more than the guarantee: books and
+        certificate say that nothing is protected, and later queries need no proof.
         """
         ordered = not isinstance(self._rows, UnorderedRows)
         public = (self._guarantee, self.n_records, self.n_features, ordered, self.unit)
@@ -196,13 +196,14 @@ class Gate:
         Guarantee
         ---------
         Uniform over all partitions into blocks of these sizes, and over the orders within them;
-        which record is where never leaves the gate. Of what is asked of the blocks, the costliest
-        block counts. If ``amplified``, blocks are of equal size, and the answers, at most one a
-        block and with Gaussian noise, cost one ``Shuffled`` event together.
+        which record is where never leaves the gate. Queries of different blocks cost as much as
+        those of the costliest block. If ``amplified``, blocks are of equal size, and the answers,
+        at most one per block and with Gaussian noise, cost one ``Shuffled`` event together.
 
-        ``n_blocks`` differ in size by one record at most, or not at all with ``equal_sizes``, which
-        leaves the rest unused; or ``sizes`` says how large each is. ``within`` cuts a block of an
-        earlier partition. A name serves once: other blocks under it would count as the same.
+        The sizes of ``n_blocks`` blocks differ by one record at most, or not at all with
+        ``equal_sizes``, which leaves the rest unused; or ``sizes`` states them. ``within`` cuts a
+        block of an earlier partition. A name can be used once: other blocks under it would count as
+        the same.
         """
         n_rows = self.n_records if within is None else self._partitions.check(within).n_rows
         found = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes or amplified)
@@ -211,7 +212,7 @@ class Gate:
         return self._partitions.cut(name, found, amplified=amplified, within=within)
 
     def check_places(self, stages: Sequence[Stage]) -> None:
-        """Refuse, reading nothing, stages by place where records have none, or lack room."""
+        """Refuse stages that need places which records lack, or room which the disk lacks."""
         if isinstance(self._rows, UnorderedRows):
             whole = any(not stage.reads_sample for stage in stages)
             self._rows.check_places([stage.name for stage in stages], whole=whole)
@@ -233,19 +234,19 @@ class Gate:
         """Answer one query, over all records or one block: calibrate, book, read, draw, finish.
 
         It costs at most what ``stage`` asks for: a mu, with Gaussian noise; an epsilon of pure DP,
-        with Laplace noise; or another event, with noise whose scale follows the records and is
-        never shown; each where the query has such a form. The books keep the stage's name.
+        with Laplace noise; or another event, with noise whose scale depends on the records and is
+        never shown. The query must have that form. The books keep the stage's name.
 
-        ``blocks`` of equal size answer one by one, a row each, with noise of their own; what the
-        stage asks for is what each costs its own records. The books keep one release of all.
+        ``blocks`` of equal size answer separately, one row each, with independent noise; the cost
+        in the stage is that of each block to its own records. The books keep one release of all.
 
-        A stage with ``sampled`` reads a sample of that share of the records, which is drawn for
-        this answer and forgotten: uniform over all samples without replacement, in random order;
-        which records it has never leaves the gate. The answer costs ``mu`` to the records that are
-        drawn, and ``Sampled(mu, sampled)`` to all of them. Only Gaussian noise will do.
+        A stage with ``sampled`` reads a sample of that share of the records, drawn for this answer
+        and forgotten: uniform without replacement, in random order. Its members never leave the
+        gate. The answer costs ``mu`` to the drawn records, and ``Sampled(mu, sampled)`` to all.
+        Only Gaussian noise is possible.
 
-        ``total`` is what means divide by, such as a released total weight; by default the number of
-        records that are read.
+        Means are divided by ``total``, such as a released total weight; by default by the number of
+        records read.
         """
         self._check_question(query, state)
         n_rows, reads, scope = self._reads(query, stage, block, blocks)
@@ -263,19 +264,19 @@ class Gate:
         return answers[0] if blocks is None else np.array(answers)
 
     def _check_question(self, query: object, state: object) -> None:
-        """Refuse whatever no proof covers, unless nothing is protected."""
+        """Refuse a query or state without a proof, unless nothing is protected."""
         if self._books.own.unprotected:
             check_state(state)
         else:
             told = {"weighted": self._rows.has_weight, "persons": self.unit.person is not None}
             check_question(query, state, **told)
         if self.has_checkpoint:
-            described((query, state))  # or refused, before anything is booked
+            described((query, state))  # refuses what a checkpoint cannot hold, before booking
 
     def _reads(
         self, query: Query, stage: Stage, block: Block | None, blocks: Blocks | None
     ) -> tuple[int, list[Callable[[], Rows]], dict[str, Any]]:
-        """Return how many records each answer reads, how, and what the books say of that."""
+        """Return how many records each answer reads, a reader for each, and their scope."""
         if not isinstance(stage, Stage):
             raise InputError(f"stage must be a stage of a plan; got {shown(stage)}.")
         asked = [] if block is None else [self._partitions.check(block)]
@@ -287,7 +288,7 @@ class Gate:
         if asked and stage.sampled is not None:
             raise InputError("block must be None where a stage draws samples.")
         if asked or stage.sampled is not None or query.by_place:
-            self.check_places([stage])  # of a plan that left it out
+            self.check_places([stage])  # a plan may not have checked it
         if asked:
             scope: dict[str, Any] = {"blocks": asked[0].blocks}
             if blocks is None:
@@ -299,15 +300,15 @@ class Gate:
             n_rows = check_integer("sampled times n_rows", share, minimum=1, maximum=self.n_records)
             return n_rows, [partial(self._drawn, n_rows)], {"sample": (n_rows, self.n_records)}
         if self.has_checkpoint and query.random_order:
-            self._partitions.draw_order()  # of a simulation, before its recorded answers
+            self._partitions.draw_order()  # a simulation draws it before its recorded answers
         every = partial(self._partitions.all_rows, random_order=query.random_order)
         return self.n_records, [every], {}
 
-    def _drawn(self, n_rows: int) -> Rows:  # a record and its like share a chunk
+    def _drawn(self, n_rows: int) -> Rows:  # neighbours differ within one chunk
         return self._rows.restricted(random_sample(self.n_records, n_rows, self._source))
 
     def _calibrate(self, query: Query, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
-        """Choose noise for what the stage asks: Gaussian where who is read is ``hidden``."""
+        """Choose the noise of a stage; only Gaussian noise if the records read are ``hidden``."""
         sizes = n_rows, self.n_features
         calibration = calibration_for(query, *sizes, stage.asked, self.unit.max_rows)
         if hidden and calibration.mechanism != "gaussian":
@@ -328,12 +329,12 @@ class Gate:
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
-        """Read and add noise. Errors after the first record is read are hidden.
+        """Read and add noise; errors after the first record is read are hidden.
 
-        Earlier errors speak of the question alone, hence of public and released numbers.
+        Earlier errors depend on the query only, hence on public and released numbers.
         """
         cause: BaseException | None = None
-        rows: WatchedRows | None = None  # a block or sample that cannot be copied was read, too
+        rows: WatchedRows | None = None  # None after a failed copy, which is reading as well
         mechanism = ALL_MECHANISMS[calibration.mechanism]
         try:
             rows = WatchedRows(read())
@@ -349,19 +350,19 @@ class Gate:
                 raise
             if not full and not self._source.private:
                 cause = error
-        # Raised out here, where the error above is no longer its context.
+        # Raised outside of the handler, so that the error above is not its context.
         raise failure(query.name, full=full) from cause
 
     def settle(self, *, stopped_early: bool = False) -> None:
-        """End the run: nothing more is reserved or released, and a ledger is told.
+        """End the run: nothing more is reserved or released, and the ledger is settled.
 
-        What was reserved stays charged. Only after a run that ``stopped_early``, by a choice made
-        on released numbers before anything failed, may the ledger give back what was unspent.
+        The reserved event stays charged. Only if the run ``stopped_early``, by a choice made on
+        released numbers before anything failed, may the ledger give back the unspent part.
         """
         self._books.settle(stopped_early=stopped_early)
 
     def close(self) -> None:
-        """Let go of the checkpoint, and remove that of a run for which nothing was reserved."""
+        """Close the checkpoint; remove it if nothing was reserved."""
         self._books.close()
 
     def certificate(

@@ -4,8 +4,8 @@ A plan is worked out before any record is read.
 
 Reference
 ---------
-Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (a run may share the reserved total out
-anew, on what was released).
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (a run may redistribute the reserved
+total, depending on released numbers).
 """
 
 import math
@@ -44,13 +44,13 @@ class Problem:
     has_offset, has_weights
         Whether an offset is added to the score, and whether records count by weights.
     max_rows
-        Where records are persons, how many rows of each are used at most; None where rows are.
+        If records are persons, the most rows of each that are used; None if records are rows.
     moment
-        What is assumed of the tails of columns whose mean is asked for.
+        An assumption about the tails of columns, for a mean.
     unit
-        A public scale of these columns about zero, where buying scales is too dear.
+        A public scale of these columns about zero, if releasing scales costs too much.
     levels
-        Of each categorical column that a schema declares the columns of its levels' indicators.
+        The indicator columns of each declared categorical column.
     ridge
         The factor of half the squared length of the coefficients, in the user's units and without
         the intercept, which is added to the mean loss.
@@ -87,7 +87,7 @@ class Problem:
 
     @cached_property
     def link(self) -> Link:
-        """How scores tell expected targets; of a loss of a single score."""
+        """How a score gives the expected target, for a loss of a single score."""
         assert self.scored is not None
         return self.scored.link
 
@@ -104,7 +104,7 @@ class Problem:
         return self.n_features + int(self.intercept)
 
     def describe(self) -> str:
-        """Say the sizes in a few words."""
+        """Describe the sizes in a few words."""
         if self.loss is None:
             return f"n = {self.n_rows}, d = {self.n_features}"
         return f"n = {self.n_rows}, {self.size} coefficients (intercept included)"
@@ -116,12 +116,12 @@ LARGEST_RIDGE = 1e100  # so that products with scales of columns stay within the
 
 
 def check_ridge(alpha: object) -> float:
-    """Return the factor of half the squared coefficients, which is added to the mean loss."""
+    """Check and return the ridge: the factor of half the squared coefficients."""
     return check_between("alpha", alpha, 0.0, LARGEST_RIDGE)
 
 
 def ridge_setting(problem: Problem) -> dict[str, float]:
-    """Return what a plan says of the ridge that it adds, if there is one."""
+    """Return the setting of a plan for its ridge, if it has one."""
     return {RIDGE: problem.ridge} if problem.ridge > 0.0 else {}
 
 
@@ -144,9 +144,9 @@ class Plan:
     stages: tuple[Stage, ...]
     settings: Mapping[str, float | int | str] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()  # what ``explain`` says of the settings beside their values
-    warnings: tuple[str, ...] = ()  # what a user is warned of before anything is spent
-    takes_persons: bool = False  # whether all that it asks may be asked of persons
+    remarks: tuple[str, ...] = ()  # further lines of ``explain``
+    warnings: tuple[str, ...] = ()  # warnings before anything is spent
+    takes_persons: bool = False  # whether all its queries take persons
     admits_check: bool = field(default=True, kw_only=True)  # whether a count may come before it
     # Whether noise is as a paper prints it, so that the plan may cost more than the guarantee.
     printed: bool = field(default=False, kw_only=True)
@@ -160,7 +160,7 @@ class Plan:
 
     @cached_property
     def total_mu(self) -> float:
-        """The mu that all stages spend together, before what shuffles and samples save."""
+        """The mu that all stages spend together, without amplification by shuffles and samples."""
         return math.sqrt(self._total)
 
     @cached_property
@@ -196,7 +196,7 @@ class Plan:
         return tuple(stage for stage in self.stages if stage.needs_places)
 
     def _total_cost(self, unhidden: str) -> str:
-        """Say what all stages cost together, in the unit in which their costs add up."""
+        """Return the cost of all stages together, in the unit in which their costs add up."""
         currencies = {stage.currency for stage in self.stages}
         if currencies == {"mu"}:
             return f"mu{unhidden} = {self.total_mu:.6g}"
@@ -208,7 +208,7 @@ class Plan:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What ``explain`` says of the settings beside their values."""
+        """Further lines of ``explain``."""
         return self.remarks
 
     def stage(self, name: str) -> Stage:
@@ -234,7 +234,7 @@ class Plan:
         return "\n".join(parts)
 
     def explain(self) -> str:
-        """Say in plain words what the budget is spent on."""
+        """Explain in plain words what the budget is spent on."""
         sampled = any(stage.sampled is not None for stage in self.stages)
         shuffled = any(stage.shuffled for stage in self.stages)
         unhidden = " before samples" if sampled else " before shuffles" if shuffled else ""
@@ -243,7 +243,7 @@ class Plan:
             f"total {self._total_cost(unhidden)}, shared out as",
         ]
         for stage in self.stages:
-            # What samples make cheaper is no share of the squared total.
+            # With samples, costs are not shares of a squared total.
             share = "" if sampled else f"{stage.additive / self._total:6.1%}  "
             lines.append(f"  {share}{stage.name}: {stage.purpose} ({stage.releases})")
         lines += [
@@ -257,7 +257,7 @@ class Plan:
 def last_lines(
     by_place: Iterable[Stage], warnings: Iterable[str], assumptions: Iterable[str]
 ) -> list[str]:
-    """Return what every plan says at its end."""
+    """Return the last lines of the explanation of a plan."""
     names = ", ".join(dict.fromkeys(stage.name for stage in by_place))
     lines = [f"  rows without an order need a row_id, for {names}"] if names else []
     lines += [f"  warning: {warning}" for warning in warnings]
@@ -265,14 +265,14 @@ def last_lines(
 
 
 TOTAL_ERROR = "relative error of the predicted total"
-"""What a solution calls the standard error of the total that it predicts for its records."""
+"""The name, in a solution, of the standard error of its predicted total."""
 NOT_ESTIMATED, NO_INTERVAL = "not estimated", "no interval"
-"""How the reasons of coefficients begin that have no number, or no interval."""
+"""How reasons begin for coefficients without a number, or without an interval."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a run found, in the user's units.
+    """The result of a run, in the user's units.
 
     Attributes
     ----------
@@ -286,8 +286,8 @@ class Solution:
     trace
         Released iterates, one per row, in the units of the descent.
     coef_std, intercept_std
-        Predicted standard deviation of each coefficient through sampling and privacy noise
-        together, where the solver pays for it; None and NaN where it does not.
+        Predicted standard deviation of each coefficient from sampling and privacy noise together;
+        None and NaN if the solver does not release it.
     covariance_root
         A matrix whose product with its transpose is the covariance of the coefficients, the
         intercept last, through sampling and privacy noise; its rows are NaN where no interval
@@ -303,7 +303,7 @@ class Solution:
     estimand
         What the coefficients and their intervals are of, in one sentence.
     notes
-        What was decided on the way, from released numbers.
+        Decisions of the run, which depend on released numbers.
     found
         Released numbers that the run decided by.
     feature_bounds

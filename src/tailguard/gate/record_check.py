@@ -1,16 +1,16 @@
-"""Ask first how many records can be used, and stop before a budget is spent on void ones.
+"""Counts usable records first, and stops before a budget is spent on void ones.
 
-A run begins with one private count of usable records. Where that is surely below half of them, a
+A run begins with one private count of usable records. If that is surely below half of them, a
 second release counts the cells of each column by kind, and the run stops with an error that names
-the column to blame. Decision and sentence are made of released numbers alone. The second release is
-paid from what the rest of the plan then leaves, or has a share of its own where the rest is not all
-Gaussian noise. Neither a cell nor a level is ever named.
+the column to blame. The decision and the sentence depend on released numbers only. The second
+release is paid from the unspent rest of the plan, or has its own share if the rest is not all
+Gaussian noise. No cell or level is ever named.
 
 Guarantee
 ---------
-The count is a stage of the plan, whose other stages are planned with what it leaves; the gate
-admits the second release only if the reserved event covers it. All else is post-processing. Where
-at least half of the records can be used, a run stops by mistake with a chance of at most 1e-6.
+The count is a stage of the plan, and the other stages are planned with the rest; the gate admits
+the second release only if the reserved event covers it. All else is post-processing. If at least
+half of the records are usable, a run stops by mistake with probability at most 1e-6.
 
 Reference
 ---------
@@ -59,9 +59,9 @@ class BlamedColumn(NamedTuple):
 
 
 Remedies = Mapping[tuple[Role, bool], str]
-"""From a column's role, and whether its cells are empty, to what to do.
+"""(Role of a column, whether its cells are empty) -> what to do.
 
-``{name}`` is the column's name, and ``{word}`` what a shell takes for it.
+``{name}`` is the column's name, and ``{word}`` the name quoted for a shell.
 """
 
 REMEDIES: Remedies = {
@@ -105,11 +105,11 @@ WHAT: Mapping[Role, tuple[str, str]] = {
 def blamed_columns(
     columns: Sequence[TableColumn], counts: FloatArray, noise_std: float, n_rows: int
 ) -> list[BlamedColumn]:
-    """Return the columns that surely hold cells that cannot be used, the worst one first.
+    """Return the columns that surely hold unusable cells, the worst one first.
 
     Each row of ``counts`` has the numbers, the empty cells and all others of a column, with noise.
     """
-    # The three add up to the public number of records, which takes off a third of the noise.
+    # The three add up to the public number of records, which removes a third of the noise.
     fitted = counts + (n_rows - counts.sum(axis=1, keepdims=True)) / 3.0
     noise_std *= math.sqrt(2.0 / 3.0)
     amiss = n_rows - fitted[:, 0]
@@ -127,7 +127,7 @@ def blamed_columns(
 
 
 def about(value: float, noise_std: float, most: int) -> str:
-    """Return a noised count in as many digits as its noise leaves, from 0 to ``most``."""
+    """Return a noised count, from 0 to ``most``, rounded to the digits above its noise."""
     unit = 10 ** math.ceil(math.log10(max(noise_std, 1.0)))
     return f"{min(max(round(value / unit) * unit, 0), most):,}"
 
@@ -164,40 +164,40 @@ RESTS_ON = "the result rests on "
 """How the sentence on usable records begins."""
 
 ON_UNUSABLE = ("stop", "fit")
-"""What a run does where most records cannot be used."""
+"""What a run does if most records are unusable."""
 
 # Shares of the squared mu. The first costs a fit .25 % of its mu.
 COUNT_SHARE, KINDS_SHARE = 0.005, 0.015
-# Noise that is not Gaussian may cost a little more beside a count than alone. So the plan is made
-# again with OVERSHOOT times the excess taken off, at most MOST_PLANS times.
+# Other than Gaussian noise may cost a little more beside a count than alone. The plan is then made
+# again with OVERSHOOT times the excess subtracted, at most MOST_PLANS times.
 OVERSHOOT, MOST_PLANS = 1.1, 4
-# Normal noise falls this many deviations below zero with a chance of 9.7e-7 (computed).
+# Normal noise falls this many standard deviations below zero with probability 9.7e-7 (computed).
 SURELY = 4.76
-# The number of records times mu at which a table of void records alone stops with a chance of
-# 99.9 %: half of it is 4.76 + 3.09 deviations of the count's noise (computed).
+# Records times mu at which a table of void records stops with probability 99.9 %: half of it is
+# 4.76 + 3.09 standard deviations of the count's noise (computed).
 FEWEST = 222.0
 
 
 @dataclass(frozen=True)
 class RecordCheck:
-    """The count before a plan, and the rest that the plan may spend.
+    """The count before a plan, and the budget left to the plan.
 
     Attributes
     ----------
     guarantee, rest
         The promise for the whole run, and the part of it that the plan may spend.
     columns
-        Those whose cells are counted where most records cannot be used.
+        The columns whose cells are counted if most records are unusable.
     on_unusable
         ``"stop"``, or ``"fit"`` to go on.
     count, kinds
         The stages of both releases.
     reserves_kinds
-        Whether the second one has a share of its own.
+        Whether the second release has its own share.
     coordinates
-        How many numbers both releases have, at most.
+        The most numbers of both releases.
     any_cell
-        Whether a record can be used if any of its cells can, and not only if all can.
+        Whether a record is usable if any of its cells is; else all must be.
     """
 
     guarantee: Guarantee
@@ -217,7 +217,7 @@ class RecordCheck:
 
     @property
     def mu(self) -> float:
-        """What these stages spend."""
+        """The mu of these stages."""
         return math.hypot(*(stage.total_mu for stage in self.stages))
 
     @property
@@ -226,11 +226,11 @@ class RecordCheck:
         return Composed(tuple(stage.event for stage in self.stages))
 
     def whole(self, plan: AnyPlan) -> AnyPlan:
-        """Return the whole plan, for one that was made with the rest."""
+        """Return a plan that was made with the rest, with the stages of the check before it."""
         return replace(plan, guarantee=self.guarantee, stages=(*self.stages, *plan.stages))
 
     def adds_up(self, plan: Plan) -> bool:
-        """Whether a count may come before a plan whose costs are squares that add up."""
+        """Whether a count may come before the plan: its costs must add up as squares."""
         hidden = any(stage.shuffled or stage.sampled is not None for stage in plan.stages)
         currencies = {stage.currency for stage in plan.stages}
         return plan.admits_check and not hidden and currencies <= {"mu", "rho"}
@@ -246,7 +246,7 @@ class RecordCheck:
         return flatten(event).covers(flatten(both))
 
     def ask(self, gate: Gate) -> str:
-        """Say how many records the result rests on, or settle the run and stop it."""
+        """Return a note on the usable records, or settle the run and stop it."""
         n_rows, query = gate.n_records, UsableRecords(self.any_cell)
         noise_std = query.calibrate(n_rows, gate.n_features, self.count.mu).noise_std
         (usable,) = gate.ask(query, None, self.count)
@@ -271,16 +271,16 @@ class RecordCheck:
 
 @dataclass(frozen=True)
 class RecordRule:
-    """Whether usable records are counted, and what a run does where there are few.
+    """Whether usable records are counted, and what a run does if there are few.
 
     Attributes
     ----------
     check_records
-        Whether they are counted, where budget and records are enough.
+        Whether they are counted, if budget and records suffice.
     on_unusable
         ``"stop"`` or ``"fit"``.
     any_cell
-        Whether a record can be used if any of its cells can, as in summaries by column.
+        Whether a record is usable if any of its cells is, as in summaries by column.
     """
 
     check_records: bool = True
@@ -298,9 +298,9 @@ class RecordRule:
         problem: Problem,
         columns: Sequence[TableColumn],
     ) -> tuple[Made, AnyPlan, RecordCheck | None]:
-        """Plan with what a count of usable records leaves; with all where there is none.
+        """Plan with the budget left by a count of usable records, or with all without a count.
 
-        ``make`` returns something, and its plan, for a guarantee.
+        ``make`` returns something and its plan for a guarantee.
         """
         apart, over = False, 0.0
         try:
@@ -334,21 +334,21 @@ class RecordRule:
         apart: bool = False,
         over: float = 0.0,
     ) -> RecordCheck | None:
-        """Return what may come before a plan; None where nothing does.
+        """Return the check before a plan, or None.
 
-        ``apart`` gives the kinds of cells a share of their own. ``over`` is by how much an earlier
-        plan exceeded the guarantee, as a part of it.
+        ``apart`` gives the kinds of cells their own share. ``over`` is the relative excess of an
+        earlier plan over the guarantee.
         """
         if not self.check_records or isinstance(guarantee, PureDP):
             return None
         if problem.n_rows * guarantee.gaussian_mu() < FEWEST:
             return None
-        # Of the matrix, target and offset included, so that levels plan as their indicators do.
+        # Matrix columns, target and offset, so that levels plan as their indicators do.
         coordinates = 1 + KINDS * (problem.n_features + 2)
         usable = usable_guarantee(guarantee, coordinates)
         mu = usable.gaussian_mu() * (1.0 - BUDGET_MARGIN)
         sizes, query = (problem.n_rows, problem.n_features), CellKinds(len(columns))
-        # What the noise is really worth, so that the run spends what it planned.
+        # The share that the lattice really spends, so that the run spends what it planned.
         count_mu = UsableRecords().calibrate(*sizes, mu * math.sqrt(COUNT_SHARE)).share
         kinds_mu = query.calibrate(*sizes, mu * math.sqrt(KINDS_SHARE)).share
         purposes = "how many records can be used", "which columns cannot be used"
@@ -372,7 +372,7 @@ class RecordRule:
 
 
 def _without(guarantee: Guarantee, mu: float, over: float) -> Guarantee:
-    """Return a guarantee of the same kind at mu, less the part that an earlier one was over."""
+    """Return a guarantee of the same kind at mu, reduced by the excess of an earlier one."""
     if isinstance(guarantee, ApproxDP):
         return ApproxDP(epsilon_of(mu, guarantee.delta) * (1.0 - over), guarantee.delta)
     if isinstance(guarantee, ZCDP):

@@ -163,7 +163,7 @@ class RunBooks:
             self._forfeited = True
 
     def close(self) -> None:
-        """Let go of the checkpoint, and remove that of a run for which nothing was reserved."""
+        """Close the checkpoint; remove it if nothing was reserved."""
         if self._checkpoint is not None:
             self._checkpoint.close(begun=self._reserved_coordinates > 0)
 

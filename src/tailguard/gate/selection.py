@@ -1,15 +1,15 @@
 """The best of a secret, random number of tries, as one release.
 
-A try draws one of the candidates, lets its solver run on a gate of its own, and asks that gate for
-a score. What a try finds, together with its score, is one mechanism, as private as that gate's
-budget says. Number, order, scores and findings of all other tries are forgotten here. A try that
-fails counts as the worst one.
+A try draws one of the candidates, runs its solver on a separate gate, and asks that gate for a
+score. The result of a try, together with its score, is one mechanism with that gate's budget.
+Number, order, scores and results of all other tries are forgotten here. A failed try counts as the
+worst one.
 
 Guarantee
 ---------
 What ``best`` returns costs at most the ``Selected`` event that it books, whatever its solvers do
-with the answers of their gates, if they keep nothing from one run to the next. How long it takes
-depends on the number of tries: who can measure that learns something of it.
+with the answers of their gates, if they keep nothing from one run to the next. The running time
+depends on the number of tries: an attacker who can measure it learns something about that number.
 
 Reference
 ---------
@@ -53,10 +53,9 @@ STORED = np.dtype(np.float64), np.dtype(np.float32)
 def compile_all_loops() -> None:
     """Compile every loop that any run may ask for, or load its machine code, before a first try.
 
-    A loop is compiled when it first runs, and its machine code is kept on the disk. So the loops
-    that are there after a search would tell which candidates were tried, and which turns their runs
-    took, which is secret. A user's own gradient is compiled where its loss is made, and kept
-    nowhere.
+    A loop is compiled when it first runs, and its machine code is kept on the disk. So the loops on
+    the disk after a search would reveal which candidates were tried and what their runs did, which
+    is secret. A user's own gradient is compiled when its loss is made, and is not stored.
     """
     for room in (losses, noise, queries):
         for module in iter_modules(room.__path__):
@@ -68,22 +67,22 @@ def compile_all_loops() -> None:
 
 @dataclass(frozen=True, eq=False)
 class PlannedSolver:
-    """What a try may run: a solver and its plan."""
+    """A candidate: a solver and its plan."""
 
     solver: Solver
     plan: Plan
 
 
 class Score(Protocol):
-    """How a try is judged: by one released number, the lower the better."""
+    """The score of a try: one released number; lower is better."""
 
     @property
     def stage(self) -> Stage:
-        """What the number costs."""
+        """The stage of the score, with its cost."""
         ...
 
     def question(self, solution: Solution) -> tuple[Query, FloatArray]:
-        """Return the query and its state that judge a solution."""
+        """Return the query and the state for the score of a solution."""
         ...
 
 
@@ -107,13 +106,13 @@ class BestTry:
 
 
 def selection_coordinates(candidates: Sequence[PlannedSolver], event: Selected) -> int:
-    """Count the noised numbers that all tries release at most, and one for the number of tries."""
+    """Return the most noised numbers of all tries, plus one for the number of tries."""
     largest = max(candidate.plan.coordinates for candidate in candidates) + 1
     return tries_of(event).limit * largest + 1
 
 
 class SelectionGate(Gate):
-    """A gate that can release the best of many secret tries, too.
+    """A gate that can also release the best of many secret tries.
 
     Examples
     --------
@@ -155,7 +154,7 @@ class SelectionGate(Gate):
             COORDINATE_DISTANCE.times(coordinates),
         )
         best: BestTry | None = None
-        with quietly(), listening(None):  # how far tries have come would tell how many there are
+        with quietly(), listening(None):  # progress would reveal the number of tries
             for _ in range(draw_number_of_tries(tries_of(event), self._source)):
                 found = self._try(candidates, score, event.mu)
                 if found is not None and (best is None or found.score < best.score):
@@ -173,7 +172,7 @@ class SelectionGate(Gate):
         plan = candidates[place].plan
         gate = Gate(self._rows, guarantee=GDP(mu), source=self._source)
         try:
-            # A solver, or a loss within its plan, may not tell one try of another.
+            # Solvers and losses must not carry anything from one try to another.
             solver, plan = deepcopy((candidates[place].solver, plan))
             event = Composed((plan.event, score.stage.event))
             gate.reserve(event, coordinates=plan.coordinates + 1)

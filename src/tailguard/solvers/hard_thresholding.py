@@ -48,7 +48,7 @@ from tailguard.solvers.units import SharedScale
 BLOCK_MAP = "hard thresholding"
 """Name of the partition into blocks."""
 
-ACCURACY = 1e-6  # of the calibrated ratio; what is lost goes to the safe side
+ACCURACY = 1e-6  # relative accuracy of the calibrated ratio, rounded to the safe side
 
 
 def peeling_stage(
@@ -98,12 +98,12 @@ def best_form(
 
     forms = PEELINGS[1:] if isinstance(guarantee, PureDP) else PEELINGS
     found = [(form, largest_ratio(form)) for form in forms]
-    # A choice suffers from the scale of the noise, a value from its standard deviation.
+    # The scale of the noise matters for a choice, its standard deviation for a value.
     return min(found, key=lambda pair: (1.0 if n_selected else std_of(pair[0])) / pair[1])
 
 
 def std_of(form: str) -> float:
-    """Return the standard deviation of a value's noise, in scales."""
+    """Return the standard deviation of a value's noise, in noise scales."""
     return 1.0 if form == "peeled-gaussian" else math.sqrt(2.0)
 
 
@@ -134,8 +134,7 @@ class HardThresholding:
     feature_center
         Public centres of the columns, one number or one per column.
     target_scale, target_center
-        The same for the target; without a scale both are released where the loss has a use for
-        them.
+        The same for the target; without a scale both are released if the loss needs them.
     units_share
         The share of ``mu**2`` that is spent on units.
 
@@ -207,7 +206,7 @@ class HardThresholding:
         )
         size = units.stated.size
         descent = peeling_stage(form, ratio, *counts, n_blocks=limits.n_steps, size=size)
-        # Its numbers lie on the lattice of a Gaussian release of that cost: one must carry it.
+        # Its numbers use the lattice of a Gaussian release of the same cost, which must exist.
         replace(descent, share=None).check(problem.n_rows, guarantee)
         return Plan(
             solver="hard-thresholding",
@@ -257,11 +256,11 @@ class HardThresholding:
     def form(
         self, promise: Guarantee, earlier: Sequence[Stage], n_selected: int, n_free: int
     ) -> tuple[str, float]:
-        """Return the form of the noise, and sensitivity over noise: the least that is allowed."""
+        """Return the form of least noise, and its sensitivity over noise scale."""
         return best_form(promise, (stage.event for stage in earlier), n_selected, n_free)
 
     def _check(self, problem: Problem) -> int:
-        """Refuse what the method does not do; return how many features are kept."""
+        """Refuse unsuitable problems; return how many features are kept."""
         require(
             problem.scored is not None,
             "solver 'hard-thresholding' needs a loss of one score; "
@@ -293,7 +292,7 @@ class HardThresholding:
         return n_nonzero
 
     def _units(self, problem: Problem) -> SharedScale:
-        """Lay out what is stated and what is released."""
+        """Return the units, with those that must be released."""
         stated = Units(
             _vector("feature_center", self.feature_center, problem.n_features),
             _vector("feature_scale", self.feature_scale or 1.0, problem.n_features),
@@ -356,14 +355,14 @@ def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solut
     coef, intercept = np.nan_to_num(coef), float(np.nan_to_num(intercept))
     if problem.constraint is not None:
         coef = problem.constraint.project(coef)
-    # What a step's noise leaves in the last weights falls as distance does.
+    # The noise of a step shrinks in later steps as distances do.
     left = sum(LEFT ** (2 * step) for step in range(descent.n_blocks))
     reach = query.sensitivity(problem.n_rows // descent.n_blocks, problem.n_features).ideal
     noise = reach * float(plan.settings["noise_over_sensitivity"]) * math.sqrt(left)
     gain = units.gain(loss.link)
     coef_std = np.where(coef == 0.0, np.nan, gain * noise / units.scale)
     intercept_std = gain * noise if units.intercept else 0.0
-    # The largest of so much noise would be chosen where there is nothing else.
+    # Without a signal, the entries with the largest noise are chosen.
     kept = weights[: problem.n_features]
     largest = float(plan.settings["largest_noise"])
     hidden = bool(kept @ kept <= np.count_nonzero(kept) * largest**2)

@@ -1,12 +1,12 @@
-"""What losses and rows are like where a typical record has coordinates of about 1.
+"""Typical slopes and curvatures of losses, if a typical record has coordinates of about 1.
 
 Nothing here looks at a record. The constants were chosen on simulated Gaussian, Student-t,
 correlated and log-normal designs.
 
 Each step of hard thresholding sees a block of ``m = n_rows / n_steps`` records, and noise of scale
-``2 * threshold / (ratio * m)`` in gradient units. What counts is the largest noise of all entries,
-about ``log d`` scales: the theorem's threshold balances the bias against one scale, and the support
-is lost. In private units a typical entry of a gradient is about 1, and clipping biases the mean by
+``2 * threshold / (ratio * m)`` in gradient units. The largest noise of all entries, about ``log d``
+scales, decides: the theorem's threshold balances the bias against one scale, and loses the support.
+In private units a typical entry of a gradient is about 1, and clipping biases the mean by
 about ``1 / threshold**2`` for tails with three moments. So the threshold balances that with the
 largest noise, and the number of steps balances both with what descent leaves.
 
@@ -28,24 +28,24 @@ from tailguard.checks import require
 from tailguard.gate.plan import Problem
 from tailguard.losses.base import Loss
 
-NORMAL_POINTS = 20_000  # means over them are within 5e-3 of integrals (measured)
+NORMAL_POINTS = 20_000  # means over these points are within 5e-3 of integrals (measured)
 
 
 def centre_fraction(loss: Loss) -> float:
-    """Quantile of the residuals at which the mean slope is zero: 1/2 unless slopes lean."""
+    """Return the level of the residual quantile at which the mean slope is zero; usually 1/2."""
     below, above = loss.slope(np.array([-1e9, 1e9]), np.zeros(2))
     return float(round(-below / (above - below), 12))
 
 
 def leans(loss: Loss) -> bool:
-    """Whether slopes balance elsewhere than in the middle of residuals, as those of a quantile."""
+    """Whether that level is not 1/2, as for a quantile loss."""
     return centre_fraction(loss) != 0.5
 
 
 def typical_scores(loss: Loss) -> tuple[FloatArray, FloatArray]:
     """Return equally likely standard normal numbers, and the same around the loss's own centre.
 
-    In place of a quadrature: slopes may jump.
+    They replace a quadrature, since slopes may jump.
     """
     centre = float(ndtri(centre_fraction(loss))) if loss.link.residual else 0.0
     points: FloatArray = ndtri((np.arange(NORMAL_POINTS) + 0.5) / NORMAL_POINTS)
@@ -68,10 +68,10 @@ def typical_curvature(loss: Loss) -> float:
 
 STEP_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # the plan picks one
 FEWEST_BLOCK_ROWS = 50
-STEP = 0.6  # over the typical curvature: columns of heavy tails have variances of up to 3 here
-LEFT = 0.4  # of the distance, after one step
+STEP = 0.6  # over the typical curvature: heavy-tailed columns have variances up to 3 here
+LEFT = 0.4  # share of the distance left after one step
 SMALLEST_THRESHOLD, LARGEST_THRESHOLD = 1.0, 30.0  # in typical slopes
-TINIEST = 1e-30  # curvature below which a step would leave the floats
+TINIEST = 1e-30  # with less curvature a step would overflow
 EULER = 0.5772156649  # the mean of the largest of d Gumbel variables is log d plus this
 
 
@@ -84,7 +84,7 @@ class SparseLimits:
     n_steps, threshold, step_size
         As the solver's parameters.
     largest_noise
-        What the largest noise of all entries of a step is expected to be.
+        The expected largest noise among all entries of a step.
     """
 
     n_steps: int

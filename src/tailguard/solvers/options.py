@@ -1,4 +1,4 @@
-"""What the options of solvers may be, by their names."""
+"""The allowed ranges of solver options, by their names."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -31,7 +31,7 @@ def _at_least(least: float) -> Check:
     return check
 
 
-# Which names each check is for; the bounds are those beyond which theorems say nothing.
+# Check -> names of options; the bounds are the limits of the theorems.
 NAMES: dict[Check, tuple[str, ...]] = {
     check_boolean: ("shrinks",),
     check_count: (
@@ -52,7 +52,7 @@ CHECKS = {name: check for check, names in NAMES.items() for name in names}
 
 
 def check_ranges(solver: Any, **choices: tuple[str, ...]) -> None:
-    """Refuse options out of their range; ``choices`` are the words that some may be.
+    """Refuse options out of their range; ``choices`` lists the allowed words of some.
 
     An option whose default is None may be None.
     """

@@ -1,7 +1,7 @@
 """Gradient oracles: the private means that a descent may ask for, by name.
 
-An oracle describes a query. It becomes one once it gets the loss whose gradients are averaged and
-the units in which records are read. One line here makes a private mean of
+An oracle describes a query: given the loss whose gradients are averaged and the units in which
+records are read, it returns the query. One line here makes a private mean of
 :mod:`tailguard.means` an oracle of every descent.
 
 Reference
@@ -34,7 +34,7 @@ ORACLES = {
 """Name -> ``"module:Class"`` of a query that is built from loss, units and its own parameters."""
 
 SMOOTH_ORACLES = ("trimmed",)
-"""Those whose noise follows the records: they are asked for by their cost, and have no mu."""
+"""Oracles whose noise depends on the records: they are asked with an event and have no mu."""
 
 MANY_ROWS = 2**40  # enough for any number of groups
 
@@ -67,7 +67,7 @@ class Oracle:
 
     @property
     def smooth(self) -> bool:
-        """Whether the noise follows the records."""
+        """Whether the noise depends on the records."""
         return self.name in SMOOTH_ORACLES
 
     def query(self, loss: Loss | None, units: Units) -> Any:
@@ -75,13 +75,13 @@ class Oracle:
         return _query_class(self.name)(loss, units, **self.parameters)
 
     def gradient(self, answer: FloatArray, size: int) -> FloatArray:
-        """Return the gradient of ``size`` entries that an answer of the gate stands for."""
+        """Return the gradient of ``size`` entries for an answer of the gate."""
         if self.estimate is None:
             return answer
         return own_centre(answer.reshape(-1, size), self.estimate)
 
     def describe(self) -> str:
-        """Say name and parameters in one phrase."""
+        """Return name and parameters as text."""
         stated = ", ".join(
             f"{name} = {_shown_fact(value)}" for name, value in self.parameters.items()
         )
@@ -92,7 +92,7 @@ class Oracle:
 
 
 def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle:
-    """Build an oracle by its name, refusing parameters that its mean does not have.
+    """Build an oracle by its name; refuse parameters that its mean does not have.
 
     ``centre=`` of the iterative mean may be a function of your own, from the noised means of
     groups, one per row, to a vector: any mean oracle that looks at clipped and noised group means.

@@ -1,12 +1,12 @@
-"""The plan's budget while it is spent: what a stage leaves over goes to later ones.
+"""The budget of a plan during a run: what a stage leaves unspent goes to later ones.
 
-Some stages were planned on a random sample of the records, one for all of them: it is drawn when
-the first of them asks. What such a stage costs is charged in full, as if it read all records.
+Some stages are planned on one random sample of the records, which is drawn when the first of them
+asks. Such a stage is charged in full, as if it read all records.
 
 Reference
 ---------
-Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: shares may move between releases on
-released evidence as long as the sum of squares stays within what was reserved
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: shares may move between releases,
+depending on released numbers, as long as the sum of squares stays within the reserved total
 (``privacy/books/books.py`` has the proof). McSherry 2009, Theorem 4: blocks of records.
 """
 
@@ -29,36 +29,35 @@ from tailguard.queries.usable_records import WeightTotals
 from tailguard.queries.view import LARGEST_ENTRY, View
 
 WEIGHT = "total weight"
-"""The stage that asks what records weigh together."""
-SAMPLED = "sampled_records"  # the plan's setting that says how many records it has
+"""The stage that releases the total weight of the records."""
+SAMPLED = "sampled_records"  # the plan's setting with the size of the sample
 
 
 class UnusableError(ArithmeticError):
-    """Released numbers that floats cannot carry on with; the run stops where it stands."""
+    """Raised if released numbers are beyond the floats; the run then stops as it is."""
 
 
-# What released numbers may raise in arithmetic, in linear algebra, and where a question is built
-# from them. A BudgetError is none of these, nor is a ReleaseError, which is all that is heard of
-# what goes wrong while records are read.
+# Errors that released numbers may raise: in arithmetic, in linear algebra, and in queries built of
+# them. BudgetError and ReleaseError, which hides any failure while records are read, are excluded.
 BEYOND_FLOATS = (ArithmeticError, np.linalg.LinAlgError, InputError)
 
 
 def usable(weights: FloatArray) -> FloatArray:
-    """Return weights that records can be read with."""
+    """Return weights that a query accepts; else stop the run."""
     if not (np.abs(weights) <= LARGEST_ENTRY).all():
         raise UnusableError
     return weights
 
 
 class BudgetSession:
-    """Asks the gate and remembers what was asked for.
+    """Asks the gate, and keeps account of the budget.
 
-    ``sample_dropped`` may be set where released numbers show that the sample tells too little: the
-    rest is asked of all records then, at the same cost.
+    ``sample_dropped`` may be set if released numbers show that the sample is too small: later
+    stages then read all records, at the same cost.
 
-    Where records count by weights, their released total takes the place of their number in
-    ``problem``: means are divided by it, and noise counts by it. ``evenness`` is how many times as
-    many records of equal weight would vary a mean as little: at least 1, and 1 without weights.
+    If records have weights, their released total replaces their number in ``problem``: means are
+    divided by it, and noise is relative to it. ``evenness`` is the total weight over the sum of
+    squared weights: at least 1, and 1 without weights.
     """
 
     def __init__(self, plan: Plan, gate: Gate) -> None:
@@ -72,7 +71,7 @@ class BudgetSession:
         self._sample: Block | None = None
 
     def ask(self, query: Query, state: Any, stage: Stage) -> FloatArray:
-        """Ask one query, unless earlier answers left nothing to read records with.
+        """Ask one query, unless earlier answers make it impossible.
 
         ``stage`` is one of the plan, at its own mu or another, or the ``rest``.
         """
@@ -85,7 +84,7 @@ class BudgetSession:
         if not self.reads_sample(stage):
             return self.gate.ask(query, state, stage, total=total)
         if self._sample is None:
-            # Records that were fitted before have a sample of that name already.
+            # A gate that was used before has a sample of that name already.
             names = chain([SAMPLE], (f"{SAMPLE} {number}" for number in count(2)))
             name = next(name for name in names if not self.gate.has_partition(name))
             size = int(self.plan.settings[SAMPLED])
@@ -93,7 +92,7 @@ class BudgetSession:
         return self.gate.ask(query, state, stage, block=self._sample, total=total)
 
     def weigh(self) -> None:
-        """Ask what the records weigh, if they have weights; none weigh less than noise does."""
+        """Release the total weight, if records have weights; it is at least the noise."""
         if not self.problem.has_weights:
             return
         n_rows, stage, query = self.problem.n_rows, self.stage(WEIGHT), WeightTotals()
@@ -108,13 +107,13 @@ class BudgetSession:
     def histograms(
         self, query: Query, state: Any, stage: Stage, *, columns: int = 1
     ) -> tuple[FloatArray, float]:
-        """Ask for histograms; return counts and their noise, both as of all records."""
+        """Ask for histograms; return counts and their noise, both scaled to all records."""
         factor = self.n_rows() / self.n_rows(stage)
         counts = self.ask(query, state, stage)
         return factor * counts, self.noise_std(columns, stage)
 
     def noise_std(self, columns: int, stage: Stage) -> float:
-        """Return the noise of histograms of these many columns, scaled to all records."""
+        """Return the noise of histograms of this many columns, scaled to all records."""
         return self.n_rows() / self.n_rows(stage) * math.sqrt(2 * columns) / stage.mu
 
     def plans(self, name: str) -> bool:
@@ -132,7 +131,7 @@ class BudgetSession:
     def n_rows(self, stage: Stage | None = None) -> int:
         """Return how many records the stage reads; without a stage, how many there are.
 
-        That is how much they weigh, where they have weights.
+        With weights, it is their total weight.
         """
         if stage is None or not self.reads_sample(stage):
             return self.problem.n_rows
@@ -140,18 +139,18 @@ class BudgetSession:
         return max(1, sampled * self.problem.n_rows // self.plan.problem.n_rows)
 
     def unspent(self, stage: Stage) -> float:
-        """Return the mu of a planned stage that its own releases have not spent.
+        """Return the mu of a planned stage that was not spent under its name.
 
-        Releases that borrow from it name another stage; ``left`` counts these too.
+        Releases of other stages may have used it; ``left`` counts these, too.
         """
         return math.sqrt(max(stage.total_mu**2 - self._spent_on[stage.name], 0.0))
 
     def rest(self, times: int = 1) -> Stage:
-        """Return a stage of ``times`` releases that spend all that is left."""
+        """Return a stage of ``times`` releases that spends the whole rest."""
         return Stage("rest", "all that is left", self.left() / math.sqrt(times), times, 1)
 
     def left(self, reserve: float = 0.0) -> float:
-        """Return the mu that is left when ``reserve`` is kept for later stages."""
-        # A hair below, since sums of squares are rounded.
+        """Return the mu left after keeping ``reserve`` for later stages."""
+        # Slightly less, since sums of squares are rounded.
         left = self.plan.total_mu**2 * (1.0 - 1e-12) - self._spent - reserve**2
         return math.sqrt(max(left, 0.0)) * (1.0 - 1e-12)

@@ -1,10 +1,10 @@
 """Private units of a problem: which columns are measured, by which stages, and one shared scale.
 
-The noise of a histogram of ``k`` columns grows by the root of ``k``. Where public numbers say that
-typical columns stand out of it each gets a centre and a scale of its own. Where they do not, a
-scale for each would cost more than the fit, and one for all of them costs as much as one column's.
-Then columns must come in comparable units and near zero, as columns of one kind do (expression
-levels, word counts, standardised scores); a user can state scales and centres.
+The noise of a histogram of ``k`` columns grows with the root of ``k``. If public numbers predict
+that typical columns stand out of it, each column gets its own centre and scale. Otherwise that
+would cost more than the fit, while one scale for all costs as much as one column's. Then columns
+must be in comparable units and near zero, as columns of one kind are (expression levels, word
+counts, standardised scores); or the user states scales and centres.
 
 Reference
 ---------
@@ -37,7 +37,7 @@ from tailguard.solvers.session import BudgetSession
 
 
 def columns_of(problem: Problem) -> MeasuredColumns:
-    """Read from the public facts what is measured."""
+    """Return the columns that are measured, by the public facts."""
     return MeasuredColumns(
         problem.n_features,
         target=problem.link.scaled,
@@ -49,18 +49,18 @@ def columns_of(problem: Problem) -> MeasuredColumns:
 
 
 FEATURES = "feature scale"
-FEATURES_SHARE = 0.4  # of what units get, where the target is measured too, in three stages
-# What units by column take of their budget: sizes first, without which a column is not read.
+FEATURES_SHARE = 0.4  # of the budget of units, if the target is measured too, in three stages
+# Shares of units by column: sizes first, without which a column is not read.
 BY_COLUMN = {"size": 0.35, "location": 0.3, "pair_differences": 0.15}
-TARGET_SHARE = 0.2  # what the target gets of it, if it is measured
-FEWEST_ROWS = 50  # as of a block: of fewer records quartiles, which are read off bins, tell little
+TARGET_SHARE = 0.2  # the target's share, if it is measured
+FEWEST_ROWS = 50  # as in a block: with fewer records quartiles of bins mean little
 UNREAD = 1e100  # the scale of a column that was not seen: its cells then count as zero
 SMALLEST, LARGEST = float(SIZE_BINS.value(1)), float(SIZE_BINS.value(SIZE_BINS.count - 1))
 
 
 @dataclass(frozen=True)
 class SharedScale:
-    """Which histograms are needed, and what they tell.
+    """The histograms that units need, and the units that follow from them.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class SharedScale:
     stated
         Centres and scales that the user states.
     releases_scale, releases_target
-        What is released: the scale of the features; scale and centre of the target.
+        Whether the scale of the features, and scale and centre of the target, are released.
     by_column
         Whether each feature has a scale and, with an intercept, a centre of its own.
     """
@@ -81,7 +81,7 @@ class SharedScale:
     by_column: bool = False
 
     def seen_by_column(self, total_mu: float) -> "SharedScale":
-        """Return it by column where typical ones are predicted to stand out, and it may be."""
+        """Switch to units by column if typical columns are predicted to stand out."""
         mu = total_mu * math.sqrt(BY_COLUMN["size"] * (1.0 - TARGET_SHARE))
         columns = self.problem.n_features
         needed = detection_threshold(columns) * math.sqrt(2.0 * columns) / SIZE_WINDOW
@@ -95,7 +95,7 @@ class SharedScale:
         return self.releases_scale or self.releases_target
 
     def stages(self, total_mu: float) -> tuple[Stage, ...]:
-        """Share the budget of units out."""
+        """Divide the budget of units among stages."""
         columns, budget = columns_of(self.problem), Gaussian(total_mu)
         if self.by_column:
             part = 1.0 - TARGET_SHARE if self.releases_target else 1.0
@@ -121,7 +121,7 @@ class SharedScale:
     def warnings(
         self, guarantee: Guarantee, stages: tuple[Stage, ...], coordinates: int
     ) -> tuple[str, ...]:
-        """Say from public numbers alone that no scale can be expected to be seen, or refuse.
+        """Return warnings, from public numbers, if noise is predicted to hide the scales.
 
         The plan releases at most ``coordinates`` numbers.
         """
@@ -140,7 +140,7 @@ class SharedScale:
         )
 
     def release(self, session: BudgetSession) -> Units:
-        """Release the histograms that were planned, and complete the stated units."""
+        """Release the planned histograms, and complete the stated units."""
         units = self.stated
         if self.by_column:
             found = find_columns(session, columns_of(self.problem))
@@ -162,7 +162,7 @@ class SharedScale:
         return units
 
     def _scale(self, session: BudgetSession) -> float:
-        """Return the median of the pair differences that are not zero; 1 where they hide."""
+        """Return the median of nonzero pair differences; 1 if noise hides them."""
         query = self._differences
         stage, sizes = session.stage(FEATURES), (session.n_rows(), self.problem.n_features)
         counts = session.ask(query, None, stage)

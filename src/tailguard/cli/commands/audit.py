@@ -31,10 +31,10 @@ from tailguard.cli.printing import print_wrapped
 
 def audit(
     quick: Annotated[
-        bool, typed(None, "Claims that need the fewest runs; the default.", None, "--quick")
+        bool, typed(None, "Claims that need the fewest runs; the default.", "--quick")
     ] = False,
     everything: Annotated[
-        bool, typed(None, "Smaller claims, public calls and all testers as well.", None, "--all")
+        bool, typed(None, "Smaller claims, public calls and all testers as well.", "--all")
     ] = False,
     only: Annotated[str | None, typed("WORD", "Rows whose name has the word.")] = None,
     jobs: Annotated[int, typed("COUNT", "How many processes.")] = 1,

@@ -40,7 +40,7 @@ def reproduce(
     experiment: Annotated[
         str | None, typer.Argument(metavar="EXPERIMENT", help="One of --list, a paper, or all.")
     ] = None,
-    quick: Annotated[bool, typed(None, "Fewer seeds and smaller sizes.", None, "--quick")] = False,
+    quick: Annotated[bool, typed(None, "Fewer seeds and smaller sizes.", "--quick")] = False,
     data: Annotated[Path | None, typed("DIR", "Folder with public sets as Parquet.")] = None,
     out: Annotated[Path, typed("DIR", "Where figures and figures' numbers go.")] = Path(
         "reproduced"
@@ -50,7 +50,7 @@ def reproduce(
     ] = None,
     seeds: Annotated[int | None, typed("N", "Seeds, where others are wanted.", min=1)] = None,
     jobs: Annotated[int, typed("N", "How many processes.", min=1)] = 1,
-    listed: Annotated[bool, typed(None, "Only list what there is.", None, "--list")] = False,
+    listed: Annotated[bool, typed(None, "Only list what there is.", "--list")] = False,
 ) -> None:
     """Run, judge and write down."""
     console = Console(highlight=False)
