@@ -1,9 +1,10 @@
 """One column of any library: how its type is read, and its cells as numbers.
 
-A library may have chosen a type for the sake of one cell: text or objects where a cell fits no
-other, dates or structures where the only cell that is not empty is one. To refuse such a type would
-tell what a record holds, so it is read cell by cell, and what is no number is missing. Refused are
-types that no cell makes: categories where numbers are asked for, sparse columns, structured arrays.
+A library may have chosen a type because of one cell: text or objects if a cell fits no other type,
+dates or structures if the only non-empty cell is one. Refusing such a type would reveal what a
+record holds, so the column is read cell by cell, and a cell that is not a number is missing.
+Refused are types that no cell can cause: categories instead of numbers, sparse columns, structured
+arrays.
 """
 
 import re
@@ -19,19 +20,19 @@ from tailguard.data.cells import Identifier, cell_identifier, cell_marks, cell_n
 from tailguard.data.frames import is_a, is_column
 
 Kind: TypeAlias = Literal["numbers", "cells", "levels", "others"]
-"""How a column is read: at once, cell by cell, by declared levels, or as no number and no text."""
+"""How a column is read: at once, by cells, by declared levels, or as neither number nor text."""
 
 OTHER_CELL = Ellipsis
-"""Stands for a cell that is there and is neither a number nor a text, such as a date."""
+"""Stands for a non-empty cell that is neither a number nor text, such as a date."""
 
 NUMBERS = "real numbers, integers or booleans"
 LABELS = "text, integers, real numbers or booleans"  # and levels
 TEXT_KINDS = {"U": "text", "S": "bytes", "V": "structures"}
 ARROW_TEXT = {"string", "large_string", "string_view"}
 ARROW_BYTES = {"binary", "large_binary", "binary_view"}
-# Of an Arrow type of these, which may be followed by how they are stored.
+# The beginning of Arrow's type for UUIDs; their storage may follow.
 ARROW_UUIDS = "extension<arrow.uuid"
-# A type that is refused -> what to do instead; the first that fits.
+# (Pattern of a refused type, what to do instead); the first match counts.
 REMEDIES = (
     ("categor|dictionary|enum", "declare its levels in a schema, or drop it"),
     ("date|time|duration|period|interval", "give it as a number, such as days since a public date"),
@@ -42,7 +43,7 @@ REMEDIES = (
 
 
 def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
-    """Say by its type how a column is read: as numbers, by its cells or levels, or as neither."""
+    """Return how a column is read, by its type: as numbers, by cells, by levels, or as others."""
     kind = kind_if_read(column)
     if kind is None:
         raise refused(where, type_of(column), allowed)
@@ -50,12 +51,12 @@ def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
 
 
 def kind_if_read(column: Any) -> Kind | None:
-    """Say by its type how a column is read; None where it is refused, such as lengths of time."""
+    """Return how a column is read, by its type; None for refused types, such as durations."""
     return "cells" if isinstance(column, list) else KINDS[_library(column)](column)
 
 
 def numbers_of(column: Any, where: str) -> FloatArray:
-    """Return a column as floats, NaN where a cell is missing or no number."""
+    """Return a column as floats; NaN for cells that are missing or not numbers."""
     kind = kind_of(column, where)
     if kind == "levels":
         raise refused(where, type_of(column))
@@ -68,7 +69,7 @@ def numbers_of(column: Any, where: str) -> FloatArray:
 
 
 def marks_of(column: Any, where: str) -> FloatArray:
-    """Return what each cell is: finite for a number, NaN if it is empty, else infinite."""
+    """Return a mark for each cell: finite for a number, NaN if empty, else infinite."""
     if kind_of(column, where, LABELS) == "numbers":
         return numbers_of(column, where)
     marks = cell_marks(cells_of(column))
@@ -76,21 +77,21 @@ def marks_of(column: Any, where: str) -> FloatArray:
 
 
 def cells_of(column: Any) -> list[Any]:
-    """Return a column's cells as Python objects, Arrow's text as bytes; of levels, each cell's.
+    """Return a column's cells as Python objects, with Arrow's text as bytes.
 
-    A cell of a type that is neither a number nor a text is ``OTHER_CELL``, or None where it is
-    missing: to convert it could fail because of its value.
+    A categorical cell is its level. A cell that is neither a number nor text is ``OTHER_CELL``, or
+    None if missing: converting it could fail because of its value.
     """
     return column if isinstance(column, list) else CELLS[_library(column)](column)
 
 
 def identifiers_of(column: Any) -> IntArray | list[Identifier]:
-    """Return what tells rows apart, as whole numbers or text; None where a cell is neither.
+    """Return identifiers as whole numbers or text; None for cells that are neither.
 
-    No column is refused: one cell may be what made its type, and so a refusal would tell of it.
-    What the library that made the column did before, such as rounding all whole numbers to floats
-    since one is missing, cannot be undone here. No privacy of rows depends on it
-    (``rows/unordered.py``); keys of persons that became equal before they came here are one person.
+    No column is refused: one cell may have caused its type, and a refusal would reveal that. What
+    the library did earlier, such as rounding all whole numbers to floats because one is missing,
+    cannot be undone here. No privacy of rows depends on it (``rows/unordered.py``); person keys
+    that it made equal count as one person.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def identifiers_of(column: Any) -> IntArray | list[Identifier]:
     [41, '00000000-0000-0000-0000-000000000007', 'a', None, None]
     """
     kind = kind_if_read(column)
-    # NumPy has no numbers of 128 digits to make of those of polars, and drops what hides cells.
+    # NumPy has no 128-bit integers like those of polars, and drops the masks of cells.
     by_cell = isinstance(column, np.ma.MaskedArray) or "128" in str(type_of(column))
     if kind == "numbers" and not by_cell:
         array = np.asarray(column)
@@ -111,30 +112,30 @@ def identifiers_of(column: Any) -> IntArray | list[Identifier]:
 
 
 def type_of(column: Any) -> Any:
-    """Return a column's type: its class where that says more than the type of its cells."""
+    """Return a column's type, or its class if that says more."""
     if isinstance(column, list) or is_a(column, "pandas", "MultiIndex"):
         return type(column).__name__
     return column.type if _library(column) == "arrow" else column.dtype
 
 
 def type_word(dtype: Any) -> str:
-    """Name a type without widths, units and fields: these may have come from values."""
+    """Name a type without widths, units and fields, which may depend on values."""
     text = TEXT_KINDS.get(getattr(dtype, "kind", "")) if isinstance(dtype, np.dtype) else None
     found = re.match(r"\w+", str(dtype))
     return text or (found.group() if found else type(dtype).__name__)
 
 
 def refused(where: str, dtype: Any, allowed: str = NUMBERS) -> InputError:
-    """Return the sentence that refuses a type and says what to do instead."""
+    """Return the error for a type, which says what to do instead."""
     word = type_word(dtype)
     remedy = next(remedy for pattern, remedy in REMEDIES if re.search(pattern, word.lower()))
     return InputError(f"{where} must hold {allowed}; got {word}: {remedy}.")
 
 
 def numpy_kind(dtype: Any) -> Kind | None:
-    """Say how NumPy's types are read: objects, text and bytes cell by cell; one may be complex.
+    """Return how a NumPy type is read: objects, text and bytes cell by cell.
 
-    Lengths of time are refused: NumPy makes them of whole numbers that stand beside one.
+    Durations are refused: NumPy turns whole numbers beside one of them into durations.
     """
     if dtype.kind in "OUST":
         return "cells"
@@ -144,10 +145,10 @@ def numpy_kind(dtype: Any) -> Kind | None:
 
 
 def arrow_floats(table: Any) -> list[FloatArray] | None:
-    """Return the columns of a table of one type of Arrow's floats; None of any other.
+    """Return the columns of an Arrow table if all have one float type; else None.
 
-    The type is looked at once, where ``numbers_of`` looks at that of each column: in batches of
-    47104 records of 20 columns that was a seventh of the time of turning them into records.
+    The type is checked once, while ``numbers_of`` checks each column: in batches of 47104 records
+    of 20 columns that took a seventh of the time of reading them.
     """
     if {str(kind) for kind in table.schema.types} not in ({"float"}, {"double"}):
         return None
@@ -155,15 +156,15 @@ def arrow_floats(table: Any) -> list[FloatArray] | None:
 
 
 def pandas_floats(table: Any) -> FloatArray | None:
-    """Return a table of one type of NumPy's floats as a matrix of float64; None for any other."""
-    # Types of pandas are not hashed: the hash of a category is one of its levels, which are cells.
+    """Return a table as a float64 matrix if all columns have one NumPy float type; else None."""
+    # Types of pandas are not hashed: the hash of a categorical type depends on its levels.
     kinds = {kind if isinstance(kind, np.dtype) else None for kind in table.dtypes}
     one = kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)})
     return np.ascontiguousarray(table.to_numpy(), np.float64) if one else None
 
 
 def _library(column: Any) -> str:
-    """Say which library a column is of."""
+    """Return the library of a column."""
     if isinstance(column, np.ndarray) or not is_column(column):
         return "numpy"
     if is_a(column, "polars", "Series"):
@@ -173,14 +174,14 @@ def _library(column: Any) -> str:
 
 
 def _other_cells(missing: Iterable[bool]) -> list[Any]:
-    """Return cells of a type that is neither numbers nor text, by which are missing."""
+    """Return the cells of a type that is neither numbers nor text."""
     return [None if gone else OTHER_CELL for gone in missing]
 
 
 def _of_numpy(array: Any) -> FloatArray:
-    """Return float32 as it is and all else as float64, contiguous and in the machine's order.
+    """Return float32 unchanged and all else as float64, contiguous and in native byte order.
 
-    A complex number with an imaginary part is missing: one such cell makes all others complex.
+    A complex number with an imaginary part is missing: one such cell makes the column complex.
     """
     single = array.dtype.kind == "f" and array.dtype.itemsize == np.float32().itemsize
     values = np.ma.getdata(array)
@@ -228,7 +229,7 @@ def _cells_of_polars(column: Any) -> list[Any]:
 
 
 def _arrow_kind(arrow: Any) -> Kind:
-    """Say how Arrow's types are read; one without a single value says nothing, so by its cells."""
+    """Return how an Arrow type is read; a column without any value is read by its cells."""
     from pyarrow import types  # noqa: PLC0415
 
     if types.is_dictionary(arrow):
@@ -253,7 +254,7 @@ def _of_arrow(column: Any) -> FloatArray:
 
 
 def _cells_of_arrow(column: Any) -> list[Any]:
-    """Return the cells, text as bytes: pyarrow raises where these are no text."""
+    """Return the cells, with text as bytes, since pyarrow raises on invalid text."""
     import pyarrow as pa  # noqa: PLC0415
 
     if pa.types.is_dictionary(column.type):
@@ -271,7 +272,7 @@ def _cells_of_arrow(column: Any) -> list[Any]:
 
 
 def _pandas_kind(column: Any) -> Kind | None:
-    """Say how series, indices and bare arrays of pandas are read."""
+    """Return how a series, an index or a bare array of pandas is read."""
     dtype = column.dtype
     if is_a(column, "pandas", "MultiIndex") or is_a(dtype, "pandas", "SparseDtype"):
         return None
@@ -305,7 +306,7 @@ def _cells_of_pandas(column: Any) -> list[Any]:
         return _cells_of_arrow(_arrow(column))
     if _pandas_kind(column) == "others":
         return _other_cells(column.isna())
-    # Not by to_numpy, which may look for missing cells by comparing them.
+    # to_numpy is not used, since it may compare cells to find missing ones.
     return list(np.asarray(column, dtype=object).tolist())
 
 

@@ -1,10 +1,10 @@
 """Frames: tables in memory of pandas, polars and pyarrow, and columns of text by their names.
 
-Libraries that the user did not load are not loaded here. Beside their own tables a frame may be a
-dict from names to lists of cells, as which a CSV file is read. narwhals is no door to them: by the
-first hundred cells of a pandas column of objects it names the type of them all, where here no cell
-decides about another (``columns.py``); and it knows neither indices nor bare and masked arrays, nor
-Arrow's text that is no UTF-8.
+Libraries that the user did not load are not loaded here. A frame may also be a dict from names to
+lists of cells, the form of a CSV file. narwhals cannot replace this module: it infers the type of a
+pandas column of objects from its first hundred cells, while here no cell decides how another is
+read (``columns.py``); and it supports neither indices, nor bare and masked arrays, nor Arrow text
+that is not UTF-8.
 """
 
 import sys
@@ -45,7 +45,7 @@ def is_arrow(X: Any) -> bool:
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
-    """Return the names of a table's columns if all of them are strings."""
+    """Return the names of a table's columns if all are strings."""
     if isinstance(X, np.ndarray):
         return None
     if is_arrow(X):
@@ -79,12 +79,12 @@ def frame_columns(X: Any) -> list[tuple[Any, Any]] | None:
 
 
 def frame_column(frame: Any, name: str) -> Any:
-    """Return one column of a frame whose columns have names that differ."""
+    """Return one column of a frame with distinct column names."""
     return frame.column(name) if is_arrow(frame) else frame[name]
 
 
 def chosen_columns(frame: Any, names: Sequence[str]) -> Any:
-    """Return some columns as a frame; neighbours in pandas are a view, picked ones a copy."""
+    """Return some columns as a frame; in pandas adjacent columns are a view, others a copy."""
     if not is_a(frame, "pandas", "DataFrame"):
         return frame.select(list(names))
     columns = list(frame.columns)

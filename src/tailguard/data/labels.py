@@ -1,8 +1,8 @@
 """Labels as numbers: their places among classes, which are never looked up in the data.
 
-A label is read by its own cell, whatever the type of its column: one cell that is no number turns a
-column of numbers into text. So no type of a column contradicts the classes; a label that is none of
-them is missing.
+A label is read by its own cell, whatever the type of its column: one cell that is not a number
+turns a column of numbers into text. So no column type contradicts the classes; a label that is not
+among them is missing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -17,14 +17,15 @@ from tailguard.data.columns import LABELS, Kind, cells_of, kind_of, numbers_of, 
 from tailguard.data.matrices import one_column
 
 CLASSES_ASSUMED = "classes assumed "
-"""How every sentence of :func:`classes_assumed` begins."""
+"""The beginning of every sentence of :func:`classes_assumed`."""
 
 
 def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
-    """Return the place of each label among ``classes``, and NaN for what is not among them.
+    """Return the place of each label among ``classes``; NaN for any other label.
 
     The classes are all text or all numbers. An undeclared or missing label makes its record void.
-    With numbers, text is read as the number that it spells; with text, a number is no label.
+    If classes are numbers, text is read as the number that it spells; if they are text, a number
+    is not a label.
     """
     declared = _declared_labels(classes)
     column, where, kind = _labels(y)
@@ -38,13 +39,13 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
 
 
 def classes_assumed(n_classes: int) -> str:
-    """Return what notes, summary and certificate say where no classes were declared."""
+    """Return the note for undeclared classes."""
     labels = "0 and 1" if n_classes == 2 else f"0 to {n_classes - 1}"
     return f"{CLASSES_ASSUMED}{labels}; other labels, such as -1, count as missing"
 
 
 def check_plain_labels(y: Any) -> None:
-    """Refuse categories where no classes are declared; no cell makes a column of these."""
+    """Refuse categories without declared classes; no single cell can cause that type."""
     column, where, kind = _labels(y)
     if kind == "levels":
         raise InputError(
@@ -74,16 +75,16 @@ def _declared_labels(classes: Sequence[Any]) -> list[Any]:
 
 
 def _places(numbers: FloatArray, declared: FloatArray) -> FloatArray:
-    """Return the place of each number among declared ones, and NaN for what is none of them."""
+    """Return the place of each number among declared ones; NaN for any other number."""
     order = np.argsort(declared)
     above = np.minimum(np.searchsorted(declared[order], numbers), order.size - 1)
     return np.where(declared[order[above]] == numbers, order[above], np.nan)
 
 
 def label_list(labels: Any) -> list[Any]:
-    """Return declared labels as a list of Python objects, refusing those without an order.
+    """Return declared labels as a list of Python objects; refuse unordered collections.
 
-    What can be read only once is refused, too: the next reader would find it empty.
+    Iterators are refused, too: the next reader would find them empty.
     """
     for method in ("to_pylist", "to_list"):
         if hasattr(labels, method):
@@ -96,6 +97,6 @@ def label_list(labels: Any) -> list[Any]:
 
 
 def _labels(y: Any) -> tuple[Any, str, Kind]:
-    """Return the column of labels, what to call it, and the kind of its type."""
+    """Return the column of labels, its name for errors, and the kind of its type."""
     where, column = one_column(y, "y")
     return column, where, kind_of(column, where, LABELS)

@@ -1,8 +1,8 @@
-"""Matrices and vectors out of arrays and tables: the layout follows from types alone.
+"""Matrices and vectors from arrays and tables; the layout follows from types only.
 
-Arrays and tables declare how wide they are. A list or another sequence without a type does not, and
-were it read off the entries, one of them would decide how all others are read. So a matrix is never
-a list; a vector may be one, each entry being one cell.
+Arrays and tables declare their width. A list or another untyped sequence does not, and if the width
+were inferred, one entry would decide how all others are read. So a matrix cannot be a list; a
+vector may be one, with one cell per entry.
 """
 
 from collections.abc import Sequence
@@ -15,21 +15,20 @@ from tailguard.checks import InputError
 from tailguard.data.columns import arrow_floats, numbers_of, pandas_floats
 from tailguard.data.frames import frame_columns, is_a, is_arrow, is_column
 
-# This many columns are turned into records together, about 1 MB of numbers at a time: of 2e6
-# numbers of float32, 20 columns take 1.9 ms so and 6.3 one by one; 2 columns 4.8 and 0.9. With four
-# times as many the piece was new memory each time in a process that had freed none, and 20 columns
-# took 8 ms.
+# From this many columns on, pieces of about 1 MB are transposed as a whole: of 2e6 float32 numbers,
+# 20 columns take 1.9 ms instead of 6.3 one by one, and 2 columns 4.8 instead of 0.9. Pieces four
+# times as large needed fresh memory each time, and 20 columns took 8 ms.
 COLUMNS_TURNED = 8
 NUMBERS_TURNED = 2**17
-# These have a length but are no sequence of cells.
+# These have a length but are not sequences of cells.
 NO_SEQUENCES = (str, bytes, bytearray, dict, set, frozenset)
 
 
 def to_matrix(X: Any, name: str = "X") -> Features:
     """Return a C-contiguous matrix of float64, or of float32 if ``X`` is an array of that type.
 
-    A table has a type for each column, which one cell may change. So a number of single precision
-    is read as the same number of double precision, whatever stands beside it.
+    A table has a type for each column, which one cell may change. So single-precision numbers of a
+    table are read in double precision.
     """
     plain = pandas_floats(X) if is_a(X, "pandas", "DataFrame") else None
     floats = arrow_floats(X) if is_arrow(X) else None
@@ -76,7 +75,7 @@ def to_matrix_or_vector(X: Any, name: str = "X") -> tuple[Features, bool]:
 
 
 def one_column(y: Any, name: str) -> tuple[str, Any]:
-    """Return what to call a single column, and the column: typed, or a list of cells."""
+    """Return the name of a single column for errors, and the column, typed or as a list."""
     columns = frame_columns(y)
     if columns is not None:
         if len(columns) != 1:
@@ -94,7 +93,7 @@ def one_column(y: Any, name: str) -> tuple[str, Any]:
 
 
 def _has_type(X: Any, name: str) -> bool:
-    """Whether something declares its layout, refusing what does but is not here to be read."""
+    """Whether something declares its layout; refuse what does but is not in memory or dense."""
     if is_column(X):
         return True
     given = type(X).__name__
@@ -106,7 +105,7 @@ def _has_type(X: Any, name: str) -> bool:
 
 
 def _typed(X: Any, name: str) -> Any:
-    """Return a column or an array, refusing what has no type; nothing is converted yet."""
+    """Return a column or an array; refuse anything without a type. Nothing is converted."""
     if is_column(X) or isinstance(X, np.ma.MaskedArray):
         return X
     given = type(X).__name__
@@ -123,7 +122,7 @@ def _typed(X: Any, name: str) -> Any:
 
 
 def _entries(values: Any, name: str) -> list[Any]:
-    """List the entries of a sequence without a type; a ``memoryview`` of a matrix cannot."""
+    """List the entries of an untyped sequence; refuse one that cannot be listed."""
     given = type(values).__name__
     if isinstance(values, NO_SEQUENCES) or not hasattr(type(values), "__len__"):
         raise InputError(f"{name} must be an array, a table or a sequence; got {given}.")
@@ -142,8 +141,8 @@ def _column_label(label: Any, name: str) -> str:
 def stacked(vectors: Sequence[FloatArray]) -> Features:
     """Return columns side by side.
 
-    Of many columns a piece is copied one below the other and then turned, which takes a third of
-    the time of writing each column into the matrix by itself; of few it takes longer.
+    Many columns are stacked and transposed piece by piece, which takes a third of the time of
+    writing each column separately; for few columns it takes longer.
     """
     matrix = np.empty((len(vectors[0]), len(vectors)))
     if len(vectors) < COLUMNS_TURNED:
@@ -158,7 +157,7 @@ def stacked(vectors: Sequence[FloatArray]) -> Features:
 
 
 def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
-    """Refuse what has not two dimensions, or nothing along one of them."""
+    """Refuse shapes without two dimensions, or with an empty one."""
     if len(shape) != 2:
         raise InputError(
             f"{name} must be a matrix of records by features; got shape {shape}. Reshape "

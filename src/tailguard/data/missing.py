@@ -1,8 +1,8 @@
-"""Missing cells replaced by public constants, record by record, before anything else.
+"""Missing cells are replaced by public constants, record by record, before anything else.
 
-A constant that is known without the records may stand for a missing cell: a filled record then
-depends on that record alone, so replacing one record still replaces one record. A mean, a median or
-a neighbour's value would be an unpaid answer about all records.
+A constant chosen without the records may replace a missing cell: a filled record then depends on
+that record only, so replacing one record still replaces one record. A mean, a median or a
+neighbour's value would reveal something about other records.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def missing_constants(
 ) -> dict[int, float]:
     """Read declared constants, by names or numbers of columns; return them by number.
 
-    Missing is NaN, which every table's null becomes. An infinite cell is not missing: its record
+    A missing cell is NaN, as is every null of a table. An infinite cell is not missing: its record
     stays void.
 
     Examples
@@ -50,11 +50,10 @@ def missing_constants(
 
 
 def filled(features: Features, constants: Mapping[int, Any]) -> Features:
-    """Return features without missing cells in the declared columns: a copy if there are any.
+    """Return features with constants for missing cells; a float64 copy if any are declared.
 
-    Whether a copy is made is decided by what was declared, never by what a record holds. It is of
-    float64: rounded to float32, a constant would differ with the type of the features, which one
-    cell that is no number can change.
+    Whether a copy is made depends on the declarations, never on a record. In float32 a constant
+    would be rounded by the type of the features, which one cell can change.
     """
     if not constants:
         return features
@@ -66,7 +65,7 @@ def filled(features: Features, constants: Mapping[int, Any]) -> Features:
 
 
 def _column_number(column: Any, n_features: int, names: tuple[str, ...] | None) -> int:
-    """Return the number of a column that is given by its name or its number."""
+    """Return the number of a column, given its name or number."""
     if isinstance(column, str) and names is not None and column in names:
         return names.index(column)
     whole = isinstance(column, int | np.integer) and not isinstance(column, bool)

@@ -1,10 +1,10 @@
 """Sparse matrices of SciPy: records are made dense, a few at a time, when they are read.
 
-A record's cells are made of its own stored entries alone. SciPy itself sorts the entries of all
-records, or of none, by what it finds in any of them, and so changes in which order those of one
-cell are added; it adds them in the type of the matrix, which any one record may have decided; and a
-number of a column that is not there makes it write into another record. So none of it is left to
-SciPy: an entry becomes a float64 by itself, and floats are added in the order they are stored in.
+A record's cells depend only on its own stored entries. SciPy would break this: it sorts the entries
+of all records or of none, depending on any of them, which changes the order of additions in a cell;
+it adds in the type of the matrix, which one record may have decided; and an invalid column number
+makes it write into another record. So each entry is converted to float64 here, and entries of one
+cell are added in stored order.
 """
 
 from collections.abc import Iterator
@@ -19,29 +19,29 @@ from tailguard.data.frames import is_a
 from tailguard.data.matrices import check_shape, to_matrix
 
 NUMBERS_AT_ONCE = 1_000_000
-"""Numbers of one piece of what is copied to be read: 8 MB of floats."""
-# In other formats one record's part can be such that SciPy reads those of others from elsewhere.
+"""Numbers in one copied piece: 8 MB of floats."""
+# In other formats the entries of one record can make SciPy misread other records.
 FORMATS = ("csr", "csc", "coo")
 
 
 class SparseFeatures:
-    """A matrix of records that keeps the stored entries alone in memory.
+    """A matrix of records that keeps only the stored entries in memory.
 
-    An entry that is not stored is zero, and stored ones of the same place are added as float64,
-    whatever the type of the matrix is. What was given is neither copied nor changed if it is in the
-    CSR format; of CSC and COO a copy is made, of stored entries as well.
+    An entry that is not stored is zero, and stored entries of the same cell are added as float64,
+    whatever the type of the matrix is. A CSR matrix is neither copied nor changed; CSC and COO
+    matrices are copied.
 
     Parameters
     ----------
     matrix
         A sparse matrix or array of SciPy of two dimensions: CSR, CSC or COO.
     name
-        What it is called in errors.
+        Its name in errors.
 
     Edge cases
     ----------
-    A record with an entry in a column that is not there is missing throughout. An entry in a row
-    that is not there is no record's, and left out.
+    A record with an entry in a nonexistent column is missing throughout. An entry in a nonexistent
+    row is ignored.
     """
 
     def __init__(self, matrix: Any, name: str = "X") -> None:
@@ -80,7 +80,7 @@ class SparseFeatures:
         return self.shape[0]
 
     def __getitem__(self, rows: slice) -> Features:
-        """Return records that follow one another as a dense matrix."""
+        """Return consecutive records as a dense matrix."""
         return self.take(np.arange(*rows.indices(len(self))))
 
     def take(self, places: IntArray, axis: int = 0) -> Features:
@@ -100,15 +100,15 @@ class SparseFeatures:
 
 
 def _of_one_length(*arrays: Any) -> list[Any]:
-    """Cut arrays to the shortest, whatever was written over one of them."""
+    """Cut arrays to the shortest, in case one was overwritten."""
     length = min(map(len, arrays))
     return [array[:length] for array in arrays]
 
 
 def _stored(ends: IntArray, lines: IntArray, n_entries: int) -> tuple[IntArray, IntArray]:
-    """Return of all entries of these lines the place of the line among them, and where they are.
+    """Return, for all entries of these lines, the line's place among them and the entry's place.
 
-    Within what is stored, whatever was written over the ends since the matrix was made.
+    Places stay within the stored entries, even if the ends were overwritten.
     """
     first = np.clip(ends[lines].astype(np.int64), 0, n_entries)
     counts = np.clip(ends[lines + 1], first, n_entries) - first
@@ -122,7 +122,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def to_features(X: Any, name: str = "X") -> Features | SparseFeatures:
-    """Return features as they are read: sparse ones stay so, and all others are a dense matrix."""
+    """Return features as they are read: sparse ones stay sparse, others are a dense matrix."""
     if isinstance(X, SparseFeatures):
         return X
     dense = isinstance(X, np.ndarray) or not is_sparse(X)
@@ -130,7 +130,7 @@ def to_features(X: Any, name: str = "X") -> Features | SparseFeatures:
 
 
 def dense_pieces(features: Features | SparseFeatures) -> Iterator[Features]:
-    """Yield all records in order, a few at a time: as many of sparse features as of dense ones."""
+    """Yield all records in order, a few at a time; sparse ones become dense."""
     length = max(1, NUMBERS_AT_ONCE // features.shape[1])
     for start in range(0, len(features), length):
         yield features[start : start + length]

@@ -58,8 +58,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     missing
         Column name or number -> a public constant for its missing cells, in fits and predictions.
     schema
-        Declarations of a table's columns, such as the levels of categorical ones: a ``tg.Schema``,
-        a dict of its declarations or the path of its JSON file.
+        Declarations of a table's columns: a ``tg.Schema``, a dict or the path of a JSON file.
     weight_bound
         The largest ``sample_weight`` that counts in full, chosen without looking at the rows;
         larger ones are cut.
@@ -75,7 +74,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     solver
         ``"auto"``, a name from the solver registry, or a solver object.
     ledger
-        A ``tg.Ledger`` that is charged before the fit reads a record; None charges none.
+        A ``tg.Ledger`` that is charged before the fit reads a record.
     checkpoint
         Path of a file to which each answer is written before the fit goes on: if the process
         stops, the same fit continues from there when it is started again, and pays nothing twice.
@@ -94,12 +93,10 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     coef_, intercept_
         The released coefficients, in the user's units.
     feature_bounds_
-        Lower and upper bound of each feature: within them ``coef_`` is a slope. None if the solver
-        does not cut features.
+        Bounds of each feature, within which ``coef_`` is a slope; None if features are not cut.
     score_bounds_
         Least and largest score of a prediction; with several classes, of each log-probability. A
-        log link without exposures has an upper bound, Gamma and Tweedie have both; others are
-        infinite.
+        log link without exposures has an upper bound, Gamma and Tweedie both; others none.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each, given the choices made on noisy
         histograms; NaN for coefficients that were not estimated. If intervals have another centre,

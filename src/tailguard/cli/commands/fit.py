@@ -58,6 +58,8 @@ from tailguard.data.table import Table
 from tailguard.estimators.model_file import model_name, model_text
 from tailguard.progress import progress_bar
 
+SHARED = ("epsilon", "delta", "check_records", "on_unusable", "random_state")
+"""Options that a search and its models have alike."""
 OWN = ("alpha", "exposure", "keep", "level", "power", "threshold")
 """Options that only some models have."""
 
@@ -249,12 +251,8 @@ def search(
         estimator,
         candidates_of(tried),
         n_tries=tries,
-        epsilon=epsilon,
-        delta=delta,
         ledger=ledger_of(ledger, ledger_name, ledger_key),
-        check_records=check_records,
-        on_unusable=on_unusable,
-        random_state=random_state,
+        **{name: given[name] for name in SHARED},
     )
     destination(out, file, schema, ledger)
     tell_undeclared(Console(), declared if formula is None else settled, columns)

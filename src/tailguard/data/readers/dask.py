@@ -1,8 +1,8 @@
-"""A table whose parts are summed by workers of Dask, and whole numbers come back.
+"""A table whose parts are summed by workers of Dask; only integers come back.
 
-A lost worker's part is worked out again, to the same whole numbers. Processes of a pool hand over
-what they made by way of this one: there a part is worked out and summed in one task, so that no
-rows come here for it.
+The part of a lost worker is computed again, with the same integers. Processes of a pool pass their
+results through this process: there a part is computed and summed in one task, so that no rows come
+here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,16 +20,15 @@ from tailguard.data.table import Choose, Edge, Table, Work, check_same, summed_e
 
 # Partial sums that one task adds up.
 BRANCHES = 8
-# Parts that are here at the same time where records are gathered.
+# Parts in memory at the same time when records are gathered.
 AT_ONCE = 4
 
 
 class DaskTable(Table):
-    """Partitions of a Dask data frame, or row groups of files, which workers make.
+    """Partitions of a Dask data frame, or row groups of files, which workers compute.
 
-    Opening a data frame counts the rows of its partitions. It must have the same rows in the same
-    order whenever it is worked out. Workers are those of the client that is set, or else threads of
-    this process.
+    Opening a data frame counts the rows of its partitions. It must give the same rows in the same
+    order every time. Workers are those of the current client, or else threads of this process.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ class DaskTable(Table):
         self._nothing = [frame._meta]
 
         def parts(names: Sequence[str]) -> list[Any]:
-            every = set(names) == set(self.names)  # to pick them would copy all of them
+            every = set(names) == set(self.names)  # selecting them would copy all
             return list((frame if every else frame[list(names)]).to_delayed())
 
         self._begin(parts)
@@ -78,7 +77,7 @@ class DaskTable(Table):
         return table
 
     def _begin(self, parts: Callable[[Sequence[str]], list[Any]]) -> None:
-        """Keep how parts are planned, once for some columns: Dask takes long over its plans."""
+        """Cache the plans of parts for each set of columns, since Dask is slow to make them."""
         planned: dict[tuple[str, ...], list[Any]] = {}
 
         def once(names: Sequence[str]) -> list[Any]:
@@ -89,7 +88,7 @@ class DaskTable(Table):
         self._parts = once
 
     def empties(self) -> Iterable[Any]:
-        """Return the one frame without rows that Dask keeps of its types, or those of files."""
+        """Return Dask's one empty frame with its types, or those of files."""
         return self._nothing
 
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
@@ -152,14 +151,14 @@ class DaskTable(Table):
 
 
 class _Recipe:
-    """Tasks that make one part, which a worker works out itself."""
+    """Tasks that compute one part on a worker."""
 
     def __init__(self, tasks: Any, key: Any) -> None:
         self.tasks, self.key = tasks, key
 
 
 def _for_pool(parts: Sequence[Any]) -> Sequence[Any]:
-    """Return parts as recipes if a pool of processes works, and they have no task in common."""
+    """Return parts as recipes if a process pool computes them and they share no task."""
     from dask import base, multiprocessing, optimization, utils  # noqa: PLC0415 (an extra)
 
     if base.get_scheduler(collections=list(parts)) is not multiprocessing.get:
@@ -191,5 +190,5 @@ def _summed(
     part: Any, length: int, first: int, work: Work, chunk_rows: int
 ) -> tuple[IntArray | int, list[Edge]]:
     total, edges = summed_part([_made(part)], length, first, work, chunk_rows)
-    # Copied: of a slice of Arrow all that it was cut from would be sent.
+    # Copied, since a slice of Arrow would send the whole buffer.
     return total, [(rows_at(rows, np.arange(len(rows))), place) for rows, place in edges]

@@ -1,9 +1,9 @@
-"""Tables of other libraries that are worked out or opened anew for every pass.
+"""Tables of other libraries that are computed or opened again for every pass.
 
 A library that reads several files as one table chooses one type for each column, which a cell of
-one file may decide, and fails where a cell of another does not fit. So a query reads one file at
-most; files of a dataset are each read by their own types. Whatever a library says of a failure may
-quote a cell, so it is never passed on.
+one file may decide, and fails if a cell of another file does not fit. So a query may read one file
+at most; files of a dataset are each read by their own types. A library's error message may quote a
+cell, so it is never passed on.
 """
 
 import re
@@ -15,17 +15,17 @@ from tailguard.checks import InputError
 from tailguard.data.table import Table, check_same
 from tailguard.quiet import quietly
 
-# How polars, DuckDB, Spark, Dask and Arrow say that they read text, or cells without a type.
+# How plans of polars, DuckDB, Spark, Dask and Arrow show that they read text or untyped cells.
 TEXT_READ = re.compile(
     r"(csv|json) scan|scan (csv|json|xml)|read[-_ ](csv|json|table|fwf|xlsx)", re.IGNORECASE
 )
-# How polars lists the files that a scan reads; of a function that it calls it knows none.
+# How polars lists the files of a scan; the list is empty for a function.
 FILES_SCANNED = re.compile(r"SCAN \[([^\]]*)\]")
-# How polars says that a step fails where a cell does not fit.
+# How polars shows a step that fails if a cell does not fit.
 STRICT = re.compile(
     r'(?:col\("([^"]+)"\)[\w.]*)?\.(?:strict_cast\(|replace_strict\(|strptime\(\["raise")'
 )
-# How DuckDB says that it reads Parquet, how many files it did read, and of how many it chose these.
+# How DuckDB shows that it reads Parquet, how many files it read, and how many there were.
 PARQUET_READ = re.compile(r"parquet[_ ]scan|read[_ ]parquet", re.IGNORECASE)
 FILES_READ = re.compile(r"Total Files Read:\D*(\d+)")
 FILES_LISTED = re.compile(r"Scanning Files:\D*\d+/(\d+)")
@@ -33,7 +33,7 @@ FILES_LISTED = re.compile(r"Scanning Files:\D*\d+/(\d+)")
 FAILED = "X must be readable to its end; reading it failed."
 """The message for a failure."""
 
-# One sentence for two causes: it must not tell that one cell made a query of several files fail.
+# One sentence for two causes, so that it does not reveal that a cell made a query fail.
 NO_QUERY = (
     "X must be a query of one file at most, and no cell may make a step of it fail: pass the path "
     "of several files, which are each read by their own types, or load them into a table whose "
@@ -46,7 +46,7 @@ Read = Callable[[Sequence[str], int], Iterable[Any]]
 
 @dataclass(frozen=True, eq=False)
 class LazyTable(Table):
-    """A table that a function reads, always alike.
+    """A table that a function reads, with the same result every time.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class LazyTable(Table):
     read
         Reads it from the start.
     check
-        Refuses what the library says of reading some columns.
+        Refuses a plan of the library for reading some columns.
     failure
         The message if reading fails.
     where
@@ -95,7 +95,7 @@ class LazyTable(Table):
 
 
 def of_arrow_readers(open_reader: Callable[[], Any]) -> LazyTable:
-    """Return what a function opens that returns a fresh ``RecordBatchReader`` at each call.
+    """Return the table of a function that returns a new ``RecordBatchReader`` at each call.
 
     It is read once to count its rows.
     """
@@ -119,8 +119,8 @@ def of_arrow_readers(open_reader: Callable[[], Any]) -> LazyTable:
 def of_arrow_dataset(dataset: Any) -> LazyTable:
     """Return a ``pyarrow.dataset``; each of its files is read by its own types.
 
-    To turn these into the types of the dataset could fail because of a cell. A column that a file
-    lacks is empty there, and one that its folder's name tells has the type of the dataset.
+    Converting them to the types of the dataset could fail because of a cell. A column that a file
+    lacks is empty there, and one from the folder's name has the type of the dataset.
     """
     import pyarrow as pa  # noqa: PLC0415 (the user has it)
 
@@ -196,7 +196,7 @@ def of_duckdb(relation: Any) -> LazyTable:
         return relation.project(", ".join(quoted))
 
     def check(names: Sequence[str]) -> None:
-        """Refuse several files, which DuckDB counts only as it works a query out."""
+        """Refuse several files, which DuckDB counts only when it runs a query."""
         asked = chosen(names)
         done = asked.explain("analyze")
         read, listed = (
@@ -219,7 +219,7 @@ def of_duckdb(relation: Any) -> LazyTable:
 def check_typed(plan: str) -> None:
     """Refuse what a library reads from text, guessing types: one cell decides how all are read.
 
-    ``plan`` is what the library says that it will do.
+    ``plan`` is the library's description of its plan.
     """
     if TEXT_READ.search(plan):
         raise InputError(
@@ -233,8 +233,8 @@ def silenced(ask: Callable[[], Any], failure: str = FAILED) -> Any:
     try:
         with quietly():
             return ask()
-    except (KeyboardInterrupt, InputError):  # what we say ourselves says nothing of cells
+    except (KeyboardInterrupt, InputError):  # our own errors reveal no cell
         raise
-    except BaseException:  # polars panics, which is no Exception
+    except BaseException:  # a panic of polars is not an Exception
         pass
     raise InputError(failure)

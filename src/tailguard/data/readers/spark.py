@@ -1,7 +1,7 @@
-"""A table whose parts are summed by workers of Spark, and whole numbers come back.
+"""A table whose parts are summed by workers of Spark; only integers come back.
 
-Every part answers with rows of its own, which name it and are collected. Nothing is added up by
-accumulators: Spark counts those of a task that is tried again twice.
+Every part answers with rows that name it and are collected. Accumulators are not used: Spark counts
+them twice for a task that is retried.
 """
 
 import os
@@ -32,17 +32,17 @@ from tailguard.data.table import (
 )
 
 ANSWERS = "part long, first long, sums array<long>, rows binary"
-"""What workers send: sums of a part, without rows; or rows and the number of the first."""
+"""The answers of workers: sums of a part, or rows with the number of the first."""
 
 Answers: TypeAlias = Callable[[Iterable[Any], int], Iterator[Any]]
-"""From the frames of a part, and its number, to what a worker sends."""
+"""Maps the frames of a part, and its number, to the answers of a worker."""
 
 
 class SparkTable(Table):
-    """Partitions of a Spark data frame, or row groups of files, which workers make.
+    """Partitions of a Spark data frame, or row groups of files, which workers compute.
 
-    Opening a data frame counts its rows. It must have the same rows in the same order, cut alike,
-    whenever it is worked out.
+    Opening a data frame counts its rows. It must give the same rows in the same order and the same
+    partitions every time.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class SparkTable(Table):
         return table
 
     def empties(self) -> Iterable[Any]:
-        """Return the one frame without rows of the types that Spark states, or those of files."""
+        """Return an empty frame with Spark's types, or those of files."""
         return self._nothing
 
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
@@ -94,7 +94,7 @@ class SparkTable(Table):
         return []
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield all rows in order; one part is here while the next one is worked out."""
+        """Yield all rows in order; one part is read while the next one is computed."""
         if self._files is not None:
             return self._files.batches(names, n_rows)
         return _rows_sent(self._ask(names, partial(_send_rows, None)))
@@ -119,13 +119,13 @@ class SparkTable(Table):
         return numbers.mapInArrow(read, ANSWERS)
 
     def _plan(self) -> str:
-        """Return what Spark says that it will do."""
+        """Return Spark's description of its plan."""
         with redirect_stdout(StringIO()) as said:
             self._frame.explain(True)
         return said.getvalue()
 
     def _lengths_of(self, names: Sequence[str]) -> list[int]:
-        """Count the rows of the partitions of these columns, once: Spark cuts by their sizes."""
+        """Count the rows of each partition for these columns, once: Spark cuts by sizes."""
         if self._files is not None:
             return self._lengths
         chosen = tuple(names)
@@ -138,7 +138,7 @@ class SparkTable(Table):
 
 
 def _of_partition(answers: Answers, batches: Iterable[Any]) -> Iterator[Any]:
-    """Answer on a worker for the partition that it has."""
+    """Answer on a worker for its partition."""
     from pyspark import TaskContext  # noqa: PLC0415 (an extra)
 
     yield from answers(batches, int(TaskContext.get().partitionId()))
@@ -160,7 +160,7 @@ def _send_length(batches: Iterable[Any], part: int) -> Iterator[Any]:
 
 
 def _send_rows(choose: Choose | None, batches: Iterable[Any], part: int) -> Iterator[Any]:
-    """Send the rows of one part, or those that are chosen, batch by batch."""
+    """Send the rows of one part, or the chosen ones, batch by batch."""
     first = 0
     for batch in batches:
         yield _answer(part, first, rows=batch if choose is None else choose(batch))
@@ -201,7 +201,7 @@ def _sums_sent(sent: Any, work: Work, lengths: Sequence[int], chunk_rows: int) -
 
 
 def _rows_sent(sent: Any) -> Iterator[Any]:
-    """Yield the frames of rows that workers send; one part is here while the next is made."""
+    """Yield the frames that workers send; one part is read while the next is computed."""
     for row in sent.toLocalIterator(prefetchPartitions=True):
         yield rows_of_answer(row.rows)
 
@@ -214,7 +214,7 @@ def rows_of_answer(sent: bytes) -> Any:
 
 
 def _answer(part: int, first: int, sums: list[int] | None = None, rows: Any = None) -> Any:
-    """Return one row of answers; of rows their Arrow stream, and no more than the slice."""
+    """Return one row of answers; rows are sent as an Arrow stream of the slice only."""
     import pyarrow as pa  # noqa: PLC0415 (an extra)
 
     sent = None
@@ -232,7 +232,7 @@ def _answer(part: int, first: int, sums: list[int] | None = None, rows: Any = No
 
 
 def spark_session() -> Any:
-    """Return the session of Spark that is set, or start one."""
+    """Return the current Spark session, or start one."""
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 (an extra)
     except ImportError:

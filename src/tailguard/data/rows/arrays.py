@@ -30,8 +30,8 @@ NUMBERS_WORTH_A_THREAD = 500_000
 class ArrayRows:
     """Records in arrays or tables.
 
-    Float32 features stay float32 and C-contiguous float arrays are not copied; nothing of the
-    user's is ever modified. Sparse records are made dense as they are read, a piece at a time.
+    Float32 features stay float32 and C-contiguous float arrays are not copied; the user's data are
+    never modified. Sparse records are made dense piece by piece when they are read.
 
     Parameters
     ----------
@@ -40,17 +40,16 @@ class ArrayRows:
     target, offset
         A column each, or None.
     weight
-        How much each record counts, in [0, 1], as ``weight_parts`` and ``voided`` make it; or None.
+        The weight of each record, in [0, 1], as ``weight_parts`` and ``voided`` return it; or None.
     missing
-        Number of a column -> the public constant that stands for its missing cells; other columns
-        keep theirs.
+        Number of a column -> the public constant for its missing cells.
     marks
-        Yields marks of the cells that the numbers were read from; None takes those of the numbers.
+        Yields marks of the original cells; None takes the numbers as marks.
 
     Edge cases
     ----------
-    Missing values become NaN, and so make their records void, unless a constant stands for them.
-    What is refused is refused by shape and dtype only.
+    Missing values become NaN and make their records void, unless a constant replaces them. Errors
+    depend on shape and dtype only.
 
     Examples
     --------
@@ -78,7 +77,7 @@ class ArrayRows:
         y = None if target is None else to_vector(target, n_rows=self.n_rows)
         offsets = None if offset is None else to_vector(offset, "offset", n_rows=self.n_rows)
         self.has_offset, self.has_weight = offsets is not None, weight is not None
-        # Any part of sparse features is dense, and nothing else is asked of a block that is cut.
+        # Any part of sparse features is dense, and only parts of this block are used.
         self._records = RecordBlock(cast(Features, matrix), y, offsets, weight=weight)
         self._sparse = isinstance(matrix, SparseFeatures)
         self._marks = marks
@@ -107,8 +106,8 @@ class ArrayRows:
             worthwhile = min(resolve_threads(n_threads), worthwhile)
         if worthwhile == 1 and not copies:
             return kernel.sum_block(self._records)
-        # A few pieces per thread, so that a thread that is held up holds up little; and more where
-        # records are copied to be read. Pieces have whole chunks.
+        # A few pieces per thread, so that a slow thread delays little; more pieces if records are
+        # copied. Pieces have whole chunks.
         count = 2 * worthwhile
         if copies:
             count = max(count, self.n_rows * self.n_features // NUMBERS_AT_ONCE)
@@ -137,7 +136,7 @@ class ArrayRows:
         return replace(piece, features=filled(piece.features, self._constants))
 
     def restricted(self, places: Order) -> "ArrayRows":
-        """Return the records at these places alone, in this order; dense ones are copied."""
+        """Return the records at these places, in this order; dense ones are copied."""
         if self._sparse:
             return self.in_order(places)
         places = places[:]
@@ -146,23 +145,23 @@ class ArrayRows:
         return ArrayRows.of_block(kept)
 
     def in_order(self, order: Order) -> "ArrayRows":
-        """Return the records at these places, gathered piece by piece as they are read."""
+        """Return the records at these places, gathered piece by piece when they are read."""
         rows = copy(self)
         rows._order = order if self._order is None else self._order[order[:]]
-        rows._marks = None  # they are of all records as they lie
+        rows._marks = None  # marks are of all records in their own order
         rows._records = replace(self._records, first=0)
         rows.n_rows = len(order)
         return rows
 
     def marks(self) -> Iterable[Marks]:
-        """Yield marks of the cells of all rows as they lie; numbers are marks of their own."""
+        """Yield marks of the cells of all rows in their own order; numbers mark themselves."""
         if self._marks is not None:
             return self._marks()
         block = self.block()
         return [(block.features, block.target, block.offset, block.weight)]
 
     def without_order(self) -> "ArrayRows":
-        """Return the same records, each rounded to the lattice by itself."""
+        """Return the same records, each rounded to the lattice separately."""
         rows = copy(self)
         rows._records = replace(self._records, first=None)
         return rows
@@ -180,7 +179,7 @@ def make_rows(
     classes: Any = None,
     missing: Any = None,
 ) -> ArrayRows:
-    """Wrap what a user brought in memory, which may have been read already.
+    """Wrap the user's data in memory, which may have been read already.
 
     ``loss`` says which targets are valid. ``classes`` declares labels: a target is then its place
     among them, and anything undeclared is void. ``offset`` is added to the score, or an

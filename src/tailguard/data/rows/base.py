@@ -1,9 +1,8 @@
-"""What rows offer, and what sums over them are made of: blocks of records, chunks and kernels.
+"""The protocol of rows, and the parts of sums over them: blocks of records, chunks and kernels.
 
 Records are summed in float64 inside a chunk, the chunk's sum is rounded to the lattice, and
 integers are added across chunks. Neighbouring datasets differ in one record, hence in one chunk, so
-the float error of a single chunk is all that a sensitivity must cover, whatever the number of
-records.
+a sensitivity must only cover the float error of a single chunk, whatever the number of records.
 
 Reference
 ---------
@@ -28,7 +27,7 @@ CHUNK_ROWS = 1024
 ROUNDOFF = 2.0**-53
 """Unit roundoff of float64."""
 
-# Far above what a calibrated lattice needs, far below where int64 or float64 would lose a unit.
+# Far above any calibrated lattice, far below the integers where int64 or float64 lose units.
 LARGEST_UNITS = 2.0**51
 
 
@@ -50,39 +49,39 @@ def shrink(size: int) -> float:
 
 
 BESIDE = ("target", "offset", "weight")
-"""The vectors that a block may have beside its features."""
+"""The vectors of a block besides its features."""
 OF_PERSONS = ("share", "person")
-"""The vectors that a block of persons has beside these."""
+"""Further vectors of a block of persons."""
 
 
 @dataclass(frozen=True, eq=False)
 class RecordBlock:
     """Consecutive records; the first one's number is a multiple of ``CHUNK_ROWS``.
 
-    Records without an order have no numbers: a sum rounds each of them to the lattice by itself, by
-    steps that do not depend on where in the block it lies. So it is the same however they are cut.
+    Records without an order have no numbers: a sum rounds each record to the lattice separately, so
+    that the total does not depend on how records are cut into blocks.
 
     A record with any non-finite entry is VOID: it contributes zero to every sum and is counted
-    nowhere. Targets that a loss does not understand were set to NaN before.
+    nowhere. Invalid targets of a loss were set to NaN before.
 
     Attributes
     ----------
     features
-        Matrix of shape ``(m, d)``, C-contiguous, float32 or float64. Rows may hold sparse features
-        here; any part of them is dense.
+        Matrix of shape ``(m, d)``, C-contiguous, float32 or float64. The features of all rows may
+        be sparse; those of any part are dense.
     target, offset
         Vectors of length ``m``, or None.
     weight
-        How much each record counts, in [0, 1]: zero where it is void; None where all count fully.
-        A row of a person counts by her share of it.
+        The weight of each record, in [0, 1], zero if it is void; None if all have weight 1. The
+        weight of a person's row includes its share.
     first
         Number of the first record in the whole dataset; None for records without an order.
     share, person
-        Where persons are protected, which part of its person a row is, and the number of that
+        If persons are protected, the share of each row in its person, and the number of that
         person, from 0 on in the block. Shares of a person add up to at most one. Rows of a person
-        lie side by side, all of them in one block. None where each row is a record of its own.
+        are adjacent, all in one block. None if each row is a record.
     n_rows, alone
-        Number of records in the block; whether each is rounded to the lattice by itself.
+        Number of records in the block; whether each is rounded to the lattice separately.
     """
 
     features: Features
@@ -107,7 +106,7 @@ class RecordBlock:
         return self.first
 
     def vector(self, name: str) -> FloatArray:
-        """Return one of ``BESIDE``; zeros, which take no memory, where there is none."""
+        """Return one of ``BESIDE``; if there is none, zeros that take no memory."""
         values: FloatArray | None = getattr(self, name)
         return np.broadcast_to(0.0, self.n_rows) if values is None else values
 
@@ -131,7 +130,7 @@ class RecordBlock:
 
     def at(self, places: IntArray, first: int | None = 0) -> "RecordBlock":
         """Return a copy of the records at these places, in this order."""
-        # To take rows is nearly twice as fast as to index by them, and gives the same.
+        # ``take`` is nearly twice as fast as indexing, with the same result.
         return self._chosen(self.features.take(places, axis=0), places, first)
 
     def _chosen(
@@ -149,12 +148,12 @@ def chunks_of(block: RecordBlock) -> list[RecordBlock]:
 
 
 Together: TypeAlias = Literal["none", "some", "all"]
-"""Which records are read together: none, each adding what it does whatever the others are; some, by
-their places, in pairs, groups or chunks that must stay; or all at once."""
+"""Which records are read together: none, if contributions are independent; some, in pairs, groups
+or chunks by their places; or all at once."""
 
 
 class Kernel(Protocol):
-    """A statistic that adds up over records; ``LatticeSum`` makes one of a query.
+    """A statistic that adds up over records; ``LatticeSum`` is the one of a query.
 
     ``sum_block`` is total: no record makes it raise, warn or overflow.
     """
@@ -166,7 +165,7 @@ class Kernel(Protocol):
 
     @property
     def together(self) -> Together:
-        """Which records are read together; of ``"none"`` the sum is one over any order and cut."""
+        """Which records are read together; with ``"none"`` order and blocks do not matter."""
         ...
 
     @property
@@ -186,11 +185,11 @@ def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:
 
 
 def counted(places: IntArray, n_places: int, grid: float, weight: FloatArray | None) -> IntArray:
-    """Count places in whole steps of ``grid``, one over a whole number, each row by its weight.
+    """Count places in whole steps of ``grid``, one over an integer; each row has its weight.
 
-    What a record counts is rounded down to whole steps: it stays a point of the simplex, of whole
-    numbers, so that replacing it moves counts by no more than where each is one or zero. Row ``i``
-    of ``places`` belongs to record ``i``; the place ``n_places`` is dropped.
+    Weights are rounded down to whole steps, so a record's counts stay in the simplex and replacing
+    it moves counts by no more than without weights. Row ``i`` of ``places`` belongs to record
+    ``i``; the place ``n_places`` is dropped.
     """
     if weight is None:
         return np.bincount(places.ravel(), minlength=n_places + 1)[:n_places] * round(1.0 / grid)
@@ -201,7 +200,7 @@ def counted(places: IntArray, n_places: int, grid: float, weight: FloatArray | N
 
 
 def whole_steps(weight: FloatArray | None, n_rows: int, grid: float) -> IntArray:
-    """Return how many whole steps of ``grid``, one over a whole number, each row counts."""
+    """Return the weight of each row in whole steps of ``grid``, one over an integer."""
     one = round(1.0 / grid)
     if weight is None:
         return np.full(n_rows, one, dtype=np.int64)
@@ -209,22 +208,22 @@ def whole_steps(weight: FloatArray | None, n_rows: int, grid: float) -> IntArray
 
 
 def rounded_alone(shares: FloatArray, grid: float) -> IntArray:
-    """Round what each record adds to whole steps of ``grid``, then add: exact, in any order.
+    """Round each record's contribution to whole steps of ``grid``, then add exactly, in any order.
 
-    There is a row a record, of one chunk at most: so few whole numbers, of at most ``2**44``
-    together, stay below ``2**53``, and no float is rounded on the way.
+    Each row is a record, of one chunk at most: the sum of so few integers stays below ``2**53``, so
+    no addition is rounded.
     """
     total: IntArray = np.rint(shares / grid).sum(axis=0).astype(np.int64)
     return total
 
 
 def rounded_sum(parts: FloatArray, grid: float, *, alone: bool) -> IntArray:
-    """Return the lattice sum of what the records of one chunk add, a row each."""
+    """Return the lattice sum of the contributions of one chunk, one row per record."""
     return rounded_alone(parts, grid) if alone else round_to_lattice(parts.sum(axis=0), grid)
 
 
 class Rows(Protocol):
-    """Records; sums by a kernel are all that can be asked of them.
+    """Records; the only question that they answer is a sum by a kernel.
 
     Attributes
     ----------
@@ -244,11 +243,11 @@ class Rows(Protocol):
         ...
 
     def restricted(self, places: Order) -> "Rows":
-        """Return the records at these places alone, in this order, as rows of their own."""
+        """Return the records at these places, in this order, as new rows."""
         ...
 
     def in_order(self, order: Order) -> "Rows":
-        """Return all records in this order, gathered as they are read and not copied before."""
+        """Return all records in this order, gathered when they are read."""
         ...
 
 

@@ -103,9 +103,9 @@ class PersonRule:
         return self.keys if isinstance(self.keys, str) else None
 
     def read(self, column: Any, n_rows: int | None) -> "Persons | None":
-        """Return the persons of ``n_rows`` rows, None of any number; None where rows are protected.
+        """Return the persons of ``n_rows`` rows (None: any number), or None if rows are protected.
 
-        ``column`` holds the keys where X has them. No message tells how many rows there are.
+        ``column`` holds the keys if X has them. No error reveals the number of rows.
         """
         if self.keys is None:
             return None
@@ -117,9 +117,9 @@ class PersonRule:
         return Persons.of(identifiers_of(keys), self.unit)
 
     def counted(self, table: Table) -> "PersonKeys | None":
-        """Return the persons of a table in batches, whose keys are read; None where rows are.
+        """Read the keys of a table in batches; return its persons, or None if rows are protected.
 
-        No message tells how many rows there are, nor what a key is.
+        No error reveals the number of rows, or a key.
         """
         if self.keys is None:
             return None
@@ -130,7 +130,7 @@ class PersonRule:
                 "name, as person='...'."
             )
         check_columns([name], table.names, table.where)
-        # First as any column is tried out: what fails by a cell must not fail in a way of its own.
+        # First read it as any column, so that a cell that fails gives the usual error.
         list(table.tried_out([name], KEYS_AT_ONCE))
         frames = table.batches([name], KEYS_AT_ONCE)
         columns = (identifiers_of(frame_column(frame, name)) for frame in frames)
@@ -138,7 +138,7 @@ class PersonRule:
         return found
 
     def check_axes(self, X: Any, *, may_be_vector: bool, **beside: Any) -> None:
-        """Refuse arrays of other shapes, in a sentence that tells of no number of rows."""
+        """Refuse arrays of other shapes, in a sentence that does not reveal the number of rows."""
         if self.keys is None:
             return
         axes = (1, 2) if may_be_vector and not hasattr(X, "tocsr") else (2,)
@@ -153,7 +153,7 @@ class PersonRule:
             require(one, f"{name} must be a vector, one entry per row of X; it is none.")
 
     def check_lengths(self, n_rows: int, **beside: Any) -> None:
-        """Refuse what has another length than X, in a sentence that tells of no number of rows."""
+        """Refuse another length than that of X, in a sentence that does not reveal the lengths."""
         for name, given in beside.items():
             column = getattr(given, "column", given)
             if self.keys is not None and column is not None and not isinstance(column, str):
@@ -170,11 +170,11 @@ class Persons:
     unit
         What is protected.
     keys
-        The key of each row; None where there is none.
+        The key of each row; None if it has none.
     numbers
-        The number of the person of each row, by the order of the keys; -1 where there is none.
+        The number of each row's person, in the order of the keys; -1 without a key.
     count
-        How many persons there are.
+        The number of persons.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class Persons:
 
     @classmethod
     def of(cls, keys: Identifiers, unit: Unit) -> "Persons":
-        """Give persons numbers; at least one must have a key."""
+        """Give persons numbers; at least one row must have a key."""
         known = PersonKeys.of([keys], unit)
         return cls(unit, keys, known.numbers(keys), known.count)
 
@@ -199,16 +199,16 @@ class Persons:
 class PersonKeys:
     """The keys of all persons, in their order: whole numbers, and then texts.
 
-    They take memory of about as many words as there are persons, however many rows these have.
+    They take memory of about one word per person, however many rows there are.
 
     Attributes
     ----------
     unit
         What is protected.
     whole, texts
-        The keys that are whole numbers, and those that are none, in rising order.
+        The keys that are whole numbers, and the other keys, in rising order.
     n_rows
-        How many rows each person has: secret.
+        The number of rows of each person, which is secret.
 
     Examples
     --------
@@ -224,7 +224,7 @@ class PersonKeys:
 
     @classmethod
     def of(cls, columns: Iterable[Identifiers], unit: Unit) -> "PersonKeys":
-        """Collect the keys of a column that comes in parts; at least one row must have one."""
+        """Collect the keys of a column that comes in parts; at least one row must have a key."""
         whole = n_rows = np.zeros(0, dtype=np.int64)
         texts: Counter[str] = Counter()
         waiting, length = [whole], 0
@@ -256,7 +256,7 @@ class PersonKeys:
         return {text: place for place, text in enumerate(self.texts, len(self.whole))}
 
     def numbers(self, keys: Identifiers) -> IntArray:
-        """Return the number of the person of each key; -1 where there is none."""
+        """Return the number of each key's person; -1 without a key."""
         if isinstance(keys, np.ndarray):
             return self._of_whole(keys)
         read = [_key_in(key) for key in keys]
@@ -285,7 +285,7 @@ def _parted(column: Identifiers) -> tuple[IntArray, list[str]]:
 
 
 def _with_more(keys: IntArray, n_rows: IntArray, more: list[IntArray]) -> tuple[IntArray, IntArray]:
-    """Return keys that differ, in rising order, and how often there is each, with more of them."""
+    """Merge more keys into sorted distinct keys and their counts."""
     joined = np.concatenate([keys, *more])
     found, places = np.unique(joined, return_inverse=True)
     # As floats they are exact: there are fewer than 2**53 rows.
@@ -294,7 +294,7 @@ def _with_more(keys: IntArray, n_rows: IntArray, more: list[IntArray]) -> tuple[
 
 
 def _key_in(cell: int | str | None) -> int | str | None:
-    """Return the whole number or the text that a cell holds, if it is no blank."""
+    """Return the whole number or the text in a cell; None if it is blank."""
     if isinstance(cell, str) and not cell.strip():
         return None
     number = number_in(cell)

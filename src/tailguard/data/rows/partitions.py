@@ -1,4 +1,4 @@
-"""Partitions and a random order of the records: drawn and kept here, and never shown.
+"""Partitions and a random order of the records, which are drawn and kept here and never shown.
 
 Reference
 ---------
@@ -32,9 +32,8 @@ from tailguard.privacy.books.blocks import Block, Blocks
 class _Cut:
     """Places in random order; each block takes the next ones, as many as its size.
 
-    A sample is one block of at most half of the places. Its copied rows are kept, since it is asked
-    again and again. Of records without an order it is chosen by ``hashed`` values, and has no
-    places.
+    A sample is one block of at most half of the places. Its copied rows are kept, since it is read
+    many times. For records without an order it is chosen by ``hashed`` values, without places.
     """
 
     blocks: Blocks
@@ -48,9 +47,9 @@ class _Cut:
     def places(self, index: int) -> IntArray:
         """Return the places of a block as they were drawn, in random order.
 
-        The proof for a shuffle compares a block with the one that has another record in the *same
-        place* of it. To sort would move records between the chunks that sums are rounded by, and
-        make pairs and groups of neighbours in the data.
+        The proof for a shuffle compares a block with one that has another record in the *same
+        place*. Sorting would move records between chunks, and would pair and group neighbours in
+        the data.
         """
         end = self.ends[index]
         return self.order[end - self.blocks.sizes[index] : end]
@@ -60,12 +59,12 @@ class Partitions:
     """The partitions of one gate's records, and one random order of them all.
 
     *Guarantee.* Uniform over all partitions into labelled blocks of these sizes, and over all
-    orders within each; what the sizes leave over is a uniform sample as well. The random order of
-    all records is drawn apart, and is uniform, or pseudo-random where they are many. So is a sample
-    of very many for which no amplification is claimed. Those of persons are always uniform: persons
-    are numbered by their keys, so that a new key moves others, and only orders and samples that
-    prefer none have the same law before and after. Places leave as rows only, for a query to read;
-    those of a block of an amplified partition do so once.
+    orders within each; the unused rest is a uniform sample as well. The random order of all records
+    is drawn separately, and is uniform, or pseudo-random for many records. So is a large sample for
+    which no amplification is claimed. Those of persons are always uniform: persons are numbered by
+    their keys, so a new key renumbers others, and only uniform orders and samples have the same law
+    before and after. Places leave as rows only, for a query to read; those of a block of an
+    amplified partition do so once.
 
     Examples
     --------
@@ -117,7 +116,7 @@ class Partitions:
                     f"name must be new for each partition; there is one called {shown(name)}."
                 )
             n_places = self._rows.n_rows if outer is None else len(outer)
-            # Of one block of few places no order of the others is needed.
+            # A single block of few places needs no order of the others.
             sample = len(blocks) == 1 and not amplified and 2 * blocks.sizes[0] <= n_places
             hashed: KeyedHash | None = None
             if sample and outer is None and isinstance(self._rows, UnorderedRows):
@@ -134,9 +133,9 @@ class Partitions:
         return replace(blocks)
 
     def check(self, block: Block) -> Block:
-        """Return the block of these that is meant, if it is one and may still be asked.
+        """Return the own copy of a block of these partitions, if it may still be asked.
 
-        Nobody outside holds what is returned; what a caller holds may have been changed.
+        The caller's object may have been changed, so it is not used.
         """
         ours = type(block) is Block and type(block.blocks) is Blocks and type(block.index) is int
         cut = self._cuts.get(block.block_map) if ours else None
@@ -151,9 +150,9 @@ class Partitions:
         return block
 
     def all_rows(self, *, random_order: bool) -> Rows:
-        """Return all records: as they lie, or in the one random order of this gate.
+        """Return all records: in their own order, or in the one random order of this gate.
 
-        The order is drawn when it is first asked for, from the number of records alone.
+        The order is drawn on first use, and depends only on the number of records.
         """
         if not random_order:
             return self._rows
@@ -163,7 +162,7 @@ class Partitions:
             return self._shuffled
 
     def draw_order(self) -> None:
-        """Draw the random order of all records, if that is to be done; no record is read."""
+        """Draw the random order of all records, if it was not drawn; reads no record."""
         with self._lock:
             self._drawn_order()
 

@@ -1,17 +1,16 @@
-"""Persons of a table that is read in batches: their rows are brought together in a file.
+"""Persons of a table in batches: their rows are brought together in a file.
 
-A pass over the table shares its rows out to parts of a file without a name, by the persons' keys;
-so all rows of a person are in one part, whoever read them. Then the rows that are used are chosen
-part by part, and lie person by person. So the answers are those of the same rows in memory, bit for
-bit, however the table is cut and ordered.
+One pass over the table distributes its rows to parts of an unnamed file by the persons' keys, so
+all rows of a person are in one part. Then the used rows are chosen part by part and stored by
+persons. So answers have the same bits as for the same rows in memory, however the table is cut and
+ordered.
 
-*Who sees it.* The file has no name, is its owner's alone, and is gone with the run, however that
-ends. Its length tells how many rows there are, as do the time and the room on the disk that a run
-takes: these are not protected. What a run says is: no row is counted in it, and a listener hears of
-no pass.
+*Who sees it.* The file has no name, only its owner can read it, and it is gone with the run. Its
+length, and the time and disk space of a run, reveal the number of rows: these are not protected.
+The messages of a run are: they count no row, and report no pass.
 
-*Memory.* A few words for each person, and of one part a few words for each row and the rows that
-are used, of which a person has ``max_rows`` at most.
+*Memory.* A few words for each person, and for one part at a time a few words for each row and the
+used rows, at most ``max_rows`` per person.
 """
 
 from collections.abc import Callable, Iterable
@@ -44,7 +43,7 @@ from tailguard.data.table import Run
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import Source, Words
 
-# Parts of a file at most: a run of rows goes to each of them in a write of its own.
+# The most parts of a file: a run of rows needs one write for each part.
 MOST_PARTS = 2**12
 
 
@@ -84,14 +83,14 @@ class FiledPersons(PersonRows):
         marks = partial(read, marked=True)
         self._used = None
 
-        @cache  # whoever has the same persons in another order fills it, for all of them
+        @cache  # shared by the same persons in another order
         def fill() -> UsedRows:
             return UsedRows.of(FiledRows(read(), marks), counts, keys.unit)
 
         self._fill = fill
 
     def used(self) -> UsedRows:
-        """Return the rows that are used, brought together when they are first asked for."""
+        """Return the used rows, brought together on first use."""
         with self._filling:
             if self._used is None:
                 self._used = self._fill()
@@ -99,7 +98,7 @@ class FiledPersons(PersonRows):
 
 
 class FiledRows:
-    """Rows in a file; few are kept in memory, too.
+    """Rows in a file; if there are few, also in memory.
 
     Parameters
     ----------
@@ -121,7 +120,7 @@ class FiledRows:
         return replace(self._held.rows(start, stop), first=None)
 
     def picked(self, places: IntArray) -> "FiledRows":
-        """Return those at these places, in this order, in a file of their own."""
+        """Return the rows at these places, in this order, in a new file."""
         return FiledRows(self._file.picked(places), lambda: self._marks().picked(places))
 
     def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
@@ -135,10 +134,10 @@ class FiledRows:
 def used_rows(
     rows: StreamRows, keys: PersonKeys, hashed: KeyedHash, *, marked: bool = False
 ) -> RecordFile:
-    """Read the table once into a file, and keep the rows that are used, or their marks."""
+    """Read the table once into a file, and keep the used rows, or their marks."""
     n_columns = len(rows.reader.schema.features or ()) if marked else rows.n_features
     stored = record_type(n_columns, *names_of(rows.stored)[2:], "person")
-    # By public numbers alone.
+    # Depends on public numbers only.
     n_bytes = keys.count * keys.unit.max_rows * stored.itemsize
     n_parts = min(max(FEWEST_PARTS, n_bytes // BYTES_SORTED), MOST_PARTS, keys.count)
 
@@ -165,7 +164,7 @@ def used_rows(
 def keyed_rows(
     reader: RecordReader, keys: PersonKeys, hashed: KeyedHash, run: Run, *, marked: bool = False
 ) -> tuple[RecordBlock, Words]:
-    """Return the rows of a run that have a key, or their marks, and the value of each row."""
+    """Return the rows of a run that have a key, or their marks, and the hash of each row."""
     columns = [identifiers_of(frame_column(frame, reader.persons[0])) for frame in run[0]]
     numbers = np.concatenate([keys.numbers(column) for column in columns])
     block = reader.block(run)

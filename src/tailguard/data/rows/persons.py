@@ -1,27 +1,26 @@
-"""Persons as records: each is her rows, weighted so that they count as one record or less.
+"""Persons as records: a person's rows are weighted so that together they count as one record.
 
-From here on a query reads persons and not rows. Of each person at most ``max_rows`` rows are kept,
-with shares that add up to at most one, and a query multiplies what a row adds by its share.
+Queries read persons here instead of rows. At most ``max_rows`` rows of each person are kept, with
+shares that add up to at most one, and a query multiplies the contribution of a row by its share.
 
-*Privacy.* Let ``K`` be the set of what a record may add to a query's sum; a void record adds zero,
-so ``K`` holds it. Shares are at least zero, add up to at most one, and depend on the person's own
-rows alone. So a person adds ``sum_j w_j q_j``, a point of the convex hull of ``K``. In any norm the
-hull is as wide as ``K``: a distance ``|a - b|`` is convex in either end, hence largest at extreme
-points. So to replace all rows of a person, by any others and any number of them, moves a sum by no
-more than to replace a record does where each row is one. Each row is rounded to the lattice by
-itself, so that no other person's rounding depends on how many rows she has: the gate charges
-``max_rows`` roundings for one.
+*Privacy.* Let ``K`` be the set of contributions of one record to a query's sum; a void record adds
+zero, so ``K`` contains zero. Shares are nonnegative, add up to at most one, and depend only on the
+person's own rows. So a person adds ``sum_j w_j q_j``, a point of the convex hull of ``K``. In any
+norm the hull is as wide as ``K``: a distance ``|a - b|`` is convex in either end, hence largest at
+extreme points. So replacing all rows of a person, by any number of others, moves a sum by no more
+than replacing a record does if each row is a record. Each row is rounded to the lattice separately,
+so one person's rows do not affect the rounding of others: the gate charges ``max_rows`` roundings.
 
-*What counts.* Usable records are counted by these shares. Where each used row counts alike, a row
-adds to all else ``1 / max_rows`` in place of its share, which is never more.
+*Counting.* Usable records are counted by these shares. If each used row counts alike, its weight in
+all other sums is ``1 / max_rows``, which is at most its share.
 
-*Which rows.* Those with the smallest values of a keyed hash of the key, the row's numbers, and how
-many equal rows of the person come before. No other person and no order of rows enters. That the
-draw is random serves accuracy alone.
+*Which rows.* Those with the smallest keyed hashes of the key, the row's numbers, and the number of
+equal earlier rows of the person. No other person and no order of rows matters. The randomness only
+serves accuracy.
 
-*Pairs.* Persons are paired by places in a secret random order of persons. Of a pair the first row
-of one meets the first row of the other, and so on until one has no more; each counts one over the
-number of these meetings. So a pair adds a point of the hull as well, whichever person is replaced.
+*Pairs.* Persons are paired by places in a secret random order of persons. In a pair the first rows
+of both meet, then the second rows, until one person has no more; each meeting counts one over their
+number. So a pair adds a point of the hull as well, whichever person is replaced.
 
 Reference
 ---------
@@ -54,33 +53,33 @@ from tailguard.privacy.unit import Unit
 
 
 class GroupedRows(Protocol):
-    """Rows that lie person by person, each rounded to the lattice by itself."""
+    """Rows in the order of persons, each rounded to the lattice separately."""
 
     def piece(self, start: int, stop: int) -> RecordBlock:
         """Return some of them in their order."""
         ...
 
     def picked(self, places: IntArray) -> "GroupedRows":
-        """Return those at these places, in this order."""
+        """Return the rows at these places, in this order."""
         ...
 
     def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
-        """Yield marks of the cells of all rows, each with its share; others may come with none."""
+        """Yield marks of the cells of all rows, each with its share; unused rows have share 0."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class UsedRows:
-    """The rows that are used of each person, or that meet in each pair of persons.
+    """The used rows of each person, or the rows that meet in each pair of persons.
 
     Attributes
     ----------
     rows
         The rows, person by person.
     counts
-        How many each person has.
+        The number of rows of each person.
     share, counted
-        Which part of her each row is, and what her weights are multiplied by.
+        The share of each row of a person, and the factor of its weight.
     """
 
     rows: GroupedRows
@@ -90,7 +89,7 @@ class UsedRows:
 
     @classmethod
     def of(cls, rows: GroupedRows, counts: IntArray, unit: Unit) -> "UsedRows":
-        """Say how the rows of each person count."""
+        """Set the shares of the rows of each person."""
         share = shares_of(counts)
         alike = np.full(len(counts), unit.max_rows)
         return cls(rows, counts, share, shares_of(alike) if unit.weight == "row" else share)
@@ -101,7 +100,7 @@ class UsedRows:
         return np.append(0, np.cumsum(self.counts))
 
     def block(self, first: int, last: int) -> RecordBlock:
-        """Return the rows of these persons, who are numbered from 0."""
+        """Return the rows of these persons, numbered from 0."""
         block = self.rows.piece(int(self.starts[first]), int(self.starts[last]))
         counts, persons = self.counts[first:last], slice(first, last)
         parts = np.repeat(self.counted[persons], counts)
@@ -119,7 +118,7 @@ class UsedRows:
         return UsedRows(rows, counts, self.share[places], self.counted[places])
 
     def in_pairs(self, order: IntArray) -> "UsedRows":
-        """Return rows that meet side by side, of the first person and the second, and so on."""
+        """Return rows that meet side by side, for each pair of persons in this order."""
         first, second = order[::2], order[1::2]
         meetings = np.minimum(self.counts[first], self.counts[second])
         places = np.empty(2 * int(meetings.sum()), dtype=np.int64)
@@ -179,13 +178,13 @@ class PersonRows:
         self._lock = Lock()
 
     def used(self) -> UsedRows:
-        """Return the rows that are used of each person."""
+        """Return the used rows of each person."""
         assert self._used is not None
         return self._used
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all persons: the same bits for any ``n_threads``."""
-        if kernel.together == "all":  # the places of persons do not matter to what is sorted
+        if kernel.together == "all":  # such queries sort, so the order of persons does not matter
             return kernel.sum_block(self.used().block(0, self.n_rows))
         if kernel.reads_cells:
             return added(kernel.size, kernel.sum_block, self.used().marked(), n_threads=1)
@@ -199,7 +198,7 @@ class PersonRows:
         )
 
     def restricted(self, places: Order) -> "PersonRows":
-        """Return the persons at these places alone, in this order, as records of their own."""
+        """Return the persons at these places, in this order, as new records."""
         places = places[:] if self._order is None else self._order[places[:]]
         found = copy(self)
         found._used, found.n_rows = self.used().of_persons(places), len(places)
@@ -207,7 +206,7 @@ class PersonRows:
         return found
 
     def in_order(self, order: Order) -> "PersonRows":
-        """Return the persons at these places, in an order that matters to pairs alone."""
+        """Return the persons at these places; the order only matters for pairs."""
         if len(order) < self.n_rows:
             return self.restricted(order)
         found = copy(self)
@@ -216,7 +215,7 @@ class PersonRows:
         return found
 
     def _in_pairs(self) -> UsedRows:
-        """Return the rows of pairs of persons that meet."""
+        """Return the rows that meet in pairs of persons."""
         with self._lock:
             if self._paired is None:
                 ends = self.n_rows // 2 * 2
@@ -237,11 +236,11 @@ class HeldRows:
         return self._rows.piece(start, stop)
 
     def picked(self, places: IntArray) -> "HeldRows":
-        """Return those at these places, in this order."""
+        """Return the rows at these places, in this order."""
         return HeldRows(self._all, self._places[places])
 
     def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
-        """Yield marks of all rows as they lie: those that are not used have no share."""
+        """Yield marks of all rows in the table's order; unused rows have share 0."""
         every, first = np.zeros(self._all.n_rows), 0
         every[self._places] = share
         for marks in self._all.marks():
@@ -263,16 +262,16 @@ def _share_of(count: int) -> float:
 
 
 def _chosen_rows(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> IntArray:
-    """Return which rows are used, person by person, in the order of their values."""
+    """Return the used rows, person by person, in the order of their hashes."""
     keyed = np.flatnonzero(persons.numbers != NOBODY)
     values = _values(rows, persons, hashed)[keyed]
     return keyed[chosen_places(persons.numbers[keyed], values, hashed, persons.unit.max_rows)]
 
 
 def chosen_places(numbers: IntArray, values: Words, hashed: KeyedHash, max_rows: int) -> IntArray:
-    """Return the places of the rows that are used, by the persons' numbers and the rows' values."""
+    """Return the places of the used rows, from the persons' numbers and the rows' hashes."""
     order = np.lexsort((values, numbers))
-    # Equal rows of a person have equal values: each but the first gets another one.
+    # Equal rows of a person have equal hashes: each but the first gets another one.
     copies = np.zeros(len(order))
     copies[order] = _ranks(numbers[order], values[order])
     values = hashed.of_rows(values, [copies])
@@ -281,7 +280,7 @@ def chosen_places(numbers: IntArray, values: Words, hashed: KeyedHash, max_rows:
 
 
 def _values(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
-    """Return the value of each row under the key, piece by piece."""
+    """Return the keyed hash of each row."""
     values = hashed.of(persons.keys)
     length = max(CHUNK_ROWS, NUMBERS_AT_ONCE // max(1, rows.n_features))
     for start in range(0, rows.n_rows, length):
@@ -291,7 +290,7 @@ def _values(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
 
 
 def row_values(hashed: KeyedHash, of_keys: Words, block: RecordBlock) -> Words:
-    """Return the value of each row: of its person's key and of its own numbers."""
+    """Return the hash of each row: of its person's key and its own numbers."""
     beside = (block.target, block.offset, block.weight)
     columns: list[Any] = [*block.features.T, *(v for v in beside if v is not None)]
     with np.errstate(all="ignore"):
@@ -300,7 +299,7 @@ def row_values(hashed: KeyedHash, of_keys: Words, block: RecordBlock) -> Words:
 
 
 def _ranks(*columns: Any) -> IntArray:
-    """Return how many equal neighbours come right before each entry of sorted columns."""
+    """Return how many equal entries come right before each entry of sorted columns."""
     count = len(columns[0])
     begins = np.ones(count, dtype=np.bool_)
     if count:
@@ -316,6 +315,6 @@ def _runs(starts: IntArray, counts: IntArray) -> IntArray:
 
 
 def _piece_ends(starts: IntArray, length: int) -> list[int]:
-    """Return up to which person each piece of about that many rows goes, of whole persons."""
+    """Return the last person of each piece of about this many rows; persons stay whole."""
     wanted = np.arange(0, int(starts[-1]), length)
     return sorted({*np.searchsorted(starts, wanted).tolist(), len(starts) - 1})

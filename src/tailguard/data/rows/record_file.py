@@ -1,8 +1,8 @@
-"""Records in a file without a name, which is gone with the run.
+"""Records in an unnamed file, which is gone with the run.
 
-They come in any order, each with a value by which it is put in order. They are shared out to parts
-of the file as they come, and then each part by itself is put in order, or some of it is: no more
-than one part is in memory at a time.
+They come in any order, each with a value that it is sorted by. They are distributed to parts of the
+file as they come, and then each part is sorted, or some of its records are kept: only one part is
+in memory at a time.
 """
 
 import errno
@@ -20,27 +20,27 @@ from tailguard.checks import InputError, RoomError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.noise.sources import Words
 
-# What a system says of a disk or of a user's share of it that is full.
+# Error numbers of a full disk or quota.
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-# Records that are read at once where some of many are wanted: a part of 2^25 numbers has 150 MB.
+# Records read at once when only some are needed: a part of 2^25 numbers has 150 MB.
 RECORDS_AT_ONCE = 2**12
-# Fewest parts, and at most about how many bytes of a part are put in order in memory.
+# The fewest parts, and about the most bytes of a part, which is sorted in memory.
 FEWEST_PARTS, BYTES_SORTED = 256, 2**29
 
 
 def record_type(n_features: int, *beside: str) -> np.dtype[Any]:
-    """Return how a record lies in a file: its value, its features, and what it has beside them."""
+    """Return the type of a record in a file: its value, its features, and other vectors."""
     columns: list[Any] = [("value", "u8"), ("features", "f8", (n_features,))]
     return np.dtype(columns + [(name, "i8" if name == "person" else "f8") for name in beside])
 
 
 def names_of(stored: np.dtype[Any]) -> tuple[str, ...]:
-    """Return what a record has in a file."""
+    """Return the fields of a record in a file."""
     return stored.names or ()
 
 
 def width_of(stored: np.dtype[Any]) -> int:
-    """Return how many numbers there are of each record."""
+    """Return how many numbers a record has."""
     return stored.itemsize // np.dtype(np.float64).itemsize - 1
 
 
@@ -61,26 +61,26 @@ def check_room(needed: int) -> None:
 
 
 def parts_for(n_rows: int, stored: np.dtype[Any]) -> int:
-    """Return how many parts a file has whose records are shared out evenly."""
+    """Return the number of parts for evenly distributed records."""
     return max(FEWEST_PARTS, 1 + n_rows * stored.itemsize // BYTES_SORTED)
 
 
 def as_they_came(records: Any) -> IntArray:
-    """Return where values are in rising order, and equal ones in the order in which they came."""
+    """Return the order of rising values; equal ones stay in the order in which they came."""
     return np.argsort(records["value"], kind="stable")
 
 
 class RecordFile:
-    """Records that were put in the order of a value that each has.
+    """Records sorted by a value that each has.
 
     Parameters
     ----------
     stored
-        How a record lies in the file.
+        The type of a record in the file.
     counts
-        How many records each part has.
+        The number of records of each part.
     order
-        Returns which records of a part are kept, in their order, by all but features.
+        Returns the kept records of a part, in order, from all fields but the features.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class RecordFile:
     def picked(self, places: IntArray) -> "RecordFile":
         """Return the records at these places, in this order, in a file of their own."""
         file = RecordFile(self.stored, np.array([len(places)]))
-        # Each time almost all of a file may be read, so as many as a part may have are at once.
+        # Each step may read almost the whole file, so steps are as large as a part.
         length = max(1, BYTES_SORTED // self.stored.itemsize)
         for start in range(0, len(places), length):
             file._put(self.at(places[start : start + length]), start)

@@ -1,10 +1,10 @@
 """Records of a table that is read in batches: a pass over it for every sum.
 
-Memory is bounded, however long the table is, and each sum has the bits of the same records in an
-array. Records in another order, or some of them, are gathered by windows of that order: one pass
-for each window; the last window is kept.
+Memory is bounded, however long the table is, and each sum has the same bits as for an array.
+Records in another order, or some of them, are gathered by windows of that order, one pass per
+window; the last window is kept.
 
-A table must not change between two passes; a changed length is all that is noticed.
+A table must not change between two passes; only a changed length is noticed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -32,14 +32,14 @@ from tailguard.progress import tell_read
 
 Found = Callable[[int, int], tuple[IntArray, IntArray]]
 
-# Numbers of one run: 16 MB of floats; each thread has a few runs at a time. Half of it takes a
-# tenth more of the processor: what is done for each column and run counts.
+# Numbers of one run: 16 MB of floats; each thread has a few runs at a time. Runs of half the size
+# take a tenth more processor time, because of the work per column and run.
 NUMBERS_AT_ONCE = 2_000_000
-# A table of at most this many numbers, 128 MB of floats, is kept in memory once it was read.
+# A table of at most this many numbers, 128 MB of floats, is kept in memory after the first pass.
 NUMBERS_KEPT = 2**24
 # Numbers of one window: 256 MB of floats.
 NUMBERS_GATHERED = 2**25
-# The share of the free room of a disk that a file of records may take: others write there, too.
+# The largest share of the free disk space that a file of records may take.
 ROOM_USED = 0.5
 
 
@@ -54,7 +54,7 @@ class StreamRows:
     Parameters
     ----------
     table
-        What is read in batches.
+        The table.
     reader
         How a record is read: names and declarations.
 
@@ -101,17 +101,17 @@ class StreamRows:
         return self._summed(self.reader.numbers, work, kernel.size, n_threads)
 
     def counted(self, hashed: KeyedHash) -> IntArray:
-        """Count the values of all identifiers by their first digits, where the records are."""
+        """Count the hashes of all identifiers by their first digits, on the workers."""
         names = self.reader.ids or self.reader.numbers[:1]  # places need any one column
         return self._summed(names, partial(self.reader.counted, hashed), 2**DIGITS)
 
     def values(self, hashed: KeyedHash) -> Iterator[Words]:
-        """Yield the values of all identifiers, run by run: their column comes here."""
+        """Yield the hashes of all identifiers, run by run; their column is read here."""
         work = partial(self.reader.hashes, hashed=hashed)
         return in_turn(work, self.runs(self.reader.ids), resolve_threads())
 
     def numbered(self) -> "StreamRows":
-        """Return the same records, with their places in the table in place of identifiers."""
+        """Return the same records, with places in the table instead of identifiers."""
         rows = copy(self)
         rows.reader = replace(self.reader, numbered=True)
         return rows
@@ -119,7 +119,7 @@ class StreamRows:
     def _summed(
         self, names: list[str], work: Work, size: int, n_threads: int | None = None
     ) -> IntArray:
-        # Whole numbers of records without an order need no chunks: no row leaves its worker.
+        # Sums of records without an order need no chunks, so no row leaves its worker.
         chunk_rows = 1 if self.reader.alone else CHUNK_ROWS
         elsewhere = self._table.added(names, work, chunk_rows)
         if elsewhere is not None:
@@ -129,10 +129,10 @@ class StreamRows:
     def identified(
         self, hashed: KeyedHash, most: int = LARGEST_WORD
     ) -> Iterator[tuple[RecordBlock, Words]]:
-        """Yield records whose identifiers have a value of at most ``most``, and these values.
+        """Yield records whose identifiers have hashes of at most ``most``, and these hashes.
 
-        They are chosen where the records are, and no others come here. Records that are known by
-        their places are chosen here, since a worker need not know where its part begins.
+        Workers choose them, and only these are sent here. Records known by their places are chosen
+        here, since a worker may not know where its part begins.
         """
         work = partial(self.reader.identified, hashed=hashed, most=most)
         choose = partial(self.reader.chosen, hashed, most)
@@ -149,7 +149,7 @@ class StreamRows:
         return GatheredRows(self, places)
 
     def in_order(self, order: Order) -> Rows:
-        """Return all records in this order, gathered window by window as they are read."""
+        """Return all records in this order, gathered window by window when they are read."""
         if self._is_short:
             return self._as_array().in_order(order)
         return GatheredRows(self, order)
@@ -157,7 +157,7 @@ class StreamRows:
     def runs(self, names: list[str] | None = None, *, told: bool = True) -> Iterator[Run]:
         """Yield all records in runs of whole chunks, not read yet; or some columns of them.
 
-        A listener is ``told`` how far it has come, unless records decide whether they come here.
+        Progress is reported if ``told``, which must be False if values decide which records come.
         """
         length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
@@ -188,7 +188,7 @@ class StreamRows:
 
 
 class FileRows:
-    """The first ``n_rows`` records that lie in their order in a file without a name."""
+    """The first ``n_rows`` records of an unnamed file, in its order."""
 
     def __init__(self, file: RecordFile, n_rows: int) -> None:
         self._file = file
@@ -233,9 +233,9 @@ class FileRows:
 class GatheredRows:
     """Records at places of a table in batches, or of a file, in the order of the places.
 
-    Those of one window are gathered into memory in one pass over the table. More are brought to
-    their places in a file, in one pass too; where there is no room for it, each window is gathered
-    whenever it is read.
+    One window of them is gathered into memory in one pass over the table. More are brought to their
+    places in a file, also in one pass; without room for a file, each window is gathered whenever it
+    is read.
 
     Examples
     --------
@@ -278,7 +278,7 @@ class GatheredRows:
         return total
 
     def restricted(self, places: Order) -> Rows:
-        """Return the records at these places alone, in this order; of one window, copied."""
+        """Return the records at these places, in this order; within one window they are copied."""
         places = places[:]
         start = int(places.min()) // self._length * self._length
         if places.max() >= start + self._length:
@@ -301,7 +301,7 @@ class GatheredRows:
         return window
 
     def _filed(self) -> FileRows | None:
-        """Return all records in order in a file; None if they are one window, or lack room."""
+        """Return all records in a file; None if they fit one window, or the disk lacks room."""
         with self._lock:
             size = self.n_rows * self.stored.itemsize
             large = self._file is None and self.n_rows > self._length
@@ -340,9 +340,9 @@ class GatheredRows:
 
 
 def _by_place(order: Order) -> tuple[IntArray | None, Found]:
-    """Return the sorted places, None for all; and what finds those of a block, and their positions.
+    """Return the sorted places (None: all), and a function that finds those of a block.
 
-    A keyed order is turned back, and of no other are there more places than can be kept.
+    A keyed order is inverted; all other orders are short enough to be kept.
     """
     if isinstance(order, KeyedOrder):
         return None, lambda start, stop: order.found(np.arange(start, stop))

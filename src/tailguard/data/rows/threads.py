@@ -1,6 +1,6 @@
 """Threads that work through pieces of records; few pieces are in memory at a time.
 
-Matrix products stay on one thread, so that their bits depend on the chunk and on nothing else.
+Matrix products stay on one thread, so that their bits depend on the chunk only.
 """
 
 import os
@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 
 def resolve_threads(n_threads: int | None = None) -> int:
-    """Return how many threads to use: as told, or by ``TAILGUARD_NUM_THREADS``, or all CPUs."""
+    """Return the number of threads: as given, by ``TAILGUARD_NUM_THREADS``, or all CPUs."""
     if n_threads is not None:
         return check_integer("n_threads", n_threads, minimum=1)
     told = os.environ.get("TAILGUARD_NUM_THREADS")
@@ -59,7 +59,7 @@ def in_turn(work: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int) 
 def added(
     size: int, work: Callable[[Job], IntArray], jobs: Iterable[Job], n_threads: int
 ) -> IntArray:
-    """Add up the whole numbers that all jobs come to: exact, so in whatever order."""
+    """Add up the integer results of all jobs, exactly and so in any order."""
     total = np.zeros(size, dtype=np.int64)
     for part in in_turn(work, jobs, n_threads):
         total += part
@@ -69,7 +69,7 @@ def added(
 class _BlasLimit:
     """One thread for BLAS inside the block: each entry sets it, and the last exit resets it.
 
-    The limit is the process's; ``turn`` is held by the one fit that has it.
+    The limit belongs to the process; the fit that uses it holds ``turn``.
     """
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class _BlasLimit:
                 self._before = None
 
     def begin_anew(self) -> None:
-        """Forget what threads held that a forked process does not have."""
+        """Reset the state in a forked process, which does not have the other threads."""
         before = self._before
         self.__init__()  # type: ignore[misc]
         if before is not None:
@@ -107,10 +107,10 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread inside the block, which one fit of the process has at a time.
+    """Hold BLAS to one thread inside the block, for one fit of the process at a time.
 
-    Its chunks still run on as many threads as asked: those of several fits would wait for one
-    another longer than they work.
+    Its chunks still run on several threads; the chunks of several fits at once would mostly wait
+    for one another.
     """
     with limited_blas.turn, limited_blas:
         yield
