@@ -47,6 +47,16 @@ def test_every_answer_is_told_with_its_stage_and_public_number_of_rows():
     assert len(told.answers) <= told.planned_answers[0]
 
 
+def test_one_answer_is_planned_for_each_block():
+    told = Told()
+    with listening(told):
+        model = tg.SparseLinearRegression(n_nonzero=1, **FIT).fit(X, X[:, 0])
+    n_steps = sum(stage == "descent" for stage, _ in told.answers)
+    others = sum(stage.times for stage in model.plan_.stages if stage.name != "descent")
+    assert told.planned_answers == [others + n_steps]
+    assert n_steps > 1
+
+
 def test_what_is_told_depends_on_released_numbers_alone(monkeypatch):
     """With equal answers from other records, the same is told."""
     from tailguard.gate import Gate
