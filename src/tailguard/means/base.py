@@ -27,10 +27,10 @@ IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
 ANY_TAIL = "means exist"
 # More numbers than any method here plans: histograms of columns, one of magnitudes, four shells.
 RELEASES_PER_COLUMN, RELEASES_BESIDES = 1100, 100
-# Products with sizes and budgets must stay far from the ends of the floats.
+# Products with sizes and budgets must stay far from the largest and smallest floats.
 SMALLEST_LEVEL, LARGEST_LEVEL = 1e-200, 1e200
 LAPLACE_TAIL = 1.8
-"""Laplace noise passes 8 deviations as rarely as Gaussian noise passes 4.5."""
+"""Laplace noise exceeds 8 deviations as rarely as Gaussian noise exceeds 4.5."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class MeanFacts:
 
     @property
     def budget(self) -> Share:
-        """What may be spent in all."""
+        """The budget of all releases together."""
         return usable_share(self.guarantee, coordinates=most_coordinates(self.problem))
 
     def into(
         self, formula: Callable[..., float], moment: Moment | None = None, /, **others: Any
     ) -> float:
-        """Put the sizes and a moment into a formula of a paper, and ``others`` that it names."""
+        """Evaluate a paper's formula at the sizes, a moment and the ``others`` that it names."""
         known: dict[str, float] = {"n_rows": self.n_rows, "n_features": self.n_features}
         if moment is not None:
             known |= {"moment_order": moment.order, "moment_bound": moment.bound}
@@ -76,15 +76,15 @@ class MeanFacts:
 
     @property
     def sampling(self) -> float:
-        """The sampling error of a column: of its scale, which is 1 in private units.
+        """The sampling error of a column, for a scale of 1 as in private units.
 
-        All methods count it alike, a norm's over all columns, so that their predictions compare.
+        All methods count it alike, so that their predictions can be compared.
         """
         scale = 1.0 if self.moment is None else column_scale(self.moment, self.n_features)
         return scale / math.sqrt(self.n_rows)
 
     def known_moment(self, kind: MomentKind) -> Moment:
-        """Return the stated moment in another kind, where it implies one."""
+        """Return the stated moment as one of another kind, where it implies one."""
         assert self.moment is not None
         return self.moment.convert(kind, n_features=self.n_features)
 
@@ -129,7 +129,7 @@ class MeanPlan(Plan):
 
 @dataclass(frozen=True)
 class MeanExample:
-    """What the contract tests try a method on.
+    """The cases on which contract tests try a method.
 
     Attributes
     ----------
@@ -138,16 +138,16 @@ class MeanExample:
     moment
         A bound on a moment, of the kind that the method takes; None if it takes none.
     refuses
-        Kinds of guarantees that its noise does not keep.
+        Kinds of guarantees that its noise cannot give.
     distance
-        How far from the mean of standard normal columns it is without noise.
+        How far its noiseless answer may be from the mean of standard normal columns.
     noise_factor
-        How many times its predicted noise its noise may be.
+        The largest allowed ratio of its noise to the predicted noise.
     shown
-        Options with which it is one release, for its row in the audit; None if other pairs of
-        records than the audit's show more.
+        Options with which it is one release, for its row in the audit; None if the audit's pairs of
+        records are not the worst ones for it.
     far
-        How far out a record is that this release shows the most.
+        How far out the record lies that this release reveals most.
     """
 
     wide: Mapping[str, float] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class MeanExample:
 class Level:
     """A threshold or a clip norm in the user's units, with the bias and sampling error there.
 
-    They are those of a coordinate where coordinates are bounded, else l2 norms.
+    They are per coordinate where coordinates are bounded, else l2 norms.
     """
 
     value: float
@@ -175,8 +175,8 @@ class Level:
 class MeanMethod:
     """Base of the methods for a mean: each a solver, which plans and runs on gate answers.
 
-    Most bound records at a level: a public one, one that a moment gives, or a released one. They
-    say how they plan with a public level and with private scales; another plans by itself.
+    Most bound records at a level that is public, follows from a moment, or is released. These
+    define ``public_plan`` and ``private_plan``; others define ``plan`` itself.
     """
 
     name: ClassVar[str] = ""
@@ -188,7 +188,7 @@ class MeanMethod:
     example: ClassVar[MeanExample] = MeanExample()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
-        """Work out stages, shares and thresholds, or refuse; numbers only, never a record."""
+        """Work out stages, shares and thresholds from public numbers, or refuse."""
         require(
             not problem.by_person or self.takes_persons(problem),
             f"person must be None for method {self.name!r} with several groups, which is no sum "
@@ -197,7 +197,7 @@ class MeanMethod:
         return self.plan_from(MeanFacts(problem, guarantee))
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Carry the plan out on gate answers; each method defines its own."""
+        """Carry out the plan on gate answers; each method defines its own."""
         raise TypeError(f"{type(self).__name__} must define run.")
 
     @property
@@ -226,11 +226,11 @@ class MeanMethod:
         """Check the method's own options."""
 
     def groups(self, problem: Problem) -> int:
-        """Return over how many groups a centre of means is taken; one is a plain mean."""
+        """Return the number of groups whose means are combined; 1 for a plain mean."""
         return 1
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
-        """Plan to release scales first, and a level in them."""
+        """Plan to release scales first, then a level in these units."""
         raise TypeError(f"{type(self).__name__} must define private_plan.")
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
@@ -238,9 +238,9 @@ class MeanMethod:
         raise TypeError(f"{type(self).__name__} must define public_plan.")
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
-        """Return the level that the moment gives, where groups may spend the budget each.
+        """Return the level that the moment gives, where each group may spend the whole budget.
 
-        A method that does not say takes no moment, and refuses one.
+        A method that does not override this refuses a moment.
         """
         raise InputError(
             f"moment must not be given with method {self.name!r}, which takes {self.option}= or "
@@ -248,11 +248,11 @@ class MeanMethod:
         )
 
     def spent(self, facts: MeanFacts, level: float = math.nan, groups: int = 1) -> Share:
-        """Return what a release at a public level spends: all that may be spent."""
+        """Return what a release at a public level spends: the whole budget."""
         return facts.budget
 
     def chosen_level(self, facts: MeanFacts, budget: Share, groups: int = 1) -> Level:
-        """Return the stated level, or that of the moment."""
+        """Return the stated level, or the one that the moment gives."""
         if self.stated is None:
             return self.moment_level(facts, budget, groups)
         return Level(self.stated, bias=0.0, sampling=self.stated / math.sqrt(facts.n_rows))
@@ -290,14 +290,14 @@ def mean_solution(
     noise_std: FloatArray,
     found: Mapping[str, float | int | str] | None = None,
 ) -> Solution:
-    """Return the mean of each column, and what its noise is predicted to be."""
+    """Return the mean of each column and its predicted noise."""
     return Solution(
         value, 0.0, plan, noise_std, math.nan, trace=value[None, :], found=dict(found or {})
     )
 
 
 def usable_share(guarantee: Guarantee, *, coordinates: int) -> Share:
-    """Return what a guarantee leaves for at most that many released numbers."""
+    """Return the budget that a guarantee leaves for at most that many released numbers."""
     if isinstance(guarantee, PureDP):
         return Laplace(guarantee.epsilon * (1.0 - BUDGET_MARGIN))
     return Gaussian(usable_mu(guarantee, coordinates))
@@ -309,26 +309,26 @@ def amount_of(share: Share) -> float:
 
 
 def noise_std_of(query: Query, n_rows: int, n_features: int, asked: Event) -> float:
-    """Return the noise of a query that is asked to spend a share; no record is read."""
+    """Return the noise of a query at a share of the budget; no record is read."""
     noise_std = calibration_for(query, n_rows, n_features, asked).noise_std
     assert noise_std is not None  # it is where noise follows the records
     return noise_std
 
 
 def tail_noise(query: Query, n_rows: int, n_features: int, asked: Event) -> float:
-    """Return its noise as Gaussian noise that is as rarely large."""
+    """Return the deviation of Gaussian noise that is large as rarely as this noise."""
     factor = LAPLACE_TAIL if isinstance(asked, Laplace) else 1.0
     return noise_std_of(query, n_rows, n_features, asked) * factor
 
 
 def check_level(name: str, value: object) -> float:
-    """Return a clip norm, a threshold or a bound that the arithmetic of noise can bear."""
+    """Return a clip norm, threshold or bound, refused where the noise would overflow."""
     check_positive(name, value)
     return check_between(name, value, SMALLEST_LEVEL, LARGEST_LEVEL)
 
 
 def directional_level(facts: MeanFacts, formula: Callable[..., float], **others: float) -> Level:
-    """Return the clip norm of a formula for moments in every direction, and what it takes off."""
+    """Return the clip norm for a moment in every direction, and the bias of clipping there."""
     moment = facts.known_moment("directional")
     clip_norm = facts.into(formula, moment, **others)
     bias = facts.into(clipping_bias, moment, clip_norm=clip_norm)

@@ -1,6 +1,6 @@
 """The centre of noised group means: a walk into their bulk, their median, their geometric median.
 
-The walk goes a quarter of the way, each time, in the direction in which nine in ten points lie
+Each step of the walk goes a quarter of the way in the direction in which nine in ten points lie
 furthest, until no direction has nine in ten points ahead. Points are noised already, so nothing
 about the search is private: a bad direction costs only accuracy.
 
@@ -8,12 +8,12 @@ For points ``q_1 .. q_k`` and a centre ``c``, the reach in a unit direction ``u`
 largest of the projections ``<q_j - c, u>``: at least ``m`` points lie that far. The direction of
 largest reach points from the centre to the bulk.
 
-In one dimension there are two directions. In two, the reach is a piece of a sine between ties, so
-its maximum lies at a tie of two points or in the direction of one; for few points all are tried.
-Else two moves take turns. *Alternation*: given the ``m`` points that lie furthest, the direction of
-largest least projection on them leads to the nearest point of their convex hull, which non-negative
-least squares finds; it never lowers the reach. *Ascent*: steps towards the mean of the points whose
-projections are next to the reach.
+In one dimension there are two directions. In two, the reach is part of a sine curve between ties,
+so its maximum lies at a tie of two points or in the direction of one; for few points all are tried.
+Otherwise two moves take turns. *Alternation*: given the ``m`` points that lie furthest, the
+direction whose least projection on them is largest leads to the nearest point of their convex hull,
+which non-negative least squares finds; it never lowers the reach. *Ascent*: steps towards the mean
+of the points whose projections are next to the reach.
 
 Reference
 ---------
@@ -66,10 +66,7 @@ def centre_of(
 
 
 def own_centre(points: FloatArray, estimate: Estimate) -> FloatArray:
-    """Return what a user's function makes of released group means.
-
-    Values that are no numbers count as zero.
-    """
+    """Return the centre that a user's function finds; its non-finite values count as zero."""
     found = np.asarray(estimate(points), dtype=float)
     if found.shape != points.shape[1:]:
         raise InputError(
@@ -121,7 +118,7 @@ def reach(offsets: FloatArray, directions: FloatArray, count: int) -> FloatArray
 
 
 def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArray]:
-    """Return the largest reach that was found, and its unit direction.
+    """Return the largest reach found, and its unit direction.
 
     *Edge cases.* The reach is negative if no direction has enough points ahead, and 0 if all points
     are zero.
@@ -180,7 +177,7 @@ def _search_direction(offsets: FloatArray, start: FloatArray, count: int) -> Flo
 
 
 def _alternate(offsets: FloatArray, direction: FloatArray, count: int) -> FloatArray:
-    """Turn to the widest margin of the furthest points, until that gains nothing."""
+    """Turn to the direction of widest margin of the furthest points, until nothing is gained."""
     reached = reach(offsets, direction[None], count)[0]
     for _ in range(TURNS):
         furthest = np.argpartition(offsets @ direction, -count)[-count:]
@@ -199,7 +196,7 @@ def _widest_margin(points: FloatArray) -> FloatArray | None:
     goal = np.append(np.zeros(d), 1.0)
     try:
         weights, residual = nnls(system, goal)
-    except RuntimeError:  # no convergence; the direction at hand is kept
+    except RuntimeError:  # no convergence: the current direction is kept
         return None
     if residual < ENCLOSED:
         return None
@@ -209,7 +206,7 @@ def _widest_margin(points: FloatArray) -> FloatArray | None:
 
 
 def _ascend(offsets: FloatArray, direction: FloatArray, count: int) -> FloatArray:
-    """Climb the reach; return the best place that was passed."""
+    """Climb the reach; return the best direction passed."""
     near = max(1, round(NEAR * len(offsets)))
     passed = [direction]
     for step in range(1, ASCENT_STEPS + 1):

@@ -1,13 +1,13 @@
-"""Which method: the one of a name, or that of least predicted error, with the reasons.
+"""The choice of a method: by its name, or for the least predicted error, with the reasons.
 
-A mean is a file of this room: a query, which ``queries/registry.py`` lists, and a method of the
-same name as the file, which is offered by that name.
+Each mean is a file of this room, with a query that ``queries/registry.py`` lists and a method that
+is offered under the file's name.
 
-A stated moment is used where it helps. A threshold that follows from a moment is for the worst law
-that has it, and mostly far too wide; one that is released follows the records. So with a moment
-every method is planned twice, with it and with private scales, where the rows are enough to release
-these, or where no method can use the moment. Where they are not, the root of a moment about zero is
-the unit in which a histogram is released, and that alone.
+A stated moment is used where it helps. A threshold that follows from a moment is made for the worst
+distribution with that moment, and mostly far too wide; a released threshold follows the records. So
+with a moment every method is planned twice, with the moment and with private scales, where there
+are enough rows to release scales or no method can use the moment. With fewer rows the root of a
+moment about zero is the unit of a histogram, the only release before the mean.
 
 Reference
 ---------
@@ -52,14 +52,14 @@ MEANS = _methods()
 
 
 def make_method(name: str, **options: Any) -> MeanMethod:
-    """Build a method by its name, with options of its own."""
+    """Build a method by its name, with its options."""
     check_options(name, options)
     method: MeanMethod = _class_of(name)(**options)
     return method
 
 
 def check_options(name: str, options: Iterable[str]) -> None:
-    """Refuse options that a method does not have, by their names."""
+    """Refuse options that a method does not have."""
     known = own_options(name)
     for option in options:
         if option not in known:
@@ -74,7 +74,7 @@ def own_options(name: str) -> tuple[str, ...]:
 
 
 def described() -> str:
-    """Say what every method is, a line each: what its docstring begins with."""
+    """Describe every method by the first line of its docstring."""
     firsts = {name: cleandoc(_class_of(name).__doc__).partition("\n\n")[0] for name in MEANS}
     lines = {name: " ".join(first.split()).rstrip(".") for name, first in firsts.items()}
     return "\n".join(f'``"{name}"``: {each[0].lower()}{each[1:]}' for name, each in lines.items())
@@ -94,7 +94,7 @@ class Choice:
     refusals: tuple[tuple[str, str], ...] = ()
 
     def explain(self) -> str:
-        """Say in plain words what was planned, and what the candidates promised."""
+        """Describe the plan, and the predictions of the candidates."""
         lines = [self.plan.explain()]
         if self.others or self.refusals:
             lines.append(f"chosen for the least predicted error ({self.plan.unit}):")
@@ -119,7 +119,7 @@ def choose(
     guarantee: Guarantee,
     **options: Any,
 ) -> Choice:
-    """Plan the method, or the one of that name; with ``"auto"``, plan all and take the best."""
+    """Plan the given method, object or name; with ``"auto"``, plan all and take the best."""
     if problem.moment is not None:
         check_level("moment.bound", problem.moment.bound)
     if not isinstance(name, str):
@@ -160,9 +160,9 @@ def _best_method(problem: Problem, guarantee: Guarantee) -> Choice:
 
 
 def _released(problem: Problem, guarantee: Guarantee, *, last_resort: bool) -> list[Planned]:
-    """Plan with released scales, or else a histogram, where there are rows for either.
+    """Plan with released scales, or else with a histogram, where there are enough rows.
 
-    They release what the problem's moment could tell.
+    They release what a moment would have stated.
     """
     moment = problem.moment
     assert moment is not None  # as asked for
@@ -179,16 +179,16 @@ def _released(problem: Problem, guarantee: Guarantee, *, last_resort: bool) -> l
 
     released = list(planned(unit=None))
     affordable = [pair for pair in released if affords_units(pair[1])]
-    if not affordable and moment.kind != "central":  # it is silent on where means are
+    if not affordable and moment.kind != "central":  # it does not say where means lie
         in_unit = planned(unit=column_scale(moment, problem.n_features))
         affordable = [pair for pair in in_unit if affords_tail(pair[1])]
     return affordable or (released if last_resort else [])
 
 
 def _in_units_of(moment: Moment, plan: MeanPlan) -> MeanPlan:
-    """Return a plan whose prediction takes a private scale for the root of the moment.
+    """Return a plan whose prediction equates a private scale with the root of the moment.
 
-    The law that plans assume has a root mean square of 1 in private scales.
+    The distribution that plans assume has a root mean square of 1 in private scales.
     """
     scale = column_scale(moment, plan.problem.n_features)
     error = plan.expected

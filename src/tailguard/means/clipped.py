@@ -4,8 +4,8 @@ With an assumed moment, or a clip norm, it is the papers' estimator: rows are cl
 norm.
 
 Without either, a centre and a scale of every column are released, then a histogram of the rows'
-norms about the centre. The largest clip level is put where the tail that it cuts off and its noise
-balance, and shells below it come for nothing.
+norms about the centre. The largest clip level is put where its noise and the tail that it cuts off
+balance; shells below it cost nothing more.
 
 *Shells.* A row clipped at radius ``R_K`` is the sum of its parts in the shells between the radii
 ``R_1 < ... < R_K``. Each shell of width ``w`` is released in units of ``sqrt(w)``. One row's parts,
@@ -15,8 +15,8 @@ gives the sum clipped at ``R_k`` with variance ``4 R_K / mu^2`` times ``w_1 + ..
 ``noise std at R_k = 2 sqrt(R_k R_K) / mu``. At the largest radius this is exactly the noise of a
 release of that radius alone.
 
-*Slopes.* Each level ``R`` is corrected for how a clip shrinks towards the centre: moving the
-centre by ``h`` moves the clipped mean by ``(1 - g) h`` only, with the mean slope
+*Slopes.* Each level ``R`` is corrected for the pull of clipping towards the centre: moving the
+centre by ``h`` moves the clipped mean by ``(1 - g) h``, with the mean slope
 ``g = P(r <= R) + (1 - 1/d) E(R / r; r > R)``, read off the histogram. Dividing by ``g`` is one step
 of Newton's method, exact to first order for rows whose direction does not depend on their norm.
 
@@ -65,7 +65,7 @@ from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity
 from tailguard.queries.units import Units
 
-# One or two columns say little about which clip level is right; they get one level to fall back to.
+# One or two columns say little about which clip level is right: they get one level to fall back on.
 MOST_SHELLS, SHELL_RATIO = 4, 2.0
 FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0
 
@@ -107,7 +107,7 @@ class ClippedShells(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return four shells, and a record that goes to the opposite end of a line."""
+        """Return four shells, and a record that moves to the opposite end of a line."""
         ends = {"old": (1e200, 0.0, 0.0, 0.0), "new": (-1e200, 0.0, 0.0, 0.0)}
         return {"label": "four", "query": cls(units, (1.0, 2.0, 4.0, 8.0)), **ends}
 
@@ -117,12 +117,12 @@ class ClippedShells(GaussianQuery):
         return np.sqrt(np.diff(self.radii, prepend=0.0))
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State the sensitivity of the sums of all shells together."""
+        """State the joint sensitivity of the sums of all shells."""
         size = len(self.radii) * self.units.size
         return sum_sensitivity(float(np.sqrt(self.radii[-1])), size, n_rows)
 
     def read_state(self, state: Any) -> None:
-        """Refuse radii that do not rise; there is no state."""
+        """Refuse radii that do not increase; there is no state."""
         widths = np.diff(self.radii, prepend=0.0)
         if not (np.isfinite(widths).all() and (widths > 0).all()):
             raise InputError(f"radii must be finite, positive and increasing; got {self.radii}.")
@@ -150,7 +150,7 @@ class ClippedShells(GaussianQuery):
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Return the mean part of a row in each shell, one shell a row."""
+        """Return the mean part of a row in each shell: one row per shell."""
         shells: FloatArray = noised.reshape(len(self.radii), -1) * self.root_widths[:, None]
         return shells / n_rows
 
@@ -198,7 +198,7 @@ class Clipped(MeanMethod):
     clip_norm: float | None = None
 
     name = "clipped"
-    by_person = True  # rows are clipped, then weighed by their shares
+    by_person = True  # rows are clipped, then weighted by their shares
     option, tail_assumption = "clip_norm", "few rows exceed the clip norm"
     example = MeanExample(
         {"clip_norm": 50.0},
@@ -208,7 +208,7 @@ class Clipped(MeanMethod):
     )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Ask, and put the shells together."""
+        """Ask for the shells and combine them."""
         stage = plan.stage("mean")
         if len(plan.stages) == 1:
             units = Units.raw(gate.n_features, intercept=False)
@@ -237,7 +237,7 @@ class Clipped(MeanMethod):
         return self.planned(facts, (stage,), expected, {"clip norm": level.value})
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
-        """Return the cards' clip norm."""
+        """Return the clip norm of the papers' formula."""
         mu, moment = amount_of(budget), facts.moment
         assert moment is not None
         if moment.kind == "norm":
@@ -254,7 +254,7 @@ def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:
 
 
 def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
-    """Release the shells and return their mixture of least estimated error."""
+    """Release the shells and return the mixture of least estimated error."""
     d, stage = gate.n_features, plan.stage("mean")
     largest = released.distribution.radius(_noise_per_unit(gate.n_records, d, stage.mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO

@@ -2,12 +2,12 @@
 
 The records are cut at random into groups, each group's l2-clipped mean is released with noise of
 its own, and the centre of the released means is the estimate. A record is in one group, so all of
-them cost what one does. The method cuts groups of equal size; where these are secret they are a
-shuffle as well, which is worth something for many groups and a small epsilon. The least noise that
-either proof allows is taken.
+them together cost what one does. The groups have equal size; where they are secret they are a
+shuffle as well, which allows less noise for many groups and a small epsilon. The method takes the
+least noise that either proof allows.
 
-With ``k`` groups the noise on the centre is ``sqrt(k)`` times that of the clipped mean, or what
-the shuffle leaves of that. So the method pays off only where the tails of the sampling error are
+With ``k`` groups the noise on the centre is ``sqrt(k)`` times that of the clipped mean, less
+where the shuffle counts. So the method pays off only where the tails of the sampling error are
 worse than the noise; few groups are the default.
 
 The query, which descents ask, releases the means of all groups as one vector and counts on
@@ -16,7 +16,7 @@ disjoint groups alone; its groups differ by one record at most.
 Reference
 ---------
 Zhao et al. 2024, Algorithm 3 and Theorems 6 and 7. Theorem 6 is false as printed: for fixed groups
-nothing hides one that lies apart, and its budget is worth what a group's noise is worth alone. What
+nothing hides a group that lies apart, and the budget is that of one group's noise alone. What
 holds for secret groups is in :mod:`tailguard.privacy.amplification.grouped`. The group means as
 printed need all groups to be of equal size.
 """
@@ -74,12 +74,12 @@ from tailguard.queries.loop import LatticeSum
 from tailguard.queries.units import Units
 
 ALL = "all"
-"""In the place of a centre: the means of all groups, one after the other."""
+"""Instead of a centre: the means of all groups, one after the other."""
 GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")
 FEW_GROUPS, FEWEST_ROWS = 20, 20  # groups, and records in each
-WORTHWHILE = 1e-3  # a shuffle that allows no more than this on top is not counted on
-ACCURACY = 1e-3  # of mu, where an accountant finds it in some steps of a fraction of a second
+WORTHWHILE = 1e-3  # the least part of mu that a shuffle must add to be used
+ACCURACY = 1e-3  # of mu, where an accountant searches for it at a fraction of a second a step
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,12 @@ class IterativeMean(GaussianQuery):
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        """Return parameters that cut hardly anything within ``reach`` of zero."""
         return {"clip_norm": reach}
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return three groups, and a record whose slope goes from end to end."""
+        """Return three groups, and a record whose slope moves from one end to the other."""
         loss, weights = Squared(), np.array([0.3, -0.2, 0.1])
         query = cls(loss, units, clip_norm=1.5, n_groups=3, centre="median")
         ends = {"old": (9.0, 0.0, 0.0, 1e6), "new": (9.0, 0.0, 0.0, -1e6)}
@@ -145,7 +145,7 @@ class IterativeMean(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random ones where there are several groups, runs of the order of the records."""
+        """Random groups where there are several, each a run in the order of the records."""
         return "random" if self.n_groups > 1 else "any"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -182,12 +182,12 @@ class IterativeMean(GaussianQuery):
 
 
 def group_edges(n_rows: int, n_groups: int) -> IntArray:
-    """Where groups begin and end in the order that records come in; sizes differ by at most one."""
+    """Where groups begin and end in the order of the records; sizes differ by at most one."""
     return np.arange(n_groups + 1) * n_rows // n_groups
 
 
 def check_group_count(n_groups: int, n_rows: int) -> int:
-    """Return a number of groups if there are as many records."""
+    """Return a number of groups, if there are that many records."""
     if check_integer("n_groups", n_groups, minimum=1) > n_rows:
         raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {n_groups}.")
     return n_groups
@@ -323,12 +323,12 @@ class Iterative(MeanMethod):
         return self.planned(facts, (stage,), expected, settings)
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
-        """Return the cards' clip norm, for group means that spend the budget each."""
+        """Return the clip norm of the papers' formula, where each group may spend the budget."""
         mu = amount_of(budget) / math.sqrt(groups)
         return directional_level(facts, mean_clip_norm, rho=mu**2 / 2.0)
 
     def group_share(self, facts: MeanFacts) -> tuple[Share, bool]:
-        """Return what a group spends at a public clip norm, and whether by a shuffle."""
+        """Return the budget of a group at a public clip norm, and whether a shuffle counts."""
         return self._cheapest(facts, self._budget(facts), ())
 
     def _settings(self, stage: Stage) -> dict[str, float | int | str]:
@@ -343,18 +343,18 @@ class Iterative(MeanMethod):
     def _cheapest(
         self, facts: MeanFacts, alone: Share, released: tuple[Event, ...]
     ) -> tuple[Share, bool]:
-        """Return what a group's mean may spend beside ``released``, and whether by a shuffle."""
+        """Return the budget of a group beside ``released``, and whether a shuffle counts."""
         promise = usable_guarantee(facts.guarantee, self._coordinates(facts))
         parallel, k = (alone, False), self.groups(facts.problem)
         if self.proof == "parallel" or not isinstance(promise, ApproxDP):
             return parallel
 
         def event_of(mu: float) -> Event:
-            """Return what everything costs."""
+            """Return the cost of all releases together."""
             return Composed((*released, Shuffled(mu, k)))
 
         more = amount_of(alone) * (1.0 + WORTHWHILE)
-        # A closed form tells at once where a shuffle is worth nothing.
+        # A closed form shows at once where a shuffle gains nothing.
         hidden = shuffled_epsilon(more, n_units=k, delta=promise.delta)
         pays = hidden < epsilon_of(amount_of(alone), promise.delta) and satisfies(
             event_of(more), promise

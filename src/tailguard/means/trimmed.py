@@ -78,19 +78,19 @@ USUAL_RESOLUTION = 1e-3  # of the range: how far data are expected to spread by 
 NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)  # of the sinh of a standard normal
 FIRST_SHARE = 0.25  # for the smoothness, where the number of trimmed values is given
 SYMMETRIC = "the distribution of each column is nearly symmetric beyond what is trimmed"
-REACH = 8.0  # private scales between a column's median and its mean, at most
+REACH = 8.0  # in private scales: the largest assumed distance of a column's mean from its median
 # Parts of the budget for the smoothness that are tried. A larger part trims fewer records.
 SMOOTHNESS_SHARES = (0.001, 0.005, 0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
 def published_constants(rho: float) -> tuple[float, float]:
-    """Return smoothness and shift of one coordinate as the paper has them."""
+    """Return the smoothness and shift of one coordinate that the paper states."""
     epsilon = math.sqrt(2.0 * rho)
     return epsilon**2 / 16.0, epsilon / 4.0
 
 
 def trimmed_mean(ordered: FloatArray, n_trimmed: int, low: float, high: float) -> float:
-    """Return the mean of what trimming leaves of sorted values, cut to ``[low, high]``."""
+    """Return the trimmed mean of sorted values, cut to ``[low, high]``."""
     kept = ordered[n_trimmed : ordered.size - n_trimmed]
     # One rounding for the whole sum, so that the error does not grow with n.
     return min(max(math.fsum(kept.tolist()) / kept.size, low), high)
@@ -124,7 +124,7 @@ class TrimmedMean(SmoothQuery):
         The part of the budget for the smoothness, where ``n_trimmed`` is None; the rest goes to the
         noise. A larger part needs fewer trimmed records.
     resolution
-        How widely the bulk of the data is expected to spread; data of no spread get the scale
+        The expected spread of the bulk of the data; data without spread get the scale
         ``resolution / n_rows``. A thousandth of the range by default.
     exact
         Whether the exact sensitivity is worked out, at a cost of ``n_trimmed**2`` per coordinate.
@@ -159,7 +159,7 @@ class TrimmedMean(SmoothQuery):
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        """Return parameters that cut hardly anything within ``reach`` of zero."""
         return {"low": -reach, "high": reach, "n_trimmed": 100}
 
     def __post_init__(self) -> None:
@@ -191,7 +191,7 @@ class TrimmedMean(SmoothQuery):
             shift=shift,
             calibration=self.calibration,
             value_limit=max(abs(self.low), abs(self.high)),
-            scale_ceiling=self.width * (1.0 + FLOAT_MARGIN),  # no smooth scale is larger
+            scale_ceiling=self.width * (1.0 + FLOAT_MARGIN),  # the largest smooth scale
             facts={"n_trimmed": self._trimming(n_rows, smoothness)},
         )
 
@@ -211,12 +211,12 @@ class TrimmedMean(SmoothQuery):
         return smoothness, arsinh_shift(rho, smoothness, self.calibration)
 
     def _decay_needed(self, n_rows: int) -> float:
-        """Return the product of smoothness and trimming that takes the width to the resolution."""
+        """Return the smoothness times trimming at which the width shrinks to the resolution."""
         resolution = self.resolution or USUAL_RESOLUTION * self.width
         return max(1.0, math.log(n_rows * self.width / resolution))
 
     def _trimming_needed(self, n_rows: int, smoothness: float) -> int:
-        """Return how many values the smoothness asks to leave out at either end."""
+        """Return how many values must be left out at either end for this smoothness."""
         return math.ceil(self._decay_needed(n_rows) / smoothness)
 
     def _trimming(self, n_rows: int, smoothness: float) -> int:
@@ -388,8 +388,8 @@ def _noise_std(
 ) -> float:
     """Predict the noise from a distribution of magnitudes, by its expected order statistics.
 
-    With ``k`` of ``m`` trimmed values moved, one record moves the mean by at most the distance of
-    the order statistics ``m - k`` from either end over the number of values kept.
+    With ``k`` of ``m`` trimmed values moved, one record moves the mean by at most the distance
+    between the order statistics ``m - k`` from either end, over the number of values kept.
     """
     trimmed = int(public.facts["n_trimmed"])
     moved = np.unique(np.geomspace(1.0, trimmed, 60).astype(int)) - 1

@@ -3,8 +3,8 @@
 With ``P(X = x) ~ exp(-|x| / scale)`` and ``scale = 2**k``, X is the difference of two independent
 integers with ``P(G = g) ~ exp(-g / scale)``. The binary digits of G are independent, and the digit
 of weight ``2**j`` is one with probability ``1 / (1 + exp(2**(j - k)))``: ``exp(-g / scale)`` is a
-product over the digits of g. What lies above the digits, in units of ``32 * scale``, is geometric
-again with ratio ``exp(-32)``.
+product over the digits of g. The rest above the digits, in units of ``32 * scale``, is again
+geometric with ratio ``exp(-32)``.
 
 Each digit is an exact coin, so no total variation is left: a uniform number against a probability
 p, both as binary digits, as many as needed. The first 64-bit word in which they differ decides;
@@ -35,10 +35,10 @@ WORD_BITS = 64
 
 
 def binary_digits(probability: Callable[[], Decimal], count: int) -> int:
-    """Return ``floor(2**count * p)``, certain to the last digit.
+    """Return ``floor(2**count * p)``, exact to the last digit.
 
     ``probability`` evaluates an irrational p with a few correctly rounded decimal operations at
-    the precision of the moment. The precision grows until both ends of the error interval agree.
+    the current precision. The precision grows until both ends of the error interval agree.
     """
     shift = 1 << count
     precision = count // 3 + 16  # a decimal digit holds more than three binary ones
@@ -64,7 +64,7 @@ def settle_tie(probability: Callable[[], Decimal], source: Source) -> bool:
         count += WORD_BITS
 
 
-# Noise saturates here. The mechanism clips its output at half of this, so nothing can tell.
+# Noise saturates here. The mechanism clips its output at half of this, so that never shows.
 NOISE_LIMIT = 2**62
 # Digits reach this many doublings above the scale; what is beyond has probability exp(-32).
 _DOUBLINGS = 5
@@ -124,7 +124,7 @@ def _digit_differences(words: Words, thresholds: Words, noise: IntArray) -> bool
 def _settle_digits(
     words: NDArray[np.uint64], log2_scale: int, noise: IntArray, source: Source
 ) -> None:
-    """Add the digits that further words decide, and what lies above the digits."""
+    """Add the digits that further words decide, and the rest above the digits."""
     thresholds = _thresholds(log2_scale)
     overflow = thresholds.size - 1
     undecided = words == thresholds

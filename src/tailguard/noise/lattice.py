@@ -45,11 +45,11 @@ from tailguard.privacy.calibration import Calibration, Sensitivity
 
 LARGEST_PARTIAL = 2.0**44
 LARGEST_TOTAL = 2.0**61
-# Statistics lie within LARGEST_TOTAL, so clipping answers here changes nothing that is
-# promised; it keeps additions exact even for a kernel that broke its promise.
+# Statistics lie within LARGEST_TOTAL, so clipping answers here keeps every promise; it keeps
+# additions exact even for a kernel that broke its own.
 ANSWER_LIMIT = NOISE_LIMIT // 2
 _ROUNDING = 1 + 2.0**-8
-# More than all roundings of the few float operations here, and less than anybody notices.
+# More than all roundings of the few float operations here, and too small to matter.
 _OUTWARD = 1 + 2.0**-40
 
 
@@ -124,7 +124,7 @@ def _calibrate(
     )
 
 
-@lru_cache(maxsize=1024)  # a plan and its run ask alike; numbers alone are kept
+@lru_cache(maxsize=1024)  # a plan and its run ask the same; only numbers are kept
 def _finest(
     sensitivity: Sensitivity, mechanism: str, share: float, size_term: float
 ) -> tuple[float, float, int, float]:
@@ -160,7 +160,7 @@ def _fits(sensitivity: Sensitivity, grid: float) -> bool:
 def _integer_grid(sensitivity: Sensitivity, scale: float, share: float) -> tuple[float, float]:
     """Return ``1 / multiplier`` and the ideal sensitivity; nothing is rounded."""
     multiplier = round(share * scale / sensitivity.ideal)
-    # Compared as it is reported, so that calibrating to a reported share gives the same lattice.
+    # Compared as reported, so that calibrating to a reported share gives the same lattice.
     if multiplier and sensitivity.ideal / (1 / multiplier * scale) > share:
         multiplier -= 1
     if multiplier < 1:
@@ -196,7 +196,7 @@ def lattice_noise(size: int, calibration: Calibration, source: Source) -> IntArr
 
 
 def check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
-    """Refuse a calibration of another mechanism, and what is not the calibrated vector."""
+    """Refuse a calibration of another mechanism, and a vector other than the calibrated one."""
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     size = calibration.sensitivity.size
     if lattice.dtype != np.int64 or lattice.shape != (size,):

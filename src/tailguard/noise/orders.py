@@ -1,18 +1,17 @@
 """Random orders of places and random samples of them: exact ones, and keyed ones for huge tables.
 
 *Exact.* Every place gets a random 64-bit word and the places are ranked by their words. Places with
-equal words are ranked again by fresh words of their own, so that no order is preferred: a tie has
-no bias, and needs no rejection of the whole draw. A sample draws places one after the other and
-drops those that it has. Neither a word that is dropped nor a repetition prefers any place, so that
-every sample is as likely as any other.
+equal words are ranked again by fresh words of their own, so that ties bias no order and the whole
+draw need not be rejected. A sample draws places one after the other and drops those that it has.
+Neither dropped words nor repetitions favour a place, so that all samples are equally likely.
 
-*Keyed.* An order serves accuracy alone: whatever it is, a replaced record is replaced in its place.
-(Persons are numbered by their keys, which are replaced as well: theirs are drawn exactly.)
-So does a sample that is charged as if all records had been read. So a pseudo-random order will do:
-a short key tells the place at any position, and a table of any length needs memory for the key
-alone. The key turns a place into another one in rounds: each mixes one half of its binary digits
-into the other half, which can be undone, so that no two places meet. A result beyond the last place
-is turned again until it is a place; still no two meet.
+*Keyed.* Privacy does not rest on an order: whatever it is, a replaced record is replaced in its
+place. (Persons are numbered by their keys, which are replaced as well: their orders are drawn
+exactly.) Nor does it rest on a sample that is charged as if all records had been read. So a
+pseudo-random order will do: a short key gives the place at any position, and a table of any length
+needs memory for the key only. The key turns a place into another one in rounds: each mixes one half
+of its binary digits into the other half, which can be undone, so that no two places meet. A result
+beyond the last place is turned again until it is a place; still no two meet.
 
 Reference
 ---------
@@ -79,12 +78,12 @@ def ranked(words: Words, source: Source, *, rounds: int = TIE_ROUNDS) -> IntArra
 
 
 def random_partition(n_places: int, sizes: Sequence[int], source: Source) -> tuple[IntArray, ...]:
-    """Return disjoint blocks of places below ``n_places``, of the given sizes, each in order.
+    """Return disjoint blocks of places below ``n_places``, of the given sizes, each sorted.
 
     Guarantee
     ---------
-    Uniform over all ways to cut the places into labelled blocks of these sizes; what the sizes
-    leave over is a uniform sample as well.
+    Uniform over all ways to cut the places into labelled blocks of these sizes; the places left
+    over are a uniform sample as well.
     """
     order = random_permutation(n_places, source)
     ends = accumulate(sizes)
@@ -113,14 +112,14 @@ def random_sample(n_places: int, size: int, source: Source) -> IntArray:
 
 
 def _first_of_each(drawn: IntArray) -> IntArray:
-    """Leave out what was drawn before; ``np.unique`` holds twice as much in memory."""
+    """Leave out places drawn before; ``np.unique`` takes twice the memory."""
     order = np.argsort(drawn, kind="stable")
     ranked = drawn[order]
     return np.delete(drawn, order[1:][ranked[1:] == ranked[:-1]])
 
 
 def _random_places(n_places: int, count: int, source: Source) -> IntArray:
-    """Return at most ``count`` uniform places, with repetitions; words that fit no place drop."""
+    """Return at most ``count`` uniform places, with repetitions; words beyond them are dropped."""
     words = source.words(count)
     last = (1 << 64) // n_places * n_places - 1
     kept = words[words <= np.uint64(last)] % np.uint64(n_places)
@@ -133,16 +132,16 @@ MOST_KEPT = 2**24
 MOST_SAMPLED = 2**20
 """The largest sample that is drawn exactly and kept: drawing it takes 43 MB."""
 
-# Twice those of the theorem, whose function is a random one.
+# Twice the theorem's rounds, whose function is truly random.
 ROUNDS = 8
-# Places that are turned at once: what they need stays in the second-level cache.
+# Places that are turned at once: their arrays stay in the second-level cache.
 AT_ONCE = 2**14
-# Of the mixing function, as published.
+# Constants of the mixing function, as published.
 SHIFTS, FACTORS = (30, 27, 31), (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 class KeyedOrder:
-    """A pseudo-random order of the places below ``count``, worked out where it is asked for.
+    """A pseudo-random order of the places below ``count``, computed on demand.
 
     Parameters
     ----------
@@ -151,7 +150,7 @@ class KeyedOrder:
     key
         A random word for each round.
     length
-        How many of them there are in the order: a sample of them. By default all.
+        How many places the order has, if it is a sample; by default all.
     """
 
     def __init__(self, count: int, key: Words, length: int | None = None) -> None:
@@ -178,7 +177,7 @@ class KeyedOrder:
         return places[within], positions[within]
 
     def _walked(self, asked: IntArray, turned: Callable[[Words], Words]) -> IntArray:
-        """Turn places, and those beyond the last again until none is, a few at once."""
+        """Turn places in batches, and turn results beyond the last place again until none is."""
         found = np.empty(len(asked), dtype=np.int64)
         for start in range(0, len(asked), AT_ONCE):
             places = turned(asked[start : start + AT_ONCE].astype(np.uint64))
@@ -213,7 +212,7 @@ class KeyedOrder:
 
 
 Order: TypeAlias = IntArray | KeyedOrder
-"""Places in order: asked for by a slice or by positions."""
+"""Places in some order, read by a slice or by positions."""
 
 
 def order_of_places(count: int, source: Source) -> Order:
@@ -231,7 +230,7 @@ def sample_of_places(count: int, size: int, source: Source) -> Order:
 
 
 def _mixed(words: Words) -> Words:
-    """Return words whose every digit depends on all digits of what they were."""
+    """Return words whose every digit depends on all digits of the given ones."""
     for shift, factor in zip(SHIFTS[:-1], FACTORS, strict=True):
         words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
     return words ^ (words >> np.uint64(SHIFTS[-1]))

@@ -1,13 +1,13 @@
-"""Noise as wide as the records ask for: an answer and its secret scale in, a public lattice out.
+"""Noise whose scale follows the records: an answer and its secret scale in, a public lattice out.
 
 Answer and scale are limited to public ranges once more, ``scale / shift`` times real noise is
-added, and the sum is rounded to a public lattice. The cost is stated in real arithmetic. What is
-computed keeps to it: the queries prove that their floats, taken as the real numbers that they are,
-are smooth; the noise is drawn and added in 120 digits; and rounding to a public lattice is
-post-processing. Noise on a lattice whose step follows the scale would tell the scale; and floats
-are no substitute for reals, as some results are floats from one answer and never from another. So
-each standard normal number comes from 768 random digits, by the polar form of Box and Muller in
-decimal arithmetic.
+added, and the sum is rounded to a public lattice. The cost is stated in real arithmetic. The
+computation keeps to it: the queries prove that their floats, read as exact real numbers, are
+smooth; the noise is drawn and added in 120 digits; and rounding to a public lattice is
+post-processing. Noise on a lattice whose step follows the scale would reveal the scale. Float
+noise would be worse: some floats are possible results of one answer and never of another. So each
+standard normal number comes from 768 random digits, by the polar form of Box and Muller in decimal
+arithmetic.
 
 How far that is from the ideal: let the ideal radius and angle be made of infinitely many digits
 that begin with those drawn. Unless the uniform number of the radius is within ``2**-120`` of 0 or
@@ -21,7 +21,7 @@ one per step. In all, the total variation is below ``2**-119`` for each number.
 Reference
 ---------
 Bun and Steinke 2019 (arsinh-normal noise); Nissim, Raskhodnikova and Smith 2007 (Gaussian noise);
-Box and Muller 1958; Mironov 2012 (why floats are no reals here).
+Box and Muller 1958; Mironov 2012 (why float noise is unsafe).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -49,7 +49,7 @@ CONTEXT = Context(prec=120)
 
 
 def precisely() -> AbstractContextManager[Context]:
-    """Return the decimal context of normals: 120 digits, whatever the user has set."""
+    """Return the decimal context of normals: 120 digits, whatever context the user has set."""
     return localcontext(CONTEXT)
 
 
@@ -185,7 +185,7 @@ class SmoothMechanism:
             calibration.scale_floor,
             calibration.scale_ceiling,
         )
-        # Whatever a query returns: finite, within public limits, and never without noise.
+        # Whatever a query returns: finite, within public limits, and with noise.
         values = np.clip(np.nan_to_num(answer.value, nan=0.0), -limit, limit)
         scales = np.clip(np.nan_to_num(answer.scale, nan=ceiling), floor, ceiling)
         noise, shape = exact_normals(calibration.size, source), SMOOTH_NOISE[self.name]

@@ -46,7 +46,7 @@ class Event:
     kind: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        """Check every field, as its name says: files and callers may hold anything."""
+        """Check every field by its name, since files and callers may hold anything."""
         for field in fields(self):
             value = getattr(self, field.name)
             check = _check_plain if type(value) in (float, int, str) else CHECKS[field.name]
@@ -180,8 +180,8 @@ class Sampled(Event):
     ``mu`` is the replace-one sensitivity over the noise's standard deviation as if every record
     were drawn, ``rate`` the share that is. ``"fixed-size"`` draws exactly that share, without
     replacement. ``"poisson"`` tosses a coin for each record and keeps the sample's size secret; it
-    needs that a record's presence moves the answer by at most half of what a replacement does (as
-    clipping at 0 does).
+    requires that a record's presence moves the answer by at most half of what a replacement does
+    (as with clipping at 0).
 
     Examples
     --------
@@ -199,7 +199,7 @@ class Sampled(Event):
 class Shuffled(Event):
     """``n_units`` Gaussian releases, one per unit, after a secret, fresh, uniform shuffle of units.
 
-    Each is ``mu``-GDP for every two values of its unit's record, given all else.
+    Each is ``mu``-GDP for every two values of its unit's record, with everything else fixed.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class ShuffledPure(Event):
 class Selected(Event):
     """The best of a secret, random number of independent tries; all other results stay secret.
 
-    A try is ``mu``-GDP as a whole: what it finds together with the score by which it is chosen.
+    A try is ``mu``-GDP as a whole: its result together with the score by which it is chosen.
     ``mean_tries`` are expected; their number follows a ``law``: ``"geometric"``, ``"logarithmic"``
     or ``"poisson"``, the last given that it is at least 1 (Liu and Talwar 2019; Papernot and
     Steinke 2022).
@@ -325,7 +325,7 @@ def check_event(name: str, value: object) -> Event:
 def _check_events(name: str, events: tuple[object, ...]) -> None:
     for event in events:
         if not isinstance(event, Event):
-            check_event(name, event)  # which refuses it
+            check_event(name, event)  # the constructor refuses it
 
 
 def _check_rate(name: str, value: object) -> None:
@@ -351,17 +351,17 @@ CHECKS: dict[str, Callable[[str, Any], object]] = {
     "block_map": _check_block_map,
     "block": partial(check_integer, minimum=0),
 }
-"""What a field of an event may hold, by its name."""
+"""The check of an event's field, by the field's name."""
 
 
 @lru_cache(maxsize=4096, typed=True)
 def _check_plain(name: str, value: float | str) -> None:
-    """Check a number or a text once: the same plan makes the same events again and again."""
+    """Check a value once: the same plan builds the same events again and again."""
     CHECKS[name](name, value)
 
 
 def event_from_dict(data: Mapping[str, Any]) -> Event:
-    """Read an event back from its canonical dictionary; refuse what is not one.
+    """Read an event back from its canonical dictionary, and refuse any other.
 
     Examples
     --------

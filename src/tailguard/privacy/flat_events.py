@@ -31,7 +31,7 @@ class FlatEvents:
     leaves
         How often each leaf happens to all records.
     blocks
-        For each block map, and each of its blocks: what happens to that block's records on top.
+        For each block map, and each of its blocks: what happens to that block's records besides.
     """
 
     leaves: Mapping[Event, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class FlatEvents:
 
     @property
     def event(self) -> Event:
-        """All of it as one event again."""
+        """All leaves as one event again."""
         leaves = [leaf if n == 1 else Repeated(leaf, n) for leaf, n in self.leaves.items()]
         blocks = [
             Parallel(name, block, part.event)
@@ -109,8 +109,8 @@ class FlatEvents:
     def covers(self, other: "FlatEvents") -> bool:
         """Tell whether ``other`` costs at most as much as this, whatever the accountant.
 
-        Everything Gaussian is compared by its total mu, wherever it happens, since whatever a block
-        was to be asked may be asked of all records for the same mu. All other leaves are compared
+        Gaussian leaves are compared by their total mu, wherever they happen, since a release on a
+        block may as well read all records at the same mu. All other leaves are compared
         one by one, from the largest down, and maps that hold such leaves block by block: a block
         may be covered by any block of the same map, because only the maximum counts.
         """
@@ -136,7 +136,7 @@ class FlatEvents:
         return frozenset(mixed)
 
     def _squared_mu(self, mixed: frozenset[str] = frozenset()) -> float:
-        """Add up the squares of mu of everything Gaussian outside of the mixed maps."""
+        """Add up the squares of mu of Gaussian leaves outside of the mixed maps."""
         total = 0.0
         for leaf, times in self.leaves.items():
             if isinstance(leaf, Gaussian):
@@ -176,7 +176,7 @@ def _(event: Parallel) -> FlatEvents:
 def _others_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> bool:
     """Compare leaves that are not Gaussian.
 
-    The tolerance, here as for mu, is half of what rounding budgets down gave away.
+    The tolerance, here as for mu, is half of what budgets lose by being rounded down.
     """
     for leaf in spent:
         if not isinstance(leaf, Gaussian):
@@ -188,7 +188,7 @@ def _others_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> b
 
 
 def _family_and_size(leaf: Event) -> tuple[tuple[Any, ...], float]:
-    """Split a leaf into what must be equal and what must not be larger, its first field if any."""
+    """Split a leaf into fields that must be equal and the first, which must not be larger."""
     size, *rest = astuple(leaf) or (0.0,)
     return (type(leaf), *rest), size
 

@@ -2,7 +2,7 @@
 
 A record contributes its slope, clipped at level ``h``, times its row, cut to length ``R``. With
 several levels the increments ``clip(slope, h_k) - clip(slope, h_{k-1})`` are released side by side:
-they tell what clipping at each level takes away, which estimates its bias.
+they show what clipping at each level takes away, which estimates its bias.
 
 Reference
 ---------
@@ -24,7 +24,7 @@ from tailguard.queries.view import View, add_by_level, check_levels
 
 @dataclass(frozen=True, eq=False)
 class LevelGradients(GaussianQuery):
-    """Means of ``(clip(slope, h_k) - clip(slope, h_{k-1})) * row``, one row of the answer a level.
+    """Means of ``(clip(slope, h_k) - clip(slope, h_{k-1})) * row``, one row per level.
 
     The state is the vector of weights of the standardised coordinates.
 

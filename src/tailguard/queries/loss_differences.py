@@ -1,7 +1,7 @@
-"""Mean losses of candidates less that of the first one, as means of bounded differences.
+"""Mean losses of candidates minus that of the first one, as means of bounded differences.
 
-Candidates are scores of the same records, as fits before and after a step, or a fit and a constant.
-Differences record by record are far smaller than losses, so that a bound on them costs little.
+Candidates score the same records: fits before and after a step, say, or a fit and a constant.
+The differences for one record are far smaller than its losses, so that bounding them costs little.
 
 Reference
 ---------
@@ -28,8 +28,8 @@ from tailguard.queries.view import Sight, View
 class LossDifferences(GaussianQuery):
     """Means of ``clip(loss of a candidate - loss of the first, -gain * limit, limit)``.
 
-    The state has the weights of one candidate a row, in standardised coordinates; where the loss is
-    one of several classes, a matrix with a row a class in place of each.
+    The state has one row of weights per candidate, in standardised coordinates; for a loss of
+    several classes, one matrix per candidate with a row for each class.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class LossDifferences(GaussianQuery):
         The part of the limit at which differences below zero are cut, 1 at most. A lower one costs
         less noise and favours the first.
     score_bounds
-        Within which predictions of all but the first are held, in standardised coordinates: two
-        numbers, or of several classes one for each.
+        Limits on the predictions of all candidates but the first, in standardised coordinates: two
+        numbers, or one for each of several classes.
 
     Guarantee
     ---------
     Each of ``m`` differences over the limit lies in ``[-gain, 1]``, or is zero, for every input:
-    replacing a record, or what rows of a person add by their shares, moves their sums by at most
+    replacing a record, or a person's rows with their shares, moves their sums by at most
     ``(1 + gain) * sqrt(m)``, plus the charged rounding. That is attained where one record loses far
     more with every candidate than with the first, and its replacement far less.
 
@@ -83,7 +83,7 @@ class LossDifferences(GaussianQuery):
         return len(self.views) - 1
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State the sensitivity of the stacked sums, in limits."""
+        """State the sensitivity of the stacked sums, in units of the limit."""
         check_positive("limit", self.limit)
         check_between("gain", self.gain, 0.0, 1.0)
         whole = sum_sensitivity(math.sqrt(self.size), self.size, n_rows)
@@ -100,7 +100,7 @@ class LossDifferences(GaussianQuery):
         return [view.weights(each, classes) for view, each in zip(self.views, state, strict=True)]
 
     def sum_block(self, block: RecordBlock, state: list[FloatArray], grid: float) -> IntArray:
-        """Sum the differences, in limits, on the lattice."""
+        """Sum the differences on the lattice, in units of the limit."""
         total = np.zeros(self.size, dtype=np.int64)
         candidates = zip(self.views, state, strict=True)
         read = (view.read(block, weights, lengths=False) for view, weights in candidates)
@@ -115,7 +115,7 @@ class LossDifferences(GaussianQuery):
         return total
 
     def _loss(self, seen: Sight) -> FloatArray:
-        """Return the loss of each record of a chunk; scores of several classes are a column."""
+        """Return the loss of each record of a chunk; with several classes it has a column of scores."""
         return self.loss.value(self.loss.bounded(seen.score.T, *self.score_bounds), seen.target)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:

@@ -25,23 +25,23 @@ from tailguard.queries.reading_loops import LARGEST_FEATURE, cut_rows, score_row
 
 __all__ = ["LARGEST_FEATURE", "ReadRows", "Scored", "Units"]
 
-NONE = np.zeros(0)  # stands for a column that is not there
+NONE = np.zeros(0)  # stands for an absent column
 
 
 class Scored:
-    """One chunk of records: standardised rows, and scores of what a cut leaves of these.
+    """One chunk of records: standardised rows, and the scores of their cut versions.
 
-    The next chunk of as many records is read into the same arrays.
+    The next chunk of this length is read into the same arrays.
 
     Attributes
     ----------
     rows
         Standardised and finite, whatever a record holds.
     radius, inverse
-        The norms that a cut leaves, and one over the norms before: zero for void records, and for
+        The norms after the cut, and one over the norms before it: zero for void records, and for
         rows of norm below 1e-145, which have no direction.
     score, target
-        Scores of the cut rows, and standardised targets; of void records they mean nothing.
+        Scores of the cut rows, and standardised targets; meaningless for void records.
     void
         Which records count as zero.
     weight
@@ -66,7 +66,7 @@ class ReadRows:
     rows, powers
         The row of each record, scaled, and the power of two that it counts in: zero where void.
     target, offset
-        Standardised; of void records they mean nothing.
+        Standardised; meaningless for void records.
     void
         Which records count as zero.
     weight
@@ -165,7 +165,7 @@ class Units:
             yield read
 
     def _columns(self, block: RecordBlock) -> tuple[Features, FloatArray, FloatArray]:
-        """Return features, target and offset as the loops take them."""
+        """Return features, target and offset in the form that the loops take."""
         block.check_features(self.center.size)
         target = NONE if block.target is None else block.target
         offset = NONE if block.offset is None else block.offset
@@ -173,7 +173,7 @@ class Units:
 
     @property
     def _shifts(self) -> tuple[float, float, float]:
-        """Return what loops standardise targets and offsets by."""
+        """Return the numbers by which loops standardise targets and offsets."""
         return float(self.target_center), float(self.target_scale), float(self.offset_center)
 
     def read(
@@ -200,14 +200,14 @@ class Units:
             yield read
 
     def weights(self, state: object) -> FloatArray:
-        """Return weights of the coordinates; refuse all but one finite number for each."""
+        """Return weights of the coordinates, refused unless one finite number for each."""
         weights = np.array(state, dtype=np.float64)
         if weights.shape != (self.size,) or not np.isfinite(weights).all():
             raise InputError(f"weights must be a vector of {self.size} finite numbers.")
         return weights
 
     def gain(self, link: Link) -> float:
-        """Return how many units of the user's score one unit of a score is."""
+        """Return the size of one unit of the score, in units of the user's score."""
         return self.target_scale if link.residual else 1.0
 
     def jacobian(self, link: Link) -> FloatArray:
@@ -224,8 +224,8 @@ class Units:
     ) -> tuple[FloatArray, float]:
         """Map weights back to coefficients and intercept in the user's units.
 
-        ``link`` is the loss's and tells what was done to the target: by default, nothing. A log
-        link turns its scale into a shift of the intercept.
+        ``link`` is the loss's: under a log link the scale of the target becomes a shift of the
+        intercept.
         """
         slopes = weights[: self.center.size]
         constant = float(weights[-1]) if self.intercept else 0.0

@@ -2,12 +2,12 @@
 
 Signed logarithmic bins reach far and are fine near zero. A column that lies far from zero, compared
 with its spread, is one sharp fitted curve in a wide bin there: its scale is not known yet, and it
-is measured again in linear bins that split this one.
+is measured again in linear bins that split the wide one.
 
 Location and scale are read off a noised histogram by a matched filter. Where the noise of a bin is
 a good part of what it counts, quantiles of the bins that stand out are too narrow. A curve that
-fits all bins at once uses them all; it need not be the column's distribution, since it tells units
-alone.
+fits all bins at once uses them all; it need not be the column's distribution, since only units are
+read off it.
 
 Reference
 ---------
@@ -31,27 +31,29 @@ LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first histogram, in units of the size: a median is within a few sizes of zero."""
 FINE_BINS = Bins("linear", -2.0, 8.0, 32), Bins("linear", -1.0, 64.0, 128)
 """Bins of finer histograms, in units of the bin that is split: eighths of it, then 64ths of one of
-these. In 64ths at once a column that fills the bin would hide, a little in each.
+these. A column that fills the bin would hide in 64ths, with few records in each.
 """
 REFINEMENTS = len(FINE_BINS)
 """How many finer histograms there are at most."""
 FINEST_BINS = (*FINE_BINS, FINE_BINS[-1])
-"""With one more, to a two hundred thousandth of a size."""
+"""The same with one more, down to a 200 000th of a size."""
 
-# A fitted curve is wrong as often as this, among so few windows: a centre that is wrong by some
-# sizes does little harm.
+# The chance that noise alone passes for a curve, and among how many windows. Both may be lax: a
+# centre that is wrong by some sizes does little harm.
 FALSE_LOCATION, LOCATION_WINDOWS = 0.05, 2e2
 # In a finer histogram, where most columns fill many bins, noise makes fitted curves that are far
 # too narrow; a scale that is too small cuts all rows. The curve's spread is used from this many
 # noise standard deviations on. Its centre, which moves by at most two bin widths, is used earlier.
 SCALE_SIGNIFICANCE = 9.0
-NEAR = 0.35  # of the size: a median within that is no offset, and the size tells the scale
+NEAR = 0.35  # of the size: a median nearer than this counts as zero, and the size gives the scale
 
 LOCATIONS_A_BIN = 2
-LEAST_SHARE = 0.5  # of the records that a fitted curve holds: else it is noise, as its spread is
-# Spreads in bins: the least one, and over how many octaves and in which steps they widen.
+LEAST_SHARE = 0.5  # of the records: a fitted curve that holds fewer is noise
+# Spreads in bins: the smallest, how many octaves they cover, and the steps in an octave.
 LEAST_SPREAD, OCTAVES, STEPS_AN_OCTAVE = 0.15, 9, 2
-NARROW = 1.2  # bins: a narrower fitted curve is one bin, and what lies there may be narrower still
+NARROW = (
+    1.2  # bins: a narrower fitted curve counts as one bin, and its records may lie closer still
+)
 # Fitted curves are logistic, with heavier tails than a normal one: their scale over the median
 # absolute difference of two of their records, roughly.
 LOGISTIC = 0.64
@@ -60,7 +62,7 @@ QUANTILES = 64  # parts of a fitted curve of equal mass, as a distribution
 
 @dataclass(frozen=True)
 class LocationScaleFit:
-    """What a histogram looks like.
+    """What a fitted curve says of a histogram.
 
     Attributes
     ----------
@@ -71,7 +73,7 @@ class LocationScaleFit:
     narrow
         Whether it is as narrow as a bin, so that the spread is only a bound.
     share
-        The share of all records that it is seen to hold.
+        The share of all records that it holds.
     """
 
     location: float
@@ -81,7 +83,7 @@ class LocationScaleFit:
     share: float
 
     def distribution(self) -> NoisyDistribution:
-        """Return it as the distribution of what was counted."""
+        """Return the curve as a distribution of the counted values."""
         ends = np.arange(QUANTILES + 1) / QUANTILES
         ends[[0, -1]] = 0.25 / QUANTILES, 1.0 - 0.25 / QUANTILES
         count = QUANTILES * POINTS
@@ -95,7 +97,7 @@ class LocationScaleFit:
 def fit_location_scale(
     counts: FloatArray, bins: Bins, total: float, noise_std: float
 ) -> LocationScaleFit:
-    """Return the curve of ``total`` records whose counts are closest in least squares."""
+    """Return the curve of ``total`` records whose counts fit best in least squares."""
     locations, scales, narrow, filters, norms = _candidates(bins)
     match = filters @ counts
     best = int(np.argmax((match - total * norms / 2.0) * norms))
@@ -110,9 +112,9 @@ def fit_location_scale(
 
 @lru_cache(maxsize=8)
 def _candidates(bins: Bins) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray, FloatArray]:
-    """Lay out the curves that bins can tell apart: every centre with every spread of its place.
+    """Tabulate the curves that bins can tell apart: every centre with every spread.
 
-    They are locations, scales, whether narrow, shares of the bins over their norms, and the norms.
+    Return locations, scales, whether narrow, bin shares over their norms, and the norms.
     """
     position = (np.arange(LOCATIONS_A_BIN * bins.count) + 0.5) / LOCATIONS_A_BIN
     width = bins.value(np.floor(position) + 1.0) - bins.value(np.floor(position))
@@ -136,7 +138,7 @@ def find_locations(
     *,
     fine_bins: tuple[Bins, ...] = FINE_BINS,
 ) -> BoolArray:
-    """Release centres, and scales of columns that lie away from zero; hidden ones stay at zero.
+    """Release centres, and scales of columns away from zero; undetected columns stay at zero.
 
     Return which columns are a single bin in the finest histogram.
     """
@@ -169,7 +171,7 @@ def _detected_fits(
     bins: Bins,
     stage: Stage,
 ) -> list[tuple[int, LocationScaleFit, float]]:
-    """Release how the chosen ones lie around their centres; return the fits that stand out."""
+    """Release finer histograms of the chosen columns; return the fits that stand out."""
     if not chosen.size:
         return []
     center, unit = found.center[chosen], units[chosen]
@@ -183,7 +185,7 @@ def _detected_fits(
 def _adopt(
     found: ColumnScales, column: int, fitted: LocationScaleFit, unit: float, bins: Bins
 ) -> None:
-    """Take over the fitted location, and the fitted scale unless it is as narrow as one bin."""
+    """Take the fitted location, and the fitted scale unless it is as narrow as one bin."""
     index = bins.index(fitted.location)
     width = float(bins.value(index + 1) - bins.value(index))
     found.center[column] += fitted.location * unit

@@ -1,4 +1,4 @@
-"""A distribution as told by one noised histogram: what clip levels and scales are computed from."""
+"""A distribution read off one noised histogram, from which clip levels and scales are computed."""
 
 import math
 from dataclasses import dataclass, replace
@@ -10,14 +10,15 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.column_histograms import Bins
 
 BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero belongs to the bulk
-WIDEST_GAP = 3  # bins below that inside the bulk
+WIDEST_GAP = 3  # the most bins in a row below that inside the bulk
 WINDOW_WIDTHS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk
-POINTS = 4  # points that stand for a bin
-SURE = 6.0  # noise standard deviations; what would do harm if it were noise must exceed them
-# Bins beyond the last seen one may hide records, less by a factor from one to the next: of thirds
-# of octaves that is five octaves of a tail that falls by a power of about two.
+POINTS = 4  # how many points represent a bin
+# Noise standard deviations that a count must exceed where taking noise for records does harm.
+SURE = 6.0
+# How many bins beyond the last seen one may hide records, and the factor from one to the next. With
+# bins of a third of an octave: five octaves of a tail that falls with a power of about two.
 HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
-# How often any window of pure noise may stand out in a fit, among some hundred a column.
+# The chance that any window of pure noise stands out in a fit, and how many windows a column has.
 FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
 
 
@@ -49,20 +50,20 @@ class NoisyDistribution:
     Attributes
     ----------
     points, mass
-        Points, so many a bin, and their probabilities.
+        Points, ``POINTS`` per bin, and their probabilities.
     total, significance
-        The count of what was kept, and how far the bulk stands out of the noise.
+        The count of the kept records, and how far the bulk stands out of the noise.
     edges
-        Those of the bins that were kept.
+        The edges of the bins that were kept.
     bin_noise
         Noise of the share of a bin.
     beyond
         Share of the records in the bins beyond those kept, as released; the larger of both ends.
     counts, noise_std
-        Counts of all bins, averaged over releases by their noise, and the noise of these; none
-        where no histogram was read by bins.
+        Counts of all bins, averaged over releases with weights from their noise, and the noise of
+        the averages; empty where no histogram was read.
     bulk
-        The first bin of the bulk, and the one after its last, of all releases.
+        The first bin of the bulk and the one after its last, over all releases.
     """
 
     points: FloatArray
@@ -84,10 +85,10 @@ class NoisyDistribution:
         noise_std: float,
         earlier: "NoisyDistribution | None" = None,
     ) -> "NoisyDistribution":
-        """Keep the bulk around the most significant window, and bins apart from it that surely are.
+        """Keep the bulk at the most significant window, and other bins that surely hold records.
 
-        What is kept counts as zero where it is negative. ``earlier`` is a former release of the
-        same bins: beyond the bulk of both the two are averaged, since what lies far stays there.
+        Kept counts below zero become zero. ``earlier`` is a former release of the same bins: beyond
+        the bulk of both the two are averaged, since records that lie far out stay there.
         """
         kept, significance = bulk_of(counts, noise_std)
         first, last, _ = _bulk_ends(counts, noise_std)
@@ -119,24 +120,24 @@ class NoisyDistribution:
 
     @property
     def hidden(self) -> float:
-        """Share of the mass that a bin beyond the bulk may hold without being seen."""
+        """The largest share of the mass that noise may hide in a bin beyond the bulk."""
         return BIN_SIGNIFICANCE * self.bin_noise
 
     @property
     def hidden_shares(self) -> FloatArray:
         """Shares of the mass that may lie in the bins beyond the last seen one.
 
-        As much as noise hides, or as was released there in all.
+        The larger of what noise may hide and what was released there.
         """
         decay = HIDDEN_DECAY ** np.arange(1, HIDDEN_BINS + 1)
         return np.asarray(max(self.hidden, self.beyond / decay.sum()) * decay)
 
     def mean(self, values: FloatArray) -> float:
-        """Average values given at the points."""
+        """Return the mean of values given at the points."""
         return float(self.mass @ values)
 
     def shifted_by(self, shift: float) -> "NoisyDistribution":
-        """Return the same distribution elsewhere."""
+        """Return the distribution, moved."""
         return replace(self, points=self.points + shift, edges=self.edges + shift)
 
     def quantile(self, level: float) -> float:
@@ -146,12 +147,12 @@ class NoisyDistribution:
 
 
 def bulk_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
-    """Say which bins hold records: the bulk about the most significant window, and sure ones.
+    """Return which bins hold records, and how many noise standard deviations the bulk stands out.
 
-    And by how many noise standard deviations that window stands out.
+    They are the bulk around the most significant window, and bins that surely hold some.
     """
     low, high, significance = _bulk_ends(counts, noise_std)
-    kept = counts > SURE * noise_std  # as codes of what is missing may lie
+    kept = counts > SURE * noise_std  # where codes for missing values may lie
     kept[low:high] = True
     return kept, significance
 

@@ -1,6 +1,6 @@
-"""How many records, or which epsilon, would be enough where noise is predicted to hide the answer.
+"""The records, or the epsilon, that would be enough where noise is predicted to hide the answer.
 
-Everything follows from public numbers, and is said before anything is spent.
+All of it follows from public numbers and is reported before anything is spent.
 
 Reference
 ---------
@@ -14,14 +14,14 @@ from dataclasses import replace
 from tailguard.checks import InputError
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-# The mean of outcomes is told from noise where this many of its standard deviations fit into one.
+# The mean of outcomes stands out where this many standard deviations of its noise fit into 1.
 MEAN_SIGNIFICANCE = 4.0
 # Relative accuracy of the search for a sufficient number of records, which is a prediction.
 FINDS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
 
 
 def mean_hides(n_rows: int, noise_std: float) -> bool:
-    """Whether a mean of numbers from 0 to 1 hides, with such noise on their sum."""
+    """Whether the mean of numbers from 0 to 1 hides in the noise on their sum."""
     return n_rows < MEAN_SIGNIFICANCE * noise_std
 
 
@@ -53,7 +53,7 @@ def scale_warnings(
 
 
 def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str) -> InputError:
-    """Return the refusal of what would be noise."""
+    """Return the error for a fit whose answer would be noise."""
     return InputError(
         f"n_rows or the budget must be larger: at {guarantee.describe()} noise is predicted to "
         f"hide all that {n_rows} records tell, the best constant included, and nothing was "
@@ -62,12 +62,12 @@ def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str) -> InputError:
 
 
 def remedy(n_rows: float, guarantee: Guarantee, hides: Callable[[Guarantee], bool]) -> str:
-    """Say how many records, or which epsilon, would be enough."""
+    """Describe the number of records, or the epsilon, that would be enough."""
     return _would_do(n_rows, _enough_epsilon(guarantee, hides))
 
 
 def least(hides: Callable[[float], bool], start: float) -> float:
-    """Return about the least number above ``start`` at which nothing hides; infinity if none."""
+    """Return roughly the least number above ``start`` at which nothing hides; infinity if none."""
     low, high = start, 2.0 * start
     try:
         for _ in range(FINDS):
@@ -79,7 +79,7 @@ def least(hides: Callable[[float], bool], start: float) -> float:
         while high > ACCURACY * low:
             middle = math.sqrt(low * high)
             low, high = (middle, high) if hides(middle) else (low, middle)
-    except InputError:  # a budget that no plan takes
+    except InputError:  # too small a budget for any plan
         return math.inf
     return high
 

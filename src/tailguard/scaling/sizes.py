@@ -2,8 +2,8 @@
 
 The size, the typical absolute value, is cheap to see, since all records tell it, and is all that is
 known at first; where a column is far from zero it says nothing of how far its records lie apart.
-Differences of random pairs do, wherever the column lies, but there are half as many, and columns
-that are mostly constant hide among zeros.
+Differences of random pairs do, wherever the column lies; but there are half as many, and most
+differences of a mostly constant column are zero.
 
 Reference
 ---------
@@ -33,18 +33,18 @@ SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
 """Octaves of absolute values; the first holds zeros and what is too small to tell."""
 
 SIZE_WINDOW = 0.4
-"""The share of its records that a typical column has in one window of octaves."""
+"""The share of a typical column's records in one window of octaves."""
 
-# A rare indicator has ones that stand out; FALSE_ONES is the chance a fit that noise alone does so.
+# The ones of a rare indicator stand out; FALSE_ONES is the chance in a fit that noise alone does.
 # Its other values are fewer than INDICATOR_REST noise standard deviations.
 FALSE_ONES, INDICATOR_REST = 2e-3, 2.0
 # Units of most columns lie within COMMON_OCTAVES octaves of one. Units beyond have to stand out
 # more, as if they were one of UNCOMMON_FACTOR times as many windows.
 COMMON_OCTAVES, UNCOMMON_FACTOR = 32.0, 100.0
-MOSTLY_ZERO = 0.5  # share of the records from which on few others are left to be seen
+MOSTLY_ZERO = 0.5  # from this share of zeros on, few other records are left to be seen
 INDICATOR_STD = 0.5  # the most that the standard deviation of zeros and ones can be
-NEAREST_BOUND = 4.0  # scales of a column within which a default fit reads it at least
-MANY_ZEROS = 0.25  # share of the records from which on zero is the centre of a column; by trial
+NEAREST_BOUND = 4.0  # scales: a default fit never bounds a column more narrowly
+MANY_ZEROS = 0.25  # from this share of zeros on, zero is the centre of a column; by trial
 DIFFERENCE_OVER_SIZE = 1.4  # typical difference over typical size of a normal column with mean zero
 # Share of the records by which pairs of a typical column stand out: there are half as many pairs,
 # and a quarter of these in one window.
@@ -52,15 +52,15 @@ PAIRS_DETECTED = 0.12
 # Differences of pairs over the size of their column, and about how many windows lie between. By
 # trial; nothing is looked for elsewhere.
 LIKELY_DIFFERENCES, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2
-FAR_SHARE = 0.005  # of the records, which lie beyond what counts as far, or near
-LEAST_PART = 1.0 / 16.0  # of the bin of a coarse centre: no scale there is told to be smaller
+FAR_SHARE = 0.005  # of the records lie beyond the far size, and as many below the near one
+LEAST_PART = 1.0 / 16.0  # of the bin of a coarse centre: the smallest scale that is read there
 
 
 def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
-    """Release the size of every column; again, if planned, of those not seen that may be.
+    """Release the size of every column; again, if planned, of undetected ones that may be seen.
 
-    These are the ones that are zero in less than half of their records. They are fewer, so that
-    each has less noise. Both releases are averaged by their precision.
+    These are zero in less than half of their records. They are fewer, so that each has less
+    noise. The two releases are averaged by their precision.
     """
     total = queries.session.n_rows()
     counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, stage)
@@ -129,9 +129,9 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
 def _far_size(distribution: NoisyDistribution, records: float, noise_std: float) -> float:
     """Return the size that ``records`` records exceed; within an octave, tails fall by a power.
 
-    Of the records that are seen beyond an octave one standard deviation of noise may be none. More
-    would leave out sizes that records have, which matters more here. As many may hide there all the
-    same, or a quarter of the records asked for.
+    One standard deviation of noise is taken off the counts beyond an octave; more would overlook
+    sizes that records have, which matters more here. That many may hide there all the same, or a
+    quarter of the records asked for.
     """
     masses = distribution.total * distribution.mass.reshape(-1, POINTS).sum(axis=1)
     beyond = np.cumsum(masses[::-1])[::-1] - noise_std
@@ -148,16 +148,15 @@ def read_octaves(counts: FloatArray, noise_std: float) -> NoisyDistribution:
 
 
 def fewest_records(columns: int, noise_std: float) -> float:
-    """Return how many records typical columns need to stand out of histograms with such noise."""
+    """Return how many records typical columns need to stand out of histograms with this noise."""
     return detection_threshold(columns) * noise_std / SIZE_WINDOW
 
 
 def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
-    """Take differences of pairs for the scale, which tell it best where they can be seen.
+    """Take the scale from differences of pairs, the best source where they can be seen.
 
-    Where they hardly can, by public numbers, only columns whose centres stayed too coarse are asked
-    for. Where noise could hide all of their pairs that are not equal such a column tells nothing:
-    its scale is not known.
+    Where public numbers say that they hardly can, only columns whose centres stayed too coarse are
+    asked for. If noise could hide all unequal pairs of such a column its scale stays unknown.
     """
     stage = queries.stage("scale")
     needed = detection_threshold(len(queries)) * queries.session.noise_std(len(queries), stage)
@@ -181,7 +180,7 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
 def _often_zero_factor(row: FloatArray, noise_std: float, total: float, columns: int) -> float:
     """Return the scale of a column that is often zero, over the size of its other records.
 
-    It is what its root mean square tells, but not so small that rows with one of these would be
+    It follows from the root mean square, but is not so small that rows with one of these would be
     far longer than others, and be cut.
     """
     others = max(total - row[0], noise_std) / total
@@ -195,7 +194,7 @@ def _ones() -> int:
 
 
 def _are_indicators(row: FloatArray, noise_std: float, columns: int) -> bool:
-    """Whether zeros are seen, and ones."""
+    """Whether both zeros and ones are seen."""
     zeros, ones = row[0], row[_ones()]
     seen = zeros > detection_threshold(columns) * noise_std
     return bool(seen and ones > _ones_threshold(columns) * noise_std)

@@ -2,7 +2,7 @@
 
 Typical size: the median absolute value of every column, and one for all that were not detected.
 Location: in units of that size, and finer where it is far from zero; a curve fitted to these bins
-tells the scale, too. Scale: differences of pairs, which do not depend on the location. Without an
+gives the scale, too. Scale: differences of pairs, which do not depend on the location. Without an
 intercept nothing may be shifted, and the size is the scale. Indicators of declared levels: a scale
 from the counts of their levels.
 
@@ -38,7 +38,7 @@ from tailguard.scaling.sizes import (
 )
 
 LEVELS = "level counts"
-TARGET = "target "  # what the names of the target's own stages begin with
+TARGET = "target "  # begins the names of the target's own stages
 PURPOSES = {
     "target typical size": "the typical absolute value of the target",
     "target location": "the location of the target",
@@ -53,11 +53,11 @@ PURPOSES = {
 }
 UNITS = tuple(PURPOSES)
 """The stages that units come from."""
-# What of the target's share goes to its typical size, without which the others are not asked for,
-# to its location and to its scale. By trial.
+# Parts of the target's share for its typical size (without which the others are not asked for), its
+# location and its scale. By trial.
 TARGET_SIZE, TARGET_LOCATION, TARGET_SCALE = 0.5, 0.35, 0.15
-# A level has records if its count is above this many standard deviations of its noise. Of 2 and
-# 3.5, by trial, 2 is better: noise costs a fit less than losing a rare level.
+# A level has records if its count is above this many standard deviations of its noise. By trial, 2
+# is better than 3.5: noise costs a fit less than losing a rare level.
 LEAST_SEEN = 2.0
 SPREAD = math.sqrt(2.0)  # scales of indicators over the roots of their shares, by trial
 
@@ -79,11 +79,11 @@ def histogram_stages(
     levels: float = 0.0,
     refinements: int = REFINEMENTS,
 ) -> list[Stage]:
-    """Plan the histograms by their shares of the budget; those without a share are left out.
+    """Plan the histograms that have a share of the budget.
 
     The target is asked for alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
     large, and without it no fit is better than a guess. Where ``levels`` has a share, indicators
-    of declared levels are counted and asked for nothing else.
+    of declared levels are in its counts and in no other histogram.
     """
     counted = len(columns.counted) if levels > 0.0 else 0
     others = len(columns.indices) - columns.target - counted
@@ -101,7 +101,7 @@ def histogram_stages(
     stages.append(("typical size retry", size_retry, 1, others, SIZE_BINS.count))
     stages.append(("shared size", shared_size, 1, min(others, 1), SIZE_BINS.count))
     if columns.intercept:
-        # Half for the first look, half for all finer ones, which read fewer columns.
+        # Half for the first histogram, half for all finer ones, which read fewer columns.
         stages.append(("location", location / 2, 1, others, LOCATION_BINS.count))
         stages.append(("fine location", location / 2, refinements, others, FINE_BINS[-1].count))
         stages.append(("scale", pair_differences, 1, others, SIZE_BINS.count))
@@ -120,10 +120,10 @@ def histogram_stages(
 
 
 def find_units(session: HistogramSession, columns: MeasuredColumns) -> tuple[Units, ColumnScales]:
-    """Release the histograms and turn them into units; return what they tell of columns, too.
+    """Release the histograms; return units, and what is known of columns and target.
 
-    Where the target is not seen only a constant will be fitted: its centre takes all that is left,
-    and no columns are asked for.
+    Where the target is not seen only a constant will be fitted: its centre takes the rest of the
+    budget, and no columns are asked for.
     """
     found = find_columns(session, columns, or_constant=True)
     return found.units(columns), found
@@ -136,14 +136,14 @@ def find_columns(
     or_constant: bool = False,
     believe_narrow: bool = False,
 ) -> ColumnScales:
-    """Release the histograms and return what they tell of the columns, the target, the offset.
+    """Release the histograms and return what is known of the columns, the target and the offset.
 
-    With ``or_constant`` a target that may be shifted, and is not seen, takes all that is
-    left, and no columns are asked for.
+    With ``or_constant`` a target that may be shifted, and is not seen, takes the rest of the
+    budget, and no columns are asked for.
 
-    A column whose place is one bin, however fine the histogram, is taken to have one value in most
-    records, not to be that narrow: its size is the scale, unless differences of pairs tell it,
-    since one that is far too small would cut all rows at that column. With ``believe_narrow``
+    A column that fills one bin, however fine the histogram, is taken to have one value in most
+    records: its size is the scale, unless differences of pairs show another, since a scale that is
+    far too small would cut all rows at that column. With ``believe_narrow``
     locations are refined once more, and the width of the last bin is the scale.
     """
     indices = np.array(columns.indices)
@@ -169,10 +169,10 @@ def find_columns(
 
 
 def count_levels(session: HistogramSession, columns: MeasuredColumns, stage: Stage) -> ColumnScales:
-    """Count the levels of all categorical columns; return what that tells of their indicators.
+    """Count the levels of all categorical columns; return the scales of their indicators.
 
-    A level with fewer records than stand out of the noise is not detected: its records are read as
-    the baseline. The scale of others follows the root of their share, but is not so small that rows
+    A level whose count does not stand out of the noise is not detected: its records are read as the
+    baseline. The scale of the others follows the root of their share, but is not so small that rows
     with one of them would be far longer than others, nor that a bound of features would cut it.
     """
     query = LevelCounts(columns.levels)
@@ -193,7 +193,7 @@ def count_levels(session: HistogramSession, columns: MeasuredColumns, stage: Sta
 
 
 def find_target(session: HistogramSession, columns: MeasuredColumns) -> tuple[Units, bool]:
-    """Release what the target alone tells of units; say whether it was seen."""
+    """Release the target's own histograms; return units, and whether it was seen."""
     whole = ColumnScales.unknown(len(columns.indices))
     if not columns.target:
         return whole.units(columns), True
@@ -204,7 +204,7 @@ def find_target(session: HistogramSession, columns: MeasuredColumns) -> tuple[Un
 
 
 def _locate(queries: ColumnQueries, found: ColumnScales, *, believe_narrow: bool) -> None:
-    """Find centres, and scales about them, as far as noise lets them be seen."""
+    """Find centres, and scales about them, where they stand out of the noise."""
     sizes = found.scale.copy()
     location, fine = queries.stage("location"), queries.stage("fine location")
     fine_bins = FINEST_BINS if believe_narrow else FINE_BINS
@@ -217,7 +217,7 @@ def _locate(queries: ColumnQueries, found: ColumnScales, *, believe_narrow: bool
 
 
 def _target(queries: ColumnQueries, *, shifted: bool, or_constant: bool = False) -> ColumnScales:
-    """Measure the target; where its size is not seen, its centre may take all that is left."""
+    """Measure the target; its centre may take the rest of the budget if its size is not seen."""
     found = find_sizes(queries, queries.stage("typical size"))
     if not shifted:
         return found
@@ -230,7 +230,7 @@ def _target(queries: ColumnQueries, *, shifted: bool, or_constant: bool = False)
 
 
 def _constant(queries: ColumnQueries) -> ColumnScales:
-    """Spend all that is left on the centre of the target, whose scale then stays unknown."""
+    """Spend the rest of the budget on the centre of the target, whose scale stays unknown."""
     releases = 2 + REFINEMENTS  # size, location and finer histograms
     mu = queries.session.left() / math.sqrt(releases)
     rest = Stage("rest", "all that is left", mu, releases, SIZE_BINS.count)
@@ -242,6 +242,6 @@ def _constant(queries: ColumnQueries) -> ColumnScales:
 
 
 def _locate_target(queries: ColumnQueries, found: ColumnScales, stage: Stage) -> None:
-    """Find the centre of the target, a fit of its own even where most of it is zero."""
+    """Find the centre of the target, which is fitted even where most values are zero."""
     found.often_zero[:] = False
     find_locations(queries, found, stage, stage)

@@ -1,4 +1,4 @@
-"""What was reserved and released, and which blocks of records it read."""
+"""Reservations and releases, and the blocks of records that they read."""
 
 from tailguard.privacy.books.books import (
     AnyLedger,

@@ -1,6 +1,6 @@
-"""What is public of a partition of the records: its name, and how many records a block has.
+"""The public facts of a partition of the records: its name, and how many records a block has.
 
-Which record is in which block is known to the gate alone.
+Only the gate knows which record is in which block.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import overload
 
 from tailguard.checks import InputError, check_integer
 
-# How a map's order was drawn, and so what its answers cost together.
+# How the order of a map was drawn, on which the joint cost of its answers depends.
 DISJOINT, SHUFFLED = "disjoint", "shuffled"
 
 
@@ -51,7 +51,7 @@ class Blocks(Sequence["Block"]):
         return Block(self, range(len(self))[index])
 
     def facts(self) -> dict[str, float | int | str]:
-        """Public facts that a reader of the books needs beside the name of map and block."""
+        """Public facts that a reader of the books needs besides the names of map and block."""
         facts: dict[str, float | int | str] = {
             "map_blocks": len(self),
             "map_order": SHUFFLED if self.amplified else DISJOINT,

@@ -1,4 +1,4 @@
-"""The books: what is reserved before any record is read, and what was released against it.
+"""The books: what is reserved before any record is read, and what is released against it.
 
 What is asked next, and at which price, may depend on all earlier answers; the books refuse a
 release that, with the earlier ones, is not covered by what was reserved (``FlatEvents.covers``).
@@ -50,9 +50,9 @@ class LedgerEntry:
     position
         The line's number in the ledger of that data set, from 1.
     key
-        What tells this charge from every other one.
+        A text that no other charge has.
     digest
-        The line's digest, which follows from it and from all lines before.
+        The digest of the line and of all lines before it.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class LedgerEntry:
                 raise InputError(f"{name} must be a text; got {shown(getattr(self, name))}.")
 
     def describe(self) -> str:
-        """Name the entry, with the beginning of its digest."""
+        """Return the entry's name, with the beginning of its digest."""
         return f"entry {self.position} of {self.ledger!r} ({self.digest[:16]})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Books(Protocol):
 
 
 class AnyLedger(Protocol):
-    """What is charged with runs: a ``tg.Ledger``, or ``MemoryBooks``, which end with the process.
+    """What runs are charged to: a ``tg.Ledger``, or ``MemoryBooks``, which end with the process.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class AnyLedger(Protocol):
 
 
 class MemoryBooks:
-    """Books without a cap that last as long as the object; a ``tg.Ledger`` has one and stays.
+    """Books without a cap that last as long as the object; a ``tg.Ledger`` has a cap and lasts.
 
     *Guarantee.* Everything recorded costs at most what was reserved, whatever the accountant.
 
@@ -171,7 +171,7 @@ class MemoryBooks:
     unprotected = False
 
     def __init__(self, shared: "MemoryBooks | None" = None) -> None:
-        self._shared = shared  # books of several runs, in which this one's are written as well
+        self._shared = shared  # books of several runs, in which this run is recorded as well
         self._reserved: tuple[Event, ...] = ()
         self._planned = FlatEvents()
         self._spent = ComposedReleases()
@@ -190,7 +190,7 @@ class MemoryBooks:
 
     @property
     def reserved(self) -> Event:
-        """Everything that was reserved, as a copy: who holds an event may change it."""
+        """Everything that was reserved, as a copy: holders of an event may change it."""
         return own_copy(Composed(self._reserved))
 
     @property
@@ -200,7 +200,7 @@ class MemoryBooks:
 
     @property
     def charged(self) -> Event:
-        """What was reserved: there is no cap that anything could be given back to."""
+        """What was reserved: without a cap nothing can be given back."""
         return self.reserved
 
     @property
@@ -253,7 +253,7 @@ class MemoryBooks:
             )
 
     def _check_process(self) -> None:
-        """Refuse the copy of a fork, in which everything could be released once more."""
+        """Refuse a fork's copy, from which everything could be released once more."""
         if os.getpid() != self._process:
             raise BudgetError(
                 "books must be written by the process that opened them; a fork has a copy of them."
@@ -272,7 +272,7 @@ class MemoryBooks:
 
 
 class ReadOnlyBooks:
-    """What somebody else keeps, to be read and not to be written.
+    """Books that somebody else keeps, to be read and not written.
 
     Examples
     --------
@@ -296,10 +296,9 @@ class ReadOnlyBooks:
 
 
 def own_copy(event: Event) -> Event:
-    """Return the same event with nothing in it that anybody else holds.
+    """Return a copy of the event that shares no object with it.
 
-    Only the classes of ``tailguard.privacy.events`` are taken: others might say one cost and have
-    another.
+    Only the classes of ``tailguard.privacy.events`` are accepted: the cost of others is unknown.
 
     Examples
     --------
@@ -318,7 +317,7 @@ def own_copy(event: Event) -> Event:
 
 
 def _own_value(value: object) -> object:
-    """Return a field of an event as a plain number or text, or as copies of events."""
+    """Copy a field of an event: a plain number or text, or copies of events."""
     if isinstance(value, Event):
         return own_copy(value)
     if isinstance(value, tuple):

@@ -1,7 +1,7 @@
-"""What releases cost together, with the shuffle of a secret partition counted where it may be.
+"""The joint cost of releases, with the shuffle of a secret partition counted where it may be.
 
-By itself a release on a block costs what its own noise says, and of the blocks of one map the
-largest cost counts: that holds for every partition that does not depend on values. Where the
+Alone, a release on a block costs what its own noise implies, and the largest cost of the blocks
+of one map counts: that holds for every partition that does not depend on values. Where the
 partition was uniformly random, secret, fresh, and of blocks of equal size, the releases of one pass
 over the blocks are also a shuffle: given all other records, the record that differs and its rivals
 were sent to the blocks by a uniform bijection. So together they cost one ``Shuffled`` event of as
@@ -9,8 +9,8 @@ many units as there are blocks, which is never more.
 
 A pass asks every block at most once. It may choose the next block and question in the light of
 earlier answers: the content of a block not yet asked is still uniform among the remaining records.
-Between its answers there may be other releases: to interleave costs no more than to make one after
-the other. A list in which a block was asked twice is priced without the shuffle.
+Between its answers there may be other releases: interleaving costs no more than one after the
+other. A list in which a block was asked twice is priced without the shuffle.
 
 Two gates may use one name for two different partitions, and books that outlive a gate take the
 maximum over the blocks of a map. So a gate writes its own mark, a *namespace*, before the names of
@@ -32,9 +32,9 @@ from tailguard.privacy.flat_events import FlatEvents, flatten
 
 
 def pass_event(releases: Sequence[Release]) -> Event:
-    """Return what the releases on the blocks of one secret partition cost, in any order.
+    """Return the cost of the releases on the blocks of one secret partition, in any order.
 
-    One shuffle where every block was asked at most once, else what each costs by itself.
+    It is one shuffle if every block was asked at most once, otherwise the cost of each alone.
     """
     scope = releases[0].read_scope
     if scope is None or not _ask_once(releases):
@@ -59,16 +59,16 @@ def _ask_once(releases: Sequence[Release]) -> bool:
 
 @dataclass(frozen=True)
 class ComposedReleases:
-    """Everything that was released: what stands by itself, and the passes over secret partitions.
+    """All releases: those priced alone, and the passes over secret partitions.
 
     Attributes
     ----------
     alone
-        What stands by itself.
+        The releases that are priced alone.
     passes
         The releases on each secret partition.
     hidden
-        What each of these passes costs.
+        The cost of each of these passes.
     """
 
     alone: FlatEvents = field(default_factory=FlatEvents)
@@ -90,12 +90,12 @@ class ComposedReleases:
 
     @property
     def flat_events(self) -> FlatEvents:
-        """All of it laid out flat."""
+        """All releases as flat events."""
         return FlatEvents.total((self.alone, *self.hidden.values())) if self.hidden else self.alone
 
 
 def spent_event(releases: Iterable[Release]) -> Event:
-    """Return what the releases cost together, as one event."""
+    """Return the joint cost of the releases, as one event."""
     alone: list[Event] = []
     passes: dict[str, list[Release]] = {}
     for release in releases:
@@ -108,7 +108,7 @@ def spent_event(releases: Iterable[Release]) -> Event:
 
 
 def covers(planned: Event, releases: Iterable[Release]) -> bool:
-    """Tell whether what was planned covers all releases, as books demand."""
+    """Tell whether the planned event covers all releases, as the books require."""
     return flatten(planned).covers(flatten(spent_event(releases)))
 
 

@@ -1,4 +1,4 @@
-"""One line in the books: what was released, and the numbers that its privacy cost follows from.
+"""One line in the books: a release, and the numbers that its privacy cost follows from.
 
 A release reads all records, one block of a block map, or every block of it once.
 """
@@ -38,7 +38,7 @@ class ReadScope:
     blocks
         The blocks that were read, each by itself.
     n_blocks
-        How many blocks the map has; 0 where that was not written down.
+        How many blocks the map has; 0 if not recorded.
     shuffled
         Whether the map is a secret partition, made for one pass.
     outer
@@ -57,7 +57,7 @@ class ReadScope:
         return self.within(events[0] if len(events) == 1 else Composed(events))
 
     def within(self, event: Event) -> Event:
-        """Return an event of the whole map as one of the block that the map cuts."""
+        """Return an event of the whole map as one of the block that contains it."""
         return event if self.outer is None else Parallel(*self.outer, event)
 
 
@@ -73,7 +73,7 @@ COSTS: Mapping[str, tuple[str, Callable[["Release"], Event]]] = {
 }
 """The norm of a mechanism's sensitivity, and how the cost follows from sensitivity and noise."""
 
-# These scale their noise by the records, so that sensitivity and noise have no public numbers.
+# Their noise follows the records, so that sensitivity and noise have no public numbers.
 SMOOTH = ("arsinh-normal", "smooth-gaussian")
 
 SELECTED = (
@@ -184,7 +184,7 @@ class Release:
         return self.sensitivity / self.noise_std
 
     def repeats(self, other: "Release") -> bool:
-        """Whether this is the other release again, however often each was made."""
+        """Whether this is the same release, apart from how often each was made."""
         return _but_times(self) == _but_times(other)
 
     def event(self) -> Event:
@@ -194,7 +194,7 @@ class Release:
         return event if self.times == 1 else Repeated(event, self.times)
 
     def remark(self) -> str | None:
-        """Say what a reader must know beyond the numbers, if anything."""
+        """Return what a reader must know besides the numbers, if anything."""
         if self.mechanism == "selected-gaussian":
             return SELECTED.format(name=self.name)
         if self.mechanism not in SMOOTH:
@@ -209,7 +209,7 @@ class Release:
         )
 
     def _blocks(self) -> str:
-        """Say on which blocks of records the query worked by itself, if it tells."""
+        """Describe the blocks of records on which the query worked, if the release names any."""
         if "layout" not in self.parameters:
             return ""
         facts = {name: self.parameters.get(name) for name in ("n_blocks", "layout", "overlap")}
@@ -236,17 +236,17 @@ def _sample_rate(release: Release) -> float:
 
 
 def _mean_tries(release: Release) -> float:
-    """Return how many tries were expected."""
+    """Return the expected number of tries."""
     return check_positive("mean_tries", release.parameters.get("mean_tries"))
 
 
 def _law(release: Release) -> str:
-    """Return how their number was drawn."""
+    """Return the law of the number of tries."""
     return str(release.parameters.get("law"))
 
 
 def _peeling_cost(release: Release, ratio: float) -> Event:
-    """Return what a peeling costs; its parameters say how many entries it released."""
+    """Return the cost of a peeling; its parameters say how many entries it released."""
     counts = [release.parameters.get(name) for name in ("n_selected", "n_free")]
     n_selected, n_free = (check_integer("n_selected, n_free", n, minimum=0) for n in counts)
     return peeling_event(release.mechanism, ratio, n_selected, n_free)
