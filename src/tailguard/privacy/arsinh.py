@@ -1,4 +1,4 @@
-"""What arsinh-normal noise costs on a scale that follows the records.
+"""The cost of arsinh-normal noise on a scale that follows the records.
 
 A scale S is t-smooth if it is at least the local sensitivity and differs between neighbours by a
 factor of at most ``exp(t)``. Released is the answer plus ``S / shift`` times ``Z = sinh(Y)``, with
@@ -56,9 +56,9 @@ ARSINH_BASIS: Mapping[str, str] = {
     "numerical": "numerically certified in real arithmetic, not proved",
     "printed": "infinite: the scale is not smooth and nothing is promised",
 }
-"""What the stated cost rests on, for each calibration."""
+"""The grounds of the stated cost, for each calibration."""
 PROVED = ("tight", "numerical", "published")
-"""Those whose cost is known: which a query may have."""
+"""Calibrations of known cost: those that a query may have."""
 
 # The numerical statement was evaluated up to here.
 LARGEST_CERTIFIED = 2.0

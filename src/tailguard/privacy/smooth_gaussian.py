@@ -73,7 +73,7 @@ def delta_of_smooth_gaussian(smoothness: float, shift: float, size: int, epsilon
             _shift_delta(shift, first) + np.exp(first) * _widened(smoothness, size, second),
             _widened(smoothness, size, first) + np.exp(first) * _shift_delta(shift, second),
         )
-    # Where exp(epsilon) overflows nothing is proved.
+    # Where exp(epsilon) overflows no bound is proved.
     return min(1.0, up(float(np.nan_to_num(ways, nan=1.0).min())))
 
 
@@ -188,7 +188,7 @@ PARTS = np.linspace(0.125, 1.0, 8)
 # at a noncentrality of 1e5, 4e-11 at 1e6 and 8e-10 at 9e6; beyond, the loss of digits in what they
 # are asked for counts as well.
 ACCURACY, LARGEST_NONCENTRALITY = 1e-8, 1e7
-# Where they were compared with quadrature.
+# The range in which they were compared with quadrature.
 LARGEST_EPSILON, LARGEST_SIZE, LARGEST_SMOOTHNESS, LARGEST_SHIFT = 20.0, 1000, 2.0, 20.0
 
 
@@ -214,7 +214,7 @@ def exact_delta_of_smooth_gaussian(
         wider = _rescaled(smoothness * PARTS, shift, size, epsilon, ncx2.cdf)
         narrower = _rescaled(-smoothness * PARTS, shift, size, epsilon, ncx2.sf)
     worst = float(np.max([*wider, *narrower, _exact_shift_delta(shift, epsilon)]))
-    return worst if worst <= 1.0 else 1.0  # not a number promises nothing either
+    return worst if worst <= 1.0 else 1.0  # NaN promises nothing either
 
 
 def _exact_shift_delta(shift: float, epsilon: float) -> float:

@@ -1,4 +1,4 @@
-"""How many tries a search makes: a random, secret number of at least one.
+"""The number of tries of a search: random, secret and at least one.
 
 Reference
 ---------
@@ -82,7 +82,7 @@ class NumberOfTries:
         return number
 
     def never(self, share: float) -> float:
-        """Return the chance that no try takes a candidate that each takes with ``share``."""
+        """Return the chance that no try takes a candidate that one takes with chance ``share``."""
         parameter, z = self.parameter, 1.0 - share
         if self.single:
             return z
@@ -96,7 +96,7 @@ class NumberOfTries:
         return parameter * z / (1.0 - left)
 
     def first_chance(self) -> Decimal:
-        """Return the chance of exactly one try, in the decimal context of the moment."""
+        """Return the chance of exactly one try, in the current decimal context."""
         parameter = Decimal(self.parameter)
         if self.single or self.law == "geometric":
             return Decimal(1) if self.single else parameter

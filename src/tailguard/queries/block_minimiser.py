@@ -1,4 +1,4 @@
-"""The minimiser of the mean loss on the records of one block, as sample and aggregate calls it.
+"""The minimiser of the mean loss on the records of one block, called by sample and aggregate.
 
 Reference
 ---------
@@ -16,12 +16,12 @@ from tailguard.array_types import FloatArray
 from tailguard.data.rows.threads import one_blas_thread
 from tailguard.losses.base import Loss
 
-MOST_ITERATIONS = 100  # a block whose records defy them has a poor minimiser, and is outvoted
+MOST_ITERATIONS = 100  # a block that does not converge has a poor minimiser, and is outvoted
 BlockEstimator = Callable[[FloatArray, FloatArray], ArrayLike]
 
 
 def no_estimate(features: FloatArray, target: FloatArray) -> FloatArray:
-    """Return nothing: for the public numbers of a query, which need no estimate."""
+    """Return nothing: a stand-in where only the public numbers of a query are needed."""
     return np.empty(0)
 
 
@@ -54,7 +54,9 @@ class BlockMinimiser:
             slope = self.loss.slope(score, target)
             return value, design.T @ slope / len(target) + 2.0 * self.ridge * weights
 
-        with one_blas_thread():  # threads wait for one another longer than they work on a block
+        with (
+            one_blas_thread()
+        ):  # threads would wait for one another longer than they work on a block
             found = minimize(
                 risk,
                 np.zeros(design.shape[1]),

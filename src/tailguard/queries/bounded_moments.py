@@ -7,17 +7,18 @@ its record count as they are.
 zero, which is ``q(0)``. With ``t = |u - v|`` and ``s = |u + v|``, where ``t + s <= 2``,
 ``|q(u) - q(v)|^2 = t^2 (1 + b^2 s^2) <= t^2 (1 + b^2 (2 - t)^2)``. That is at most 4 where
 ``b^2 <= (2 + t) / (t^2 (2 - t))``, which is least at ``t = sqrt(5) - 1``: ``b = 1.66`` is below its
-root there, 1.665. So the square costs nothing beside the value. With groups ``b = 1``: a replaced
-record that leaves one and enters another takes one such vector away and adds one elsewhere, of norm
-``sqrt(2)`` at most each, and within a group the first bound holds: 2 again, for every column. In l1
-norm ``t + b t s <= t (1 + b (2 - t)) <= (1 + 2 b)^2 / (4 b)``, which is below 2.812; over groups
-``|u| + u^2 <= 2`` twice.
+root there, 1.665. So the square costs nothing more than the value. With groups ``b = 1``: a
+replaced record that leaves one group and enters another takes one such vector away and adds one
+elsewhere, of norm at most ``sqrt(2)`` each, and within a group the first bound holds: 2 again, for
+every column. In l1 norm ``t + b t s <= t (1 + b (2 - t)) <= (1 + 2 b)^2 / (4 b)``, which is below
+2.812; over groups ``|u| + u^2 <= 2`` twice.
 
 *Products.* The row ``z`` of standardised cells, cut to norm 1, adds ``z z'``. Packed, with
 ``sqrt(2)`` off the diagonal, ``|z z' - w w'|^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2``, in groups too.
 
-*Persons.* What a row adds is multiplied by its share of its person and rounded by itself. So she
-adds a point of the hull of what records add, over all groups together, which is as wide.
+*Persons.* The addition of a row is multiplied by its share of its person and rounded by itself. So
+a person adds a point of the convex hull of single records' additions, over all groups together,
+and the hull is no wider.
 
 Reference
 ---------
@@ -48,10 +49,10 @@ from tailguard.queries.level_tables import Indicators, codes_of, n_codes
 from tailguard.queries.units import Units
 
 ColumnUnits = tuple[FloatArray, FloatArray]
-"""Centres and radii: a row per group, a column per column."""
+"""Centres and radii: one row per group, one entry per column."""
 
 SQUARE_WEIGHT = 1.66
-"""What squares count beside values, without groups."""
+"""The weight of squares beside values, without groups."""
 # Of one cell: the way of the value from end to end; in l1 norm ``(1 + 2 b)^2 / (4 b)``, 2.81103 for
 # the weight above (computed); with groups.
 MOVE, MOVE_L1, MOVE_L1_OF_GROUPS = 2.0, 2.812, 4.0

@@ -1,4 +1,4 @@
-"""How much scores, and a constant, lose above what targets allow: sizes, means and squares.
+"""Deviances of scores and of a constant: histograms of their sizes, means and squares.
 
 A record is a score and a target. Its deviance is the loss of the score less that of the best score
 for the target, so it is at least zero. A constant is the same score for all records.
@@ -10,8 +10,8 @@ it moves one count of each histogram down and one up: ``sqrt(4) = 2`` in l2 norm
 ``(a, b, a^2, b^2, a b)``, or zero. Every entry lies in [0, 1], so that replacing it moves the sums
 by at most ``sqrt(5)`` in l2 norm and 5 in l1 norm, from ``a = b = 0`` to ``a = b = 1``.
 
-*Persons.* What a row adds is multiplied by its share of its person, of counts in whole steps. So
-she adds a point of the hull of what records add, which is as wide.
+*Persons.* The addition of a row is multiplied by its share of its person, for counts in whole
+steps. So a person adds a point of the convex hull of single records' additions, which is no wider.
 
 Reference
 ---------
@@ -42,15 +42,15 @@ SCORE, TARGET = 0, 1
 N_MOMENTS = 5
 
 Deviances: TypeAlias = tuple[FloatArray, FloatArray, BoolArray, FloatArray | None]
-"""Those of scores and of the constant, which records have none, and what each record counts."""
+"""Deviances of the scores and of the constant, which records are void, and the records' weights."""
 
 
 def _deviances(loss: Loss, constant: float, block: RecordBlock) -> Iterator[Deviances]:
-    """Yield the deviances of each chunk; those of void records mean nothing."""
+    """Yield the deviances of each chunk; those of void records are meaningless."""
     for chunk in chunks_of(block):
         cells = np.asarray(chunk.features[:, (SCORE, TARGET)], dtype=np.float64)
         void = chunk.void() | ~loss.valid_target(cells[:, 1])
-        # What is void is read as a usual record: time does not tell how much it is.
+        # Void records are computed like others, so that the time does not tell how many there are.
         score, target = np.where(void, 0.0, cells[:, 0]), np.where(void, 1.0, cells[:, 1])
         of_score = loss.deviance(score, target)
         of_constant = loss.deviance(np.full(len(score), constant), target)
@@ -65,7 +65,7 @@ class DevianceSizes(GaussianQuery):
     Attributes
     ----------
     loss
-        Whose deviances are counted.
+        The loss whose deviances are counted.
     bins
         The bins of both histograms.
 
@@ -95,7 +95,7 @@ class DevianceSizes(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return a record that goes from the first bins to the last ones."""
+        """Return a record that moves from the first bins to the last ones."""
         query = cls(Squared(), Bins("octaves", -4.0, 1.0, 8))
         ends = {"old": (0.0, 0.0, 0.0, 0.0), "new": (-1e300, 1e300, 0.0, 0.0)}
         return {"label": "both", "query": query, "state": 0.0, **ends}
@@ -118,7 +118,7 @@ class DevianceSizes(GaussianQuery):
         total = np.zeros(size, dtype=np.int64)
         for of_score, of_constant, void, weight in _deviances(self.loss, state, block):
             for first, deviance in ((0, of_score), (self.bins.count, of_constant)):
-                # What is void is counted in a place that is dropped.
+                # Void records are counted in a place that is dropped.
                 places = np.where(void, size, first + self.bins.index(deviance))
                 total += counted(places, size, grid, weight)
         return total
@@ -141,7 +141,7 @@ class DevianceMoments(GaussianQuery):
     Attributes
     ----------
     loss
-        Whose deviances are added up.
+        The loss whose deviances are added up.
 
     Guarantee
     ---------
@@ -167,7 +167,7 @@ class DevianceMoments(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return a record that goes from no deviance to more than the limit."""
+        """Return a record that moves from no deviance to more than the limit."""
         ends = {"old": (0.5, 0.5, 0.0, 0.0), "new": (-1e300, 1e300, 0.0, 0.0)}
         return {"label": "both", "query": cls(Squared()), "state": (0.5, 2.0), **ends}
 

@@ -1,6 +1,6 @@
 """All records, or their gradients, as one matrix, for queries that sort or solve.
 
-Rows can only be asked for sums of integers. So every record writes the bits of its floats into
+``Rows`` returns sums of integers only. So every record writes the bits of its floats into
 places of its own, and zeros elsewhere: the sum over all blocks is the whole matrix, bit by bit,
 however the records are cut into blocks.
 
@@ -22,7 +22,7 @@ MOST_NUMBERS = 2**30  # eight gibibytes of floats; sorting takes a few copies
 
 
 def check_gathered(n_rows: int, n_columns: int) -> None:
-    """Refuse, from public sizes alone, more numbers than are held in memory at once."""
+    """Refuse, by public sizes only, more numbers than are held in memory at once."""
     if n_rows * n_columns > MOST_NUMBERS:
         raise InputError(
             f"n_rows must be at most {MOST_NUMBERS // n_columns} with {n_columns} columns here, as "

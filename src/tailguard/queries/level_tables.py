@@ -1,8 +1,8 @@
 """Counts of declared levels: of each column, of their combinations, and of chosen ones.
 
 A record has one cell of a table, or none. So each table is a histogram, and a replaced record moves
-at most two of its counts by one. A row of a person counts by its share of her, in whole steps: she
-adds a point of the hull of what records add.
+at most two of its counts by one. A person's row counts by its share, in whole steps: a person adds
+a point of the convex hull of single records' additions.
 
 Reference
 ---------
@@ -29,7 +29,7 @@ Indicators: TypeAlias = tuple[tuple[int, ...], ...]
 def first_levels(indicators: Features) -> IntArray:
     """Return the number of each record's level, from 1; 0 for the baseline."""
     count = indicators.shape[1]
-    # The largest rank among those that are not zero is that of the first; nothing ends early.
+    # The largest rank of a nonzero indicator belongs to the first; the loop never ends early.
     ranks = (np.asarray(indicators) != 0.0) * np.arange(count, 0, -1)
     highest = ranks.max(axis=1)
     return np.asarray(np.where(highest == 0, 0, count + 1 - highest))
@@ -58,8 +58,8 @@ def codes_of(features: Features, by: Indicators) -> IntArray:
 class LevelCounts(GaussianQuery):
     """Counts of baseline and levels, column by column; the state is not used.
 
-    They are all that a fit must know of an indicator: its size is one, its centre zero, and its
-    scale follows from the count.
+    A fit needs nothing else of an indicator: its size is one, its centre zero, and its scale
+    follows from the count.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class LevelCounts(GaussianQuery):
         for chunk in chunks_of(block):
             void, first = chunk.void(), 0
             for columns in self.indicators:
-                # What is void is counted in a place that is dropped.
+                # Void records are counted in a place that is dropped.
                 places = np.where(void, self.size, first + first_levels(chunk.features[:, columns]))
                 counts += counted(places, self.size, grid, chunk.weight)
                 first += len(columns) + 1
@@ -150,7 +150,7 @@ class LevelTables(GaussianQuery):
 
     Edge cases
     ----------
-    A missing cell is a level of its own. Other cells of a record do not matter: they may be gaps.
+    A missing cell is a level of its own. A record's other cells do not matter: they may be missing.
 
     Examples
     --------
@@ -213,8 +213,8 @@ class CountOfLevels(GaussianQuery):
 
     Guarantee
     ---------
-    A record counts once or not at all, by what it holds itself: replacing it moves the count by at
-    most 1. The count is exact.
+    A record counts once or not at all, by its own cells: replacing it moves the count by at most
+    1. The count is exact.
 
     Examples
     --------

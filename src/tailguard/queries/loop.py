@@ -4,7 +4,7 @@ A loop turns a block into whole numbers. Nothing that it does for one record dep
 no answer depends on how records were cut into blocks or spread over threads: floats are added
 within a chunk of 1024 records and rounded, and whole numbers are added beyond.
 
-Loops take as long for one number as for another. Many processors leave subnormal numbers, those
+A loop's time does not depend on the numbers. Many processors leave subnormal numbers, those
 below 2.2e-308, to microcode: one product takes up to 150 cycles instead of a fraction of one, so
 that the running time would reveal records that hold them. While records are summed, such numbers
 count as zero, and so do single-precision numbers below 1.2e-38. Processors do that at no cost with
@@ -81,7 +81,7 @@ def compiled_loop(
     The decorated function returns the compiled loop. It takes the type of the records' features
     where ``"features"``, a matrix of that type, are among the kinds. A ``"matrix"``, a
     ``"vector"``, ``"flags"``, and of whole numbers ``"places"`` and the matrix ``"counts"`` are
-    arrays; a kind that begins with ``"in "`` is one that may be read-only. All others are numbers.
+    arrays; a kind that begins with ``"in "`` may be read-only. All others are numbers.
     Sums are added in the order that is written, unless it ``reorders``: then several terms are
     added at once, in an order that their number alone decides.
     """
@@ -132,7 +132,7 @@ def _signature(kinds: tuple[str, ...], stored: str = "float64") -> Any:
 
 
 def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-    """Call a function of LLVM that has no other name."""
+    """Call a function of LLVM by its name."""
     from llvmlite import ir  # type: ignore[import-untyped] # noqa: PLC0415
 
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
@@ -151,7 +151,7 @@ def _emit_exchange(builder: Any, change: Callable[[Any], Any]) -> Any:
         return before
     if MACHINE != "x86_64":
         return long(0)
-    place = builder.alloca(word)  # MXCSR is reached by way of memory alone
+    place = builder.alloca(word)  # MXCSR is reached through memory only
     address = builder.bitcast(place, ir.IntType(8).as_pointer())
     _call(builder, "llvm.x86.sse.stmxcsr", nothing, address)
     before = builder.zext(builder.load(place), long)

@@ -115,7 +115,7 @@ class LossDifferences(GaussianQuery):
         return total
 
     def _loss(self, seen: Sight) -> FloatArray:
-        """Return the loss of each record of a chunk; with several classes it has a column of scores."""
+        """Return the loss of each record; with several classes, from one column of scores each."""
         return self.loss.value(self.loss.bounded(seen.score.T, *self.score_bounds), seen.target)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:

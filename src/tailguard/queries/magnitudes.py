@@ -44,7 +44,7 @@ class CountMagnitudes(GaussianQuery):
     ---------
     A record puts a count of at most 1 (for entries ``d``) into the cells. Replacing it takes that
     away and adds as much: a move of at most ``sqrt(2)`` in l2 norm and 2 in l1 norm, times ``d``
-    for entries. In whatever order records come, each is in one pair at most, so the same holds for
+    for entries. In any order of the records each is in at most one pair, so the same holds for
     pairs. Counts are exact integers: nothing is charged for rounding.
 
     Edge cases

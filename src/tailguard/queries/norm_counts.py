@@ -62,7 +62,7 @@ class CountNormsBelow(GaussianQuery):
         return threshold
 
     def sum_block(self, block: RecordBlock, state: float, grid: float) -> IntArray:
-        """Count exactly, in whole steps: of a person, the share of her rows.
+        """Count exactly, in whole steps; a person counts by the share of her rows.
 
         Norms are those that a clip of the gradient would see; a gradient that would contribute zero
         has norm zero.

@@ -1,1 +1,1 @@
-"""What events add up to: one accountant a file, and the closed forms below them."""
+"""The total cost of events: one accountant per file, and the closed forms that they use."""

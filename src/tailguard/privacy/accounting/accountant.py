@@ -1,4 +1,4 @@
-"""What an accountant is: an immutable sum of events that knows what they cost together.
+"""The base of accountants: an immutable sum of events that knows their joint cost.
 
 Most have a currency that simply adds up: pure epsilon, zCDP's rho, the square of GDP's mu. Sums are
 exact rational numbers, so that a total is compared with a promise without rounding. An
@@ -25,7 +25,7 @@ from tailguard.privacy.flat_events import FlatEvents, flatten
 
 @dataclass(frozen=True)
 class Accountant(ABC):
-    """Adds events up, and refuses leaves not in ``known``; every answer bounds the truth above."""
+    """Adds events up, and refuses leaves not in ``known``; every answer is an upper bound."""
 
     known: ClassVar[frozenset[type[Event]]]
     flat_events: FlatEvents = field(default_factory=FlatEvents)
@@ -60,7 +60,7 @@ Prices = Mapping[type[Event], Callable[[Any], Fraction]]
 
 
 class AdditiveAccountant(Accountant):
-    """Adds up prices, and sets the failure probabilities of (epsilon, delta) events aside."""
+    """Adds up prices, and keeps the failure probabilities of (epsilon, delta) events apart."""
 
     prices: ClassVar[Prices]
 
@@ -92,11 +92,11 @@ class AdditiveAccountant(Accountant):
 
     @abstractmethod
     def _epsilon(self, delta: float) -> float:
-        """Convert a total above 0, failures apart, at a delta of at least 0."""
+        """Return the epsilon of a total above 0, without failures, at a delta of at least 0."""
 
     @abstractmethod
     def _delta(self, epsilon: float) -> float:
-        """Convert a total above 0, failures apart, at an epsilon."""
+        """Return the delta of a total above 0, without failures, at an epsilon."""
 
 
 def ceiling(exact: Fraction) -> float:

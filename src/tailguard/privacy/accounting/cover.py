@@ -36,11 +36,11 @@ from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.roots import step_until
 
 COVER_FAILURE = 1.1 * SMALLEST_DELTA
-"""What a cover may miss: loss distributions are not trusted below; a tenth is for rounding."""
+"""What a cover may miss: loss distributions are not trusted below. A tenth is for rounding."""
 
 # Levels that are compared; at 400 the tangents cost less than 1e-4 of mu.
 N_LEVELS = 400
-# The search ends where mu is this close; a mu beyond the largest buys nothing that anyone wants.
+# The search ends where mu is this close; no useful promise has a larger mu than the largest.
 ACCURACY, LARGEST_MU = 1e-5, 20.0
 
 
@@ -81,7 +81,7 @@ def covering_mu(event: Event) -> tuple[float, float] | None:
 
 
 def _covers(mu: float, levels: FloatArray, excess: FloatArray) -> bool:
-    """Whether a Gaussian profile lies above the chords of the other one, less what is missed."""
+    """Whether a Gaussian profile lies above the other's chords, less what may be missed."""
     g = np.exp(levels)
     gaussian = ndtr(mu / 2.0 - levels / mu) - np.exp(levels + log_ndtr(-mu / 2.0 - levels / mu))
     slope = -ndtr(-mu / 2.0 - levels / mu)

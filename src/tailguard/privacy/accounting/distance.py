@@ -1,4 +1,4 @@
-"""How far sampled noise is from the law that is accounted for, and what that costs.
+"""How far sampled noise is from the distribution accounted for, and what that costs.
 
 The books account for a Gaussian that is rounded to the lattice, which is mu-GDP exactly; what is
 sampled is a discrete Gaussian from a table. Two numbers say how far apart the laws of all releases
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Distance:
-    """How far sampled noise is from the law that is accounted for.
+    """How far sampled noise is from the distribution accounted for.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Distance:
         return self.log_ratio <= other.log_ratio and self.variation <= other.variation
 
     def left_of(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """Return what the accounted law may cost where what is sampled may cost (epsilon, delta).
+        """Return the cost that remains for the accounted noise if the sampled may cost so much.
 
-        Nothing is left where either number is not positive.
+        Nothing is left if either number is not positive.
         """
         failed = (1.0 + math.exp(min(epsilon, 700.0))) * self.variation
         return epsilon - 2.0 * self.log_ratio, (delta - failed) * math.exp(-self.log_ratio)

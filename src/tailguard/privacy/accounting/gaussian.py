@@ -1,4 +1,4 @@
-"""Gaussian differential privacy: mu, epsilon and delta from one another, and squares of mu add up.
+"""Gaussian differential privacy: conversions of mu, epsilon and delta, and sums of mu squared.
 
 A release whose worst pair of neighbours looks like N(0, 1) against N(mu, 1) is (epsilon, delta)
 differentially private exactly for
@@ -9,8 +9,8 @@ Every answer is rounded to the safe side: delta and epsilon are never below the 
 above it. dp-accounting's closed forms agree to 11 digits, but what they return may exceed the
 promised delta, by up to 8e-10 of it; so these stay.
 
-Totals are exact when every release is Gaussian. Other releases are replaced by the weakest Gaussian
-one that gives at least as little away.
+Totals are exact when every release is Gaussian. Other releases are replaced by the Gaussian
+one of least mu that covers them.
 
 Reference
 ---------
@@ -97,7 +97,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     return _mu_of(check_cost("epsilon", epsilon), check_open_unit("delta", delta))
 
 
-@lru_cache(maxsize=1024)  # plans and runs ask for the same promise again and again
+@lru_cache(maxsize=1024)  # plans and runs ask for the same promise repeatedly
 def _mu_of(epsilon: float, delta: float) -> float:
     target = math.log(delta)
     if math.isinf(epsilon):
@@ -129,7 +129,7 @@ def _log_difference(mu: float, a: float, b: float) -> float:
         return -a * a / 2.0 - LOG_SQRT_2_PI + math.log(integral)
     if a <= 0:
         first, second = erfcx(-a / SQRT_2), erfcx(-b / SQRT_2)
-        # Far out floats cannot tell the two apart: the first alone is above their difference.
+        # Far out floats cannot separate the two terms: the first alone is above their difference.
         return -a * a / 2.0 + math.log((first - second if second < first else first) / 2.0)
     log_first = float(log_ndtr(a))
     log_second = -a * a / 2.0 + math.log(erfcx(-b / SQRT_2) / 2.0)

@@ -6,7 +6,7 @@ package is used within the limits that measurements against closed forms found t
 * its neighbour relations are not used at all (``REPLACE_ONE`` doubles the sensitivity again);
 * Gaussian leaves are merged before discretising, and so are leaves known only by their rho;
 * composed deltas below 1e-10 are not trusted, and every delta read is raised by 1e-15 plus 1e-16
-  for each step, which is more than the convolutions' rounding.
+  for each step, more than the rounding of the convolutions.
 
 Reference
 ---------
@@ -40,7 +40,7 @@ from tailguard.privacy.selection import selected_profile
 if TYPE_CHECKING:  # it takes a while to load
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-# What rounding may do to a composed delta: see the head of this file.
+# The effect of rounding on a composed delta: see the head of this file.
 SMALLEST_DELTA = 1e-10
 SLACK, SLACK_PER_STEP = 1e-15, 1e-16
 
@@ -68,7 +68,7 @@ PROFILES: Mapping[type[Event], Callable[[Any], Profile]] = {
 KNOWN_BY_PROFILE = (events.Sampled, events.Selected, events.Shuffled, events.ShuffledPure)
 """Leaves without a rho."""
 
-# Leaves of these types are merged with their like before they are discretised.
+# Leaves of one of these types are merged before they are discretised.
 MERGED = (events.Gaussian, events.ZeroConcentrated)
 
 
@@ -121,7 +121,7 @@ class PldAccountant(Accountant):
 
     @cached_property
     def _end(self) -> float:
-        """A loss that is hardly ever exceeded, by the simple zCDP bound and by profiles."""
+        """A loss that is hardly ever exceeded, from the simple zCDP bound and from profiles."""
         return max(self._rho + 2.0 * math.sqrt(46.0 * self._rho), _longest(self.flat_events))
 
     @cached_property
@@ -168,7 +168,7 @@ def _rho_of(leaf: Event) -> Fraction:
 
 
 def _longest(flat_events: FlatEvents) -> float:
-    """Return the largest loss of a leaf known by its profile, maybe far beyond the usual."""
+    """Return the largest loss of a leaf known by its profile, which may be far above usual ones."""
     leaves = (leaf for leaf in flat_events.every_leaf() if type(leaf) in KNOWN_BY_PROFILE)
     return max((profile_of(leaf).end for leaf in leaves), default=0.0)
 
@@ -180,13 +180,13 @@ def _largest_loss(leaf: Event) -> float:
 
 
 def _smallest_loss(flat_events: FlatEvents) -> float:
-    """Return the smallest loss that a leaf may cause which is not merged with its like."""
+    """Return the smallest loss of a leaf that is not merged with others."""
     leaves = (leaf for leaf in flat_events.every_leaf() if not isinstance(leaf, MERGED))
     return min(map(_largest_loss, leaves), default=math.inf)
 
 
 def _composed(flat_events: FlatEvents, step: float) -> "PrivacyLossDistribution":
-    """Convolve all leaves and, for each block map, the worst that its blocks may meet."""
+    """Convolve all leaves and, for each block map, the worst case over its blocks."""
     worst = [_maximal(parts.values()) for parts in flat_events.blocks.values()]
     flat = [parts[0] for parts in worst if len(parts) == 1 and not parts[0].blocks]
     leaves = _merged(FlatEvents.total((FlatEvents(flat_events.leaves), *flat)).leaves)
@@ -241,6 +241,6 @@ def _envelope(parts: list[FlatEvents], step: float) -> "PrivacyLossDistribution"
 
 
 def _end_of(losses: "PrivacyLossDistribution") -> float:
-    """Return where a profile has fallen as far as its truncated tail lets it."""
+    """Return the epsilon at which a profile has fallen to its truncated tail."""
     ends = (losses.get_epsilon_for_delta(10.0**power) for power in range(-16, 0))
     return next(float(end) for end in ends if end < math.inf)

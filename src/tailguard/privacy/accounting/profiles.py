@@ -25,14 +25,14 @@ from tailguard.privacy.accounting.gaussian import epsilon_of
 if TYPE_CHECKING:  # it takes a while to load
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-# What a profile may leave beyond its end; it is charged as an infinite loss.
+# The largest delta beyond a profile's end; it is charged as an infinite loss.
 TAIL = 1e-20
 LARGEST_SPAN = 700.0  # of losses: exp(-745) is zero in floats
 
 
 @dataclass(frozen=True)
 class Profile:
-    """delta(e) for e >= 0, and the end beyond which hardly any loss lies.
+    """delta(e) for e >= 0, up to an end beyond which hardly any loss lies.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ def bounded_range_profile(eta: float) -> Profile:
 
 
 def zcdp_profile(rho: float) -> Profile:
-    """Profile of all that is known of a ``rho``-zCDP release."""
+    """Profile of a release of which only its ``rho`` is known."""
     # TAIL is reached no later than rho + 2 sqrt(rho log(1 / TAIL)).
     end = rho + 2.0 * math.sqrt(-rho * math.log(TAIL))
     return Profile(lambda e: convexified(e, _zcdp(rho, e)), end)

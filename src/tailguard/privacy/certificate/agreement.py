@@ -1,8 +1,8 @@
-"""Whether a stored certificate says what follows from its parts.
+"""Whether the totals and words of a stored certificate follow from its parts.
 
 A certificate states its parts (the promise, what was planned, every release) and what follows from
-them: totals, unused reserves, the rules and remarks in words. What follows is computed again and
-compared, so a file with one changed number is refused wherever that number enters. Someone who
+them: totals, unused reserves, the rules and remarks in words. What follows is recomputed and
+compared, so a file with one changed number is refused if anything follows from it. Someone who
 changes all numbers consistently writes another certificate; a file alone cannot show that.
 ``unproven`` lists the statements that the file cannot prove.
 """
@@ -22,7 +22,7 @@ ACCURACY = 1e-9
 """Closed forms agree to less than this share from one machine to another: known values of the tests
 are compared as finely."""
 NUMERICAL, NUMERICAL_ACCURACY = ("pld", "renyi", "selection"), 1e-6
-"""Accountants that convolve and search over grids, whose sums processors order in their own ways.
+"""Accountants that convolve and search over grids, whose sums depend on the processor's order.
 """
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -33,14 +33,14 @@ NOTHING_PROMISED = "reproduction: NOT PRIVATE"
 
 
 def check_agreement(data: Mapping[str, Any], certificate: Any) -> None:
-    """Refuse data that states anything else than the certificate that is made of its parts."""
+    """Refuse data that differs from the certificate made of its parts."""
     _check_parts(certificate)
     recomputed = certificate.to_dict()
     _compare("", dict(data), recomputed, _margins(recomputed))
 
 
 def _check_parts(certificate: Any) -> None:
-    """Refuse parts that no run of the library has together."""
+    """Refuse combinations of parts that no run has."""
     require(
         isinstance(certificate.version, str),
         f"version must be a text; got {shown(certificate.version)}.",
@@ -92,7 +92,7 @@ def _check_entries(certificate: Any) -> None:
 
 
 def kept_by(guarantee: Guarantee, total: TotalCost) -> bool:
-    """Whether a total keeps a promise, to the accuracy of what is worked out anew."""
+    """Whether a total keeps a promise, to the accuracy of recomputed numbers."""
     currency, promised = check_guarantee(guarantee).strength
     cost: float | None = getattr(total, currency)
     return cost is not None and cost <= promised * (1.0 + _accuracy(total.accountant))
@@ -103,7 +103,7 @@ def _accuracy(accountant: str) -> float:
 
 
 def _margins(recomputed: Mapping[str, Any]) -> dict[str, float]:
-    """Return by how much numbers may differ, by their place; all others must be equal."""
+    """Return the allowed differences of numbers by their place; all others must be equal."""
     margins = {}
     for name in {"total", "spent", "counted"} & {*recomputed}:
         accuracy = _accuracy(recomputed[name]["accountant"])
@@ -118,9 +118,9 @@ def _margins(recomputed: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _compare(place: str, stated: Any, recomputed: Any, margins: Mapping[str, float]) -> None:
-    """Refuse what is not as it was worked out, and tell the first place."""
+    """Refuse data that differs from the recomputed, and name the first place."""
     if isinstance(recomputed, dict) and isinstance(stated, dict):
-        if place == "unused":  # what is within rounding is listed or not
+        if place == "unused":  # a difference within rounding may be listed or not
             names = {*stated, *recomputed} & {*CURRENCIES}
             stated = dict.fromkeys(names, 0.0) | stated
             recomputed = dict.fromkeys(names, 0.0) | recomputed
@@ -162,7 +162,7 @@ def _differing(place: str, stated: Any, recomputed: Any) -> InputError:
 
 
 def unproven(certificate: Any, settled: bool | None = None) -> tuple[str, ...]:
-    """Return a sentence for each thing that must be taken on trust.
+    """Return a sentence for each statement that must be taken on trust.
 
     ``settled`` says what a ledger adds: None where there is none, else whether it lists what the
     run released beside what the run was charged.

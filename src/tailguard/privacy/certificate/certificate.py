@@ -1,7 +1,7 @@
 """The certificate: what was promised, reserved, released and assumed, for a privacy officer.
 
-It holds facts only. Every total is worked out from the listed events when it is asked for, so that
-no stored total can disagree with what was released.
+It holds facts only. Every total is computed from the listed events on demand, so that no stored
+total can disagree with the releases.
 """
 
 import json
@@ -46,10 +46,10 @@ Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: N
 KEY = "tailguard_certificate"
 """The key that says what the record is; its value is the version of the format."""
 VERSION = 1
-"""A change of meaning, of words or of how totals are worked out takes a new number, since what is
-read is compared with what is worked out."""
+"""Any change of meaning, words or totals takes a new number, since a file is compared with what its
+parts give."""
 
-# Totals are rounded by less than this share of them; a smaller difference is no unused budget.
+# Rounding moves totals by less than this share; a smaller difference is not unused budget.
 ROUNDING_MARGIN = 1e-9
 
 OVER_BLOCKS = "over disjoint blocks of records that do not depend on values, the maximum counts"
@@ -71,7 +71,7 @@ COUNTED_AS_GAUSSIAN: Mapping[type[events.Event], str] = {
         "Proposition 2.10 and Section 2.3)",
     ),
 }
-"""And as what where squares of mu are added up."""
+"""What other releases count as where squares of mu are added up."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Certificate:
             for name, (planned, spent) in pairs.items()
             if planned is not None
             and spent is not None
-            # Less than the margin is rounding, not budget.
+            # A difference within the margin is rounding, not budget.
             and planned < math.inf
             and planned - spent > ROUNDING_MARGIN * planned
         }
@@ -241,7 +241,7 @@ class Certificate:
                 assumptions_for_accuracy=tuple(data["assumptions_for_accuracy"]),
                 unused_stages=tuple(data["unused_stages"]),
                 mode=data["mode"],
-                sampler_distance=Distance(  # checked here, where a file may hold anything
+                sampler_distance=Distance(  # checked here, since a file may hold anything
                     check_failure("log_ratio", data["sampler_log_ratio"]),
                     check_failure("variation", data["sampler_total_variation"]),
                 ),
@@ -255,7 +255,7 @@ class Certificate:
                     "certificate must plan for all that was released; its releases cost more than "
                     "was planned."
                 )
-            with np.errstate(all="ignore"):  # of numbers that no run has
+            with np.errstate(all="ignore"):  # from numbers that no run has
                 check_agreement(data, found)
             found.to_json()
             found.to_text()
@@ -281,9 +281,9 @@ class Certificate:
         return cls.from_dict(data)
 
     def unproven(self, settled: bool | None = None) -> tuple[str, ...]:
-        """Say what it states and its file cannot prove; ``settled`` says what a ledger adds.
+        """List the statements that the file cannot prove.
 
-        That is None where there is no ledger, else whether the ledger lists the run's releases.
+        ``settled`` is None without a ledger, else whether the ledger lists the run's releases.
         """
         return unproven(self, settled)
 
@@ -310,17 +310,17 @@ class Certificate:
 
     @property
     def _unprotected(self) -> bool:
-        """Whether it is of printed noise that breaks its promise."""
+        """Whether it reports printed noise that breaks its promise."""
         return self.mode == "reproduction: NOT PRIVATE"
 
     def _promise(self) -> str:
-        """Say what is promised: nothing, where printed noise does not keep the guarantee."""
+        """Describe the promise: none if printed noise breaks the guarantee."""
         asked = self.guarantee.describe()
         reproduced = f"none: this reproduces noise that does not keep {asked}"
         return reproduced if self._unprotected else asked
 
     def _composition(self) -> str:
-        """Say by which rules the events were added up."""
+        """List the rules by which the events were added up."""
         kinds, accountant = flatten(self.planned).kinds, self.total.accountant
         counted = COUNTED
         if accountant == "gdp" and not kinds <= {events.Gaussian}:
@@ -329,7 +329,7 @@ class Certificate:
         return "; ".join([COMPOSITION[accountant], OVER_BLOCKS, *rules])
 
     def _sampler(self) -> str:
-        """Say how far the noise is from the ideal, and where that is charged."""
+        """Describe how far the noise is from the ideal, and where that is charged."""
         charged = "both are charged inside epsilon and delta"
         if self._unprotected:
             charged = "nothing is promised"
@@ -352,14 +352,14 @@ class Certificate:
 
 
 def _mode(*, private: bool, unprotected: bool) -> Mode:
-    """Say whether anything is promised; printed noise that breaks its promise comes first."""
+    """Describe whether anything is promised; printed noise that breaks its promise comes first."""
     if unprotected:
         return "reproduction: NOT PRIVATE"
     return "private" if private else "simulation: NOT PRIVATE"
 
 
 def read_json(text: str) -> Any:
-    """Read JSON in which no key comes twice: a person might see the other one."""
+    """Read JSON, and refuse a key that comes twice: a person might see the other one."""
     return json.loads(text, object_pairs_hook=_without_repeats)
 
 

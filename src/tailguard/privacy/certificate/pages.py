@@ -30,7 +30,7 @@ COMPOSITION = {
 TITLE, RELEASED, REMARKS = "Privacy certificate", "Released, in this order", "Remarks"
 ASSUMED = "Assumed for accuracy only; privacy does not rest on it"
 
-# A terminal shows 80 columns, and some leave out the last.
+# Terminals show 80 columns, and some of them omit the last.
 WIDTH = 79
 LABEL = 13
 
@@ -42,10 +42,10 @@ def certificate_text(data: Mapping[str, Any]) -> str:
 
 
 def printed_releases(releases: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Return what a page lists: how often, sensitivity, noise std, what and how.
+    """Return the lines of a page: how often, sensitivity, noise std, what and how.
 
-    Releases in a row that look alike, once rounded, share a line. Only the page rounds: what they
-    cost follows from their own numbers, which the JSON has.
+    Successive releases that look alike when rounded share a line. Only the page rounds: the cost
+    follows from the exact numbers, which the JSON has.
     """
     printed = []
     for release in releases:
@@ -80,7 +80,7 @@ def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _noun(data: Mapping[str, Any]) -> str:
-    """Return what is counted as a record."""
+    """Return the plural name of a record."""
     return "records" if data["unit"]["person"] is None else "persons"
 
 
@@ -100,7 +100,7 @@ def _lines(text: str, width: int) -> list[str]:
 
 
 def _total_words(total: Mapping[str, Any]) -> str:
-    """Say a total in every currency that expresses it."""
+    """Write a total in every currency that expresses it."""
     parts = []
     if total["epsilon"] is not None:
         parts.append(f"epsilon = {_shown_number(total['epsilon'])} at delta = {total['delta']:g}")
@@ -113,14 +113,14 @@ def _total_words(total: Mapping[str, Any]) -> str:
 
 
 def _counted(data: Mapping[str, Any]) -> str:
-    """Say how much of what was reserved counts as spent."""
+    """Describe how much of the reserved budget counts as spent."""
     if "charged" not in data:
         return "all of it counts as spent"
     return f"the run stopped early, and the ledger counts {_total_words(data['counted'])}"
 
 
 def _unused(data: Mapping[str, Any]) -> str:
-    """Say what was reserved and not released."""
+    """Describe what was reserved and not released."""
     left = ", ".join(
         f"{name} {_shown_number(value)} lower" for name, value in data["unused"].items()
     )
@@ -146,12 +146,12 @@ def _releases_lines(releases: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _shown_or_hidden(value: float | None) -> str:
-    """Round a number for the page; what follows the records is not shown."""
+    """Round a number for the page; numbers that follow the records are not shown."""
     return "hidden" if value is None else f"{value:.6g}"
 
 
 def _remarks(remarks: list[str]) -> Iterator[str]:
-    """Yield what a reader must know beyond the numbers, if anything."""
+    """Yield what a reader must know besides the numbers, if anything."""
     if remarks:
         yield ""
         yield REMARKS
@@ -160,13 +160,13 @@ def _remarks(remarks: list[str]) -> Iterator[str]:
 
 
 def _what(what: str, how: str, width: int) -> list[str]:
-    """Say what a release was, by which mechanism and query; on one line where that fits."""
+    """Describe a release, its mechanism and query; on one line where that fits."""
     whole = f"{what} {how}"
     return [whole] if len(whole) <= width else [*wrap(what, width), *wrap(how, width)]
 
 
 def _release_name(release: Mapping[str, Any]) -> str:
-    """Say what a release was, and for which stage of the plan if that is known."""
+    """Describe a release, with its stage of the plan if that is known."""
     stage = release["stage"]
     return f"{stage}: {release['name']}" if stage else str(release["name"])
 
@@ -188,7 +188,7 @@ def _how(release: Mapping[str, Any]) -> str:
 
 
 def _assumptions(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what accuracy rests on, and privacy does not."""
+    """Yield the assumptions on which accuracy rests, and privacy does not."""
     yield ""
     yield ASSUMED
     for assumption in data["assumptions_for_accuracy"] or ("nothing",):
@@ -212,8 +212,8 @@ COLUMNS = ("times", "sensitivity", "noise std")
 def certificate_html(data: Mapping[str, Any]) -> str:
     """Render a certificate's dictionary as a page for a browser.
 
-    It says what the page of plain text says. Every word of it is escaped, and it asks for nothing
-    from elsewhere: no script, font or picture.
+    It says the same as the page of plain text. Every word is escaped, and nothing is loaded from
+    elsewhere: no script, font or picture.
     """
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
