@@ -9,7 +9,7 @@ from support.forging import certificate_of
 from support.javascript import opened
 from support.pages import Page
 from tailguard.planning import prediction_grid
-from tailguard.report.content import Report
+from tailguard.report.content import Report, ReportedEstimate
 from tailguard.report.page import page_text
 from tailguard.report.plan_page import WORDS, plan_page
 
@@ -70,6 +70,30 @@ def test_another_script_does_not_run(page):
 @pytest.fixture(scope="module")
 def grid():
     return prediction_grid("squared", n_features=3, delta=1e-6)
+
+
+def test_coefficients_are_read_on_a_telephone_without_scrolling_sideways(tmp_path):
+    """The page's policy lets no other script run, so that it is taken out to measure."""
+    estimates = [
+        ReportedEstimate("a_long_name_of_a_column", -1234.5678, 0.123456, -1300.0, 1200.0)
+    ] * 2
+    report = Report(subject="fit", certificate=certificate_of("fit"), estimates=estimates)
+    text = re.sub(r"<meta http-equiv.*?>", "", report.to_html(), flags=re.DOTALL)
+    measure = (
+        "<script>const widths = [...document.querySelectorAll('.stacked')].map((table) => "
+        "[innerWidth, table.parentElement.scrollWidth - table.parentElement.clientWidth]);"
+        "document.body.dataset.widths = JSON.stringify(widths)</script>"
+    )
+
+    def beyond(text):
+        path = tmp_path / "telephone.html"
+        path.write_text(text.replace("</body>", f"{measure}</body>"), encoding="utf-8")
+        found = opened(path, "--window-size=390,900")
+        return json.loads(re.search(r'data-widths="(.*?)"', found)[1])
+
+    assert {*map(tuple, beyond(text))} == {(390, 0)}
+    beside = beyond(text.replace("(max-width: 40rem)", "(max-width: 1rem)"))
+    assert max(wider for _, wider in beside) > 0  # cells beside one another do not fit
 
 
 @pytest.mark.parametrize("place", [(2, 6, 5), (0, 0, 0)])

@@ -126,6 +126,23 @@ def test_the_coefficients_are_those_of_the_model(model, text):
     assert model.notes_[0].startswith("the result rests on")
 
 
+def test_cells_below_one_another_name_their_headers(text):
+    """Of a wide table, on a narrow screen; what is empty, or a picture, needs no name."""
+    [wide] = re.findall(
+        r'<table class="stacked">\n<caption>Each picture.*?</table>', text, re.DOTALL
+    )
+    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", wide)
+    assert len(rows) == 3
+    for row in rows:
+        labels = re.findall(r'<td data-label="([^"]*)"', row)
+        assert labels[:3] == ["value", "privacy noise", "95 % interval"]
+    narrow = re.search(
+        r"<table[^>]*>\n<caption>Success of the best attack.*?</table>", text, re.DOTALL
+    )
+    assert "stacked" not in narrow[0]
+    assert "data-label" not in narrow[0]
+
+
 def test_pictures_show_intervals_on_their_own_scale(model, text):
     low, high = model.conf_int()[0]
     lines = [line for line in Page(text).all("line") if line["class"] == "interval"]

@@ -47,8 +47,8 @@ def verdicts(certificates, source=None):
     return list(zip(whole, rows, strict=True))
 
 
-def opened(path):
-    """The page as a browser has it once its script has run."""
-    options = ["--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]
+def opened(path, *more):
+    """The page as a browser has it once its script has run; ``more`` options for the browser."""
+    options = ["--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom", *more]
     done = subprocess.run([BROWSER, *options, path], check=True, capture_output=True, text=True)
     return done.stdout

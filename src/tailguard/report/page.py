@@ -167,6 +167,8 @@ class Picture(str):
 FRAME = 'preserveAspectRatio="none" aria-hidden="true" focusable="false"'
 """Pictures repeat numbers that stand beside them, so that a screen reader leaves them out."""
 NUMBER = ' class="number"'
+MOST_BESIDE = 3
+"""Columns that fit beside one another on a telephone, 390 pixels wide."""
 
 
 def _interval_picture(value: float, low: float, high: float) -> Picture:
@@ -197,11 +199,16 @@ def html_table(
     numbers: Iterable[int] = (),
     key: str = "",
 ) -> Iterator[str]:
-    """Yield a table whose rows begin with a heading; ``numbers`` are columns set to the right."""
+    """Yield a table whose rows begin with a heading; ``numbers`` are columns set to the right.
+
+    On a narrow screen the cells of wide tables stand below one another, each beside its header.
+    """
     right, lines = {*numbers}, [*rows]
+    stacked = lines and len(headers) > MOST_BESIDE
     name = f' id="{key}"' if key else ""
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="{html_text(caption)}">'
-    yield f"<table>\n<caption>{html_text(caption)}</caption>"
+    kind = ' class="stacked"' if stacked else ""
+    yield f"<table{kind}>\n<caption>{html_text(caption)}</caption>"
     if headers:
         heads = (
             f'<th scope="col"{NUMBER * (place in right)}>{html_text(header)}</th>'
@@ -210,18 +217,21 @@ def html_table(
         yield f"<thead><tr>{''.join(heads)}</tr></thead>"
     yield f"<tbody{name}>"
     for row in lines[:MOST_ROWS]:
-        yield f"<tr>{''.join(_cell(place, cell, right) for place, cell in enumerate(row))}</tr>"
+        labels = headers if stacked else [""] * len(row)
+        cells = enumerate(zip(row, labels, strict=True))
+        yield f"<tr>{''.join(_cell(k, *named, k in right) for k, named in cells)}</tr>"
     yield "</tbody>\n</table>\n</div>"
     if len(lines) > MOST_ROWS:
         yield f"<p>The table shows the first {MOST_ROWS} of {len(lines)} rows.</p>"
 
 
-def _cell(place: int, cell: str, right: set[int]) -> str:
+def _cell(place: int, cell: str, label: str, right: bool) -> str:
     if place == 0:
         return f'<th scope="row">{html_text(cell)}</th>'
     if isinstance(cell, Picture):
         return f'<td class="plot">{cell}</td>'
-    return f"<td{NUMBER * (place in right)}>{html_text(cell)}</td>"
+    named = f' data-label="{html_text(label)}"' if label else ""
+    return f"<td{named}{NUMBER * right}>{html_text(cell)}</td>"
 
 
 def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
