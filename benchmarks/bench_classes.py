@@ -1,6 +1,7 @@
 """Fits of several classes beside the best fit without privacy, on simulated and on real tables.
 
-    python benchmarks/bench_classes.py [--quick] [--seeds N] [FILE.parquet:TARGET ...]
+    python benchmarks/bench_classes.py [--quick] [--seeds N] [--out FILE.csv]
+                                       [FILE.parquet:TARGET ...]
 
 A line is a law of the classes or a table, an epsilon, and numbers over seeds. "explained" is by how
 much the mean log-loss of the private fit is below that of the best constant, in parts of what
@@ -14,6 +15,7 @@ text with at most a dozen values become indicators and others are left out; miss
 median. Noise follows seeds: nothing here is private.
 """
 
+import csv
 import sys
 import warnings
 from pathlib import Path
@@ -28,6 +30,8 @@ EPSILONS = (0.3, 1.0, 3.0, 100.0)
 DELTA = 1e-6
 LARGE_MU = 10.0  # of epsilon 100, at which noise is not sampled as (epsilon, delta)
 N_SEEDS, QUICK_SEEDS = 5, 1
+HEADER = ("classes", "n", "columns", "number", "epsilon", "fits", "explained", "least", "beyond")
+HEADER += ("constant",)
 MOST_ROWS, MOST_COLUMNS, MOST_LEVELS = 60_000, 60, 12  # of a file; more are left out
 LAWS = {
     # Classes, their spread in scores, and how much rarer each is than the one before.
@@ -103,7 +107,7 @@ def judged(X, y, epsilon, seed, known):
 
 
 def report(name, draw, seeds, epsilons):
-    """Print one line an epsilon."""
+    """Print one line an epsilon, and yield what it says."""
     known = [{} for _ in range(seeds)]
     for epsilon in epsilons:
         drawn = [draw(seed) for seed in range(seeds)]
@@ -115,6 +119,8 @@ def report(name, draw, seeds, epsilons):
             f"{np.median(gained):9.3f} {min(gained):9.3f} {max(beyond):7.2f} {sum(alone):5}",
             flush=True,
         )
+        numbers = (f"{number:.4g}" for number in (np.median(gained), min(gained), max(beyond)))
+        yield name, len(y), X.shape[1], int(y.max()) + 1, epsilon, seeds, *numbers, sum(alone)
 
 
 def main(words):
@@ -126,12 +132,17 @@ def main(words):
     warnings.filterwarnings("ignore", module="sklearn")  # optima that are far off
     head = f"{'n':>6} {'d':>3} {'K':>3} {'epsilon':>7} {'explained':>9} {'least':>9}"
     print(f"{'classes':38} {head} {'beyond':>7} constant")
+    rows = [HEADER]
     for file in files:
         X, y = read(file)
         path, _, target = file.partition(":")
-        report(f"{Path(path).stem}:{target}", lambda seed, X=X, y=y: (X, y), seeds, EPSILONS)
+        name = f"{Path(path).stem}:{target}"
+        rows += report(name, lambda seed, X=X, y=y: (X, y), seeds, EPSILONS)
     for law in {} if files else LAWS:
-        report(law, lambda seed, law=law: simulated(law, n_rows, seed), seeds, EPSILONS)
+        rows += report(law, lambda seed, law=law: simulated(law, n_rows, seed), seeds, EPSILONS)
+    if "--out" in words and not quick:
+        with Path(words[words.index("--out") + 1]).open("w", newline="") as kept:
+            csv.writer(kept, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Tables on disk: memory and time of one gradient pass and of a whole fit, and what Dask adds.
 
     python benchmarks/bench_engines.py [--quick] [--sizes 1000000 10000000] [--work passes fit]
+                                       [--out FILE.json]
 
 Float32 records of twenty columns in one Parquet file, which repeat after five million, so that
 long files are written soon. Each size is measured in a process of its
@@ -187,14 +188,16 @@ def told_of(work, found):
 
 
 def report_files(sizes, works, folder):
-    times = {work: [] for work in works}
+    times, rows = {work: [] for work in works}, []
     with tempfile.TemporaryDirectory(dir=folder) as place:
         for n_rows in sizes:
             path = Path(place) / f"{n_rows}.parquet"
             write(path, n_rows)
-            print(f"{n_rows:,} rows, {path.stat().st_size / 2**20:.0f} MB on disk", flush=True)
+            size = path.stat().st_size / 2**20
+            print(f"{n_rows:,} rows, {size:.0f} MB on disk", flush=True)
             for work in works:
                 found = alone(work, path)
+                rows.append({"rows": n_rows, "on disk": size, "work": work, **found})
                 times[work].append(found["pass" if work == "passes" else "fit"][1])
                 print(f"  {told_of(work, found)}", flush=True)
             path.unlink()
@@ -202,6 +205,7 @@ def report_files(sizes, works, folder):
         if len(sizes) > 1:
             slope = log(taken[-1] / taken[0]) / log(sizes[-1] / sizes[0])
             print(f"slope of {work} from {sizes[0]:,} to {sizes[-1]:,} rows: {slope:.2f}")
+    return rows
 
 
 def report_dask(n_rows):
@@ -222,6 +226,7 @@ def main():
     parser.add_argument("--work", nargs="+", choices=WORK, default=list(WORK))
     parser.add_argument("--dask-rows", type=int)
     parser.add_argument("--folder", default=None, help="where files are written")
+    parser.add_argument("--out", type=Path, help="keep what is measured of files")
     parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.alone:
@@ -231,7 +236,9 @@ def main():
     of_files = [work for work in OF_FILES if work in chosen.work]
     if of_files:
         sizes = chosen.sizes or (QUICK_SIZES if chosen.quick else SIZES)
-        report_files(sizes, of_files, chosen.folder)
+        rows = report_files(sizes, of_files, chosen.folder)
+        if chosen.out and not chosen.quick:
+            chosen.out.write_text(json.dumps(rows, indent=1) + "\n")
     if "dask" in chosen.work:
         report_dask(chosen.dask_rows or (QUICK_DASK_ROWS if chosen.quick else DASK_ROWS))
 

@@ -1,6 +1,6 @@
 """CPU time on hostile records against usual ones of the same shape: does running time tell?
 
-    python benchmarks/bench_hostile.py [--quick] [--only kernels|fits] [NAME ...]
+    python benchmarks/bench_hostile.py [--quick] [--only kernels|fits] [--out FILE.json] [NAME ...]
 
 Usual records are normal numbers. In hostile ones every feature, or the target, is one value, in one
 row, in a random half of the rows or in all: subnormal, 1e300, infinite, NaN. Usual and hostile runs
@@ -11,12 +11,14 @@ no scales ends early, as its certificate says; its time is left out, and the num
 answers is printed instead.
 """
 
+import json
 import math
 import os
 import statistics
 import sys
 import time
 from argparse import ArgumentParser
+from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -66,13 +68,15 @@ def hostile_copies(X, y, share):
 
 
 def compare(name, run, usual, pairs):
-    """Print a row: one range of ratios for each share, and what ended early for lack of scales."""
+    """Return and print ranges of ratios for each share, and what ended early for lack of scales."""
     asked = run(*usual)
     spent = statistics.median(seconds(run, usual, 1) for _ in range(5))
     repeats = math.ceil(LEAST_SECONDS / spent)
     copies = [tuple(part if part is None else part.copy() for part in usual) for _ in range(8)]
-    row = []
-    for group in (copies, *(hostile_copies(*usual, share) for share in SHARES)):
+    row, kept = [], {"query": name}
+    shares = ("usual", *SHARES)
+    groups = (copies, *(hostile_copies(*usual, share) for share in SHARES))
+    for share, group in zip(shares, groups, strict=True):
         ratios, ended = [], []
         for other in group:
             questions = run(*other)
@@ -82,25 +86,31 @@ def compare(name, run, usual, pairs):
                 ratios.append(ratio(run, usual, other, pairs, repeats))
         told = f", or {min(ended)} to {max(ended)} of {asked} questions" if ended else ""
         row.append(f"{min(ratios):.2f} to {max(ratios):.2f}{told}")
+        kept[share] = {"least": min(ratios), "most": max(ratios), "ended": len(ended)}
     print(f"| {name} | {1e3 * spent:.2f} | {' | '.join(row)} |", flush=True)
+    return kept
 
 
 def main():
     parser = ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", choices=("kernels", "fits"))
+    parser.add_argument("--out", type=Path)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     pin()
     pairs = QUICK_PAIRS if options.quick else PAIRS
     print("| | ms | noise | in one row | in half | in all |")
     print("|---|---|---|---|---|---|")
+    rows = []
     with threadpool_limits(1):
         for module in (kernels, fits):
             if options.only in (None, module.__name__.rpartition(".")[2]):
                 for name, run, X, y in module.cases(quick=options.quick):
                     if not options.names or any(part in name for part in options.names):
-                        compare(name, run, (X, y), pairs)
+                        rows.append(compare(name, run, (X, y), pairs))
+    if options.out and not options.quick:
+        options.out.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Time and memory of one default fit against the number of rows, from arrays and from files.
 
-    python benchmarks/bench_length.py [--quick] [--folder /tmp]
+    python benchmarks/bench_length.py [--quick] [--folder /tmp] [--out FILE.json]
 
 Float32 records of ten columns and a target: in an array, or in a folder of files of a million rows
 each. Each fit is made in a process of its own, after a small one that compiles. Told are the time
@@ -97,13 +97,14 @@ def alone(work, folder, n_rows):
 
 
 def report(sizes, folder):
-    told = {name: [] for name in WORK}
+    told, rows = {name: [] for name in WORK}, []
     for n_rows in sizes:
         with tempfile.TemporaryDirectory(dir=folder) as place:
             write(place, n_rows)
             for name in WORK:
                 found = alone(name, place, n_rows)
                 told[name].append(found["processor"])
+                rows.append({"rows": n_rows, "source": name, **found})
                 print(
                     f"{n_rows:>11,} rows, {name:6}: {found['seconds']:7.1f} s, "
                     f"{found['processor']:7.1f} s of the processor, "
@@ -113,19 +114,23 @@ def report(sizes, folder):
     for name, times in told.items():
         slope = log(times[-1] / times[0]) / log(sizes[-1] / sizes[0])
         print(f"slope of {name} from {sizes[0]:,} to {sizes[-1]:,} rows: {slope:.2f}")
+    return rows
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--folder", default=None)
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.work:
         work, folder, n_rows = chosen.work
         print(json.dumps(WORK[work](folder, int(n_rows))))
         return
-    report(QUICK_SIZES if chosen.quick else SIZES, chosen.folder)
+    rows = report(QUICK_SIZES if chosen.quick else SIZES, chosen.folder)
+    if chosen.out and not chosen.quick:
+        chosen.out.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Persons on disk: memory and time of a fit that protects persons, beside the fit of rows.
 
     python benchmarks/bench_person_engines.py [--quick] [--persons 100000 1000000] [--folder DIR]
+                                              [--out FILE.json]
 
 Float32 rows of ten columns in one Parquet file, in no order, of persons who have one to nineteen
 rows, ten on average. Each fit is in a process of its own, whose largest memory is told; what it has
 imported before is told beside it. Times are on the clock, and of the processor, all threads
-together. Nothing is kept: the files are removed.
+together. The files are removed.
 """
 
 import argparse
@@ -61,14 +62,18 @@ def report(n_persons, folder):
         n_rows = write(path, n_persons)
         size = path.stat().st_size / 2**20
         print(f"{n_rows:,} rows of {n_persons:,} persons, {size:.0f} MB on disk", flush=True)
-        clock, processor = [], []
+        told, clock, processor = [], [], []
         for work in WORK:
             found = alone(work, path, __file__)
+            told.append(
+                {"rows": n_rows, "persons": n_persons, "on disk": size, "work": work, **found}
+            )
             clock.append(found["fit"][0])
             processor.append(found["fit"][1])
             print(f"  {told_of(work, found)}", flush=True)
     ratios = clock[1] / clock[0], processor[1] / processor[0]
     print("  persons take {:.2f} times the clock, {:.2f} times the processor".format(*ratios))
+    return told
 
 
 def main():
@@ -76,14 +81,18 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--persons", type=int, nargs="+", help="persons of each file")
     parser.add_argument("--folder", default=None, help="where files are written")
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.alone:
         work, path = chosen.alone
         print(json.dumps(WORK[work](path)))
         return
+    rows = []
     for n_persons in chosen.persons or (QUICK_PERSONS if chosen.quick else PERSONS):
-        report(n_persons, chosen.folder)
+        rows += report(n_persons, chosen.folder)
+    if chosen.out and not chosen.quick:
+        chosen.out.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

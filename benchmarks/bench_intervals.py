@@ -1,0 +1,126 @@
+"""Do 95 % intervals hold the coefficients that real tables have without privacy?
+
+    python benchmarks/bench_intervals.py --data FOLDER [--quick] [--tables NAME ...]
+                                         [--out FILE.json]
+
+FOLDER holds tables as ``benchmarks/accuracy/tables.py`` tells. Columns that others nearly repeat
+are left out, missing cells are the median, and a table has at most 30,000 records; those of fewer
+than 2,000 or of more than 60 columns are not run. The private fit reads features within the bounds
+that it releases, and so does the fit without privacy that its intervals are to hold: an interval
+counts sampling, too, so that it should hold that fit at least as often as it says. A line is a
+table and an epsilon, over seeds: slopes, how many have an interval ("given"), how many of these
+hold ("held"), and the median of their widths over those of the sandwich intervals (HC0) without
+privacy. For counts "totals" is how many predicted totals lie within 5 % and two stated errors of
+the actual one. Noise follows seeds: nothing here is private.
+"""
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.linalg import qr
+
+import tailguard as tg
+from accuracy.optimum import minimise
+from accuracy.risks import curvature_of, mean_of
+from accuracy.tables import table
+
+EPSILONS, SEEDS = (1.0, 4.0), (90210, 90211, 90212, 90213, 90214)
+LEAST_ROWS, MOST_ROWS, MOST_COLUMNS = 2_000, 30_000, 60
+NEARLY_REPEATED = 1e-2  # of the largest pivot; a column with less is left out
+SEPARATED = 35.0  # scores of outcomes beyond it have no finite optimum
+Z = 1.959964
+MODELS = {
+    "squared": tg.LinearRegression,
+    "logistic": lambda **told: tg.LogisticRegression(classes=(0, 1), **told),
+    "poisson": tg.PoissonRegression,
+}
+
+
+def read(folder, name):
+    """Return features that no others nearly repeat, and the target, of at most so many records."""
+    X, y = table(folder, name)
+    X = np.where(np.isnan(X), np.nan_to_num(np.nanmedian(X, axis=0)), X)
+    rows = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
+    X = X[rows][:, X[rows].std(axis=0) > 0.0]
+    triangle, order = qr((X - X.mean(axis=0)) / X.std(axis=0), mode="r", pivoting=True)
+    pivots = np.abs(np.diag(triangle))
+    return X[:, np.sort(order[: len(pivots)][pivots > NEARLY_REPEATED * pivots[0]])], y[rows]
+
+
+def sandwich(X, y, kind):
+    """Return the best slopes without privacy and their HC0 errors; None where there are none."""
+    coef, intercept = minimise(X, y, kind, intercept=True)
+    score = X @ coef + intercept
+    if kind == "logistic" and np.abs(score).max() > SEPARATED:
+        return None
+    scale = np.append(X.std(axis=0), 1.0)
+    rows = np.column_stack([X - X.mean(axis=0), np.ones(len(y))]) / np.where(scale > 0, scale, 1.0)
+    bread = np.linalg.pinv((rows * curvature_of(kind, score)[:, None]).T @ rows, hermitian=True)
+    meat = (rows * ((y - mean_of(kind, score)) ** 2)[:, None]).T @ rows
+    errors = np.sqrt(np.maximum(np.diag(bread @ meat @ bread), 0.0))
+    return coef, errors[:-1] / scale[:-1]
+
+
+def judged(X, y, kind, epsilon, seed):
+    """Return which slopes have an interval, which of these hold, their widths, and the total."""
+    target = y.astype(int) if kind == "logistic" else y
+    promise = {"epsilon": epsilon, "delta": len(y) ** -1.1, "random_state": seed}
+    model = MODELS[kind](**promise).fit(X, target)
+    bounds = model.feature_bounds_
+    found = sandwich(X if bounds is None else np.clip(X, *bounds.T), y, kind)
+    if found is None:
+        return None
+    best, errors = found
+    low, high = np.asarray(model.conf_int())[: X.shape[1]].T
+    given = np.isfinite(low) & np.isfinite(high) & (errors > 0.0)
+    held = given & (low <= best) & (best <= high)
+    width = (high - low)[given] / (2.0 * Z * errors[given])
+    if kind != "poisson":
+        return given, held, width, None
+    off = abs(model.predict(X).sum() / y.sum() - 1.0)
+    return given, held, width, bool(off <= 0.05 + 2.0 * model.total_error_)
+
+
+def measure(folder, name, kind, seeds):
+    """Yield a row for each epsilon."""
+    X, y = read(folder, name)
+    if len(y) < LEAST_ROWS or not 0 < X.shape[1] <= MOST_COLUMNS:
+        return
+    for epsilon in EPSILONS:
+        fits = [judged(X, y, kind, epsilon, seed) for seed in seeds]
+        fits = [fit for fit in fits if fit is not None]
+        if not fits:
+            continue
+        given, held, widths, totals = zip(*fits, strict=True)
+        widths = [float(np.median(width)) for width in widths if width.size]
+        row = {"table": name, "loss": kind, "rows": len(y), "columns": X.shape[1]}
+        row |= {"epsilon": epsilon, "fits": len(fits), "slopes": int(np.size(given))}
+        row |= {"given": int(np.sum(given)), "held": int(np.sum(held)), "widths": widths}
+        yield row | ({"totals": sum(totals)} if kind == "poisson" else {})
+
+
+def main():
+    """Print a line for each table and epsilon."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--data", required=True, type=Path, metavar="FOLDER")
+    parser.add_argument("--tables", nargs="+", metavar="NAME", help="these alone")
+    parser.add_argument("--quick", action="store_true", help="one seed; nothing is kept")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = []
+    for facts in json.loads((given.data / "metadata.json").read_text()):
+        if given.tables is None or facts["name"] in given.tables:
+            seeds = SEEDS[: 1 if given.quick else None]
+            for row in measure(given.data, facts["name"], facts["kind"], seeds):
+                rows.append(row)
+                print(json.dumps(row), flush=True)
+    if given.out and not given.quick:
+        given.out.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
