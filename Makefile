@@ -54,7 +54,8 @@ docs: $(INSTALLED_DEV)  ## Run every Python block of the pages and follow their 
 	@$(BIN)/python -m pytest tests/docs
 
 numbers: $(INSTALLED_DEV)  ## See that published numbers are those of the stored results
-	@$(BIN)/python -m pytest -q tests/docs/test_numbers.py tests/docs/test_figures.py
+	@$(BIN)/python -m pytest -q tests/docs/test_commands.py tests/docs/test_numbers.py \
+		tests/docs/test_measured.py tests/docs/test_figures.py
 
 # Sphinx and its theme in an environment apart. Warnings are errors.
 site: export OPENBLAS_NUM_THREADS = 1
@@ -63,7 +64,7 @@ site: $(SITE_VENV)/.installed  ## Build the site, with the gallery's examples, i
 	@echo "Built docs/_build/html/index.html."
 
 bench: $(INSTALLED_DEV)  ## Run the benchmarks one after another; QUICK=1 for a glance
-	@set -e; for script in $(filter-out %/bench_means.py,$(wildcard benchmarks/bench_*.py)); do \
+	@set -e; for script in $(filter-out %/bench_means.py %/bench_intervals.py,$(wildcard benchmarks/bench_*.py)); do \
 		echo "== $$script"; $(BIN)/python $$script $(if $(QUICK),--quick); done
 
 # One thread a process: its two processes would otherwise fight for the cores.

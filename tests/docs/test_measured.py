@@ -1,0 +1,159 @@
+"""Tables of measured fits on the pages are those of the stored results: ``make numbers``."""
+
+import json
+import re
+import statistics
+from itertools import groupby
+
+import pytest
+
+from docs.test_numbers import METHODS, lines_of, prose, text
+
+RESULTS = "benchmarks/results"
+
+
+def stored(name):
+    return json.loads(text(f"{RESULTS}/{name}.json"))
+
+
+def short(number, digits):
+    """A number below one as the pages write it, without its zero."""
+    return f"{number:.{digits}f}".removeprefix("0")
+
+
+def interval_lines():
+    """Of a loss and an epsilon: tables, the share given and held, and the median width."""
+    for kind, name in (("squared", "squares"), ("logistic", "outcomes"), ("poisson", "counts")):
+        for epsilon in (1.0, 4.0):
+            rows = [r for r in stored("intervals") if (r["loss"], r["epsilon"]) == (kind, epsilon)]
+            slopes, given, held = (sum(r[k] for r in rows) for k in ("slopes", "given", "held"))
+            width = statistics.median(width for row in rows for width in row["widths"])
+            shares = f"{100 * given / slopes:.0f} % | {100 * held / given:.1f} %"
+            yield f"| {name} | {len(rows)} | {epsilon:g} | {shares} | {width:.1f} |"
+
+
+def noise_lines():
+    for row in stored("stated_noise"):
+        own, raw = (f"{row[f'{kind}median']:.2f}, {row[f'{kind}p90']:.2f}" for kind in ("", "raw "))
+        yield f"| {row['table']} | {row['epsilon']:g} | {own} | {raw} |"
+
+
+LAWS = {"rare labels": "labels, rarely ones", "rare counts": "counts, mean .05",
+        "costs": "costs (gamma)"}  # fmt: skip
+
+
+def score_lines():
+    for law, group in groupby(stored("scores"), key=lambda row: row["law"]):
+        rows = [*group]
+
+        def told(key, digits, rows=rows):
+            given = (short(row[key], digits) if key in row else "none" for row in rows)
+            return " / ".join(given)
+
+        area = any("area held" in row for row in rows)
+        cells = [told("held", 2), told("error", 3), told("width", 2)]
+        cells += [f"{told('area held', 2)}, {told('area error', 3)}" if area else ""]
+        yield f"| {LAWS.get(law, law)} | {' | '.join(cells)} |".replace("|  |", "| |")
+
+
+def class_lines():
+    for law, rows in groupby(lines_of(f"{RESULTS}/classes.csv"), key=lambda row: row["classes"]):
+        if "nothing" not in law:
+            cells = (", ".join(short(float(r[k]), 2) for k in ("explained", "least")) for r in rows)
+            yield f"| {law} | {' | '.join(cells)} |"
+
+
+def amount_lines():
+    for law, group in groupby(lines_of(f"{RESULTS}/glm.csv"), key=lambda row: row["target"]):
+        rows = [*group]
+        held, asked = (sum(float(row[key]) for row in rows) for key in ("hold", "of"))
+        cells = " | ".join(short(float(row["excess"]), 4) for row in rows)
+        assert all(float(row["given"]) == 1.0 for row in rows)
+        yield f"| {law} | {cells} | {100 * held / asked:.0f} % of {asked:.0f} |"
+
+
+@pytest.mark.parametrize(
+    ("page", "lines"),
+    [
+        ("docs/accuracy.md", interval_lines),
+        ("docs/accuracy.md", noise_lines),
+        ("docs/accuracy.md", score_lines),
+        ("docs/default-stages.md", class_lines),
+        ("docs/default-stages.md", amount_lines),
+    ],
+)
+def test_a_table_has_what_was_measured(page, lines):
+    rows = [*lines()]
+    assert len(rows) > 4
+    assert "\n".join(rows) in text(page)
+
+
+def test_what_is_said_of_intervals_and_totals_follows():
+    page, rows = prose("docs/accuracy.md"), stored("intervals")
+    failing = [r for r in rows if r["given"] and r["held"] < 0.85 * r["given"]]
+    assert {row["epsilon"] for row in failing} == {1.0}
+    said = {f"{row['held']} of {row['given']}": row["table"] for row in failing}
+    for counts, table in said.items():
+        assert counts in page
+        assert f"`{table}`" in page
+    totals = [(row["totals"], row["fits"]) for row in rows if "totals" in row]
+    assert all(held == fits for held, fits in totals)
+    assert f"in all {sum(fits for _, fits in totals)} fits" in page
+    counts = [row for row in stored("stated_noise") if "total_held" in row]
+    assert all(row["total_held"] == 1.0 for row in counts)
+    assert f"All {sum(row['fits'] for row in counts)} totals of counts" in page
+    shares = [line.split(" | ")[4].removesuffix(" %") for line in interval_lines()]
+    lows, highs = zip(*(sorted(map(float, shares[k : k + 2])) for k in (0, 2, 4)), strict=True)
+    ranges = [
+        f"{low:.0f} to {high:.0f} %" if round(low) < round(high) else f"{low:.0f} %"
+        for low, high in zip(lows, highs, strict=True)
+    ]
+    said = "Intervals of least squares hold a table's own slopes in {} of the cases where they are "
+    said += "given, those of outcomes in {}, those of counts in {}"
+    assert said.format(*ranges) in prose("docs/default-method.md")
+
+
+def test_how_many_records_beat_a_constant_is_counted():
+    rows, page = stored("useful_rows"), prose("docs/how-much-budget.md")
+    beat = {k: sum(r["beat"] for r in rows if r["multiple"] == k) for k in (1, 2, 3)}
+    fits = sum(row["fits"] for row in rows if row["multiple"] == 1)
+    said = "{} of {} beat a constant at that number, {} of {} at half of it, and {} of {} at one"
+    assert said.format(beat[2], fits, beat[1], fits, beat[3], fits) in page
+
+
+def test_a_ridge_is_measured_on_real_tables():
+    rows, page = lines_of(f"{RESULTS}/ridge.csv"), prose("docs/default-stages.md")
+    held, asked = (sum(float(row[key]) for row in rows) for key in ("hold", "of"))
+    assert f"Of {asked:.0f} intervals {held:.0f} hold the optimum's own" in page
+    for name, powers in (("squares", {0.0}), ("amounts", {1.5, 2.0})):
+        cells = []
+        for epsilon in ("1.0", "4.0", "100.0"):
+            own = [row for row in rows if row["epsilon"] == epsilon]
+            excess = [float(row["excess"]) for row in own if float(row["power"]) in powers]
+            cells.append(f"{short(statistics.median(excess), 3)}, {short(max(excess), 2)}")
+        assert f"| {name} | {' | '.join(cells)} |" in text("docs/default-stages.md")
+    harmed = {(row["target"], row["epsilon"]) for row in rows if float(row["beyond"]) > 0.0}
+    assert harmed == {("us_aid", "1.0"), ("us_aid", "4.0"), ("forbes_value", "1.0")}
+
+
+def test_papers_quote_the_tables_of_their_results():
+    """Each figure of a paragraph that is headed as measured stands in the table that it links."""
+    told = re.findall(r"^\[Measured\]\(\.\./(\S+?)\)(.*?)\n\n", text("docs/papers.md"), re.M | re.S)
+    assert len(told) == 5
+    for results, said in told:
+        figures = re.findall(r"(?<![\d.,`])0\.\d+(?![\d,`])", said.replace("zero weights", ""))
+        table = {float(each) for each in re.findall(r"(?<=[ |])\d\.\d+(?=[ .])", text(results))}
+        assert {float(each) for each in figures} <= table | {float("0.1"), 0.5}, results
+
+
+def test_the_comparison_says_how_far_a_default_fit_is_from_the_best():
+    best, ours = {}, {}
+    for line in lines_of("benchmarks/accuracy/results/accuracy.csv"):
+        if line["suite"] == "public" and float(line["epsilon"]) == 1.0:
+            mean, task = float(line["mean"]), line["task"]
+            if line["method"] in METHODS.values():
+                best[task] = min(mean, best.get(task, mean))
+            if line["method"] == "tailguard":
+                ours[task] = mean
+    worst = max(ours[task] / best[task] for task in ours)
+    assert f"at most {worst:.1f} times the best of all rows" in prose("docs/statement-of-need.md")
