@@ -1,4 +1,4 @@
-"""What can be done for a task, and how well: every method's prediction, from public facts alone.
+"""Plans for a task: every method's predicted error, from public facts only.
 
 Nothing is read and nothing is spent. Predictions compare methods under the stated facts, on one
 model for all theorems, and are no promise.
@@ -45,10 +45,10 @@ FACTS = (
     "gradient_bound",
 )
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
-LARGEST_DIAMETER = 1e100  # so that squares are in the range of floats
+LARGEST_DIAMETER = 1e100  # squares then stay in the range of floats
 MOST_ROWS = 2**63 - 1  # more are in no array
 MOST_COLUMNS = 10**6  # each has its units: a plan takes 3 seconds (measured)
-# Between which numbers those that reach an error are looked for.
+# The range in which numbers that reach an error are searched for.
 SEARCHED = {"n_rows": (1.0, 1e12), "epsilon": (1e-3, 100.0)}
 NO_THEOREMS = (
     "task must be 'mean' or a loss: theorems are in tailguard.papers, which is not installed; got "
@@ -226,7 +226,7 @@ def prediction_grid(
     given: dict[str, Any] = {"n_features": n_features, "n_rows": n_rows, "epsilon": epsilon}
     known: dict[str, Any] = {"task": task, "delta": delta, "moment": moment}
     check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
-    best = plan(**known, **{**given, "n_rows": ROWS_SHOWN[-1]})  # what is amiss is refused here
+    best = plan(**known, **{**given, "n_rows": ROWS_SHOWN[-1]})  # invalid ones are refused here
     shown = {"n_features": COLUMNS_SHOWN, "n_rows": ROWS_SHOWN, "epsilon": EPSILONS_SHOWN}
     axes = {name: sorted({*values, given[name]}) for name, values in shown.items()}
     methods: list[str] = []
@@ -282,7 +282,7 @@ def _sufficient(
     low, high = SEARCHED[asked]
     while reached(high) == math.inf and high > 1.0:
         high /= 2.0
-    best = advice(high).recommended  # whatever else is amiss is refused here
+    best = advice(high).recommended  # all other invalid arguments are refused here
     require(
         best.predicted_error <= error,
         f"error must be at least {best.predicted_error:.3g} {best.unit}, which {asked} = {high:g} "
@@ -372,7 +372,7 @@ def _default(
     useful = None if math.isinf(least) else int(least)
     if "predicted_privacy_error" not in planned.settings:  # a constant alone is planned
         return [], [(method, f"n_rows or the budget must be larger: {note}")], [], useful
-    assert problem.scored is not None  # as of every loss with a name
+    assert problem.scored is not None  # as for every named loss
     error = float(planned.settings["predicted_privacy_error"])
     excess = error**2 / (2.0 * typical_curvature(problem.scored))
     passes = sum(stage.times for stage in planned.stages)

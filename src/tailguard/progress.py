@@ -50,19 +50,19 @@ def listening(listener: RunLog | None) -> Iterator[None]:
 
 
 def tell_planned(n_answers: int) -> None:
-    """Tell the listener, if there is one, what a run will do."""
+    """Report the planned answers of a run to the listener, if there is one."""
     if (listener := LISTENER.get()) is not None:
         listener.planned(n_answers)
 
 
 def tell_answered(stage: str, n_rows: int) -> None:
-    """Tell the listener, if there is one, of a released answer."""
+    """Report a released answer to the listener, if there is one."""
     if (listener := LISTENER.get()) is not None:
         listener.answered(stage, n_rows)
 
 
 def tell_read(n_rows: int, n_all: int) -> None:
-    """Tell the listener, if there is one, how many records of a pass were read so far."""
+    """Report to the listener, if there is one, how many records of a pass were read so far."""
     if (listener := LISTENER.get()) is not None:
         listener.read(n_rows, n_all)
 

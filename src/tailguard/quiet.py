@@ -1,4 +1,4 @@
-"""Silence while records are read: a warning could say something about one of them."""
+"""Silence while records are read, since a warning could reveal something about one of them."""
 
 import threading
 import warnings
@@ -46,6 +46,6 @@ NO_WARNINGS = SharedSetting(partial(warnings.catch_warnings, action="ignore"))
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Silence warnings and numerical errors: they would say something about a record."""
+    """Silence warnings and numerical errors, which could reveal something about a record."""
     with NO_WARNINGS, np.errstate(all="ignore"):
         yield

@@ -1,4 +1,4 @@
-"""One cell at a time, as a number, a text or an identifier; whatever is neither is missing.
+"""Cells read one at a time as numbers, texts or identifiers; all others are missing.
 
 A cell is judged by its exact type, and no method of a type that is not listed here is run: code
 that came with a record could raise, warn, or change another record. So what a cell is decides about
@@ -58,7 +58,7 @@ def cell_texts(cells: Iterable[Any]) -> list[str | None]:
 
 
 def _cell_number(cell: Any) -> float:
-    """Return one cell as a number; a failure, as of text that is no number, concerns it alone."""
+    """Return one cell as a number; a failure, as for text like ``n/a``, affects this cell only."""
     if type(cell) is float:
         return cell
     try:
@@ -70,7 +70,7 @@ def _cell_number(cell: Any) -> float:
 
 
 def _is_empty(cell: Any, missing: set[int]) -> bool:
-    """Whether a cell that is no number holds nothing."""
+    """Whether a cell without a number is empty."""
     if _n_entries(cell) > 1:
         return False
     cell = _unpacked(cell)
@@ -141,7 +141,7 @@ def _of_fraction(ratio: Fraction) -> float:
 
 
 def cell_identifier(cell: Any) -> Identifier:
-    """Return what one cell tells; a failure, as of an object that was tampered with, is its own."""
+    """Read one cell; a failure, as of an object that was tampered with, affects this cell only."""
     read = IDENTIFIERS.get(id(type(cell)))
     try:
         return None if read is None else read(cell)

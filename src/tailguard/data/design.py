@@ -1,4 +1,4 @@
-"""How the columns of a table become numbers, by its schema: features, targets, offsets and marks.
+"""The columns of a table as numbers, by its schema: features, targets, offsets and marks.
 
 Numeric columns are read as they are, dates as times after an origin, and levels as indicators;
 public constants stand for missing cells, and terms are made of the columns. The width and the names
@@ -8,8 +8,8 @@ nothing else. A cell has a level if it reads the same, as text or as a number. S
 its levels.
 
 Marks say what each cell is: a finite number if it can be used, NaN if it is empty, and else
-infinity. They tell which column makes records void, and each follows from its own cell and from
-what is declared.
+infinity. They show which column makes records void, and each follows from its own cell and the
+declarations.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -59,7 +59,7 @@ class Offset(NamedTuple):
     column: Any = None
 
 
-# Rows of text that are read at a time: text takes some ten times the memory of its numbers.
+# How many rows of text are read at a time: text takes some ten times the memory of its numbers.
 ROWS_OF_TEXT = 10_000
 
 
@@ -97,7 +97,7 @@ def read_columns(X: Any, schema: Schema, *others: str) -> tuple[Features, dict[s
 
 
 def _one(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
-    """Return parts that follow one another as one; a single one as it is."""
+    """Join successive parts into one; return a single one as it is."""
     return parts[0] if len(parts) == 1 else join(parts)
 
 

@@ -37,7 +37,7 @@ from tailguard.data.terms.formula import with_formula
 from tailguard.privacy.unit import ROWS, Unit
 
 ORDERS = ("file", "any")
-"""What a user may state about the order of rows."""
+"""The statements that a user may make about the order of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +212,7 @@ def read_inputs(
     persons: Mapping[str, Any] | None = None,
     features_only: bool = False,
 ) -> Inputs:
-    """Read what a user brought; only the head of a table in batches is read.
+    """Read a user's arguments; of a table in batches only the head is read.
 
     ``target``, ``columns``, ``row_id``, and an ``exposure``, ``offset`` or ``sample_weight`` of
     text name columns, as the schema may do instead, and ``formula`` says what its target and terms
@@ -260,7 +260,7 @@ def read_inputs(
     if y is not None and (target is not None or declared.target != in_schema):
         raise InputError("y must be None where target names its column; got both.")
     settled = declared.settled(table.names, table.where)
-    if features_only:  # columns as they are
+    if features_only:  # columns are kept as they are
         settled = replace(settled, target=None, terms=None, other="level")
     read = _of_batches if table.streamed else _of_table
     found = read(table, settled, **beside)

@@ -28,14 +28,14 @@ NOT_LOOKED_AT = (
     "may have levels or dates to declare, and missing cells make a row void unless a constant is "
     "declared"
 )
-"""What ``describe`` says at its end."""
+"""The last lines of ``describe``."""
 VERSION = 1
 """The version of the JSON format: ``{"tailguard_schema": 1, "features": [...], ...}``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """What is declared of a table's columns, each by its name.
+    """Declarations of a table's columns, each by its name.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Schema:
     classes
         The labels of the target, for models of labels.
     row_id
-        A column of whole numbers, text or UUIDs that tells every row from all others. With it the
+        A column of whole numbers, text or UUIDs that differs in every row. With it the
         rows of a table need no order: they are taken in a secret one, by a key, wherever they lie.
     person, max_rows
         A column of keys that tell persons apart, all of whose rows are protected together, and how
@@ -112,7 +112,7 @@ class Schema:
     max_rows: int | None = None
 
     def __new__(cls, **declared: Any) -> "Schema":
-        """Refuse declarations that there are not, and name those that may have been meant."""
+        """Refuse unknown declarations, and name those that may have been meant."""
         check_arguments("Schema", declared, cls.__dataclass_fields__)
         return super().__new__(cls)
 
@@ -255,8 +255,8 @@ class Schema:
     def from_frame(cls, X: Any, **declared: Any) -> "Schema":
         """Return a draft for a table from the names and types of its columns; no cell is read.
 
-        Columns of numbers are features. What is no number by its type is left out, under ``drop``,
-        until you declare levels for it. A CSV file has no types, so all its columns are features.
+        Columns of numbers are features. Columns of other types are left out, under ``drop``,
+        until you declare levels for them. A CSV file has no types, so all its columns are features.
         ``describe()`` says what to look at.
 
         Parameters
@@ -283,7 +283,7 @@ class Schema:
         return replace(given, drop=(*given.drop, *left_out)).settled(table.names, table.where)
 
     def describe(self) -> str:
-        """Return what each column is, and what no draft can know, as text."""
+        """Describe what each column is, and what no draft can know."""
         levels = [f"{name} ({', '.join(levels)})" for name, levels in self.levels.items()]
         places = {
             "numbers": self.numeric,

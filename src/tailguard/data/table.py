@@ -1,7 +1,7 @@
 """A table: named columns of typed cells, in rows that are read in one order, wherever they lie.
 
-What a table says of itself is public: names, types and the number of records. Its cells are handed
-out as frames (``frames.py``), and are read where what goes wrong is told to nobody.
+The names, types and number of records of a table are public. Its cells are handed out as frames
+(``frames.py``), and are read where failures are reported to nobody.
 
 Workers may hold the parts of a table, cut anywhere. Chunks are cut from the whole table. So a
 worker sums the whole chunks of its part and sends back the few rows before the first and after the
@@ -80,7 +80,7 @@ class Table(ABC):
         return None
 
     def check_types(self, numeric: Sequence[str]) -> None:
-        """Refuse a table in which one of these columns has a type that is no number."""
+        """Refuse a table in which one of these columns is not numeric by its type."""
         for empty in self.empties():
             for name in numeric:
                 numbers_of(frame_column(empty, name), f"Column {name!r} of {self.where}")

@@ -1,4 +1,4 @@
-"""Budgets of data sets that outlive the process: charged before release, capped, verifiable."""
+"""Budgets of data sets that outlive the process: charged before a release, capped, verifiable."""
 
 from tailguard.ledger.ledger import Ledger
 

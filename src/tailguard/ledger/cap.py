@@ -1,4 +1,4 @@
-"""What a cap allows: whether one more run may be charged, and what would still fit.
+"""The cap of a ledger: whether one more run may be charged, and what would still fit.
 
 Each run may be planned in the light of all earlier answers. So it is not enough that the events
 found in the ledger would keep the cap had they been fixed in advance: what is enforced are

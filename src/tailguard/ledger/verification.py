@@ -16,7 +16,7 @@ from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
 
 OTHERS = "others"
-"""By whom ``Ledger.charge`` says that an event is released."""
+"""The tool by which ``Ledger.charge`` says that an event is released."""
 
 
 def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:
@@ -147,7 +147,7 @@ def check_continues(lines: Sequence[Line], known: Any) -> None:
 
 
 def check_run(run: object) -> str:
-    """Return the name of a run, which tells what it does from what other tools release."""
+    """Return the name of a run, which separates its releases from those of other tools."""
     text = check_text("run", run)
     if text == OTHERS:
         raise InputError(f"run must have a name of its own; {OTHERS!r} is that of other tools.")

@@ -142,7 +142,7 @@ class Loss:
         return self.curvature_bound() * row_bound**2
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
-        """Which targets the loss understands; a record with any other target is void."""
+        """Which targets the loss allows; a record with any other target is void."""
         return np.isfinite(np.asarray(target, dtype=np.float64))
 
     def bounded(self, score: ArrayLike, low: ArrayLike, high: ArrayLike) -> FloatArray:
@@ -248,11 +248,11 @@ class RecordLoss:
         return np.inf
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
-        """Which targets the loss understands; a record with any other target is void."""
+        """Which targets the loss allows; a record with any other target is void."""
         return np.isfinite(np.asarray(target, dtype=np.float64))
 
     def mean(self, score: ArrayLike) -> FloatArray:
-        """Return the score itself, where it is not known what it predicts."""
+        """Return the score itself, where its prediction is not known."""
         return np.asarray(score, dtype=np.float64)
 
 

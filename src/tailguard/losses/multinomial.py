@@ -17,7 +17,7 @@ from .compiled import Gradient, compile_gradient
 
 @dataclass(frozen=True)
 class Multinomial(RecordLoss):
-    """Log-loss of a target that is one of several classes, with one score a class.
+    """Log-loss of a target that is one of several classes, with one score per class.
 
     The weights are a matrix of shape ``(n_classes, n_features)``, flattened row by row. The
     gradient of one record is ``outer(softmax(scores) - one_hot(target), features)``.
@@ -53,7 +53,7 @@ class Multinomial(RecordLoss):
         return _compiled_gradient()
 
     def size(self, n_features: int) -> int:
-        """Count the weights: one a class and feature."""
+        """Count the weights: one per class and feature."""
         return self.n_classes * n_features
 
     @np.errstate(all="ignore")

@@ -79,14 +79,14 @@ class RecordGradient(RecordLoss):
         return self.function
 
     def size(self, n_features: int) -> int:
-        """Count the weights: as stated, or one a feature."""
+        """Count the weights: as stated, or one per feature."""
         return n_features if self.n_weights is None else self.n_weights
 
 
 def _check_function(function: object) -> None:
-    """Refuse what cannot be called with a record; what it does with one is never looked at.
+    """Refuse a function that cannot be called with a record; its results are never looked at.
 
-    Machine code is made now: later on, it would be found missing after budget was spent.
+    It is compiled now, so that a failure comes before any budget is spent.
     """
     wanted = "function must be a function (weights, features, target) -> gradient of ONE record"
     if not callable(function):

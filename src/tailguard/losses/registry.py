@@ -1,4 +1,4 @@
-"""The losses by name. A new loss is one file and one line here, which buys the contract tests."""
+"""The losses by name. A new loss is one file and one line here, and runs in the contract tests."""
 
 from dataclasses import fields
 from types import NoneType

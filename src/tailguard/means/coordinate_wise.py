@@ -89,7 +89,7 @@ class CoordinateMean(GaussianQuery):
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        """Return parameters that cut hardly anything within ``reach`` of zero."""
         return {"threshold": reach}
 
     @classmethod

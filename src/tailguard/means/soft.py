@@ -62,7 +62,7 @@ class SoftMean(CoordinateMean):
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        """Return parameters that cut hardly anything within ``reach`` of zero."""
         return {"scale": 30.0 * reach, "smoothing": 400.0}  # it bends by a cube
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What is promised: the four ways to state a privacy guarantee.
+"""Privacy guarantees: four ways to state a promise.
 
 All speak of replace-one neighbours: two data sets of the same public size that differ in one
 record, which may be replaced by any other.
@@ -19,7 +19,7 @@ WEAKEST, STRONGEST = 1e15, 1e-15
 
 @dataclass(frozen=True)
 class _Promise:
-    """What the four share: their numbers are checked, and said in words."""
+    """Base of the four guarantees, whose numbers are checked and put into words."""
 
     kind: ClassVar[str]
     words: ClassVar[str]
@@ -190,7 +190,7 @@ KINDS: dict[str, type[Guarantee]] = {each.kind: each for each in (ApproxDP, Pure
 
 
 def check_guarantee(guarantee: object) -> Guarantee:
-    """Return one of the four; a subclass could mean anything."""
+    """Return a guarantee of one of the four classes; a subclass could mean anything."""
     if type(guarantee) not in KINDS.values():
         raise InputError(
             f"guarantee must be an ApproxDP, PureDP, ZCDP or GDP; got {shown(guarantee)}."
@@ -238,7 +238,7 @@ def resolve_guarantee(
     return ApproxDP(epsilon, delta)
 
 
-LARGE_EPSILON = 20.0  # beyond it odds may rise by more than 5e8: a promise in name alone
+LARGE_EPSILON = 20.0  # beyond it odds may rise by more than 5e8: a promise in name only
 
 
 def weak_promise(guarantee: Guarantee, n_rows: int) -> tuple[str, ...]:

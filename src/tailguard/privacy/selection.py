@@ -1,4 +1,4 @@
-"""The best of a secret, random number of tries: what it costs, by two derivations.
+"""The cost of the best of a secret, random number of tries, by two derivations.
 
 **By privacy profiles.** Let ``f`` be the generating function of the number of tries, and give every
 try a uniform number of its own, by which ties are broken. Then the best try has the density
@@ -118,7 +118,7 @@ def selected_profile(event: Selected) -> Profile:
         return np.minimum(mean * alone, _all_tries_told(event, e))
 
     end = shift + epsilon_of(event.mu, TAIL / mean)
-    if not told_apart(2.0 * end):  # no hull is worked out, and both bounds hold without one
+    if not told_apart(2.0 * end):  # no convex hull is computed; both bounds hold without one
         return Profile(delta, end)
     levels = np.linspace(0.0, end, N_LEVELS)
     hull, scaled = mirrored_hull(levels, delta(levels)), np.exp(levels - end)
@@ -254,7 +254,7 @@ class RenyiAccountant(AdditiveAccountant):
         """Return the divergence of the order ``1 + excess``, a number above 0."""
 
         def beyond(leaf: Event) -> Fraction:
-            """Return what a selection costs beyond one try."""
+            """Return the cost of a selection beyond that of one try."""
             if isinstance(leaf, Selected):
                 return Fraction(excess_divergence(leaf, excess))
             return Fraction(0)
@@ -262,7 +262,7 @@ class RenyiAccountant(AdditiveAccountant):
         return (1.0 + excess) * ceiling(self.total) + ceiling(self.flat_events.add_up(beyond))
 
     def _epsilon(self, delta: float) -> float:
-        # Where no selection is, zCDP says the same, and is named for it.
+        # Without a selection zCDP gives the same, and is named instead.
         hopeless = delta == 0.0 or math.isinf(ceiling(self.total))
         return math.inf if hopeless else up(epsilon_of_renyi(self.divergence, delta))
 
@@ -271,7 +271,7 @@ class RenyiAccountant(AdditiveAccountant):
         return 1.0 if hopeless else delta_of_renyi(self.divergence, epsilon)
 
 
-# Relative accuracy; what is lost goes to the safe side.
+# Relative accuracy, lost on the safe side.
 ACCURACY = 1e-10
 
 
@@ -290,7 +290,7 @@ def mu_of_a_try(
 
     @cache
     def epsilon(mu: float) -> float:
-        """Return what search and releases cost together."""
+        """Return the joint cost of the search and the releases."""
         parts: list[Event] = [Selected(mu, tries.mean, tries.law)]
         parts += [Gaussian(math.hypot(beside * mu, before))] if beside or before else []
         event = Composed(tuple(parts))

@@ -1,17 +1,17 @@
 """A point within a proven distance of the minimiser of a strongly convex function.
 
-All that is asked of the function is its projected gradient step ``T``. With a penalty of strength
+The function is only used through its projected gradient step ``T``. With a penalty of strength
 ``a`` and a step size ``h`` that its curvature allows, ``T`` brings points closer to one another by
 the factor ``1 - h a``, and the minimiser is its fixed point. Hence ``T(v)`` lies within
-``(1 - h a) / (h a) * |T(v) - v|`` of the minimiser, wherever ``v`` came from: fast methods that
-promise nothing may look for ``v``, and the length of one step says whether to believe them. Where
-none is to be believed, plain descent is, after a number of steps that is known beforehand.
+``(1 - h a) / (h a) * |T(v) - v|`` of the minimiser, wherever ``v`` came from: fast methods
+without guarantees may look for ``v``, and the length of one step shows whether they succeeded. If
+none did, plain descent does after a number of steps that is known beforehand.
 
 Floats. The tolerance is a small share of what one record may move the minimiser by; half of it is
 for the search, a quarter each for float errors of gradients and of points. Where these need more,
 because the problem is too ill-conditioned for floats, the tolerance is raised: it is charged as
-noise. Every bound of float errors is larger than what a careful count of roundings gives, by a
-factor of a few.
+noise. Every bound of float errors is a few times what a careful count of
+roundings gives.
 
 Let a be the strength, h the step size and s = h a. An error of ``e`` in the gradient moves the
 fixed point of the steps by ``e / a``, one in the point after each step by ``e / s``.
@@ -57,12 +57,12 @@ Step = Callable[[FloatArray], FloatArray]
 
 MIXED_STEPS = 300
 ACCELERATED_STEPS = 10_000
-MIXED_POINTS = 10  # earlier points that mixing looks back to
+MIXED_POINTS = 10  # how many earlier points mixing uses
 
 
-TOLERANCE_SHARE = 1e-3  # of what one record moves: it costs as much noise
+TOLERANCE_SHARE = 1e-3  # of the influence of one record: it costs as much noise
 CAPPED_STEPS = 20_000  # taken by plain descent where it may not reach the tolerance
-# Sets whose projection is a closed form; others may be as far off as their authors like.
+# Sets whose projection is a closed form; the errors of others are unknown.
 CLOSED_FORMS = {Box, L1Ball, L2Ball, Simplex, WholeSpace}
 
 # A slope errs by a few roundoffs times its condition number, p - 1 for the power p of the residual:
@@ -79,7 +79,7 @@ class StepFacts:
     shortening
         Step size times strength, below 1: a step shortens distances by one minus this.
     travel
-        How far from zero the minimiser and all points of plain descent lie, at most.
+        The largest distance from zero of the minimiser and of all points of plain descent.
     """
 
     shortening: float
@@ -102,7 +102,7 @@ class StepFacts:
         return left <= distance
 
     def allows(self, point: FloatArray) -> bool:
-        """Whether a fast method may go on from there: what float errors are, is known nearby."""
+        """Whether a fast method may go on from there: float errors are only bounded nearby."""
         return float(np.linalg.norm(point)) <= 2.0 * self.travel
 
 
@@ -138,7 +138,7 @@ def drawn_into(point: FloatArray, center: FloatArray, radius: float) -> FloatArr
 
 
 def _mixed(step: Step, point: FloatArray, facts: StepFacts, distance: float) -> FloatArray | None:
-    """Search from where the last few steps, mixed so that they cancel best, lead."""
+    """Search from the mix of the last few points whose steps cancel best."""
     ends: list[FloatArray] = []
     moves: list[FloatArray] = []
     for _ in range(MIXED_STEPS):
@@ -157,12 +157,12 @@ def _mixed(step: Step, point: FloatArray, facts: StepFacts, distance: float) -> 
 
 
 def _cancelling_shares(moves: list[FloatArray]) -> FloatArray | None:
-    """Return how much of each change of move to take away; None where that cannot be told."""
+    """Return how much of each change of step to take away; None if that cannot be solved."""
     if len(moves) == 1:
         return np.zeros(0)
     try:
         return np.asarray(np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=1e-12)[0])
-    except np.linalg.LinAlgError:  # an exception would tell of the records
+    except np.linalg.LinAlgError:  # an exception would reveal something of the records
         return None
 
 
@@ -186,14 +186,14 @@ def _accelerated(
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What is known of an answer before any record is read.
+    """Facts about an answer that are known before any record is read.
 
     Attributes
     ----------
     tolerance
         How far from the minimiser, or from the end of ``n_steps`` exact steps, the answer is.
     search_distance
-        The part of it that a search has to certify.
+        The part of the tolerance that a search has to certify.
     n_steps
         The steps of plain descent: enough for the tolerance, or all that is done.
     certified
@@ -225,7 +225,7 @@ def accuracy_of(
     n_steps: int | None = None,
     n_projections: int = 1,
 ) -> Accuracy:
-    """Work it out from public numbers.
+    """Compute the facts from public numbers.
 
     Parameters
     ----------

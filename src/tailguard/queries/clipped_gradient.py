@@ -74,7 +74,7 @@ class MeanClippedGradient(GaussianQuery):
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters with which hardly anything within ``reach`` of zero is cut."""
+        """Return parameters that cut hardly anything within ``reach`` of zero."""
         return {"clip_norm": reach}
 
     @property
@@ -83,7 +83,7 @@ class MeanClippedGradient(GaussianQuery):
         return min(self.clip_norm, self.slope_limit * self.row_limit)
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State the sensitivity of the sum; see the module's reference."""
+        """State the sensitivity of the sum, as in the module's reference."""
         return sum_sensitivity(self.norm_limit, self.units.size, n_rows)
 
     def read_state(self, state: FloatArray) -> FloatArray:
@@ -113,7 +113,7 @@ class MeanClippedGradient(GaussianQuery):
         return total
 
     def sizes(self, read: Scored) -> FloatArray:
-        """Return how long the gradients of scored records are along their rows; zero where void."""
+        """Return the lengths of scored records' gradients along their rows; zero where void."""
         slope = (
             np.ones(len(read.rows))
             if self.loss is None

@@ -33,7 +33,7 @@ def clip_rows(vectors: FloatArray, limit: float) -> FloatArray:
 
 @compiled_loop("matrix", "float64", "vector")
 def _clip_rows(vectors: FloatArray, limit: float, norms: FloatArray) -> None:
-    """Take the same steps whatever a vector holds, so that time does not tell of it."""
+    """Take the same steps whatever a vector holds, so that the time reveals nothing of it."""
     size = vectors.shape[1]
     allowed = limit * (1 - 4 * (size + 2) * 2.0**-53)  # the shrink of chunks.py
     for i in range(len(vectors)):
@@ -52,7 +52,7 @@ def _clip_rows(vectors: FloatArray, limit: float, norms: FloatArray) -> None:
             square += (vectors[i, j] / unit) ** 2
         length = max(math.sqrt(square), 1.0)  # at least one entry is one, or all are zero
         used = 1.0 if odd == 0 else 0.0
-        # A sum of both cases: a choice would leave out the divisions.
+        # A sum of both cases, because a branch would skip the divisions.
         shorter, kept = (allowed / length, 0.0) if unit * length > allowed else (0.0, 1.0)
         for j in range(size):
             vectors[i, j] = used * (vectors[i, j] / unit * shorter + vectors[i, j] * kept)

@@ -1,7 +1,7 @@
 """Entries of records' gradients, each bounded by itself, and their sums by groups.
 
 Group ``g`` of ``n_groups`` consists of the records ``g * n_rows // n_groups`` up to the same for
-``g + 1``: runs of the order that records come in, of sizes that differ by one at most. A whole step
+``g + 1``: runs in the order of the records, whose sizes differ by at most one. A whole step
 of a group's sum is ``grid`` times the size of the group, so that the integers are group means in
 steps of ``grid``. Float sums run within one chunk and group; integers are added across chunks, so
 that no bit depends on how the records are cut into blocks.
@@ -51,9 +51,9 @@ SMALLEST_SCALE, LARGEST_SCALE = 1e-250, 1e250
 
 @dataclass(frozen=True)
 class CoordinateBound:
-    """What is done to one entry.
+    """The bound on one entry.
 
-    ``"clamped"`` cuts it at ``scale``; ``"truncated"`` makes zero of what exceeds ``scale``;
+    ``"clamped"`` cuts it at ``scale``; ``"truncated"`` sets it to zero beyond ``scale``;
     ``"soft"`` is ``scale * psi(entry / scale)`` with the smoothed truncation of
     :mod:`tailguard.queries.soft_truncation`.
 
@@ -81,7 +81,7 @@ class CoordinateBound:
         return self.scale * (soft_limit(self.smoothing) if self.kind == "soft" else 1.0)
 
     def apply(self, values: FloatArray) -> FloatArray:
-        """Return what is made of each value; for plans, which work out the bias of a bound."""
+        """Bound each value, for plans that compute the bias of a bound."""
         if self.kind == "clamped":
             return np.clip(values, -self.scale, self.scale)
         if self.kind == "truncated":
@@ -90,7 +90,7 @@ class CoordinateBound:
         return softened
 
     def apply_fast(self, values: FloatArray) -> FloatArray:
-        """Return much the same; a soft bound by products and sums alone, in a compiled loop."""
+        """Bound each value in a compiled loop; a soft bound by products and sums only."""
         if self.kind != "soft":
             return self.apply(values)
         softened: FloatArray = fast_soft_truncation(values * (1.0 / self.scale), self.smoothing)
@@ -116,8 +116,8 @@ def placed_gradients(
 ) -> IntArray:
     """Place the gradients of a block among those of all records, to be gathered and sorted.
 
-    Larger entries count as 1e150, so that no difference or sum of them overflows. Of a person the
-    gradients are added by her shares, one by one in her own order.
+    Larger entries count as 1e150, so that no difference or sum of them overflows. The
+    gradients of a person are added with her shares, one by one in her own order.
     """
     found = np.concatenate([*score_gradients(loss, units, weights, block)])
     found = np.clip(found, -LARGEST_FEATURE, LARGEST_FEATURE)
@@ -140,9 +140,9 @@ def bounded_group_sums(
     n_groups: int,
     grid: float,
 ) -> IntArray:
-    """Add up the bounded gradients of a block on the lattice, one row a group."""
+    """Add up the bounded gradients of a block on the lattice: one row per group."""
     totals = np.zeros((n_groups, units.size), dtype=np.int64)
-    if block.alone and n_groups == 1:  # then no places are needed
+    if block.alone and n_groups == 1:  # no places are needed then
         for chunk in chunks_of(block):
             (gradients,) = score_gradients(loss, units, weights, chunk)
             values = bound.apply_fast(gradients)

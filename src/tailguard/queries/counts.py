@@ -32,8 +32,8 @@ class CountBelow(GaussianQuery):
     Guarantee
     ---------
     Replacing one record moves each of the ``k`` counts by at most 1, so the vector by at most
-    ``sqrt(k)`` in l2 norm and ``k`` in l1 norm. In whatever order records come, each is in one pair
-    at most, so the same holds for pairs. Counts are exact integers: nothing is charged for
+    ``sqrt(k)`` in l2 norm and ``k`` in l1 norm. In any order of the records each is in at most one
+    pair, so the same holds for pairs. Counts are exact integers: nothing is charged for
     rounding.
 
     Edge cases

@@ -2,7 +2,7 @@
 
 The edges are the state: one rising vector per column, or per group and column. So one query serves
 the first look at a column, each finer look where a quantile may lie, and a histogram between public
-edges. A cell that is no number leaves the other cells of its record alone.
+edges. A cell without a number does not affect the other cells of its record.
 
 *Sensitivity.* Without groups a record adds ``(e_j, 1)`` in each of ``k`` columns, the bin of its
 cell and one readable cell, or zero where the cell cannot be read. Two such vectors differ by

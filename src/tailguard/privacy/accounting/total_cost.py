@@ -1,4 +1,4 @@
-"""What an event costs in every currency, whether it keeps a promise, and how large it may be.
+"""The cost of an event in every currency, whether it keeps a promise, and how large it may be.
 
 Every accountant gives an upper bound, so the smallest one counts. Answers err on the safe side, and
 the sampler's imperfection is charged.
@@ -23,8 +23,8 @@ from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, check_guarant
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 from tailguard.privacy.selection import RenyiAccountant, SelectionAccountant
 
-# Cheap ones first: of equal answers the first is reported. A line here makes an accountant count in
-# every total, and in the contract tests.
+# Cheap ones first: of equal answers the first is reported. Each counts in every total, and in
+# the contract tests.
 ACCOUNTANTS: Mapping[str, type[Accountant]] = {
     "gdp": GdpAccountant,
     "zcdp": ZcdpAccountant,
@@ -69,8 +69,8 @@ def smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
     return _smallest_epsilon(check_event("event", event), check_failure("delta", delta))
 
 
-# A plan, its books and its certificate ask about one event, and so does each run of the same plan;
-# where a shuffle is repeated an answer takes a second.
+# A plan, its books and its certificate ask about the same event, and so does each run of the plan;
+# with a repeated shuffle an answer takes a second.
 @lru_cache(maxsize=1024)
 def _smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
     if Unbounded in flatten(event).kinds:
@@ -101,7 +101,7 @@ def total_mu(event: Event) -> float | None:
 
 @dataclass(frozen=True)
 class TotalCost:
-    """What an event costs; None where a currency cannot express it.
+    """The cost of an event; None where a currency cannot express it.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class TotalCost:
     rho
         A zCDP total; None for events that may fail.
     accountant
-        Which accountant proves the epsilon, or else the other numbers.
+        The accountant that proves the epsilon, or else the other numbers.
     """
 
     epsilon: float | None
@@ -150,7 +150,7 @@ def total_cost(
 
 
 def epsilon_at_distance(event: Event, delta: float, distance: Distance) -> EpsilonBound:
-    """Return the smallest epsilon when what is sampled is that far from the event's own law.
+    """Return the smallest epsilon if the sampled noise is that far from the event's own.
 
     *Guarantee.* What is returned meets ``Distance.left_of``.
 

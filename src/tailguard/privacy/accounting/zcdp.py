@@ -1,4 +1,4 @@
-"""Zero-concentrated differential privacy: its (epsilon, delta), what costs how much, and the total.
+"""Zero-concentrated differential privacy: conversions, the rho of each event, and the total.
 
 A mechanism is rho-zCDP if its Renyi divergence of every order a > 1 is at most a * rho, for both
 orders of every pair of neighbours. zCDP follows from Gaussian differential privacy with

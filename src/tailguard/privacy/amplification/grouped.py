@@ -54,7 +54,7 @@ def grouped_shuffle(guarantee: ApproxDP, *, n_groups: int, times: int = 1) -> tu
         return satisfies(_repeated(Shuffled(mu, n_groups), times), guarantee)
 
     alone = calibrate(lambda mu: _repeated(Gaussian(mu), times), guarantee)
-    # What does not allow a little more need not be solved.
+    # If a little more is not allowed the equation need not be solved.
     if not kept(alone * (1.0 + ACCURACY)):
         return alone, False
     if times == 1:

@@ -18,7 +18,7 @@ from tailguard.array_types import FloatArray
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.accounting.profiles import TAIL, Profile, convexified, gaussian_profile
 
-# Beyond this epsilon a profile stays as it is, so that nothing overflows.
+# Beyond this epsilon a profile is held constant, so that nothing overflows.
 LARGEST = 300.0
 
 

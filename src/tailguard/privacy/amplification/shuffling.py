@@ -14,7 +14,7 @@ The "stronger clones", which answer alike with probability 2 / (e^epsilon + 1), 
 general randomisers their bound is not proved.
 
 A Gaussian release is (epsilon0, delta0)-DP for a whole curve of pairs. Each pair gives a bound by
-hiding among clones, and not to count on the shuffle gives one more; all hold, so the least counts.
+hiding among clones, and ignoring the shuffle gives one more; all hold, so the least counts.
 
 Reference
 ---------
@@ -60,7 +60,7 @@ LARGEST_EPSILON = 600.0
 
 @lru_cache(maxsize=64)
 def _clone_counts(n_units: int, unit_epsilon: float) -> tuple[FloatArray, FloatArray, float]:
-    """Numbers of clones, how likely each is, and how likely fewer are."""
+    """Numbers of clones, the chance of each, and the chance of fewer."""
     others, chance = n_units - 1, math.exp(-unit_epsilon)
     mean = others * chance
     reach = SPREAD * math.sqrt(mean * (1.0 - chance)) + MARGIN
@@ -82,7 +82,7 @@ def clones_delta(n_units: int, unit_epsilon: float, e: FloatArray) -> FloatArray
     inside = e < unit_epsilon
     gamma = np.exp(np.minimum(np.where(inside, e, 0.0), LARGEST_EPSILON))[..., None]
     own = float(expit(unit_epsilon))
-    # The loss exceeds e where the first side holds more than this share of all c + 1 answers.
+    # The loss exceeds e if the first side holds more than this share of all c + 1 answers.
     share = (gamma * own - (1.0 - own)) / ((2.0 * own - 1.0) * (1.0 + gamma))
     least = np.minimum(np.floor(share * (counts + 1.0)) + 1.0, counts + 1.0)
     gain = (own - (1.0 - own) * gamma) * stats.binom.pmf(least - 1.0, counts, 0.5)
@@ -106,7 +106,7 @@ def clones_epsilon(n_units: int, unit_epsilon: float, delta: float) -> float:
     target = math.log(delta)
 
     def excess(e: float) -> float:
-        """Tell how far below the target log(delta) is."""
+        """Return how far log(delta) is below the target."""
         found = float(clones_delta(n_units, unit_epsilon, np.asarray(e)))
         return target - math.log(max(found, 1e-300))
 
@@ -163,11 +163,11 @@ def shuffled_mu(epsilon: float, *, n_units: int, delta: float) -> float:
     return _largest_mu(check_positive("epsilon", epsilon), n_units, check_open_unit("delta", delta))
 
 
-# A theorem and each fit by it plan alike, and this takes a second.
+# A theorem and each of its fits ask the same, and this takes a second.
 @lru_cache(maxsize=64)
 def _largest_mu(epsilon: float, n_units: int, delta: float) -> float:
     def excess(mu: float) -> float:
-        """Tell how far the releases are above the promise."""
+        """Return how far the releases are above the promise."""
         return math.log(max(shuffled_epsilon(mu, n_units=n_units, delta=delta), 1e-9) / epsilon)
 
     alone = mu_of(epsilon, delta)
