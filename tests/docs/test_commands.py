@@ -27,6 +27,7 @@ PUBLISHED = [
     ("docs/accuracy.md", f"{RESULTS}/intervals.json", "python benchmarks/bench_intervals.py"),
     ("docs/accuracy.md", f"{RESULTS}/stated_noise.json", "benchmarks/bench_stated_noise.py"),
     ("docs/accuracy.md", f"{RESULTS}/scores.json", "python benchmarks/bench_score.py"),
+    ("docs/accuracy.md", f"{RESULTS}/fit_cost.json", "python benchmarks/bench_fit_cost.py"),
     ("docs/default-stages.md", f"{RESULTS}/classes.csv", "python benchmarks/bench_classes.py"),
     ("docs/default-stages.md", f"{RESULTS}/glm.csv", "python benchmarks/bench_glm.py"),
     ("docs/default-stages.md", f"{RESULTS}/ridge.csv", "benchmarks/bench_glm.py --ridge"),

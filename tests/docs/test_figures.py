@@ -55,3 +55,23 @@ def test_far_below_it_the_answer_is_a_constant(share, told):
     y = [1e-6 * row[0] for row in x]
     model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0).fit(x, y)
     assert (model.score(x, y) > 0.5) == told
+
+
+PARTS = {  # of the method's page, by the beginnings of stages' names
+    "units take": ("target", "typical size", "shared size", "location", "fine location", "scale"),
+    "whitening": ("row norms", "second moments", "whitened row norms"),
+    "rounds": ("rounds",),
+    "the correction": ("curvature of rows", "row lengths", "contribution", "far", "early"),
+}
+
+
+def test_the_methods_page_says_how_its_example_shares_the_budget():
+    example = Problem(tg.losses.Squared(), 20_000, 8, intercept=True)
+    plan = WhitenedNewton().plan(example, tg.ApproxDP(1.0, 1e-6))
+    spent = {stage.name: stage.times * stage.mu**2 for stage in plan.stages}
+    page = " ".join(
+        Path(__file__).parents[2].joinpath("docs/default-method.md").read_text().split()
+    )
+    for part, names in PARTS.items():
+        share = sum(cost for name, cost in spent.items() if name.startswith(names))
+        assert f"{part} {100 * share / sum(spent.values()):.0f} %" in page

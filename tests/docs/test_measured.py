@@ -72,12 +72,21 @@ def amount_lines():
         yield f"| {law} | {cells} | {100 * held / asked:.0f} % of {asked:.0f} |"
 
 
+def cost_lines():
+    beside = {"scikit-learn": "scikit-learn's", "uncorrected": "a fit without the last correction"}
+    for row in stored("fit_cost"):
+        size = f"{row['rows']:,} records of {row['columns']} columns"
+        cells = f"{beside[row['baseline']]} | {row['ratio']:.2f} | {row['passes']:.0f}"
+        yield f"| {row['model']}, {size} | {cells} |"
+
+
 @pytest.mark.parametrize(
     ("page", "lines"),
     [
         ("docs/accuracy.md", interval_lines),
         ("docs/accuracy.md", noise_lines),
         ("docs/accuracy.md", score_lines),
+        ("docs/accuracy.md", cost_lines),
         ("docs/default-stages.md", class_lines),
         ("docs/default-stages.md", amount_lines),
     ],
