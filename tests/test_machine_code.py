@@ -288,8 +288,8 @@ def test_processes_remove_folders_of_each_other_without_harm(tmp_path, cache_fol
     (tmp_path / "script.py").write_text(COMPILE)
     command = [sys.executable, str(tmp_path / "script.py")]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache_folder)}
-    runs = [subprocess.Popen([*command, str(number)], env=environment) for number in range(3)]
-    assert [run.wait() for run in runs] == [0] * 3
+    runs = [subprocess.Popen([*command, str(number)], env=environment) for number in range(2)]
+    assert [run.wait() for run in runs] == [0] * 2
     assert 1 <= len(list(cache_folder.iterdir())) <= len(runs)
 
 

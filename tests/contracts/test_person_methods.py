@@ -9,6 +9,7 @@ import pytest
 
 import tailguard as tg
 from support.adversary import records
+from support.solvers import few_rounds
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.persons import PersonRows
@@ -152,7 +153,7 @@ def test_what_takes_persons_says_so(name):
 def test_every_estimator_takes_persons(name):
     target = {"logistic": Y > 0.0, "sparse-logistic": Y > 0.0}.get(name, Y)
     positive = name in ("poisson", "gamma", "tweedie")
-    model = estimator_called(name)(max_rows=MOST, **ROW_OF.get(name, {}), **LARGE)
+    model = few_rounds(estimator_called(name), max_rows=MOST, **ROW_OF.get(name, {}), **LARGE)
     model.fit(X, np.exp(target / 2.0) if positive else target, person=KEYS)
     assert model.certificate_.unit.describe() == f"one person (person), at most {MOST} rows"
     assert model.certificate_.n_rows == N_PERSONS

@@ -9,6 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import tailguard as tg
+from support.solvers import few_rounds
 from tailguard.estimators.model_file import KEY, VERSION, model_content, model_from
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
 from tailguard.privacy.certificate.certificate import KEY as CERTIFICATE
@@ -296,7 +297,7 @@ def test_other_parts_that_do_not_fit_are_refused(change, written, tmp_path):
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_estimator_goes_round(name, tmp_path):
     X = np.random.default_rng(0).standard_normal((1_000, 2))
-    model = estimator_called(name)(guarantee=tg.GDP(1.0), random_state=0)
+    model = few_rounds(estimator_called(name), guarantee=tg.GDP(1.0), random_state=0)
     if hasattr(model, "classes"):
         model.set_params(classes=(1, 2))
     model.fit(X, 1 + (X[:, 0] > 0.0)).save(tmp_path / "model.json")

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 import tailguard as tg
 from support.registered import ESTIMATORS
+from support.solvers import few_rounds
 from tailguard.privacy.books import MemoryBooks
 
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "random_state": 0}
@@ -79,7 +80,7 @@ def test_every_estimator_takes_it(estimator, columns):
     if labels:
         declared |= {"classes": ["no", "yes"]}
     table = pd.DataFrame(columns)
-    model = estimator(schema=declared, **BUDGET)
+    model = few_rounds(estimator, schema=declared, **BUDGET)
     assert clone(model).get_params()["schema"] == declared
     fitted = clone(model).fit(table)
     again = pickle.loads(pickle.dumps(fitted))

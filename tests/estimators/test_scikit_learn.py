@@ -14,18 +14,16 @@ from sklearn.preprocessing import FunctionTransformer
 
 import tailguard as tg
 from support.registered import ESTIMATORS
-from support.solvers import FEW_ROUNDS
-from support.targets import FREE, target_for
+from support.solvers import few_rounds
+from support.targets import target_for
 
 MODELS = [*ESTIMATORS.values()]
 every_model = pytest.mark.parametrize("model", MODELS)
 BUDGET = {"epsilon": 5.0, "delta": 1e-5}
 
 
-def few_rounds(model, **options):
-    """Few rounds are enough, but for one estimator, which has all of its solver's own choices."""
-    few = model in FREE.values() and model is not tg.LinearRegression
-    return model(**BUDGET, **({"solver": FEW_ROUNDS} if few else {}), **options)
+def brief(model, **options):
+    return few_rounds(model, **BUDGET, **options)
 
 
 def data(model, n_rows=500):
@@ -48,7 +46,7 @@ def test_parameters_are_keyword_only_and_survive_a_clone(model):
 def test_a_fitted_model_holds_no_record(model):
     X, y = data(model)
     X[3] = [1234.56789012345, -9876.54321098765, 5555.12121212121]  # also the extremes
-    stored = pickle.dumps(few_rounds(model).fit(X, y))
+    stored = pickle.dumps(brief(model).fit(X, y))
     for value in X[3]:
         assert np.float64(value).tobytes() not in stored
         assert np.float64(value).tobytes()[::-1] not in stored
@@ -65,7 +63,7 @@ STORED |= {"_covariance_root", "_residual_shares"}  # for covariance_ and predic
 @every_model
 def test_a_fitted_model_stores_the_documented_attributes_and_nothing_else(model):
     X, y = data(model)
-    fitted = few_rounds(model).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    fitted = brief(model).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
     assert set(vars(fitted)) - set(fitted.get_params()) <= STORED
 
 
@@ -75,14 +73,14 @@ def test_every_kind_of_table_gives_the_same_coefficients_and_the_names(model):
     names = ["age", "cost", "visits"]
     frame = pd.DataFrame(X, columns=names)
     tables = [frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)]
-    expected = few_rounds(model, random_state=1).fit(X, y)
+    expected = brief(model, random_state=1).fit(X, y)
     for table in tables:
-        fitted = few_rounds(model, random_state=1).fit(table, y)
+        fitted = brief(model, random_state=1).fit(table, y)
         np.testing.assert_array_equal(fitted.coef_, expected.coef_)
         np.testing.assert_array_equal(fitted.predict(table), expected.predict(X))
         assert "cost" in fitted.summary()
     assert fitted.n_features_in_ == 3
-    fitted = few_rounds(model).fit(frame, y)
+    fitted = brief(model).fit(frame, y)
     assert list(fitted.feature_names_in_) == names
     with pytest.raises(ValueError, match="feature names"):
         fitted.predict(frame[names[::-1]])
@@ -91,9 +89,7 @@ def test_every_kind_of_table_gives_the_same_coefficients_and_the_names(model):
 @every_model
 def test_it_works_at_the_end_of_a_pipeline_with_table_output(model):
     X, y = data(model)
-    pipeline = make_pipeline(
-        FunctionTransformer(np.log1p, inverse_func=np.expm1), few_rounds(model)
-    )
+    pipeline = make_pipeline(FunctionTransformer(np.log1p, inverse_func=np.expm1), brief(model))
     pipeline.set_output(transform="pandas")
     frame = pd.DataFrame(np.abs(X), columns=["a", "b", "c"])
     fitted = pipeline.fit(frame, y)
@@ -104,13 +100,13 @@ def test_it_works_at_the_end_of_a_pipeline_with_table_output(model):
 @every_model
 def test_cross_validation_scores_it(model):
     X, y = data(model)
-    scores = cross_val_score(few_rounds(model), X, y, cv=3)
+    scores = cross_val_score(brief(model), X, y, cv=3)
     assert np.isfinite(scores).all()
 
 
 @every_model
 def test_it_has_a_picture_and_a_kind(model):
-    assert "epsilon" in few_rounds(model)._repr_html_()
+    assert "epsilon" in brief(model)._repr_html_()
     assert is_classifier(model()) != is_regressor(model())
 
 
@@ -133,14 +129,15 @@ def test_nothing_depends_on_what_the_records_hold(model, recwarn):
     the one that says why a run stops.
     """
     X, y = data(model)
-    expected = model(**BUDGET).fit(X, y).certificate_
-    planned = {r.name for r in model(guarantee=tg.GDP(50.0)).fit(X, y).certificate_.releases}
+    expected = brief(model).fit(X, y).certificate_
+    large = few_rounds(model, guarantee=tg.GDP(50.0)).fit(X, y)
+    planned = {r.name for r in large.certificate_.releases}
     for spoiled in (np.nan, 1e308, 5e-324):
         bad_X, bad_y = X.copy(), y.astype(float)
         bad_X[:250], bad_y[200:] = spoiled, spoiled
-        found = [model(**BUDGET, on_unusable="fit").fit(bad_X, bad_y).certificate_]
+        found = [brief(model, on_unusable="fit").fit(bad_X, bad_y).certificate_]
         try:
-            found.append(model(**BUDGET).fit(bad_X, bad_y).certificate_)
+            found.append(brief(model).fit(bad_X, bad_y).certificate_)
         except tg.UnusableTableError as stopped:
             found.append(stopped.certificate)
         for certificate in found:

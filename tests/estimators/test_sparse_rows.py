@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 import tailguard as tg
 from support.problems import example_of
 from support.registered import ESTIMATORS
-from support.solvers import SOLVERS, make_solver
+from support.solvers import SOLVERS, few_rounds, make_solver
 from support.targets import target_for
 from tailguard.data.rows import arrays
 from tailguard.means.choice import MEANS
@@ -39,7 +39,7 @@ def target(model, y):
 def of_dense(request):
     """Each model, fitted on the dense array."""
     _, dense, y = records()
-    return request.param(**BUDGET).fit(dense, target(request.param, y))
+    return few_rounds(request.param, **BUDGET).fit(dense, target(request.param, y))
 
 
 def test_every_model_fits_and_predicts_as_of_the_dense_array(of_dense):

@@ -83,16 +83,6 @@ def together(chunks, name):
     return np.concatenate([getattr(chunk, name).T.copy() for chunk in chunks])
 
 
-def test_rows_lengths_and_scores_are_those_of_the_matrix_product():
-    view = view_of()
-    np.testing.assert_allclose(together(view.read(BLOCK, WEIGHTS), "length"), LENGTH, rtol=1e-12)
-    np.testing.assert_allclose(together(view.read(BLOCK, WEIGHTS), "score"), SCORE, atol=1e-12)
-    directions = [(c.mapped * c.inverse).T.copy() for c in view.read(BLOCK, WEIGHTS, shrunk=0.5)]
-    np.testing.assert_allclose(
-        np.concatenate(directions), 0.5 * U / LENGTH[:, None], rtol=1e-9, atol=1e-12
-    )
-
-
 def test_features_count_as_within_the_bound_in_rows_and_scores():
     held = np.column_stack([np.clip((X - CENTER) / SCALE, -0.7, 0.7), np.ones(len(X))])
     view = view_of(bound=0.7)
@@ -121,32 +111,6 @@ def test_what_is_not_asked_for_is_zero_and_changes_nothing_else():
     assert scores.mapped.size == 0
     assert not scores.length.any()
     assert not lengths.score.any()
-
-
-def test_the_score_comes_from_the_whole_row_and_only_the_summed_row_is_cut():
-    kernel = loop(LevelGradients(view_of(), 1.5, (0.8,)), WEIGHTS, GRID)
-    cut = U * np.minimum(1.0, 1.5 / LENGTH)[:, None]
-    expected = np.clip(SCORE - Y, -0.8, 0.8) @ cut / 0.8
-    np.testing.assert_allclose(kernel.sum_block(BLOCK) * GRID, expected, rtol=1e-6, atol=1e-5)
-
-
-def test_increments_add_up_to_the_score_at_the_top_level():
-    levels, shares = (1, 2, 6), (1.0, 0.5, 0.25)
-    kernel = loop(LevelGradients(view_of(), 9.0, levels, shares), WEIGHTS, GRID)
-    parts = (kernel.sum_block(BLOCK) * GRID).reshape(3, 3)
-    widths = np.diff([0.0, *levels])
-    whole = ((widths / shares)[:, None] * parts).sum(axis=0)
-    cut = U * np.minimum(1.0, 9.0 / LENGTH)[:, None]
-    np.testing.assert_allclose(whole, np.clip(SCORE - Y, -6.0, 6.0) @ cut, rtol=1e-6, atol=1e-4)
-
-
-def test_second_moments_are_packed_with_the_frobenius_norm():
-    kernel = loop(SecondMoments(view_of(), 2.0, 2.0), WEIGHTS, GRID)
-    cut = U * np.minimum(1.0, 2.0 / LENGTH)[:, None]
-    moments = cut.T @ cut
-    packed = kernel.sum_block(BLOCK) * GRID
-    np.testing.assert_allclose(np.linalg.norm(packed), np.linalg.norm(moments), rtol=1e-9)
-    np.testing.assert_allclose(packed[[0, 3, 5]], np.diag(moments), rtol=1e-6)
 
 
 @pytest.mark.parametrize("reach", [0.01, 0.5])

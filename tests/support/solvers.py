@@ -2,7 +2,8 @@
 
 from importlib.util import find_spec
 
-from support.registered import class_of
+from support.registered import ESTIMATORS, class_of
+from support.targets import FREE
 from tailguard.solvers.newton.schedule import Shares
 from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.registry import SOLVERS as REGISTERED
@@ -28,6 +29,12 @@ SOLVERS = REGISTERED | _of_papers()
 def make_solver(name, **options):
     """Build a solver by its name."""
     return class_of(SOLVERS[name])(**options)
+
+
+def few_rounds(model, **options):
+    """A model of few rounds, but for one estimator, which has all of its solver's own choices."""
+    few = model in FREE.values() and model is not ESTIMATORS["LinearRegression"]
+    return model(**{"solver": FEW_ROUNDS} if few else {}, **options)
 
 
 def brief_solver(name):

@@ -12,7 +12,7 @@ from support.batched import small_memory
 from support.loops import gathered
 from support.problems import example_of
 from support.shuffled import COLUMNS, N_ROWS, cuts, frame
-from support.solvers import SOLVERS, make_solver
+from support.solvers import SOLVERS, brief_solver
 from tailguard.checks import InputError
 from tailguard.cli.app import run
 from tailguard.data.readers import dask as dask_table
@@ -152,12 +152,12 @@ def test_a_solver_without_identifiers_runs_or_is_refused_before_anything_is_spen
     def work(options):
         source = cuts["row groups of 1024"]
         told = {"target": "cost", "columns": COLUMNS, "constraint": constraint}
-        told["solver"] = make_solver(solver)
+        told["solver"] = brief_solver(solver)
         tg.minimize(loss, source, order="any", **told, **options)
 
     # Without an intercept no columns are shifted, and so no differences of pairs are counted.
     problem = Problem(loss, N_ROWS, len(COLUMNS), constraint=constraint)
-    plan = make_solver(solver).plan(problem, tg.ApproxDP(8.0, 1e-6))
+    plan = brief_solver(solver).plan(problem, tg.ApproxDP(8.0, 1e-6))
     assert refused(work) == bool(plan.stages_by_place)
 
 

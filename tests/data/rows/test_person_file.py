@@ -13,6 +13,7 @@ import pytest
 
 import tailguard as tg
 from support.person_tables import COLUMNS, filed, on_disk, persons_frame, written
+from support.solvers import FEW_ROUNDS
 from tailguard.data.readers.lazy import of_arrow_readers
 from tailguard.data.readers.parquet import ParquetFiles
 from tailguard.data.rows import keys as keys_module
@@ -113,6 +114,7 @@ def test_many_keys_are_collected_without_all_rows(monkeypatch):
 KILLED = """
 import os, signal, sys
 import tailguard as tg
+from support.solvers import FEW_ROUNDS
 from tailguard.data.rows import person_file
 asked, calls = person_file.FiledPersons.reduce, []
 
@@ -125,7 +127,8 @@ def reduce(*told):
 person_file.FiledPersons.reduce = reduce
 person_file.NUMBERS_GATHERED = 0
 model = tg.LinearRegression(
-    person="key", max_rows=3, epsilon=8.0, delta=1e-6, random_state=0, checkpoint=sys.argv[2]
+    person="key", max_rows=3, epsilon=8.0, delta=1e-6, random_state=0, checkpoint=sys.argv[2],
+    solver=FEW_ROUNDS,
 )
 model.fit(sys.argv[1], target="cost", columns=["x0", "x1"])
 """
@@ -137,13 +140,15 @@ def test_a_killed_fit_leaves_no_record_and_goes_on(tmp_path):
     room.mkdir()
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, str(path), str(point)],
-        env={**os.environ, "TMPDIR": str(room)}, capture_output=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(room)},
+        capture_output=True, check=False,
     )  # fmt: skip
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert list(room.iterdir()) == []
     text = point.read_text()
     assert "released" in text or '"key"' in text
     options = {"person": "key", "max_rows": 3, "epsilon": 8.0, "delta": 1e-6, "random_state": 0}
+    options["solver"] = FEW_ROUNDS
     known, calls = {"target": "cost", "columns": COLUMNS}, []
     asked = FiledPersons.reduce
     with pytest.MonkeyPatch.context() as patch:

@@ -157,7 +157,7 @@ orders.MOST_SAMPLED = 2**14
 streams.NUMBERS_AT_ONCE = 2**17
 passes, runs = [], streams.StreamRows.runs
 streams.StreamRows.runs = lambda rows, *names: passes.append(1) or runs(rows, *names)
-tg.LinearRegression(epsilon=1.0, delta=1e-9).fit(path, target="y")
+tg.HuberRegression(epsilon=1.0, delta=1e-9).fit(path, target="y")
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(passes))
 """
 

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import tailguard as tg
 from support.problems import problem_for
-from support.solvers import SOLVERS, make_solver
+from support.solvers import SOLVERS, few_rounds, make_solver
 from support.targets import FREE, takes_labels, target_for
 from tailguard.checks import BudgetError, InputError
 from tailguard.data.rows.arrays import ArrayRows, make_rows
@@ -125,7 +125,7 @@ def test_an_estimator_takes_a_checkpoint(name, tmp_path):
     options = {"classes": (0, 1)} if takes_labels(FREE[name]) else {}
     y = target_for(FREE[name], Y, np.random.default_rng(0))
     fits = [
-        FREE[name](**FIT, **options, random_state=0, checkpoint=checkpoint).fit(X, y)
+        few_rounds(FREE[name], **FIT, **options, random_state=0, checkpoint=checkpoint).fit(X, y)
         for checkpoint in (None, *2 * [tmp_path / "fit.checkpoint"])
     ]
     for fit in fits[1:]:
