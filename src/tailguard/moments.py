@@ -1,4 +1,4 @@
-"""What is assumed of the tails: a bound on a moment, and on which moment.
+"""Assumptions on tails: a bound on a moment, and on which moment.
 
 The papers mean different things by "bounded moments of order k". A bound on one kind says nothing
 about another unless there is a proof, so the kind is part of the statement. A wrong bound costs
@@ -29,7 +29,7 @@ MEANINGS = {
 # Cauchy and Schwarz: ||x|| >= |<u, x>| >= |x_j| for the unit vector u along coordinate j.
 STRONGER = {"norm": ("directional", "raw"), "directional": ("raw",)}
 
-LARGEST_MEAN = 1e150  # so that its square is in the range of floats
+LARGEST_MEAN = 1e150  # its square then stays in the range of floats
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Moment:
         return float(self.bound ** (1.0 / self.order))
 
     def describe(self) -> str:
-        """Say it in words."""
+        """Describe the moment in words."""
         return f"{MEANINGS[self.kind]} is at most {self.bound:g} for k = {self.order:g}"
 
     def at_order(self, order: float) -> "Moment":
-        """Return what it says about a lower order: ``bound ** (order / self.order)``.
+        """Return the bound that it implies for a lower order: ``bound ** (order / self.order)``.
 
         *Reference.* Lyapunov's inequality (Jensen 1906).
 
@@ -80,7 +80,7 @@ class Moment:
         return replace(self, order=order, bound=self.bound ** (order / self.order))
 
     def convert(self, kind: MomentKind, *, n_features: int | None = None) -> "Moment":
-        """Return what it says about another kind, where there is a proof, or refuse.
+        """Return the bound that it implies for another kind, where there is a proof, or refuse.
 
         A norm bounds every projection, and those bound every coordinate. With one column the
         three are the same. The variance is at most the second raw moment.
@@ -126,7 +126,7 @@ class Moment:
 
 
 def check_moment(name: str, moment: object) -> Moment:
-    """Return what is a moment, refusing anything else.
+    """Return a moment, and refuse anything else.
 
     Examples
     --------

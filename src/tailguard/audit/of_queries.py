@@ -1,8 +1,8 @@
-"""Every registered query on its worst pair, through the gate, by all numbers that it releases.
+"""Audits of every registered query on its worst pair, through the gate, by all released numbers.
 
 With Gaussian noise the attack projects them onto the line that joins the two answers: that is the
 likelihood ratio. With Laplace noise there are many equal columns, each with a release of its own;
-for one number no event is better than that it exceeds the higher answer.
+for one number the best event is that it exceeds the higher answer.
 
 Reference
 ---------
@@ -51,9 +51,12 @@ MU = 2.5
 """Claimed by audits of Gaussian noise: at 2.5 to 3 they need the fewest runs. For power 0.9995 at a
 false alarm of 2.4e-5 that is 952 a side at 2.5, 1112 at 2 and 3072 at 1 (computed)."""
 
-EPSILON, N_COLUMNS = 2.0, 50  # of each number with Laplace noise: the fewest runs, as measured
+EPSILON, N_COLUMNS = (
+    2.0,
+    50,
+)  # claimed of each number with Laplace noise; needs the fewest runs, as measured
 PURE_QUERIES = ("count-below", "clamped-mean", "truncated-mean", "soft-mean")
-"""Queries that have equal columns with Laplace noise, of one number each."""
+"""Queries to audit with Laplace noise on equal columns, of one number each."""
 
 CELLS, GROUP = tuple(range(N_COLUMNS)), ((N_COLUMNS,),)
 UNIT = np.zeros((1, N_COLUMNS)), np.ones((1, N_COLUMNS))
@@ -74,12 +77,12 @@ OF_CELLS: dict[str, tuple[Any, Any, tuple[float, float], tuple[float, float]]] =
 }  # fmt: skip
 """Queries by cell with Laplace noise: query, state, and the cell and the group of both records.
 
-All columns are equal, and each releases several numbers that move; a count is one number. From
--0.3012, ``-1 / (2 b)``, the way of a value and its square to 1 is the longest in l1 norm."""
+All columns are equal, and each releases several numbers that move; a count is one number. A value
+and its square move furthest in l1 norm from -0.3012, ``-1 / (2 b)``, to 1."""
 
 
 def gaussian_rates(mu: float) -> Rates:
-    """Return both errors of a threshold halfway, by how many times too small the noise is."""
+    """Return both errors of a threshold halfway, for noise that is so many times too small."""
     return even_rates(lambda factor: norm.sf(factor * mu / 2.0))
 
 
@@ -117,7 +120,7 @@ def heard(
 
 
 def _cost(calibration: Any, stage: Stage) -> Event:
-    """Return what one release costs, as the books will say."""
+    """Return the cost of one release, as the books will state it."""
     if calibration.mechanism in PEELING_MECHANISMS:
         return PEELING_MECHANISMS[calibration.mechanism].event(calibration)
     return stage.asked
@@ -132,7 +135,7 @@ def _exact(query: Any, state: Any, rows: Rows, asked: Event) -> FloatArray:
 
 
 def _scores(query: Any, state: Any, stage: Stage, pair: Sequence[Rows], score: Score) -> Scoring:
-    """Return what scores the releases of both neighbours."""
+    """Return the score of releases of both neighbours."""
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
         first, second = (
@@ -197,7 +200,7 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
         rows.append(make_rows(data))
     low, high = (_exact(query, state, each, asked) for each in rows)
     moved = np.flatnonzero(low != high)
-    # Of groups the numbers of all columns lie together; else those of one column do.
+    # With groups the numbers of all columns lie together, otherwise those of one column.
     by_groups = getattr(query, "by", ()) and n_columns > 1
     places = moved.reshape(-1, n_columns) if by_groups else moved.reshape(n_columns, -1).T
 
@@ -220,7 +223,7 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
 
 
 def _columns(pair: WorstPair) -> WorstPair:
-    """Return the pair's query on many columns, each as its first."""
+    """Return the pair's query on many columns, all equal to its first."""
     state, units = np.zeros(N_COLUMNS), Units.raw(N_COLUMNS, intercept=False)
     if hasattr(pair.query, "units"):
         return replace(pair, query=replace(pair.query, units=units), state=state)
@@ -235,9 +238,9 @@ def _equal_columns(pair: WorstPair, first: float) -> Rows:
 
 
 def choice_case(ratio: float = 2.0) -> ThresholdCase:
-    """Return the audit of a choice by peeling, whose price the books list apart from the value's.
+    """Return the audit of a choice by peeling, which the books charge apart from the value.
 
-    One magnitude goes up and another one down by the whole sensitivity, so that the exponential
+    One magnitude rises and another one falls by the whole sensitivity, so that the exponential
     mechanism attains its profile: at epsilon 0, ``tanh(ratio / 2)``.
     """
     query = PeeledStep(None, Units.raw(2, intercept=False), 4.0, 1.0, n_nonzero=1)
@@ -256,7 +259,7 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
 
 
 def trimmed_case(rho: float = 1.45) -> ThresholdCase:
-    """Return the audit of a trimmed mean whose median moves by all of its scale.
+    """Return the audit of a trimmed mean whose median moves by its whole scale.
 
     The books state by how many scales an answer may move; a threshold halfway shows just that.
     """
@@ -280,7 +283,7 @@ def _first_record(features: FloatArray, target: FloatArray | None) -> FloatArray
 def sample_aggregate_case() -> ThresholdCase:
     """Return the audit of nine points on a line; the first moves from end to end.
 
-    The centre goes with it, by as much as its scale says.
+    The centre moves with it, by as much as its scale states.
     """
     query = SampleAggregate(_first_record, (0.0,), 4.0, n_blocks=9, calibration="numerical")
     event = Approximate(20.0, 0.1)
@@ -292,7 +295,7 @@ def sample_aggregate_case() -> ThresholdCase:
 
 
 def _smooth_scores(query: Any, event: Event, pair: Sequence[Rows]) -> Scoring:
-    """Return what scores releases of a query whose noise follows the records."""
+    """Return the score of releases of a query whose noise follows the records."""
     size = pair[0].n_features
     calibration = query.calibrate_event(pair[0].n_rows, size, event)
     stage = Stage.of(event, "smooth", "", 1, size, kept=event)

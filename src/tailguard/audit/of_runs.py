@@ -1,8 +1,8 @@
-"""Whole runs of every registered solver and mean, on pairs that show nearly all that is claimed.
+"""Audits of whole runs of every solver and mean, on pairs that show nearly all that is claimed.
 
-Of few records one differs, and methods take at most three steps. Whoever attacks sees all points of
+One of a few records differs, and methods take at most three steps. The attacker sees all points of
 a run, and tells neighbours apart by the discriminant of a pilot. The default method has seventy
-releases a fit, and is overheard.
+releases a fit, all of which the attacker sees.
 
 Reference
 ---------
@@ -45,11 +45,11 @@ Records = tuple[FloatArray, FloatArray | None]
 Pair = tuple[Records, Records]
 
 N_ROWS, MU = 60, 2.5  # as for queries: the fewest runs
-N_PILOT = 300  # a side; five normal numbers: 0.994 of the best discriminant on average (simulated)
+N_PILOT = 300  # a side: 0.994 of the best discriminant of five normal numbers (simulated)
 SEEN = 0.98
 """Share of the claim that runs are planned with. Measured with 1500 pilot runs a side at mu = 2:
 0.989 to 1.03 for seven solvers, more than 1 being the error of the measurement; 0.785 for hard
-thresholding where it chooses entries, which the options here leave it no room for."""
+thresholding if it chooses entries, which the options here prevent."""
 
 HARD_THRESHOLDING: Mapping[str, Any] = {
     "n_nonzero": 2, "n_steps": 1, "threshold": 8.0, "step_size": 1.0,
@@ -59,13 +59,13 @@ HARD_THRESHOLDING: Mapping[str, Any] = {
 
 
 def examples_of(registry: Mapping[str, str]) -> dict[str, Any]:
-    """Return the examples of those classes that say by which options they show one record."""
+    """Return the examples of those classes that state options which show one record."""
     found = {name: getattr(class_called(name, registry), "example", None) for name in registry}
     return {name: each for name, each in found.items() if each and each.shown is not None}
 
 
 def _lonely() -> Pair:
-    """Return zero rows and a first row whose target pulls as far as it may."""
+    """Return zero rows and a first row whose target pulls as far as possible."""
     X, y = np.zeros((N_ROWS, 1)), np.zeros(N_ROWS)
     X[0] = 1.0
     other = y.copy()
@@ -85,10 +85,10 @@ def _opposed() -> Pair:
 def points(
     gate: type[AttackedGate], solver: Solver, plan: Plan, records: Records, seeds: range
 ) -> FloatArray:
-    """Return all points of runs, a run a row.
+    """Return all points of runs, one run per row.
 
-    The first run keeps books, by which plan and releases keep the guarantee. They are the same for
-    all, and take as long as the rest of a run.
+    Only the first run keeps books, which check plan and releases against the guarantee: they are
+    the same for all runs, and take as long as the rest of a run.
     """
     found: list[list[float]] = []
     rows = make_rows(*records, loss=plan.problem.loss)
@@ -106,7 +106,7 @@ def _both(
     gate: type[AttackedGate], solver: Solver, plan: Plan, pair: Pair, n_runs: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return all points of ``n_runs`` runs on each neighbour."""
-    seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)  # no row has more runs
+    seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)  # no row of the audit has more runs
     first, second = (
         points(gate, solver, plan, records, seeds[side::2]) for side, records in enumerate(pair)
     )
@@ -139,7 +139,7 @@ def solver_case(name: str, mu: float = MU) -> ThresholdCase:
 
 
 def lonely_case(name: str, solver: Solver, mu: float = MU) -> ThresholdCase:
-    """Return the audit of a solver with Gaussian noise, on one record that says anything."""
+    """Return the audit of a solver with Gaussian noise, on a single record that is not zero."""
     return _solver_case(name, solver, _lonely(), mu)
 
 
@@ -161,7 +161,7 @@ def mean_case(name: str, mu: float = MU) -> ThresholdCase:
 
 
 def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
-    """Return the audit of the trimmed mean of columns whose medians move by all their scale."""
+    """Return the audit of the trimmed mean of columns whose medians move by their whole scale."""
     low, high = moved_medians(N_COLUMNS)
     n_rows, n_columns = low.shape
     method = Trimmed(calibration="numerical", low=-2.0, high=2.0, n_trimmed=20)
@@ -186,11 +186,10 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
 def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> ThresholdCase:
     """Return the audit of sample and aggregate, on nine blocks of one record.
 
-    A block's minimiser is its target. The first one goes from end to end of the ball, and the
-    central one with it: as far as the scale says. In few coordinates more of the budget is for a
-    change of scale, which this pair has not, and more of them take longer: with four a threshold
-    halfway shows 0.999 of the claim (computed). Against a delta that is large an audit needs the
-    fewest runs.
+    A block's minimiser is its target. The first one moves from end to end of the ball, and the
+    central one with it, as far as the scale states. With few coordinates more of the budget is for
+    a change of scale, which this pair lacks, and many take longer: with four a threshold halfway
+    shows 0.999 of the claim (computed). At a large delta an audit needs the fewest runs.
     """
     solver = SampleAndAggregate(n_blocks=9, diameter=2.0, calibration="numerical")
     problem = Problem(Squared(), 9, size)
@@ -217,7 +216,7 @@ def overhear(
     seed: int,
     neighbour: bool,
 ) -> Transcript:
-    """Run once on one of two neighbours; return what the run told about which."""
+    """Run once on one of two neighbours; return the transcript of the run."""
     attacked = gate.between(
         pair, guarantee=plan.guarantee, neighbour=neighbour, seed=seed, loss=plan.problem.loss
     )
@@ -260,7 +259,7 @@ def newton_case(mu: float = 1.5) -> NoiseCase:
 def private_mean_case(mu: float = MU) -> NoiseCase:
     """Return the audit of a mean that releases its own units and clip level.
 
-    The first record has a partner that is far out, so that its difference to it changes, and its
+    The first record has a partner that is far out. So their difference changes, and the record's
     bins in the histograms of size, place and magnitude, and its side for the mean.
     """
     n_rows = 200

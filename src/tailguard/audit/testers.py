@@ -33,7 +33,7 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.audit.bounds import PrivacyClaim, clopper_pearson_upper
 
 Decide: TypeAlias = Callable[[FloatArray], BoolArray]
-"""Takes runs, one per row, and says which of them look like the second neighbour's."""
+"""Takes runs, one per row; returns which of them look like the second neighbour's."""
 
 Learn: TypeAlias = Callable[[FloatArray, FloatArray, PrivacyClaim, int, float], Decide]
 """Takes runs of both neighbours, the claim, the number of fresh runs and the false alarm."""
@@ -41,7 +41,7 @@ Learn: TypeAlias = Callable[[FloatArray, FloatArray, PrivacyClaim, int, float], 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
 """Scores runs, one per row: a higher score looks more like the second neighbour's."""
 
-N_CUTS, N_CELLS = 97, 16  # enough that the best is near one of them, and pilots fill the cells
+N_CUTS, N_CELLS = 97, 16  # the best is near one of so many, and pilots fill the cells
 SMALLEST_UNIT = 1e-300  # the unit of a number that is the same in all runs
 
 
@@ -103,7 +103,7 @@ def kernel_score(first: FloatArray, second: FloatArray) -> Score:
     """Learn the witness function of the maximum mean discrepancy.
 
     The witness is bounded, so that its mean is a valid test as well; but the two means lie near
-    each other: at mu = 2 they show 0.8 to 1.2, where errors that are counted show 1.6 to 1.8.
+    each other: at mu = 2 they show 0.8 to 1.2, while counted errors show 1.6 to 1.8.
     """
     centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     unit = np.maximum(centred.std(axis=0), SMALLEST_UNIT) * np.sqrt(first.shape[1])
@@ -122,7 +122,7 @@ def kernel_score(first: FloatArray, second: FloatArray) -> Score:
 def _best_cut(
     first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
 ) -> float:
-    """Return the threshold that will prove the most, if errors stay as in the pilot."""
+    """Return the threshold that proves the most if errors stay as in the pilot."""
     cuts = _cuts(first, second)
     wrong = ((first[:, None] > cuts).sum(axis=0) + 0.5) / (first.size + 1)
     missed = ((second[:, None] <= cuts).sum(axis=0) + 0.5) / (second.size + 1)
@@ -132,7 +132,7 @@ def _best_cut(
 def _normal_cut(
     first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
 ) -> float:
-    """Return the threshold that will prove the most, if scores are normal; it is valid anyway.
+    """Return the threshold that proves the most if scores are normal; it is valid in any case.
 
     It varies less with the pilot than picking the luckiest of many counted errors.
     """
@@ -153,7 +153,7 @@ def _cuts(first: FloatArray, second: FloatArray) -> FloatArray:
 def _surest(
     wrong: FloatArray, missed: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
 ) -> int:
-    """Return the place of the chances of errors that will prove the most."""
+    """Return the index of the error chances that prove the most."""
     upper = [
         clopper_pearson_upper(chance * n_runs, n_runs, false_alarm / 2.0)
         for chance in (wrong, missed)

@@ -13,7 +13,7 @@ from tailguard.sets.sparse_ball import SparseBall
 
 
 class _Sparse:
-    """What sparse models share: the set of sparse weights, and the support that was found."""
+    """Base of sparse models: the set of sparse weights, and the support that was found."""
 
     n_nonzero: int
     coef_: NDArray[np.float64]
@@ -41,7 +41,7 @@ class SparseLinearRegression(_Sparse, LeastSquares):
     n_nonzero
         How many columns are kept; the intercept is not counted.
     target
-        ``"mean"`` alone: ``"robust"`` is for ``LinearRegression``.
+        Only ``"mean"``: ``"robust"`` is for ``LinearRegression``.
     {shared_parameters}
 
     Attributes
@@ -88,7 +88,7 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     classes
         The two labels, declared by the user, as for ``LogisticRegression``.
     alpha
-        0 alone: the ridge is for ``LogisticRegression``.
+        Only 0: the ridge is for ``LogisticRegression``.
     {shared_parameters}
 
     Attributes

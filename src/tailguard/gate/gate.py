@@ -288,7 +288,7 @@ class Gate:
         if asked and stage.sampled is not None:
             raise InputError("block must be None where a stage draws samples.")
         if asked or stage.sampled is not None or query.by_place:
-            self.check_places([stage])  # a plan may not have checked it
+            self.check_places([stage])  # the plan may not have checked it
         if asked:
             scope: dict[str, Any] = {"blocks": asked[0].blocks}
             if blocks is None:

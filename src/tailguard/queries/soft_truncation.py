@@ -57,7 +57,7 @@ def soft_limit(smoothing: float) -> float:
 
 
 def cubic_reach(smoothing: float) -> float:
-    """Up to where psi is a cubic polynomial for every purpose of float64."""
+    """Return the magnitude up to which psi is a cubic polynomial in float64."""
     return KINK / (1.0 + 8.5 / math.sqrt(smoothing))
 
 
@@ -193,7 +193,7 @@ def _check_fast(smoothing: float) -> float:
 
 @lru_cache(maxsize=64)
 def _far_coefficients(smoothing: float) -> FloatArray:
-    """Chebyshev coefficients, in ``1 / a``, of what psi still lacks to its limit."""
+    """Chebyshev coefficients, in ``1 / a``, of the distance of psi to its limit."""
 
     def lack(place: Any) -> Any:
         return _window(2 * LARGEST_CLOSED / (1 + place), smoothing) - soft_limit(smoothing)

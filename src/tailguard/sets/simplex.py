@@ -42,7 +42,7 @@ class Simplex:
         object.__setattr__(self, "total", check_positive("total", self.total))
 
     def project(self, point: ArrayLike) -> FloatArray:
-        """Lower all entries alike, and stop each at zero, so that the sum is right."""
+        """Lower all entries by the same amount, each to zero at most, until the sum is right."""
         inside = as_point(point)
         require(inside.size > 0, "point must have at least one entry; got none.")
         return nearest_shares(inside, self.total)

@@ -28,7 +28,7 @@ from tailguard.privacy.unit import MOST_ROWS, ROWS, Unit
 NOBODY = -1
 """The number of the person of a row without a key."""
 CHANGED = "X must have the same rows whenever it is read."
-"""The message for keys that were not there before."""
+"""The message for keys that an earlier pass did not have."""
 # Keys that are read at a time where a table is read in batches: 8 MB of whole numbers.
 KEYS_AT_ONCE = 2**20
 
@@ -58,7 +58,7 @@ class PersonRule:
         weight: str = "person",
         one_row_per_person: bool = False,
     ) -> "PersonRule":
-        """Check the user's declaration of persons, or the schema's if there is no other."""
+        """Check the user's declaration of persons, or else the schema's."""
         if schema is not None and schema.person is not None:
             if max_rows is not None or not (
                 keys is None or (isinstance(keys, str) and keys == schema.person)

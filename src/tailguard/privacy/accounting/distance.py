@@ -45,7 +45,7 @@ class Distance:
         return Distance(times * self.log_ratio, times * self.variation)
 
     def within(self, other: "Distance") -> bool:
-        """Whether this is at most the other one, in both numbers."""
+        """Whether both numbers are at most those of the other."""
         return self.log_ratio <= other.log_ratio and self.variation <= other.variation
 
     def left_of(self, epsilon: float, delta: float) -> tuple[float, float]:
@@ -62,7 +62,7 @@ class Distance:
 
 EXACT = Distance()
 
-# Of a lattice of four table draws a coordinate; a test holds it against what the sampler states.
+# For a lattice of four table draws a coordinate; a test compares it with the sampler's own.
 # The gate refuses a coarser one under an (epsilon, delta) promise, which charges this.
 COORDINATE_DISTANCE = Distance(log_ratio=1.3e-12, variation=3e-26)
 """How far sampled noise may be from what is accounted for, per released coordinate."""
