@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.adversary import records
 from support.attack import MU, has_pure_form, move
 from support.examples import query_examples
 from support.person_attack import (
@@ -34,6 +35,7 @@ from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.persons import PersonRows, UsedRows, shares_of
 from tailguard.gate import Gate
 from tailguard.gate.stage import Stage
+from tailguard.means.clamped import ClampedMean
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.unit import Unit
@@ -93,6 +95,48 @@ def test_with_laplace_noise_the_move_is_charged_in_its_own_norm(name):
 def test_thousands_of_replaced_persons_never_exceed_the_charge(name):
     for seed, unit in enumerate(UNITS):
         assert attack(EXAMPLES[name], unit, 1_000, 100 + seed, most=1_000) <= 1.0 + 1e-12, unit
+
+
+GROUPED = [name for name, example in EXAMPLES.items() if example.query.random_order]
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_where_a_new_key_numbers_others_anew_an_order_as_likely_keeps_their_places(name):
+    """She was the eighth; by her new key she is the first, the last, or in the midst."""
+    example, rng, unit = EXAMPLES[name], np.random.default_rng(6), UNITS[1]
+    calibration, order = calibrated(example, unit), rng.permutation(N_PERSONS)
+    rows, keys = table(rng, example.width, 0)
+    own = keys == 10 * REPLACED
+    before = lattice(example, persons_of(example, rows, keys, unit), calibration, order)
+    others = np.delete(np.arange(N_PERSONS), REPLACED)
+    for key, number in ((-5, 0), (10 * N_PERSONS, N_PERSONS - 1), (125, 12)):
+        numbers = np.empty(N_PERSONS, dtype=np.int64)
+        numbers[others], numbers[REPLACED] = np.delete(np.arange(N_PERSONS), number), number
+        new = records(rng, 5, example.width)
+        told = np.concatenate([rows[~own], new]), np.append(keys[~own], np.full(5, key))
+        after = lattice(example, persons_of(example, *told, unit), calibration, numbers[order])
+        moved = move(before, after, calibration.sensitivity.norm)
+        assert moved <= calibration.charged / calibration.grid * (1.0 + 1e-12)
+
+
+def moved_in_groups(number, before, after):
+    """How far the median of three groups goes, two low ones and a high one, over the charge."""
+    unit = Unit(person="key", max_rows=40)
+    query = ClampedMean(None, Units.raw(1, intercept=False), threshold=1.0, n_groups=3)
+    calibration = calibration_for(query, N_PERSONS, 1, Gaussian(MU), unit.max_rows)
+    numbers, answers = np.arange(N_PERSONS), []
+    for own in (before, after):
+        values = np.append(np.delete(np.where(numbers < 26, -9.0, 9.0), number), own)
+        keys = np.append(np.delete(numbers, number), np.full(len(own), number))
+        rows = PersonRows(make_rows(values[:, None]), Persons.of(keys, unit), SimulationSource(3))
+        answers.append(query.answer(rows.in_order(numbers), np.zeros(1), calibration))
+    return move(*answers, "l2") * calibration.grid / calibration.charged
+
+
+def test_a_person_moves_the_median_of_groups_by_the_mean_of_her_rows_in_her_own():
+    assert 0.95 <= moved_in_groups(15, [-9.0], [9.0] * 40) <= 1.0
+    assert moved_in_groups(15, [9.0, -9.0], [9.0] * 40) == pytest.approx(0.5, abs=1e-3)
+    assert moved_in_groups(30, [9.0], [-9.0] * 40) == 0.0
 
 
 def moved_by_equal_rows(example, unit):
@@ -373,15 +417,16 @@ def test_a_cap_that_is_forgotten_is_seen(monkeypatch):
 
 def test_shares_that_are_left_out_are_seen(monkeypatch):
     monkeypatch.setattr(persons_module, "shares_of", lambda counts: np.ones(len(counts)))
-    cut_when_summed = "contribution", "weight-totals", "second-moments/slopes"
+    cut_when_summed = "contribution", "weight-totals", "second-moments/slopes", "deviance-moments"
     for name, example in EXAMPLES.items():
-        if not any(word in name for word in cut_when_summed):
+        if example.query.together != "groups" and not any(w in name for w in cut_when_summed):
             moved, calibration = moved_by_equal_rows(example, Unit(person="key", max_rows=3))
             assert moved > 1.05 * calibration.charged, name
+    assert moved_in_groups(15, [-9.0] * 3, [9.0] * 3) > 1.5
 
 
 def test_rows_in_the_place_of_persons_in_pairs_are_seen(monkeypatch):
-    paired = [name for name in EXAMPLES if EXAMPLES[name].query.random_order]
+    paired = [name for name in GROUPED if EXAMPLES[name].query.together == "some"]
     unit = Unit(person="key", max_rows=40)
     assert largest(paired, unit) <= 1.0
 
@@ -391,6 +436,19 @@ def test_rows_in_the_place_of_persons_in_pairs_are_seen(monkeypatch):
 
     monkeypatch.setattr(UsedRows, "in_pairs", by_rows)
     assert largest(paired, unit) > 1.05
+
+
+def test_rows_in_the_place_of_persons_in_groups_are_seen(monkeypatch):
+    """Her many rows then move the ends of all groups."""
+    block = UsedRows.block
+
+    def by_rows(used, first, last, *, grouped=False):
+        found = block(used, first, last)
+        places = np.arange(found.n_rows) * N_PERSONS // found.n_rows
+        return replace(found, person=places if grouped else found.person)
+
+    monkeypatch.setattr(UsedRows, "block", by_rows)
+    assert moved_in_groups(39, [9.0], [9.0] * 40) > 2.0
 
 
 def test_roundings_that_are_charged_once_are_seen():
@@ -442,7 +500,9 @@ def test_chunks_of_rows_are_seen(monkeypatch):
     UNIT = Unit(person="key", max_rows=5)
     assert moved() == 0
     block = UsedRows.block
-    monkeypatch.setattr(UsedRows, "block", lambda *told: replace(block(*told), first=0))
+    monkeypatch.setattr(
+        UsedRows, "block", lambda *told, **more: replace(block(*told, **more), first=0)
+    )
     assert moved() > 0
 
 

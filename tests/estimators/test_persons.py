@@ -13,6 +13,8 @@ from support.person_attack import OverheardPersons
 from support.transcripts import check_noises
 from tailguard.gate.plan import Problem
 from tailguard.solvers.newton.solver import WhitenedNewton
+from tailguard.solvers.oracles import make_oracle
+from tailguard.solvers.registry import make_solver
 from tailguard.solvers.softmax_newton import SoftmaxNewton
 
 RNG = np.random.default_rng(0)
@@ -143,6 +145,8 @@ def test_means_are_those_of_persons():
         {"method": "clipped"},
         {"method": "clamped", "n_groups": 1},
         {"method": "truncated", "n_groups": 1, "threshold": 9.0},
+        {"method": "truncated", "n_groups": 5, "threshold": 9.0},
+        {"method": "clamped"},
         {"method": "clipped", "clip_norm": 9.0},
     ):
         found = tg.mean(X + 1.0, person=KEYS, max_rows=8, **how, **BUDGET)
@@ -217,12 +221,6 @@ def test_what_does_not_fit_is_refused_in_a_sentence(options, given, message):
         tg.LinearRegression(**BUDGET, **options).fit(X, COSTS, **given)
 
 
-def test_what_protects_rows_alone_refuses_persons_before_anything_is_spent():
-    given = {"person": KEYS, "max_rows": 8}
-    with pytest.raises(tg.InputError, match="person must be None for method 'truncated'"):
-        tg.mean(X, method="truncated", n_groups=8, **given, **BUDGET)
-
-
 def test_sample_weights_count_beside_the_shares():
     heavy = np.where(KEYS % 2 == 0, 4.0, 1.0)
     best = weights_of(LinearRegression().fit(X, COSTS, sample_weight=SHARE * heavy))
@@ -264,19 +262,29 @@ SQUARES = tuple(audited_pair((2.0**6, 2.0**6), (-(2.0**12), 2.0**12)))
 OF_CLASSES = tuple(audited_pair((1.2, 0.0), (2.0**12, 2.0), classes=True))
 
 
+MEDIANS = make_solver(
+    "noisy-gradient-descent",
+    oracle=make_oracle("clamped", threshold=1.0, n_groups=2),
+    **{"n_steps": 40, "step_size": 0.01, "iterate": "last"},
+)
+
+
 @pytest.mark.parametrize(
     ("solver", "loss", "pair", "least"),
     [
         (WhitenedNewton(), tg.losses.Squared(), SQUARES, 0.7),
+        (MEDIANS, tg.losses.Squared(), SQUARES, 0.9),
         (SoftmaxNewton(), tg.losses.Multinomial(3), OF_CLASSES, 0.65),
     ],
-    ids=["squares", "classes"],
+    ids=["squares", "medians of groups", "classes"],
 )
 def test_a_whole_fit_shows_most_of_what_it_claims_of_a_person_and_never_more(
     solver, loss, pair, least
 ):
     classes = loss.name == "multinomial"
-    problem = Problem(loss, AUDITED_PERSONS, 1, intercept=classes, max_rows=5)
+    constraint = tg.sets.L2Ball(1.0) if solver is MEDIANS else None
+    told = {"intercept": classes, "max_rows": 5, "constraint": constraint}
+    problem = Problem(loss, AUDITED_PERSONS, 1, **told)
     plan = solver.plan(problem, tg.GDP(AUDITED_MU))
     told = [OverheardPersons.told(solver, plan, pair, seed=seed, loss=loss) for seed in range(20)]
     shown = np.array([one.mu for one in told]) / AUDITED_MU

@@ -144,15 +144,6 @@ def test_mistakes_are_one_sentence(told, words):
         model.private_score(X, told.pop("y", y), **told)
 
 
-def test_a_model_of_persons_is_refused_since_a_score_protects_rows():
-    rng = np.random.default_rng(0)
-    X, keys = rng.standard_normal((2_000, 2)), rng.integers(0, 900, 2_000)
-    model = tg.LinearRegression(guarantee=tg.GDP(2.0), max_rows=4, random_state=0)
-    model.fit(X, X[:, 0], person=keys)
-    with pytest.raises(tg.InputError, match="private_score must be asked of a model that protects"):
-        model.private_score(X, X[:, 0], guarantee=tg.GDP(1.0))
-
-
 def test_a_model_that_is_not_fitted_is_refused():
     with pytest.raises(NotFittedError):
         tg.LinearRegression().private_score(X, TARGETS["numbers"], epsilon=1.0, delta=1e-6)

@@ -9,13 +9,10 @@ from papers.support.theorems import CASES, N_ROWS, heavy_records
 PERSONS = {"person": np.arange(N_ROWS) // 2, "max_rows": 2}
 N_PERSONS = N_ROWS // 2
 TAKES = {
-    *("kamath2022.soft_convex", "wang2020.smoothed_strongly_convex", "wang2020.smoothed_convex"),
-    *(
-        "wang2020.stochastic",
-        "tao2022.sparse",
-        "wang2020.trimmed_strongly_convex",
-        "zhao2024.convex",
-    ),
+    *("kamath2022.convex", "kamath2022.convex_with_probability", "kamath2022.strongly_convex"),
+    *("kamath2022.soft_convex", "tao2022.convex", "tao2022.sparse", "tao2022.strongly_convex"),
+    *("wang2020.smoothed_convex", "wang2020.smoothed_strongly_convex", "wang2020.stochastic"),
+    *("wang2020.trimmed_strongly_convex", "zhao2024.convex", "zhao2024.iterative_convex"),
 }
 
 
@@ -49,13 +46,9 @@ def test_a_theorem_of_other_sizes_than_persons_is_refused():
         (tg.papers.kamath2022.clamped_mean, {"threshold": 9.0}),
     ],
 )
-def test_means_take_persons_where_they_are_no_medians(mean, options):
+def test_means_take_persons(mean, options):
     X, _ = heavy_records()
     told = {"guarantee": tg.ZCDP(0.5), "random_state": 0, **PERSONS, **options}
-    if mean is tg.papers.kamath2022.clamped_mean and "n_groups" not in options:
-        with pytest.raises(tg.InputError, match="person must be None for method"):
-            mean(X, **told)
-        return
     found = mean(X, **told)
     assert found.certificate.unit.person == "person"
     assert found.certificate.n_rows == N_PERSONS

@@ -6,6 +6,10 @@ import pytest
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.keys import Persons
+from tailguard.data.rows.persons import PersonRows
+from tailguard.noise.sources import SimulationSource
+from tailguard.privacy.unit import Unit
 from tailguard.queries.bins import Bins
 from tailguard.queries.deviances import DevianceMoments, DevianceSizes
 
@@ -24,6 +28,27 @@ def test_sums_are_those_of_deviances_in_parts_of_the_limit():
     expected = [a.sum(), b.sum(), a @ a, b @ b, a @ b]
     found = answered(DevianceMoments(tg.losses.Squared()), CELLS, (1.0, 4.0))
     np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_a_person_is_one_record_of_the_means_over_her_usable_rows():
+    """Halves of 4 and 0, of one row and one that is void, of nothing, and of 2000 rows of 1/2."""
+    scores = [
+        [0.0, 2.0],
+        [2.0, 2.0],
+        [0.0, 2.0],
+        [np.nan, 2.0],
+        [np.inf, 2.0],
+        *[[1.0, 2.0]] * 2000,
+    ]
+    keys, count = np.array([1, 1, 2, 2, 3, *[4] * 2000]), 4
+    query, cells = DevianceMoments(tg.losses.Squared()), np.array(scores)
+    persons = Persons.of(keys, Unit(person="key", max_rows=2000))
+    calibration = query.calibrate(count, 2, 1.0)
+    rows = PersonRows(make_rows(cells, None), persons, SimulationSource(0))
+    lattice = query.answer(rows, query.read_state((2.0, 4.0)), calibration)
+    a, weight = np.array([0.25, 0.5, 0.0, 0.125]), np.array([1.0, 0.5, 0.0, 1.0])
+    expected = [weight @ a, 0.0, weight @ a**2, 0.0, 0.0]
+    np.testing.assert_allclose(lattice * calibration.grid, expected, atol=1e-4)
 
 
 def test_each_record_has_one_bin_in_both_histograms_or_none():

@@ -15,7 +15,7 @@ from tailguard.privacy.events import Gaussian
 from tailguard.privacy.unit import Unit
 from tailguard.queries.base import calibration_for
 
-N_PERSONS, REPLACED = 20, 7
+N_PERSONS, REPLACED = 40, 7  # as many as rows elsewhere: some examples have 40 groups
 AUDITED_ROWS = 5  # most rows of a person in whole runs that are overheard
 EXAMPLES = {e.name: e for e in query_examples() if getattr(e.query, "takes_persons", False)}
 UNITS = [

@@ -73,6 +73,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fit.fit,
     "search": fit.search,
     "predict": predict.predict,
+    "score": predict.score,
     "schema": schema.schema,
     "mean": mean.estimate_means,
     "describe": describe.describe,
@@ -85,7 +86,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
 if papers := wing("reproduce.command"):
     COMMANDS["reproduce"] = papers.reproduce
 for name, command in COMMANDS.items():
-    explained = command if command is fit.search else sys.modules[command.__module__]
+    own_page = command in (fit.search, predict.score)
+    explained = command if own_page else sys.modules[command.__module__]
     app.command(name, help=page(explained.__doc__))(command)
 app.add_typer(ledger.app, name="ledger")
 

@@ -15,6 +15,7 @@ from tailguard.data.readers.parquet import parquet_files_in
 from tailguard.ledger import Ledger
 from tailguard.ledger.store import SIDE_FILES, check_no_side_file, check_regular_file
 from tailguard.privacy.guarantees import ApproxDP, PureDP
+from tailguard.summaries.results import COLUMNS, SummaryResult
 
 Value = TypeVar("Value")
 
@@ -252,3 +253,23 @@ def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
     except OSError as error:
         raise InputError(f"--out could not be written: {error.strerror}.") from None
     return total
+
+
+def tables_as_json(result: SummaryResult) -> dict[str, Any]:
+    """Return the tables of a summary as plain data; JSON knows no NaN."""
+    return {
+        "title": result.title,
+        "tables": [
+            {
+                "title": table.title or COLUMNS,
+                "header": list(table.header),
+                "rows": [
+                    [None if isinstance(x, float) and not math.isfinite(x) else x for x in row]
+                    for row in table.rows
+                ],
+            }
+            for table in result.tables()
+        ],
+        "notes": list(result.notes),
+        "certificate": result.certificate.to_dict(),
+    }

@@ -284,3 +284,12 @@ DescribeOutOption = Annotated[
 MeanOutOption = Annotated[
     Path | None, typed("PATH", "Where to write means and certificate (JSON).")
 ]
+ScoredTargetOption = Annotated[
+    str | None, columns("COLUMN", "The column to predict; that of the fit by default.")
+]
+ScoredWeightOption = Annotated[
+    str | None, columns("person|row", "Which of them counts once; as in the fit by default.")
+]
+ScoreOutOption = Annotated[
+    Path | None, typed("PATH", "Where to write table and certificate (JSON).")
+]

@@ -12,7 +12,7 @@ infinity. They show which column makes records void, and each follows from its o
 declarations.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -91,8 +91,7 @@ def read_columns(X: Any, schema: Schema, *others: str) -> tuple[Features, dict[s
         for name, found in beside.items():
             found.append(frame_column(frame, name))
     return _one(parts, np.concatenate), {
-        name: _one(found, lambda some: list(chain.from_iterable(some)))
-        for name, found in beside.items()
+        name: _one(found, _joined) for name, found in beside.items()
     }
 
 
@@ -281,15 +280,42 @@ def offset_given(exposure: Any, offset: Any) -> Offset | None:
     return None if offset is None else Offset("offset", "offset", offset)
 
 
-def read_offset(X: Any, exposure: Any, offset: Any, n_rows: int) -> FloatArray | None:
-    """Return what is added to the scores of some rows, given or a column of X, if anything."""
+def with_declared(
+    given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None, *, exposed: bool
+) -> dict[str, Any]:
+    """Return the arguments beside X, completed by the declarations of the schema.
+
+    An exposure is read only by models that are ``exposed``, which have a log link.
+    """
+    found = {**given, "weight_bound": weight_bound}
+    if schema is not None and found.get("exposure") is None and found.get("offset") is None:
+        found |= {"exposure": schema.exposure if exposed else None, "offset": schema.offset}
+    if schema is not None and found.get("sample_weight") is None:
+        found |= {"sample_weight": schema.weight, "weight_bound": schema.weight_bound}
+    return found
+
+
+def with_offset(score: FloatArray, X: Any, exposure: Any, offset: Any) -> FloatArray:
+    """Return the scores of some rows with what is added to them, given or a column of X."""
     added = offset_given(exposure, offset)
-    if added is not None and isinstance(name := added.column, str):
-        table = as_table(X)
-        check_columns([name], table.names, table.where)
-        parts = [frame_column(frame, name) for frame in table.batches((name,), max(1, n_rows))]
-        added = Offset(added.role, name, parts[0] if len(parts) == 1 else [*chain(*parts)])
-    return None if added is None else offset_numbers(added, n_rows)
+    if added is None:
+        return score
+    if isinstance(name := added.column, str):
+        added = Offset(added.role, name, column_of(X, name))
+    with np.errstate(all="ignore"):  # no warnings about the user's rows
+        return np.asarray((score.T + offset_numbers(added, len(score))).T)
+
+
+def column_of(X: Any, name: str) -> Any:
+    """Return a column of a table by its name, in memory."""
+    table = as_table(X)
+    check_columns([name], table.names, table.where)
+    frames = table.batches((name,), table.n_rows or ROWS_OF_TEXT)
+    return _one([frame_column(frame, name) for frame in frames], _joined)
+
+
+def _joined(columns: list[Any]) -> list[Any]:
+    return [*chain.from_iterable(columns)]
 
 
 def scored_numbers(

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, shown
-from tailguard.data.design import design_matrix, read_offset, takes_off
-from tailguard.data.inputs import Inputs, read_inputs, with_declared
+from tailguard.data.design import design_matrix, takes_off, with_declared, with_offset
+from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.missing import filled
 from tailguard.data.schema import Declared, Schema
 from tailguard.data.sparse import dense_pieces, to_features
@@ -349,11 +349,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             score = np.concatenate([self._score_of_some(some) for some in read])
         else:
             score = score_intervals(self, read, interval, level)
-        added = read_offset(X, exposure, offset, len(score))
-        if added is None:
-            return score
-        with np.errstate(all="ignore"):  # no warnings about the user's rows
-            return np.asarray((score.T + added).T)
+        return with_offset(score, X, exposure, offset)
 
     def _features_of(self, X: Any) -> Iterator[Features]:
         """Yield the features of predictions, some rows at a time."""

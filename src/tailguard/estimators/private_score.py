@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.checks import InputError
-from tailguard.data.design import target_numbers
-from tailguard.estimators.arguments import check_target
+from tailguard.data.inputs import scored_inputs
+from tailguard.estimators.arguments import check_exposure, check_target
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
 from tailguard.privacy.books import AnyLedger
@@ -44,6 +44,9 @@ class PrivatelyScored:
         *,
         exposure: Any = None,
         offset: Any = None,
+        person: Any = None,
+        max_rows: int | None = None,
+        weight: str | None = None,
         epsilon: float | None = None,
         delta: float | None = None,
         guarantee: Guarantee | None = None,
@@ -63,25 +66,25 @@ class PrivatelyScored:
         The rows may be those of the fit or others. If they are the same, or share persons, both
         costs add up, which a ``ledger`` counts; a model that was fitted to them without privacy
         tells of them, whatever its score does; and a model scored on its own rows looks better than
-        it is. Each row counts once: there are no weights here, nor a table in batches.
+        it is. There are no sample weights here, nor a table in batches.
+
+        Of a model that protects persons the score does so, too. Its intervals take the rows of a
+        person for as alike as they are, and in the area for alike.
 
         Parameters
         ----------
         X, y, exposure, offset
             As for ``score``; ``y`` is a column of targets or labels.
+        person, max_rows, weight
+            A key per row, or the name of a column of X, how many rows of a person are used at most,
+            and whether ``"person"`` or ``"row"`` counts alike: by default as in the fit.
         epsilon, delta, guarantee, ledger, checkpoint, random_state
             As those of the estimator, for the score alone.
         """
         check_is_fitted(self)
         model: Any = self
-        unit = model.certificate_.unit
-        if unit.person is not None:
-            raise InputError(
-                "private_score must be asked of a model that protects rows, as it does itself; got "
-                f"one that protects persons, by {unit.person!r}: where rows may be seen, "
-                "score(X, y) tells the same."
-            )
         check_target(model, y)
+        check_exposure(model, exposure)
         if isinstance(y, str):
             raise InputError("y must be a column of targets; got a text. Names are not read there.")
         if len(getattr(model, "classes_", ())) > 2:
@@ -91,12 +94,12 @@ class PrivatelyScored:
             )
         loss = _measure(model)
         labels = None if loss.link.scaled else model.classes_.tolist()
+        told = {"exposure": exposure, "offset": offset, "loss": loss, "labels": labels}
+        told |= {"person": person, "max_rows": max_rows, "weight": weight}
+        table = scored_inputs(X, y, model._score_of, model.certificate_.unit, **told)
         model._labels(y)  # refuses categories where no classes are declared, as fit does
-        score = model._score_of(X, exposure=exposure, offset=offset)
-        target = target_numbers(y, loss, labels, len(score))
-        void = ~(np.isfinite(score) & np.isfinite(target))
         solved, solution, _ = released(
-            np.where(void[:, None], np.nan, np.column_stack([score, target])),
+            table,
             lambda _: ScoreStatistics.of(loss, _digest(model)),
             epsilon=epsilon,
             delta=delta,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_between, check_positive, require
+from tailguard.checks import InputError, check_between, check_positive
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import BUDGET_MARGIN, Share, Stage, usable_mu
@@ -184,16 +184,10 @@ class MeanMethod:
     tail_assumption: ClassVar[str] = ANY_TAIL  # at a public level
     more_assumptions: ClassVar[tuple[str, ...]] = ()
     laplace: ClassVar[bool] = False  # whether noise may be Laplace, for pure DP
-    by_person: ClassVar[bool] = False  # whether a record may be a person with several rows
     example: ClassVar[MeanExample] = MeanExample()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
         """Work out stages, shares and thresholds from public numbers, or refuse."""
-        require(
-            not problem.by_person or self.takes_persons(problem),
-            f"person must be None for method {self.name!r} with several groups, which is no sum "
-            "over all rows; choose 'clipped', or n_groups=1.",
-        )
         return self.plan_from(MeanFacts(problem, guarantee))
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -217,10 +211,6 @@ class MeanMethod:
         if self.stated is not None or facts.moment is not None:
             return self.public_plan(facts)
         return self.private_plan(facts)
-
-    def takes_persons(self, problem: Problem) -> bool:
-        """Whether records may be persons with several rows."""
-        return self.by_person
 
     def check(self, facts: MeanFacts) -> None:
         """Check the method's own options."""

@@ -198,7 +198,6 @@ class Clipped(MeanMethod):
     clip_norm: float | None = None
 
     name = "clipped"
-    by_person = True  # rows are clipped, then weighted by their shares
     option, tail_assumption = "clip_norm", "few rows exceed the clip norm"
     example = MeanExample(
         {"clip_norm": 50.0},

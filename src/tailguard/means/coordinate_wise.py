@@ -19,6 +19,10 @@ the one integer. So a coordinate moves by at most ``2 * limit / (s * middles)``,
 error of one chunk, plus ``grid * (1 + 2**-8)``: what the calibration charges. (The relative error
 2**-53 of the step as a float lies within the float error charged, which has 2**20 times that.)
 
+Groups may be of persons. All used rows of one are in one group, each multiplied by her share and
+rounded by itself, so that ``a`` and ``b`` are points of the hull of what a record adds, and up to
+``max_rows`` roundings move the integer: as many as the gate charges for one.
+
 The method's threshold is declared, follows from a moment, or follows from released private units
 and a histogram of the sizes of entries in them. The last is the grid point that minimises half of
 the worst bias plus one standard deviation of the noise.
@@ -41,7 +45,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_integer, check_open_unit
-from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, Rows, summation_slack
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, Rows, Together, summation_slack
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Share, Stage
@@ -86,6 +90,7 @@ class CoordinateMean(GaussianQuery):
     units: Units
 
     name = "coordinate-wise mean"
+    takes_persons = True
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
@@ -109,19 +114,13 @@ class CoordinateMean(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random if the median depends on the groups, which are runs of the records.
-
-        The median of two group means is the mean of all records, up to one record of difference in
-        size.
-        """
-        if self.group_count == 1:
-            return "none"
-        return "random" if self.group_count > 2 else "any"
+        """Random if there are several groups, which are runs of the order of the records."""
+        return "none" if self.group_count == 1 else "random"
 
     @property
-    def takes_persons(self) -> bool:  # type: ignore[override]
-        """Whether records may be persons: yes, if the mean is one weighted sum over all rows."""
-        return self.group_count == 1
+    def together(self) -> Together:
+        """Which records are read together: those of a group."""
+        return "none" if self.group_count == 1 else "groups"
 
     @property
     def middles(self) -> int:
@@ -181,10 +180,6 @@ class CoordinateWise(MeanMethod):
     failure_probability: float = 0.1
 
     tail_assumption, laplace = "few entries exceed the threshold", True
-
-    def takes_persons(self, problem: Problem) -> bool:
-        """Whether records may be persons."""
-        return self.groups(problem) == 1
 
     def query(self, units: Units, threshold: float, groups: int) -> CoordinateMean:
         """Return the query at a threshold; each method defines its own."""

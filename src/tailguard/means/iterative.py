@@ -122,6 +122,7 @@ class IterativeMean(GaussianQuery):
     start: str = "median"
 
     name = "group means"
+    takes_persons = True
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
@@ -250,7 +251,6 @@ class Iterative(MeanMethod):
     proof: str = "least"
 
     name = "iterative"
-    by_person = True  # groups are of whole persons
     option, tail_assumption = "clip_norm", "few rows exceed the clip norm"
     # Its walk follows the points less closely than their median does.
     example = MeanExample(

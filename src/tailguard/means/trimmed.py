@@ -287,7 +287,6 @@ class Trimmed(MeanMethod):
     calibration: str = "tight"
 
     name = "trimmed"
-    by_person = True
     more_assumptions = (SYMMETRIC,)
     example = MeanExample(
         {"low": -50.0, "high": 50.0, "n_trimmed": 400}, refuses=(PureDP, GDP), distance=0.01

@@ -4,7 +4,8 @@ Group ``g`` of ``n_groups`` consists of the records ``g * n_rows // n_groups`` u
 ``g + 1``: runs in the order of the records, whose sizes differ by at most one. A whole step
 of a group's sum is ``grid`` times the size of the group, so that the integers are group means in
 steps of ``grid``. Float sums run within one chunk and group; integers are added across chunks, so
-that no bit depends on how the records are cut into blocks.
+that no bit depends on how the records are cut into blocks. Of persons each row is rounded by
+itself, after it was multiplied by its share.
 
 So replacing one record moves one group only, and each of its coordinates by at most
 ``2 * limit + summation_slack(limit)`` over the size of the group, before rounding to ``grid``.
@@ -142,13 +143,18 @@ def bounded_group_sums(
 ) -> IntArray:
     """Add up the bounded gradients of a block on the lattice: one row per group."""
     totals = np.zeros((n_groups, units.size), dtype=np.int64)
-    if block.alone and n_groups == 1:  # no places are needed then
+    edges = [group * n_rows // n_groups for group in range(n_groups + 1)]
+    if block.alone and (n_groups == 1 or block.person is not None):
         for chunk in chunks_of(block):
             (gradients,) = score_gradients(loss, units, weights, chunk)
             values = bound.apply_fast(gradients)
             if chunk.weight is not None:
                 values *= chunk.weight[:, None]
-            totals[0] += rounded_alone(values, grid * n_rows)
+            places = np.zeros(chunk.n_rows) if chunk.person is None else chunk.person
+            ends = np.searchsorted(places, edges)
+            for group in np.flatnonzero(np.diff(ends)).tolist():
+                own = values[ends[group] : ends[group + 1]]
+                totals[group] += rounded_alone(own, grid * (edges[group + 1] - edges[group]))
         return totals
     first = block.place
     if first % CHUNK_ROWS or first + block.n_rows > n_rows:
@@ -159,7 +165,7 @@ def bounded_group_sums(
     start = 0
     while start < block.n_rows:
         group = ((first + start + 1) * n_groups - 1) // n_rows
-        opening, closing = group * n_rows // n_groups, (group + 1) * n_rows // n_groups
+        opening, closing = edges[group], edges[group + 1]
         chunk_end = (start // CHUNK_ROWS + 1) * CHUNK_ROWS
         end, step = min(block.n_rows, chunk_end, closing - first), grid * (closing - opening)
         for gradients in score_gradients(loss, units, weights, block.rows(start, end)):

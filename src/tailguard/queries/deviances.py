@@ -10,8 +10,10 @@ it moves one count of each histogram down and one up: ``sqrt(4) = 2`` in l2 norm
 ``(a, b, a^2, b^2, a b)``, or zero. Every entry lies in [0, 1], so that replacing it moves the sums
 by at most ``sqrt(5)`` in l2 norm and 5 in l1 norm, from ``a = b = 0`` to ``a = b = 1``.
 
-*Persons.* The addition of a row is multiplied by its share of its person, for counts in whole
-steps. So a person adds a point of the convex hull of single records' additions, which is no wider.
+*Persons.* For counts a row adds its share of its person, in whole steps. For moments a person is
+one record: her deviances are the means over her usable rows, and her weight is that of these rows
+together. So the squares show how persons vary, whether the rows of one are alike or not. Either way
+a person adds a point of the convex hull of single records' additions, which is no wider.
 
 Reference
 ---------
@@ -28,7 +30,7 @@ import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray, IntArray
 from tailguard.checks import check_finite, check_positive
-from tailguard.data.rows.base import RecordBlock, chunks_of, counted, rounded_sum
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, chunks_of, counted, rounded_sum
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
 from tailguard.privacy.calibration import Sensitivity
@@ -189,13 +191,34 @@ class DevianceMoments(GaussianQuery):
         """Add up on the lattice, chunk by chunk."""
         constant, limit = state
         total = np.zeros(N_MOMENTS, dtype=np.int64)
-        for of_score, of_constant, void, weight in _deviances(self.loss, constant, block):
-            with np.errstate(all="ignore"):
-                a, b = (np.clip(each / limit, 0.0, 1.0) for each in (of_score, of_constant))
-            parts = np.where(void, 0.0, np.array([a, b, a * a, b * b, a * b])).T
-            parts = parts if weight is None else parts * weight[:, None]
+        for a, b, weight in self._cut_deviances(block, constant, limit):
+            parts = (np.array([a, b, a * a, b * b, a * b]) * weight).T
             total += rounded_sum(parts, grid, alone=block.alone)
         return total
+
+    def _cut_deviances(
+        self, block: RecordBlock, constant: float, limit: float
+    ) -> Iterator[FloatArray]:
+        """Yield cut deviances of records, a chunk at a time, and what each counts: void ones zero.
+
+        A person's rows are added up in her own order, so that no bit depends on others.
+        """
+        rows = []
+        for of_score, of_constant, void, weight in _deviances(self.loss, constant, block):
+            with np.errstate(all="ignore"):
+                cut = np.clip(np.array([of_score, of_constant]) / limit, 0.0, 1.0)
+            usable = np.where(void, 0.0, 1.0 if weight is None else weight)
+            rows.append(np.array([*np.where(void, 0.0, cut), usable]))
+        if block.person is None or not rows:
+            yield from rows
+            return
+        a, b, usable = np.concatenate(rows, axis=1)
+        parts = (a * usable, b * usable, usable)
+        sums = np.array([np.bincount(block.person, part) for part in parts])
+        means = sums[:2] / np.where(sums[2] > 0.0, sums[2], 1.0)
+        # In floats, means and what rows count together may exceed one by roundoff.
+        records = np.minimum([*means, sums[2]], 1.0)
+        yield from np.split(records, range(CHUNK_ROWS, records.shape[1], CHUNK_ROWS), axis=1)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

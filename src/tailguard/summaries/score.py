@@ -190,8 +190,7 @@ class ScoreStatistics(Statistics):
         if self._labels and min(mean, 1.0 - mean) <= SEEN * noise:
             return solution
         explained, deviance = self._explained(plan, gate, mean, std, targets)
-        rests = f"the score rests on about {targets.total:,.0f} of {gate.n_records:,} rows"
-        notes = (rests, *((HIDDEN,) if math.isnan(explained.value) else ()))
+        notes = (_rests(targets.total, gate), *((HIDDEN,) if math.isnan(explained.value) else ()))
         solution = replace(solution, explained=explained, deviance=deviance, notes=notes)
         if not self._labels or solution.unseen.any():
             return solution
@@ -237,6 +236,14 @@ class ScoreStatistics(Statistics):
         counts = gate.ask(query, np.tile(edges, (query.n_rows_of_edges, 1)), stage)
         totals = scores.total * (1.0 - mean), scores.total * mean
         return area_under_curve(counts[0], counts[1], noise_std, totals, scores.total * noise)
+
+
+def _rests(total: float, gate: Gate) -> str:
+    """Say how many records count, or how many rows do where these count alike."""
+    records, begin = f"{gate.n_records:,} {gate.unit.noun}", "the score rests on about"
+    if gate.unit.weight == "row":
+        return f"{begin} {total * gate.unit.max_rows:,.0f} rows of {records}"
+    return f"{begin} {total:,.0f} of {records}"
 
 
 def _constant(

@@ -22,7 +22,6 @@ description of the same rows spends again.
 """
 
 import json
-from math import isfinite
 from typing import Any
 
 from rich.console import Console
@@ -36,13 +35,13 @@ from tailguard.cli.arguments import (
     options_of,
     promise_of,
     run_options,
+    tables_as_json,
     write_text,
 )
 from tailguard.cli.declarations import column_options, declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain
 from tailguard.data.readers.opening import opened_table
 from tailguard.progress import progress_bar
-from tailguard.summaries.results import COLUMNS
 
 LEVELS = "numbers from 0 to 1, such as 0.5,0.99"
 
@@ -110,24 +109,5 @@ def describe(
             **asked,
         )
     if out is not None:
-        write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")
+        write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n")
     print_plain(Console(), "\n".join([repr(result), *([result.explain()] if explain else [])]))
-
-
-def _result_as_json(result: tg.Description) -> dict[str, Any]:
-    """Return the tables as plain data; JSON knows no NaN."""
-    return {
-        "tables": [
-            {
-                "title": table.title or COLUMNS,
-                "header": list(table.header),
-                "rows": [
-                    [None if isinstance(x, float) and not isfinite(x) else x for x in row]
-                    for row in table.rows
-                ],
-            }
-            for table in result.tables()
-        ],
-        "notes": list(result.notes),
-        "certificate": result.certificate.to_dict(),
-    }

@@ -23,6 +23,7 @@ the rows that they are made for: guard them as you guard FILE.
 
 import csv
 import io
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -35,18 +36,27 @@ from rich.console import Console
 
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, write_texts
+from tailguard.cli.arguments import (
+    checkpoint_of,
+    destination,
+    ledger_of,
+    promise_of,
+    tables_as_json,
+    write_text,
+    write_texts,
+)
 from tailguard.cli.model_file import load_model, takers
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.data.declarations import OTHER, check_columns, listing
-from tailguard.data.design import feature_cells, feature_marks
+from tailguard.data.design import column_of, feature_cells, feature_marks
 from tailguard.data.readers.csv import existing_file
-from tailguard.data.readers.opening import opened_path
+from tailguard.data.readers.opening import opened_path, opened_table
 from tailguard.data.table import Table, pieces
 from tailguard.estimators.base import EXTRAPOLATIONS
 from tailguard.estimators.model_file import model_name
 from tailguard.estimators.summary import NO_RECORDS
 from tailguard.printable import printable
+from tailguard.progress import progress_bar
 
 # Rows that are read, predicted and written at a time, whatever the file's size.
 ROWS_AT_ONCE = 100_000
@@ -78,11 +88,7 @@ def predict(
     <BLANKLINE>
      Usage: tailguard predict [OPTIONS] ...
     """
-    fitted = load_model(model)
-    if fitted.schema_ is None:
-        raise InputError(
-            "MODEL must be of a table whose columns have names to look for; got one of a matrix."
-        )
+    fitted = _of_a_table(model)
     if exposure is not None and not fitted.takes_exposure:
         raise InputError(
             f"--exposure belongs to a {takers('--exposure')} model; got a {model_name(fitted)} one."
@@ -106,6 +112,16 @@ def predict(
         print_plain(Console(), f"Wrote {n_rows} predictions to {out}.")
     for sentence in amiss.sentences():
         print_wrapped(Console(stderr=True), sentence)
+
+
+def _of_a_table(path: Path) -> Any:
+    """Return the model of a file, if it is of columns that have names."""
+    fitted = load_model(path)
+    if fitted.schema_ is None:
+        raise InputError(
+            "MODEL must be of a table whose columns have names to look for; got one of a matrix."
+        )
+    return fitted
 
 
 class _Amiss:
@@ -194,3 +210,81 @@ def _csv_text(columns: dict[str, list[Any]], *, header: bool) -> str:
         writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue()
+
+
+def score(
+    model: options.ModelPathOption,
+    file: options.TableOption,
+    *,
+    epsilon: options.EpsilonOption,
+    delta: options.OptionalDeltaOption = None,
+    pure: options.PureOption = False,
+    target: options.ScoredTargetOption = None,
+    exposure: options.ExposureOption = None,
+    offset: options.OffsetOption = None,
+    person: options.PersonOption = None,
+    max_rows: options.MaxRowsOption = None,
+    person_weight: options.ScoredWeightOption = None,
+    out: options.ScoreOutOption = None,
+    ledger: options.LedgerOption = None,
+    ledger_name: options.LedgerNameOption = None,
+    ledger_key: options.LedgerKeyOption = None,
+    checkpoint: options.CheckpointOption = None,
+    resume: options.ResumeOption = False,
+    random_state: options.RandomStateOption = None,
+) -> None:
+    r"""Say privately how well a model file predicts the rows of a file.
+
+    The share of the deviance that is explained (R2 or D2), the mean squared error
+    or deviance and, for labels, the area under the curve, with intervals of 95 %.
+
+    FILE needs the model's columns and its target; exposures, offsets and persons
+    are read where the model was fitted with them. If the rows are those of the
+    fit, or of the same persons, both costs add up, which a ledger counts, and the
+    model looks better than it is.
+
+    [bold]Examples[/bold]
+
+    \b
+      tailguard score model.json new_claims.csv --epsilon 1 --delta 1e-6
+      tailguard score model.json new_visits.parquet --person patient \
+          --max-rows 10 --epsilon 1 --delta 1e-6 --out score.json
+      tailguard score model.json new_claims.csv --target cost --epsilon 1 --pure
+
+    Examples
+    --------
+    >>> from tailguard.cli.app import run
+    >>> run(["score", "--help"])  # doctest: +ELLIPSIS
+    <BLANKLINE>
+     Usage: tailguard score [OPTIONS] ...
+    """
+    guarantee = promise_of(epsilon, delta, pure=pure)
+    fitted = _of_a_table(model)
+    schema = fitted.schema_
+    target = schema.target if target is None else target
+    if target is None:
+        raise InputError(
+            "--target must name the column to predict, since MODEL does not; got none."
+        )
+    if exposure is None and offset is None:
+        exposure, offset = schema.exposure if fitted.takes_exposure else None, schema.offset
+    table = opened_table(file)
+    check_columns([*schema.features, target], table.names, table.where)
+    out = None if out is None else destination(out, model, file, ledger, checkpoint)
+    with progress_bar():
+        found = fitted.private_score(
+            table,
+            column_of(table, target),
+            exposure=exposure,
+            offset=offset,
+            person=person,
+            max_rows=max_rows,
+            weight=person_weight,
+            guarantee=guarantee,
+            ledger=ledger_of(ledger, ledger_name, ledger_key),
+            checkpoint=checkpoint_of(checkpoint, resume=resume),
+            random_state=random_state,
+        )
+    if out is not None:
+        write_text(out, json.dumps(tables_as_json(found), indent=2) + "\n")
+    print_plain(Console(), repr(found))

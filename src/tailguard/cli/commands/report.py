@@ -1,6 +1,6 @@
 r"""Write a report: one page for the person responsible for privacy.
 
-FILE is a model file, what 'tailguard mean' or 'tailguard describe' wrote, or
+FILE is a model file, what 'tailguard mean', 'describe' or 'score' wrote, or
 a certificate as JSON. The page says what is promised and to whom, what an
 attacker can learn, the results with their intervals, and where the budget
 went; it works out the totals again where it is opened, and asks for nothing
@@ -40,7 +40,7 @@ from tailguard.summaries.results import reported_table
 
 NOTHING_STATED = Stated()
 WANTED = (
-    "FILE must be a model file, what 'tailguard mean' or 'tailguard describe' wrote, a certificate "
+    "FILE must be a model file, what 'tailguard mean', 'describe' or 'score' wrote, a certificate "
     "as JSON or a report; got {path!r}"
 )
 
@@ -102,8 +102,8 @@ def read_report(path: Path, stated: Stated = NOTHING_STATED) -> Report:
     >>> _ = Path("other.json").write_text("{}")
     >>> read_report(Path("other.json"))
     Traceback (most recent call last):
-    tailguard.checks.InputError: FILE must be a model file, what 'tailguard mean' or 'tailguard \
-describe' wrote, a certificate as JSON or a report; got 'other.json'.
+    tailguard.checks.InputError: FILE must be a model file, what 'tailguard mean', 'describe' \
+or 'score' wrote, a certificate as JSON or a report; got 'other.json'.
     """
     wanted = WANTED.format(path=str(path))
     try:
@@ -123,7 +123,7 @@ describe' wrote, a certificate as JSON or a report; got 'other.json'.
         if "tables" in content:
             tables = (reported_table(**table) for table in content["tables"])
             return Report(
-                subject="private description",
+                subject=str(content["title"]),
                 certificate=certificate,
                 tables=tuple(tables),
                 notes=tuple(map(str, content["notes"])),

@@ -1,6 +1,6 @@
 r"""Check a certificate, and say what it cannot prove.
 
-FILE is a model file, what 'tailguard mean' or 'tailguard describe' wrote, a
+FILE is a model file, what 'tailguard mean', 'describe' or 'score' wrote, a
 certificate as JSON, or a page that 'tailguard report' wrote, whose words are
 compared with the data that it holds. All that follows from its parts is
 worked out anew: totals, epsilon at delta, whether the promise covers what was

@@ -78,8 +78,9 @@ class RecordBlock:
         Number of the first record in the whole dataset; None for records without an order.
     share, person
         If persons are protected, the share of each row in its person, and the number of that
-        person, from 0 on in the block. Shares of a person add up to at most one. Rows of a person
-        are adjacent, all in one block. None if each row is a record.
+        person, from 0 on in the block, or among all persons if groups are read. Shares of a person
+        add up to at most one. Rows of a person are adjacent, all in one block. None if each row is
+        a record.
     n_rows, alone
         Number of records in the block; whether each is rounded to the lattice separately.
     """
@@ -147,9 +148,9 @@ def chunks_of(block: RecordBlock) -> list[RecordBlock]:
     return [block.rows(start, start + CHUNK_ROWS) for start in starts]
 
 
-Together: TypeAlias = Literal["none", "some", "all"]
-"""Which records are read together: none, if contributions are independent; some, in pairs, groups
-or chunks by their places; or all at once."""
+Together: TypeAlias = Literal["none", "some", "groups", "all"]
+"""Which records are read together: none, if contributions are independent; some, in pairs or chunks
+by their places; those of a group, a run of places; or all at once."""
 
 
 class Kernel(Protocol):

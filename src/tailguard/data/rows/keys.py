@@ -7,7 +7,7 @@ adds nothing. The number of persons is that of the different keys. It is public.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,8 @@ from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_integer, require
 from tailguard.data.columns import identifiers_of
 from tailguard.data.declarations import check_columns
-from tailguard.data.frames import frame_column, is_column
+from tailguard.data.design import column_of
+from tailguard.data.frames import column_names, frame_column, is_column
 from tailguard.data.matrices import one_column
 from tailguard.data.readers.lazy import silenced
 from tailguard.data.schema import Schema
@@ -96,6 +97,33 @@ class PersonRule:
                 f"itself; got {schema.person!r}: use an estimator or tg.mean."
             )
         return cls.of(schema=schema, **(given or {}))
+
+    @classmethod
+    def of_score(
+        cls,
+        fitted: Unit,
+        X: Any,
+        beside: Mapping[str, Any],
+        *,
+        person: Any,
+        max_rows: int | None,
+        weight: str | None,
+    ) -> "PersonRule":
+        """Return whom a model's score protects, with their keys: by default as its fit does."""
+        if fitted.person is not None:
+            names = X.names if isinstance(X, Table) else column_names(X) or ()
+            if person is None and fitted.person not in names:
+                raise InputError(
+                    "person must be given to score a model that protects persons, since X has no "
+                    f"column {fitted.person!r}: a key per row, or the name of another column; got "
+                    "None."
+                )
+            person = fitted.person if person is None else person
+            max_rows = fitted.max_rows if max_rows is None else max_rows
+            weight = weight or fitted.weight
+        rule = cls.of(person, max_rows=max_rows, weight=weight or "person")
+        rule.check_axes(X, may_be_vector=False, **beside)
+        return rule if rule.column is None else replace(rule, keys=column_of(X, rule.column))
 
     @property
     def column(self) -> str | None:

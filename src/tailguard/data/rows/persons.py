@@ -22,6 +22,10 @@ serves accuracy.
 of both meet, then the second rows, until one person has no more; each meeting counts one over their
 number. So a pair adds a point of the hull as well, whichever person is replaced.
 
+*Groups* consist of whole persons, by places in such an order: a person is in one group with all her
+rows, and adds a point of the hull to its sum. A new key may change the numbers of other persons. As
+the order is uniform, the orders of neighbours can be paired so that all others keep their places.
+
 Reference
 ---------
 Dwork, McSherry, Nissim and Smith 2006, Definition 3 (a neighbour is what it is declared to be);
@@ -42,7 +46,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock
+from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Together
 from tailguard.data.rows.keys import NOBODY, Persons
 from tailguard.data.rows.threads import added, resolve_threads
 from tailguard.data.sparse import NUMBERS_AT_ONCE
@@ -99,8 +103,8 @@ class UsedRows:
         """Where each person begins, and where the last one ends."""
         return np.append(0, np.cumsum(self.counts))
 
-    def block(self, first: int, last: int) -> RecordBlock:
-        """Return the rows of these persons, numbered from 0."""
+    def block(self, first: int, last: int, *, grouped: bool = False) -> RecordBlock:
+        """Return the rows of these persons, numbered from 0, or ``grouped`` by their places."""
         block = self.rows.piece(int(self.starts[first]), int(self.starts[last]))
         counts, persons = self.counts[first:last], slice(first, last)
         parts = np.repeat(self.counted[persons], counts)
@@ -108,7 +112,7 @@ class UsedRows:
             block,
             weight=parts if block.weight is None else block.weight * parts,
             share=np.repeat(self.share[persons], counts),
-            person=np.repeat(np.arange(last - first), counts),
+            person=np.repeat(np.arange(last - first) + first * grouped, counts),
         )
 
     def of_persons(self, places: IntArray) -> "UsedRows":
@@ -174,7 +178,7 @@ class PersonRows:
         self.unit, self.n_rows, self.n_features = unit, n_persons, rows.n_features
         self.has_offset, self.has_weight = rows.has_offset, rows.has_weight
         self._order: Order | None = None
-        self._paired: UsedRows | None = None
+        self._placed: dict[Together, UsedRows] = {}
         self._lock = Lock()
 
     def used(self) -> UsedRows:
@@ -188,11 +192,11 @@ class PersonRows:
             return kernel.sum_block(self.used().block(0, self.n_rows))
         if kernel.reads_cells:
             return added(kernel.size, kernel.sum_block, self.used().marked(), n_threads=1)
-        used = self._in_pairs() if kernel.together == "some" else self.used()
+        used = self._read_together(kernel.together)
         ends = _piece_ends(used.starts, max(CHUNK_ROWS, NUMBERS_AT_ONCE // max(1, self.n_features)))
         return added(
             kernel.size,
-            lambda piece: kernel.sum_block(used.block(*piece)),
+            lambda piece: kernel.sum_block(used.block(*piece, grouped=kernel.together == "groups")),
             pairwise(ends),
             resolve_threads(n_threads) if len(ends) > 2 else 1,
         )
@@ -202,26 +206,30 @@ class PersonRows:
         places = places[:] if self._order is None else self._order[places[:]]
         found = copy(self)
         found._used, found.n_rows = self.used().of_persons(places), len(places)
-        found._order, found._paired, found._lock = None, None, Lock()
+        found._order, found._placed, found._lock = None, {}, Lock()
         return found
 
     def in_order(self, order: Order) -> "PersonRows":
-        """Return the persons at these places; the order only matters for pairs."""
+        """Return the persons at these places; the order only matters for pairs and groups."""
         if len(order) < self.n_rows:
             return self.restricted(order)
         found = copy(self)
         found._order = order if self._order is None else self._order[order[:]]
-        found._paired, found._lock = None, Lock()
+        found._placed, found._lock = {}, Lock()
         return found
 
-    def _in_pairs(self) -> UsedRows:
-        """Return the rows that meet in pairs of persons."""
+    def _read_together(self, together: Together) -> UsedRows:
+        """Return the rows of persons in their order for groups, or those that meet in pairs."""
+        if together == "none" or (together == "groups" and self._order is None):
+            return self.used()
         with self._lock:
-            if self._paired is None:
-                ends = self.n_rows // 2 * 2
+            if together not in self._placed:
+                ends = self.n_rows // 2 * 2 if together == "some" else self.n_rows
                 order = np.arange(ends) if self._order is None else self._order[:ends]
-                self._paired = self.used().in_pairs(order)
-            return self._paired
+                used = self.used()
+                paired = together == "some"
+                self._placed[together] = used.in_pairs(order) if paired else used.of_persons(order)
+            return self._placed[together]
 
 
 class HeldRows:

@@ -1,0 +1,106 @@
+"""``tailguard score``: the numbers of ``private_score``, on the screen and in a file."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tailguard as tg
+
+PRIVACY = ("--epsilon", "5", "--delta", "1e-6")
+SEED = ("--random-state", "1")
+BUDGET = {"epsilon": 5.0, "delta": 1e-6, "random_state": 1}
+
+
+def rows_of(path):
+    return {row[0]: row[1:] for row in json.loads(path.read_text())["tables"][0]["rows"]}
+
+
+@pytest.mark.parametrize("kind", ["csv_file", "parquet_file"])
+def test_numbers_are_those_of_python(kind, call, request, columns, model_file, tmp_path):
+    file, out = request.getfixturevalue(kind), tmp_path / "score.json"
+    answer = call("score", model_file, file, *PRIVACY, *SEED, "--out", out)
+    assert answer.code == 0, answer.err
+    python = tg.load(model_file).private_score(pd.DataFrame(columns), columns["cost"], **BUDGET)
+    assert rows_of(out)["R2"] == [*python.explained]
+    assert f"{python.explained.value:.6g}" in answer.out
+    certificate = tg.Certificate.from_dict(json.loads(out.read_text())["certificate"])
+    assert certificate == python.certificate
+    page = tmp_path / "page.html"
+    assert call("report", out, "--out", page).code == 0
+    assert "private score of LinearRegression" in page.read_text()
+
+
+def test_exposures_and_labels_are_read_as_in_the_fit(call, csv_file, columns, tmp_path):
+    frame, model, out = pd.DataFrame(columns), tmp_path / "model.json", tmp_path / "score.json"
+    told = ("--features", "age", *PRIVACY, *SEED, "--out", model)
+    fitted = ("--target", "claims", "--model", "poisson", "--exposure", "years")
+    assert call("fit", csv_file, *fitted, *told).code == 0
+    assert call("score", model, csv_file, *PRIVACY, *SEED, "--out", out).code == 0
+    python = tg.load(model).private_score(
+        frame, columns["claims"], exposure=columns["years"], **BUDGET
+    )
+    assert rows_of(out)["mean deviance"][0] == python.deviance.value
+    fitted = ("--target", "ill", "--model", "logistic", "--classes", "no,yes")
+    assert call("fit", csv_file, *fitted, *told).code == 0
+    assert call("score", model, csv_file, *PRIVACY, *SEED, "--out", out).code == 0
+    python = tg.load(model).private_score(frame, columns["ill"], **BUDGET)
+    assert rows_of(out)["AUC"] == [*python.auc]
+
+
+def test_persons_are_those_of_the_fit_and_a_ledger_of_theirs_is_charged(call, tmp_path):
+    rng = np.random.default_rng(0)
+    keys = np.repeat(np.arange(900), rng.integers(1, 5, 900))
+    age = rng.uniform(20.0, 80.0, 900)[keys].round(3)
+    cost = (2.0 * age + rng.standard_normal(len(keys)) * 9.0).round(3)
+    table = pd.DataFrame({"patient": [f"p{key}" for key in keys], "age": age, "cost": cost})
+    file, model, out = (tmp_path / name for name in ("v.csv", "model.json", "score.json"))
+    table.to_csv(file, index=False)
+    persons = ("--person", "patient", "--max-rows", "3")
+    assert call("fit", file, "--target", "cost", *persons, *PRIVACY, "--out", model).code == 0
+    answer = call("score", model, file, *PRIVACY, *SEED, "--out", out)
+    assert answer.code == 0, answer.err
+    assert "one person (patient), at most 3 rows" in " ".join(answer.out.split())
+    python = tg.load(model).private_score(table, cost, **BUDGET)
+    assert rows_of(out)["R2"] == [*python.explained]
+    by_row = ("--person", "patient", "--max-rows", "2", "--person-weight", "row")
+    assert call("score", model, file, *PRIVACY, *by_row, "--out", out).code == 0
+    unit = json.loads(out.read_text())["certificate"]["unit"]
+    assert (unit["max_rows"], unit["weight"]) == (2, "row")
+    ledger = tg.Ledger(tmp_path / "l.sqlite", "v", epsilon=9.0, delta=1e-4, person="patient")
+    charged = ("--ledger", tmp_path / "l.sqlite", "--ledger-key", "score")
+    assert call("score", model, file, *PRIVACY, *charged).code == 0
+    assert len(ledger.lines()) > 1
+    assert call("score", model, file, *PRIVACY, *charged).code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--target", "price"), "must have a column 'price'"),
+        (("--exposure", "years"), "exposure must be None for a LinearRegression"),
+        (("--max-rows", "3"), "max_rows must be left out without person="),
+        (("--person", "region"), "max_rows must be given beside person="),
+        (("--pure",), "--delta must not be given with --pure"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_exit_code_2(call, csv_file, model_file, options, words):
+    answer = call("score", model_file, csv_file, *PRIVACY, *options)
+    assert answer.code == 2
+    assert words in " ".join(answer.err.split())
+    assert "Traceback" not in answer.err
+
+
+def test_a_model_of_a_matrix_has_no_columns_to_look_for(call, csv_file, tmp_path):
+    X = np.arange(1000.0)[:, None]
+    tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0]).save(tmp_path / "model.json")
+    answer = call("score", tmp_path / "model.json", csv_file, *PRIVACY)
+    assert answer.code == 2
+    assert "MODEL must be of a table whose columns have names" in " ".join(answer.err.split())
+    table = pd.read_csv(csv_file)[["age", "cost"]]
+    model = tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(table[["age"]], table.cost)
+    model.save(tmp_path / "model.json")
+    answer = call("score", tmp_path / "model.json", csv_file, *PRIVACY)
+    assert "--target must name the column to predict" in " ".join(answer.err.split())
+    assert call("score", tmp_path / "model.json", csv_file, *PRIVACY, "--target", "cost").code == 0

@@ -1,0 +1,233 @@
+"""Private scores of persons: what they aim at, their intervals, and what they may not tell."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss, r2_score, roc_auc_score
+
+import tailguard as tg
+from support.person_attack import OverheardPersons
+from support.told import Told
+from support.transcripts import check_noises
+from tailguard.data.rows import persons as persons_module
+from tailguard.gate.plan import Problem
+from tailguard.progress import listening
+from tailguard.summaries.score import ScoreStatistics
+
+RNG = np.random.default_rng(0)
+N_PERSONS, MOST = 3_000, 8
+COUNTS = RNG.integers(1, MOST + 1, N_PERSONS)
+KEYS = np.repeat(np.arange(N_PERSONS), COUNTS)
+X = RNG.standard_normal((N_PERSONS, 2))[KEYS] + 0.5 * RNG.standard_normal((len(KEYS), 2))
+# Persons of many rows are predicted better: rows and persons have different scores.
+ETA = X @ [1.0, -0.5] + 0.3 * (COUNTS[KEYS] - 4.5) * X[:, 0]
+COSTS = ETA + RNG.standard_normal(N_PERSONS)[KEYS] + 0.5 * RNG.standard_normal(len(KEYS))
+ILL = (ETA + RNG.logistic(size=len(KEYS)) > 0.5).astype(float)
+TABLE = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "cost": COSTS, "patient": KEYS})
+RICH = {"guarantee": tg.GDP(30.0), "random_state": 0}
+WEIGHTS = {"person": 1.0 / COUNTS[KEYS], "row": np.ones(len(KEYS))}
+COSTLY = tg.LinearRegression(max_rows=MOST, **RICH).fit(X, COSTS, person=KEYS)
+SICK = tg.LogisticRegression(max_rows=MOST, **RICH).fit(X, ILL, person=KEYS)
+NAMED = tg.LinearRegression(person="patient", max_rows=MOST, **RICH).fit(TABLE, target="cost")
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_scores_are_those_of_persons_or_of_their_rows(weight):
+    once, row = WEIGHTS[weight], WEIGHTS["row"]
+    costs = COSTLY.private_score(X, COSTS, person=KEYS, weight=weight, **RICH)
+    expected = [r2_score(COSTS, COSTLY.predict(X), sample_weight=each) for each in WEIGHTS.values()]
+    assert abs(expected[0] - expected[1]) > 0.05
+    explained = r2_score(COSTS, COSTLY.predict(X), sample_weight=once)
+    assert costs.explained.value == pytest.approx(explained, abs=0.01)
+    chance = SICK.predict_proba(X)[:, 1]
+    ill = SICK.private_score(X, ILL, person=KEYS, weight=weight, **RICH)
+    loss = log_loss(ILL, chance, sample_weight=once)
+    area = roc_auc_score(ILL, chance, sample_weight=once)
+    assert abs(loss - log_loss(ILL, chance, sample_weight=row)) > 0.01 or weight == "row"
+    assert ill.deviance.value == pytest.approx(loss, abs=0.005)
+    assert ill.auc.value == pytest.approx(area, abs=0.01)
+    for estimate, truth in ((costs.explained, explained), (ill.deviance, loss), (ill.auc, area)):
+        assert estimate.low < truth < estimate.high
+
+
+def test_persons_are_by_default_those_of_the_fit():
+    found = NAMED.private_score(TABLE, COSTS, **RICH)
+    assert found.certificate.unit == NAMED.certificate_.unit
+    assert found.certificate.n_rows == N_PERSONS
+    assert f"about {N_PERSONS:,} of {N_PERSONS:,} persons" in found.notes[-1]
+    beside = COSTLY.private_score(X, COSTS, person=KEYS, **RICH)
+    assert beside.certificate.unit == COSTLY.certificate_.unit
+    shuffled = np.random.default_rng(1).permutation(len(KEYS))
+    again = COSTLY.private_score(X[shuffled], COSTS[shuffled], person=KEYS[shuffled], **RICH)
+    assert again.explained == beside.explained
+    # A model that protects rows is scored by persons where they are given.
+    rows = tg.LinearRegression(**RICH).fit(X, COSTS)
+    told = {"person": pd.Series(KEYS, name="patient"), "max_rows": 3, "weight": "row"}
+    by_row = rows.private_score(X, COSTS, **told, **RICH)
+    words = "one person (patient), at most 3 rows, each used row counting alike"
+    assert by_row.certificate.unit.describe() == words
+    assert re.search(r"about [\d,]+ rows of 3,000 persons", by_row.notes[-1])
+    assert rows.private_score(X, COSTS, **RICH).certificate.unit.person is None
+
+
+def test_a_ledger_of_persons_is_charged_and_one_of_rows_refused(tmp_path):
+    cap, price = {"epsilon": 1.2, "delta": 1e-5}, {"epsilon": 1.0, "delta": 1e-6}
+    persons = tg.Ledger(tmp_path / "l.sqlite", "persons", person="patient", **cap)
+    rows = tg.Ledger(tmp_path / "l.sqlite", "rows", **cap)
+    with pytest.raises(tg.BudgetError, match="must count persons by 'patient'"):
+        NAMED.private_score(TABLE, COSTS, ledger=rows, **price)
+    found = NAMED.private_score(TABLE, COSTS, ledger=persons, **price)
+    assert persons.verify(found.certificate)
+    with pytest.raises(tg.BudgetError):
+        NAMED.private_score(TABLE, COSTS, ledger=persons, **price)
+    assert len(rows.lines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "told", "message"),
+    [
+        (COSTLY, {}, "person must be given to score a model that protects persons"),
+        (COSTLY, {"person": KEYS, "max_rows": 0}, "max_rows must be"),
+        (COSTLY, {"person": KEYS, "weight": "visit"}, "weight must be"),
+        (NAMED, {"X": TABLE[["a", "b"]]}, "X has no column 'patient'"),
+        (NAMED, {"X": TABLE, "person": "nobody"}, "must have a column 'nobody'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(model, told, message):
+    with pytest.raises(tg.InputError, match=message):
+        model.private_score(told.pop("X", X), COSTS, **told, **RICH)
+
+
+def test_a_model_of_rows_needs_max_rows_beside_keys():
+    rows = tg.LinearRegression(**RICH).fit(X, COSTS)
+    with pytest.raises(tg.InputError, match="max_rows must be given beside person="):
+        rows.private_score(X, COSTS, person=KEYS, **RICH)
+    with pytest.raises(tg.InputError, match="max_rows must be left out without person="):
+        rows.private_score(X, COSTS, max_rows=3, **RICH)
+
+
+# Intervals --------------------------------------------------------------------------------------
+
+
+def test_the_interval_of_what_is_explained_is_that_of_clusters():
+    """Whether the rows of a person are alike or not: by hand, of a ratio of sums over persons."""
+    rng, n_persons = np.random.default_rng(2), 4_000
+    keys = np.repeat(np.arange(n_persons), MOST)
+    for own, each in ((1.0, 0.0), (0.0, 1.0)):
+        rows = rng.standard_normal((len(keys), 2))
+        noise = own * rng.standard_normal(n_persons)[keys] + each * rng.standard_normal(len(keys))
+        y = rows @ [1.0, -0.5] + noise
+        found = COSTLY.private_score(rows, y, person=keys, **RICH).explained
+        lost, whole = (y - COSTLY.predict(rows)) ** 2, (y - y.mean()) ** 2
+        by_person = np.array([np.bincount(keys, part) for part in (lost, whole)])
+        ratio = lost.sum() / whole.sum()
+        std = np.sqrt(((by_person[0] - ratio * by_person[1]) ** 2).sum()) / whole.sum()
+        assert 0.95 * std < (found.high - found.low) / 2.0 / 1.96 < 1.35 * std
+        assert found.low < 1.0 - ratio < found.high
+
+
+def test_intervals_hold_where_all_rows_of_a_person_are_alike():
+    """Of 40 tables at most 6 intervals of a measure may miss; of true ones that fails once in 70"""
+    rng, missed = np.random.default_rng(3), np.zeros(3, dtype=int)
+    many = rng.standard_normal((400_000, 2))
+
+    def labels(rows):
+        return (rows @ [1.0, -0.5] + rng.logistic(size=len(rows)) > 0.5).astype(float)
+
+    y, chance = labels(many), SICK.predict_proba(many)[:, 1]
+    loss = log_loss(y, chance)
+    truth = [1.0 - loss / log_loss(y, np.full(len(y), y.mean())), loss, roc_auc_score(y, chance)]
+    for seed in range(40):
+        rows = rng.standard_normal((1_500, 2))
+        keys = np.repeat(np.arange(1_500), 4)
+        told = {"person": keys, "guarantee": tg.GDP(4.0), "random_state": seed}
+        found = SICK.private_score(rows[keys], labels(rows)[keys], **told)
+        of = (found.explained, found.deviance, found.auc)
+        missed += [not each.low <= true <= each.high for each, true in zip(of, truth, strict=True)]
+    assert missed.max() <= 6
+
+
+# What leaves ------------------------------------------------------------------------------------
+
+
+def neighbours():
+    """One person has a void row, or a thousand of them; and there are rows of nobody."""
+    for n_void, n_nobody in ((1, 0), (1_000, 0), (3, 5_000)):
+        more = n_void + n_nobody
+        keys = [*KEYS, *["void"] * n_void, *[None] * n_nobody]
+        yield (
+            np.concatenate([X, np.full((more, 2), np.nan)]),
+            np.concatenate([ILL, np.full(more, 7.0)]),
+            keys,
+        )
+
+
+def test_nothing_that_leaves_depends_on_the_number_of_rows(tmp_path):
+    told = []
+    for number, (rows, y, keys) in enumerate(neighbours()):
+        heard, point = Told(), tmp_path / str(number)
+        with listening(heard):
+            found = SICK.private_score(rows, y, person=keys, checkpoint=point, **RICH)
+        words = (repr(found), found.explain(), found.notes, found.certificate.to_json())
+        told.append((words, found.explained, found.deviance, found.auc, heard.heard))
+    assert told[1] == told[0]
+    assert told[2] == told[0]
+
+
+def test_errors_tell_no_number_of_rows():
+    said, nothing = set(), np.zeros(len(KEYS))
+    for more in (0, 1_000):
+        rows, y = np.concatenate([X, X[:more]]), np.append(ILL, ILL[:more])
+        keys = np.append(KEYS, np.zeros(more, dtype=int))
+        for given in (
+            (rows, y[:-1], {"person": keys}),
+            (rows, y, {"person": keys[:-1]}),
+            (rows, y[:, None, None], {"person": keys}),
+            (rows, y, {"person": keys, "offset": nothing[:-1]}),
+            (rows[:, :, None], y, {"person": keys}),
+            (rows[:, :0], y, {"person": keys}),
+        ):
+            with pytest.raises(tg.InputError) as error:
+                SICK.private_score(*given[:2], **given[2], **RICH)
+            said.add(str(error.value))
+    assert len(said) == 5
+    assert not any(re.search(r"\d{2}", sentence) for sentence in said)
+
+
+# A whole score, overheard -----------------------------------------------------------------------
+
+AUDITED_PERSONS, AUDITED_MU = 200, 1.5
+SCORE = ScoreStatistics.of(tg.losses.Logistic())
+
+
+def audited_pair():
+    """Ordinary persons of two rows; the first has five that are right, or three far out."""
+    rng, others = np.random.default_rng(0), 2 * (AUDITED_PERSONS - 1)
+    scores = rng.standard_normal(others)
+    targets = (scores + rng.logistic(size=others) > 0.0).astype(float)
+    keys = np.tile(np.arange(1, AUDITED_PERSONS), 2)
+    for count, own in ((5, [0.01, 0.0]), (3, [-1e4, 1.0])):
+        cells = np.concatenate([np.tile(own, (count, 1)), np.column_stack([scores, targets])])
+        yield cells, None, np.append(np.zeros(count, dtype=np.int64), keys)
+
+
+def overheard(n_runs):
+    """Runs of everything that a score releases, on either table by turns."""
+    pair, problem = tuple(audited_pair()), Problem(None, AUDITED_PERSONS, 2, max_rows=5)
+    plan = SCORE.plan(problem, tg.GDP(AUDITED_MU))
+    return [OverheardPersons.told(SCORE, plan, pair, seed=seed) for seed in range(n_runs)]
+
+
+def test_a_whole_score_shows_most_of_what_it_claims_of_a_person_and_never_more():
+    told = overheard(60)
+    for one in told:
+        assert 0.7 * AUDITED_MU <= one.mu <= AUDITED_MU * (1.0 + 1e-9)
+    assert len({query.name for query in told[0].queries}) == 4
+    check_noises(np.concatenate([one.noises for one in told]))
+
+
+def test_rows_that_each_count_as_a_person_are_overheard(monkeypatch):
+    monkeypatch.setattr(persons_module, "shares_of", lambda counts: np.ones(len(counts)))
+    assert min(one.mu for one in overheard(6)) > 1.5 * AUDITED_MU
