@@ -7,6 +7,7 @@ import pytest
 
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.summaries.distribution import (
+    AS_ZERO,
     LEAST_SIZE,
     OCTAVES,
     WINDOWS,
@@ -139,6 +140,15 @@ def test_zeros_alone_are_seen_where_one_octave_among_all_would_not_be():
     assert octaves_of(exact, 100.0)[0][len(OCTAVES) // 2]
     exact[[len(OCTAVES) // 2, 5]] = 0.0, 400.0
     assert not octaves_of(exact, 100.0)[0][5]
+
+
+def test_octaves_beside_zeros_alone_are_hardly_ever_noise():
+    seen, zero = 0, len(OCTAVES) // 2
+    for row in np.random.default_rng(6).normal(size=(1_500, len(OCTAVES) + 1)):
+        row[zero] += 1_000.0
+        kept = octaves_of(row, 1.0)[0]
+        seen += np.delete(kept, range(zero - AS_ZERO, zero + AS_ZERO + 1)).any()
+    assert seen <= 2
 
 
 def test_what_noise_hides_beyond_all_bins_is_not_taken_for_the_last_bin():
