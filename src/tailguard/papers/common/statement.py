@@ -6,9 +6,12 @@ Kamath, Liu and Zhang 2022, Section 3: descent on a private mean of known bias a
 """
 
 import math
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from pkgutil import get_data
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +50,46 @@ class Statement:
     tight_deviations: tuple[str, ...] = ()
     for_privacy: tuple[str, ...] = NOTHING
     covers: str = FIXED_POINTS
+
+
+@cache
+def _sentences(paper: str) -> dict[str, Any]:
+    """Read what the theorems of a paper say."""
+    text = get_data("tailguard.papers", "statements.toml") or b""  # from a zip file, too
+    found: dict[str, Any] = tomllib.loads(text.decode())[paper]
+    return found
+
+
+def statement_of(
+    theorem: str, facts: Facts, lower_bound: float, *cases: str, **values: object
+) -> Statement:
+    """Return what a theorem of this public name says by ``statements.toml``.
+
+    ``cases`` are those in which some of its sentences are said, besides printed or tight noise;
+    sentences may name ``values``.
+    """
+    paper, _, name = theorem.partition(".")
+    known = _sentences(paper)
+    own, cases = {**known, **known[name]}, (*cases, facts.calibration)
+
+    def said(part: str) -> tuple[str, ...]:
+        """Return the sentences of a part that are true in these cases."""
+        listed = [each if isinstance(each, dict) else {"says": each} for each in own.get(part, ())]
+        words = [
+            each["says"]
+            for each in listed
+            if each.get("when", facts.calibration) in cases and each.get("unless") not in cases
+        ]
+        return tuple(known["shared"].get(each, each).format(**values) for each in words)
+
+    return Statement(
+        f"{known['paper']}, {own['theorem']}",
+        lower_bound,
+        said("accuracy"),
+        said("differs"),
+        said("tight"),
+        said("privacy") or NOTHING,
+    )
 
 
 def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:

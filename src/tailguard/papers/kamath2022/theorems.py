@@ -30,31 +30,11 @@ from tailguard.papers.common.groups import (
     median_sensitivity,
 )
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.common.statement import EVERYWHERE, Statement
+from tailguard.papers.common.statement import EVERYWHERE, Statement, statement_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.kamath2022 import bounds, parameters, printed
 from tailguard.papers.wang2020.bounds import smoothed_mean_error
 from tailguard.solvers.oracles import make_oracle
-
-PAPER = "Kamath, Liu and Zhang 2022"
-ACCURACY = (
-    "the loss is convex, smooth and not negative, and the gradient of its mean vanishes at a "
-    "minimiser in the set",
-    "every coordinate of the gradient has the stated central moment at every point of the set",
-    "the mean gradient is at most gradient_bound on the set",
-)
-WHOLE = "the number of steps is whole, and that of groups whole and even (E14, E36)"
-HELD = (
-    "at most 1000 steps, a threshold of at least gradient_bound, and in units of the moment (E36)"
-)
-CLAMPED = (
-    "noise at the exact sensitivity of the median of an even number of groups, about a quarter of "
-    "the printed one (E14), and exact composition over steps"
-)
-FLAT = (
-    "the lower bound is that of losses that need not be flat at their minimiser: a larger class "
-    "(E22)"
-)
 
 
 @theorem_on("central")
@@ -77,15 +57,10 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     (447, 'clamped (threshold = 33.437, n_groups = 22)')
     """
     if check_groups(groups, prints=facts.prints) == "pointwise":
-        short = (
-            "groups for one point, where the proof needs 8 d log(3 D n^3) of them for all points "
-            "at once: groups='uniform' (E55)"
-        )
-        return _convex_clamped(
-            facts, facts.into(group_count), _statement("Theorem 5.2", facts, short)
-        )
+        statement = _statement("convex", facts, "pointwise")
+        return _convex_clamped(facts, facts.into(group_count), statement)
     count = facts.into(printed.uniform_group_count)
-    return _convex_clamped(facts, count, _statement("Theorem 5.2", facts), uniform=True)
+    return _convex_clamped(facts, count, _statement("convex", facts), uniform=True)
 
 
 @theorem_on("central", "smoothness")
@@ -104,11 +79,7 @@ def convex_with_probability(facts: Facts, *, failure_probability: float = 0.1) -
     170
     """
     count = facts.into(group_count_with_probability, failure_probability=failure_probability)
-    covered = (
-        "d log(d D n / failure_probability) groups as printed, with the hidden constant 1, where "
-        "the net of the proof asks for 10 to 20 times as many (E54)"
-    )
-    return _convex_clamped(facts, count, _statement("Theorem B.8", facts, covered))
+    return _convex_clamped(facts, count, _statement("convex_with_probability", facts))
 
 
 @theorem_on("central", orders=(2.0, 2.0))
@@ -145,18 +116,13 @@ def soft_convex(
         failure_probability=FAILURE_PROBABILITY,
     )
     printed_rho = facts.into(parameters.printed_soft_noise_rho, smoothing=smoothing)
-    exact = (
-        "noise at the exact bound of the truncation; the printed noise spends up to 16/9 of rho, "
-        "and keeps its promise only for a noise_variance of at least 0.7557 (E13)"
-    )
     step = Step(
         make_oracle("soft", scale=threshold, smoothing=smoothing),
         bias=error,  # with sampling
         typical_sampling=facts.sampling(),
         printed_mu=math.sqrt(2.0 * printed_rho),
     )
-    statement = _statement("Theorem 5.5", facts)
-    statement = replace(statement, deviations=(WHOLE, FLAT), tight_deviations=(exact, HELD))
+    statement = _statement("soft_convex", facts)
     return convex_theorem(facts, statement, count, partial(step.by_root, facts))
 
 
@@ -180,19 +146,8 @@ def strongly_convex(facts: Facts) -> Theorem:
     step = _clamped(facts, threshold, count, facts.block_rows(n_steps))
     assert step.printed_mu is not None  # the paper prints it
     step = replace(step, printed_mu=step.printed_mu / math.sqrt(n_steps))  # of one block
-    statement = Statement(
-        f"{PAPER}, Theorem 5.7",
-        facts.into(bounds.strongly_convex_lower_bound),
-        ACCURACY,
-        (WHOLE,),
-        (
-            CLAMPED,
-            HELD,
-            "every step spends all of rho, since it reads a block of its own, and the threshold "
-            "is that of all of rho (E15)",
-            "the number of steps breaks the circle of error and steps (E16)",
-        ),
-    )
+    least = facts.into(bounds.strongly_convex_lower_bound)
+    statement = statement_of("kamath2022.strongly_convex", facts, least)
     return strongly_convex_theorem(facts, statement, step, n_steps)
 
 
@@ -259,17 +214,6 @@ def _held(facts: Facts, threshold: float) -> float:
     return threshold if facts.prints else max(threshold, facts.gradient_bound)
 
 
-def _statement(theorem: str, facts: Facts, *deviations: str) -> Statement:
+def _statement(name: str, facts: Facts, *cases: str) -> Statement:
     """Return what a theorem for convex losses says."""
-    return Statement(
-        f"{PAPER}, {theorem}",
-        facts.into(bounds.convex_lower_bound),
-        ACCURACY,
-        (
-            WHOLE,
-            "its rate, convex_bound, has the factor of the diameter that the statement drops (E17)",
-            FLAT,
-            *deviations,
-        ),
-        (CLAMPED, HELD),
-    )
+    return statement_of(f"kamath2022.{name}", facts, facts.into(bounds.convex_lower_bound), *cases)

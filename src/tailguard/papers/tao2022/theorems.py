@@ -29,32 +29,19 @@ from tailguard.papers.common.convex import (
 from tailguard.papers.common.groups import check_groups, median_sensitivity
 from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.common.statement import EVERYWHERE, Statement, noise_of, theorem_of
+from tailguard.papers.common.statement import (
+    EVERYWHERE,
+    Statement,
+    noise_of,
+    statement_of,
+    theorem_of,
+)
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.printed.solvers import PrintedHardThresholding
 from tailguard.papers.tao2022 import bounds, lower, parameters, printed
 from tailguard.privacy.guarantees import PureDP
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.oracles import make_oracle
-
-PAPER = "Tao, Wu, Cheng and Wang 2022"
-ACCURACY = (
-    "the loss is convex and smooth, and the gradient of its mean vanishes at a minimiser in the "
-    "set",
-    "every coordinate of the gradient has the stated raw moment at every point of the set",
-    "the mean gradient is at most gradient_bound on the set",
-)
-TIGHT = (
-    "exact composition and the exact sensitivity of an even number of groups, for less noise than "
-    "the classic rule, under advanced composition where steps read the same records (E14, E27)"
-)
-POINTWISE = (
-    "groups for one point, where the proof needs 4 log(2 d) + 8 d log(D n^(v/(1+v))) of them for "
-    "all points at once: groups='uniform' (E55)"
-)
-WHOLE = "the number of steps is whole, and that of groups whole and even (E14, E36)"
-MOST = "at most 1000 steps (E36)"
-CONCENTRATED = "the lower bound is proved for zCDP and pure DP, not for (epsilon, delta) (E23)"
 
 
 @theorem_on("raw", orders=(1.0, 2.0))
@@ -78,14 +65,9 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     uniform = check_groups(groups, prints=facts.prints) == "uniform"
     threshold = _convex_threshold(facts)
     count = facts.into(parameters.convex_steps, threshold=threshold, epsilon=epsilon)
-    statement = Statement(
-        f"{PAPER}, Theorem 6",
-        # of the unit ball
-        facts.into(lower.convex_lower_bound) * facts.diameter / 2.0,
-        ACCURACY,
-        (WHOLE, *(() if uniform else (POINTWISE,)), CONCENTRATED),
-        (TIGHT, MOST, "the threshold carries the moment, without which its units are wrong (E37)"),
-    )
+    least = facts.into(lower.convex_lower_bound) * facts.diameter / 2.0  # that of the unit ball
+    cases = () if uniform else ("pointwise",)
+    statement = statement_of("tao2022.convex", facts, least, *cases)
     wanted = facts.into(group_count)
     if uniform:
         wanted = facts.into(printed.uniform_group_count)
@@ -142,17 +124,8 @@ def strongly_convex(facts: Facts) -> Theorem:
     else:
         n_steps, block_rows = settled_blocks(facts, wanted, error_of)
         step = step_of(n_steps, block_rows)
-    statement = Statement(
-        f"{PAPER}, Theorem 7",
-        facts.into(lower.strongly_convex_lower_bound),
-        ACCURACY,
-        (WHOLE, "every step reads a block of its own, as its budget asks (E25)", CONCENTRATED),
-        (
-            TIGHT,
-            "the threshold is that of Corollary 1 on a block, from which the rate follows (E26)",
-            "the number of steps breaks the circle of error and steps (E16)",
-        ),
-    )
+    least = facts.into(lower.strongly_convex_lower_bound)
+    statement = statement_of("tao2022.strongly_convex", facts, least)
     return strongly_convex_theorem(facts, statement, step, n_steps)
 
 
@@ -189,26 +162,7 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
     threshold = facts.into(parameters.sparse_threshold, **told)
     pure = isinstance(facts.guarantee, PureDP)
     least = lower.sparse_lower_bound_pure if pure else lower.sparse_lower_bound
-    statement = Statement(
-        f"{PAPER}, Theorem 10",
-        facts.into(least, n_nonzero=n_nonzero),
-        (
-            "the risk is strongly convex and smooth over sparse weights, with the stated constants",
-            "every coordinate of the gradient has the stated raw moment at sparse weights",
-            "a minimiser has at most n_nonzero entries",
-        ),
-        (
-            "log(n) times the condition number of steps, where the proof has 24 times as many "
-            "(E29)",
-            "the number of steps is whole (E36)",
-            CONCENTRATED,
-        ),
-        (
-            "50 records a step are left, and there are at most 1000 steps (E36)",
-            "the largest entries are chosen with the least noise of an exact accounting, 3 to 6 "
-            "times less than printed (E28)",
-        ),
-    )
+    statement = statement_of("tao2022.sparse", facts, facts.into(least, n_nonzero=n_nonzero))
     descent: dict[str, Any] = {"n_steps": n_steps, "step_size": 2.0 / (3.0 * smoothness)}
     kind = PrintedHardThresholding if facts.prints else HardThresholding
     solver = kind(

@@ -22,11 +22,11 @@ from tailguard.gate.stage import concentrated_budget, usable_guarantee
 from tailguard.papers.common.convex import Step, strongly_convex_theorem
 from tailguard.papers.common.prediction import released_excess
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.common.statement import NOTHING, Statement, theorem_of
+from tailguard.papers.common.statement import statement_of, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.printed.solvers import PrintedSampleAndAggregate, PrintedTrimmedOracle
 from tailguard.papers.wang2020 import parameters
-from tailguard.papers.wang2020.theorems import PAPER, SECOND, least_of
+from tailguard.papers.wang2020.theorems import SECOND, least_of
 from tailguard.privacy.accounting.zcdp import rho_of_simple
 from tailguard.privacy.calibration import SmoothCalibration
 from tailguard.privacy.events import Approximate, Unbounded, ZeroConcentrated
@@ -36,12 +36,7 @@ from tailguard.queries.units import Units
 from tailguard.solvers.oracles import Oracle, make_oracle
 from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
-CONVEX = "the risk is strongly convex and smooth, and its gradient vanishes at the minimiser"
 PROOFS = ("tight", "numerical", "published")
-PRINTED_TRIMMING = (
-    "where none is told, one value in 20 is left out at either end, as in the experiments; "
-    "Algorithm 2 has a number that does not grow (E35)"
-)
 ARSINH_STD = math.sqrt(math.expm1(2.0) / 2.0)  # of sinh(Y), Y standard normal
 
 
@@ -81,23 +76,8 @@ def trimmed_strongly_convex(
     spent = _concentrated(facts) if facts.prints else facts.guarantee
     oracle = _trimmed_oracle(facts, mean_range, n_trimmed, proof)
     noise, sampling, bias = _trimmed_errors(facts, oracle, n_steps, spent)
-    statement = Statement(
-        f"{PAPER}, Theorem 5",
-        least_of(facts, facts.moment.scale**2),
-        (
-            CONVEX,
-            "coordinates of the gradient are sub-exponential, and nearly symmetric: what is "
-            "trimmed is a bias that more records do not take away",
-            "their means lie within mean_range of zero",
-        ),
-        (PRINTED_TRIMMING,) if facts.prints else (),
-        (
-            "the number of trimmed records follows from the smoothness (E35)",
-            "the scale of the noise is smooth; with the printed one there is no privacy (E1)",
-            "constants are solved for the noise, where the printed ones make it useless (E2, E3)",
-        ),
-        _needed(facts),
-    )
+    least = least_of(facts, facts.moment.scale**2)
+    statement = statement_of("wang2020.trimmed_strongly_convex", facts, least)
     step = Step(oracle, bias, sampling, size=step_size)
     return strongly_convex_theorem(
         facts, statement, step, n_steps, disjoint=False, following=(noise, spent)
@@ -142,22 +122,12 @@ def sample_aggregate(
     radius = math.sqrt(48.0 * blocks * variance / facts.n_rows) / facts.shape["strong_convexity"]
     radius = min(radius, facts.diameter / 4.0)  # minimisers lie in the ball
     noise = max(4.0 * radius, _least_scale(facts, public)) / public.shift
-    statement = Statement(
-        f"{PAPER}, Theorem 2",
-        least_of(facts, variance / n_features),
-        (
-            CONVEX,
-            "every single loss is smooth and not negative, which the paper uses and does not "
-            "state (E7)",
-            "epsilon exceeds 2 d over the root of the number of blocks (E7)",
-        ),
-        (
-            _blocks_in_words(solver, public),
-            "radii hold with the stated chance for a factor of 12 (E6)",
-        ),
-        ("the scale is an order statistic, which is smooth; the printed mean is not (E4)",),
-        _needed(facts),
-    )
+    layout = "none found" if solver.layout == "overlapping" else "disjoint"
+    if public.facts["layout"] == "overlapping":
+        layout = "overlapping"
+    least = least_of(facts, variance / n_features)
+    told = {name: public.facts[name] for name in ("n_blocks", "overlap")}
+    statement = statement_of("wang2020.sample_aggregate", facts, least, layout, **told)
     squared = 4.0 * radius**2 + n_features * noise**2
     return theorem_of(
         facts,
@@ -169,16 +139,6 @@ def sample_aggregate(
         n_passes=1,
         cost=Unbounded(),
     )
-
-
-def _needed(facts: Facts) -> tuple[str, ...]:
-    """Return what privacy needs: the printed scales have none."""
-    if facts.prints:
-        return (
-            "more than any assumption gives: the printed scale of the noise is not smooth, there "
-            "is no privacy, and the certificate states an infinite cost",
-        )
-    return NOTHING
 
 
 def _check_proof(facts: Facts, proof: str) -> None:
@@ -196,19 +156,6 @@ def _least_scale(facts: Facts, public: SmoothCalibration) -> float:
     n_blocks, overlap = (int(public.facts[name]) for name in ("n_blocks", "overlap"))
     least = least_scale(n_blocks, facts.diameter, public.smoothness, overlap)
     return 2.0 * least if facts.prints else least
-
-
-def _blocks_in_words(solver: SampleAndAggregate, public: SmoothCalibration) -> str:
-    """Say which blocks are used, and why they are no others."""
-    if public.facts["layout"] == "overlapping":
-        return (
-            f"blocks overlap as printed, a record being in at most {public.facts['overlap']} of "
-            f"{public.facts['n_blocks']}; they would be disjoint had 50 draws found none (E5)"
-        )
-    why = "unless asked for; overlapping ones are hardly ever drawn if few"
-    if solver.layout == "overlapping":
-        why = "as no draw of overlapping ones was found, with a record in few enough of them"
-    return f"the {public.facts['n_blocks']} blocks are disjoint, {why} (E5)"
 
 
 def _concentrated(facts: Facts) -> Guarantee:

@@ -26,6 +26,7 @@ from tailguard.papers.common.statement import (
     descent_prediction,
     needed_of_batches,
     noise_of,
+    statement_of,
     theorem_of,
 )
 from tailguard.papers.common.theorem import Theorem, theorem_on
@@ -35,13 +36,6 @@ from tailguard.privacy.accounting.zcdp import rho_of_simple
 from tailguard.solvers.descent import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
-
-PAPER = "Wang, Xiao, Devadas and Xu 2020"
-ACCURACY = (
-    "the risk is convex and smooth, and its gradient vanishes at a minimiser in the set",
-    "every coordinate of the gradient has the stated second raw moment at every point of the set",
-)
-
 
 SECOND = (2.0, 2.0)
 """The orders of moments: higher ones imply second ones."""
@@ -80,7 +74,7 @@ def smoothed_strongly_convex(facts: _Facts) -> Theorem:
     """
     count = facts.into(parameters.strongly_convex_steps)
     n_steps = facts.steps(math.ceil(count), maximum=10_000)
-    statement = _statement("Theorem 7", facts)
+    statement = _statement("smoothed_strongly_convex", facts)
     step = _step(facts, n_steps)
     return strongly_convex_theorem(facts, statement, step, n_steps, disjoint=False)
 
@@ -103,7 +97,7 @@ def smoothed_convex(facts: _Facts) -> Theorem:
     """
     rho = rho_of_simple(*facts.printed_terms) if facts.prints else facts.rho
     count = round(facts.into(parameters.convex_steps, rho=rho))
-    statement = _statement("Theorem 8", facts)
+    statement = _statement("smoothed_convex", facts)
     return convex_theorem(facts, statement, count, lambda n: _step(facts, n), smooth=True)
 
 
@@ -152,17 +146,7 @@ def stochastic(
         n_batches=n_batches,
         decay="root",
     )
-    statement = replace(
-        _statement(
-            "Section 6",
-            facts,
-            "the batches are priced, as disjoint ones or as a secret shuffle (E50)",
-            "no rate is stated for batches; the bound is that of averaged descent",
-            "batches share the records that are left over; their scale is that of their real size",
-        ),
-        tight_deviations=(),
-        for_privacy=(needed_of_batches(stage),),
-    )
+    statement = replace(_statement("stochastic", facts), for_privacy=(needed_of_batches(stage),))
     fresh = math.hypot(noise, facts.sampling(batch_rows))
     return theorem_of(
         facts,
@@ -229,17 +213,6 @@ def least_of(facts: Facts, moment_bound: float) -> float:
     return facts.into(least, moment_bound=moment_bound)
 
 
-def _statement(theorem: str, facts: Facts, *deviations: str) -> Statement:
+def _statement(name: str, facts: Facts) -> Statement:
     """Return what a theorem says."""
-    deviations = (
-        *deviations,
-        "the paper's rate has here the power of d that holds at all points at once (E9)",
-        "the number of steps is whole, and their hidden constants are 1 (E36)",
-    )
-    return Statement(
-        f"{PAPER}, {theorem}",
-        least_of(facts, facts.moment.bound),
-        ACCURACY,
-        deviations,
-        ("noise at the exact bound of the truncation and of exact composition (E11)",),
-    )
+    return statement_of(f"wang2020.{name}", facts, least_of(facts, facts.moment.bound))

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_finite, shown
-from tailguard.papers.common.statement import Statement
+from tailguard.papers.common.statement import statement_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.papers.solvers.localised import Localised
@@ -30,62 +30,6 @@ from tailguard.papers.xu2025.setting import (
     Norms,
     accelerated_theorem,
     localised_theorem,
-)
-
-PAPER = "Xu and others 2025"
-ACCURACY = (
-    "the loss is convex and smooth, and the set bounded",
-    "the norm of the gradient has the stated moment, at every point of the set",
-)
-GROWING = (
-    *ACCURACY,
-    "the risk exceeds its minimum by growth_constant times the distance to the minimiser to the "
-    "power growth",
-)
-GLM = (
-    "the loss is one of a single score with bounded clipped curvature; others are refused (E43)",
-    "rows are shrunk to row_limit, and penalties stay outside of the clip; the solver does both",
-)
-CLIP = (
-    "the clip norm is r (n mu / sqrt(d))^(1/q), with the exact mu in the place of epsilon / "
-    "sqrt(log(1/delta))"
-)
-LOWER = "the lower bound has sqrt(d) in the chance of its laws, as its proof does (E53)"
-LOCALISED = (
-    "the sensitivity is proved for losses of one score; the paper's proof noises steps that have "
-    "no noise (E43)",
-    "answers are put back into the set (E45)",
-    LOWER,
-)
-CERTIFIED = (
-    "minimisers are certified, where the paper stops after a fixed number of steps (E46); they are "
-    "never as far off as the ball around each start, which is left out (E45)"
-)
-STEPS = (
-    "1 / (lambda_i eta_i) steps, whose hidden constant is 1; where several balls and the edge of "
-    "the set cut at once, a step ends in all of them but not at the nearest point (E46)"
-)
-NOT_SQUARED = (
-    "the bound is that of steps for the whole diameter; the printed power of the rate puts the "
-    "distance to the minimiser in its place (E65)"
-)
-SIZES = "the logarithms of printed sizes are to base 2, and their power is that of the proof (E48)"
-LAGGING = (
-    "the bound is that of a momentum that starts at 1, which the printed one does not: a third of "
-    "the start remains in the first average (E49)"
-)
-PRACTICAL = (
-    "one clip norm a round, phases of 32 records at least, penalties 4^i / (eta n_i) with the eta "
-    "of least predicted risk (E46)",
-    CLIP,
-)
-BATCHED = (
-    "noise over batches, by the least that disjoint or shuffled batches allow; the printed formula "
-    "is not private (E47)",
-)
-ACCELERATED = (
-    "the step size is that of Ghadimi and Lan 2012; the number of steps is whole (E36)",
-    LOWER,
 )
 
 
@@ -115,7 +59,7 @@ def localised(facts: DoubledNorms) -> Theorem:
     solver = Localised(**facts.localised_knobs(n_rows))
     if solver.schedule == "practical":
         solver = replace(solver, step_parameter=facts.eta(n_rows))
-    return _localised(facts, "Theorem 1", facts.least, solver, facts.risk(n_rows), ACCURACY)
+    return _localised(facts, "localised", facts.least, solver, facts.risk(n_rows))
 
 
 @theorem_on("norm", "row_limit", of=DoubledNorms)
@@ -145,7 +89,7 @@ def tsybakov(facts: DoubledNorms, *, growth: float = 2.0, growth_constant: float
     size = facts.n_rows // parameters.shrinking_phases(n_rows=facts.n_rows)
     solver = ShrinkingLocalised(radius=facts.diameter, **facts.localised_knobs(size))
     bound = facts.grown(facts.risk(size), growth, growth_constant)
-    return _localised(facts, "Theorem 2", facts.least_growing(growth), solver, bound)
+    return _localised(facts, "tsybakov", facts.least_growing(growth), solver, bound)
 
 
 @theorem_on("norm", "row_limit", of=DoubledNorms)
@@ -180,31 +124,17 @@ def unknown_growth(
     solver = DoublingLocalised(
         growth_bound=growth_bound, radius=facts.diameter, shrinks=shrinks, **knobs
     )
-    kept = [SIZES if printed else "rounds use all records (E48)"]
-    if not shrinks:
-        kept.append("rounds keep their radius: nothing shows that halved balls hold it (E48)")
     lower = facts.least_growing(growth_bound)
     bound = facts.doubling_risk(sizes, growth_bound, growth_constant)
-    return _localised(facts, "Theorem 3", lower, solver, bound, GROWING, *kept, NOT_SQUARED)
+    cases = ("shrinking",) if shrinks else ()
+    return _localised(facts, "unknown_growth", lower, solver, bound, *cases)
 
 
 def _localised(
-    facts: DoubledNorms,
-    name: str,
-    lower: float,
-    solver: Localised,
-    bound: float,
-    accuracy: tuple[str, ...] = GROWING,
-    *deviations: str,
+    facts: DoubledNorms, name: str, lower: float, solver: Localised, bound: float, *cases: str
 ) -> Theorem:
-    """Put a theorem on the localised method together, with what is ours and not the paper's."""
-    ours = () if solver.prints else PRACTICAL
-    found = STEPS if solver.schedule == "steps" else CERTIFIED
-    told = (*LOCALISED, found, *ours, *deviations)
-    released = (
-        "noise at the exact cost of a release, 3.6 times less than printed at (1, 1e-5) (E44)"
-    )
-    statement = Statement(f"{PAPER}, {name}", lower, accuracy, told, (released,), GLM)
+    """Say what a theorem on the localised method says."""
+    statement = statement_of(f"xu2025.{name}", facts, lower, solver.schedule, *cases)
     return localised_theorem(facts, statement, solver, bound)
 
 
@@ -227,8 +157,7 @@ def accelerated(facts: Norms) -> Theorem:
     solver = PermutedAccelerated(
         n_steps=facts.batches(facts.n_rows), **_accelerated_knobs(facts, facts.n_rows)
     )
-    told = ACCELERATED if facts.prints else (*ACCELERATED, CLIP)
-    statement = Statement(f"{PAPER}, Theorem 6", facts.least, ACCURACY, told, BATCHED)
+    statement = statement_of("xu2025.accelerated", facts, facts.least)
     return accelerated_theorem(facts, statement, solver)
 
 
@@ -257,10 +186,8 @@ def accelerated_growth(
         phase_clip_norms=tuple(map(facts.clip_norm_of, sizes)),
         **_accelerated_knobs(facts, sizes[-1]),
     )
-    ours = (CLIP, "the momentum of Algorithm 6; the printed one does not start at 1 (E49)")
-    deviations = (*ACCELERATED, *((SIZES, LAGGING) if facts.prints else ours), NOT_SQUARED)
     lower = facts.least_growing(growth)
-    statement = Statement(f"{PAPER}, Theorem 7", lower, GROWING, deviations, BATCHED)
+    statement = statement_of("xu2025.accelerated_growth", facts, lower)
 
     def reach(risk: float) -> float:
         return facts.reach(risk, growth, growth_constant)

@@ -22,7 +22,7 @@ from tailguard.losses.squared import Squared
 from tailguard.means.iterative import check_group_count
 from tailguard.papers.common.convex import Step, convex_theorem
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.common.statement import Statement, needed_of_batches
+from tailguard.papers.common.statement import Statement, needed_of_batches, statement_of
 from tailguard.papers.common.steps import composed_shares
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.printed.solvers import FromTheStart
@@ -55,10 +55,7 @@ def convex(facts: Facts) -> Theorem:
     clip_norm = facts.as_printed().into(parameters.mean_clip_norm, rho=rho)
     oracle = make_oracle("clipped", clip_norm=clip_norm)
     printed_mu = math.sqrt(2.0 * rho) if facts.prints else None
-    statement = _statement(
-        "Theorem 4", facts, "exact composition; the printed budget is half of it at (1, 1e-5)"
-    )
-    return _descent(facts, statement, oracle, rho, lambda _: printed_mu)
+    return _descent(facts, _statement("convex", facts), oracle, rho, lambda _: printed_mu)
 
 
 @theorem_on("directional", "smoothness", without=("gradient_bound",))
@@ -96,15 +93,7 @@ def iterative_convex(
     epsilon, delta = facts.printed_terms if facts.prints else facts.terms
     check_group_count(n_groups, facts.n_rows)
     clip_norm = facts.as_printed().into(parameters.iterative_clip_norm, epsilon=epsilon)
-    statement = _statement(
-        "Theorem 7",
-        facts,
-        "noise of disjoint groups, without the amplification of Theorem 6, which is false for "
-        "fixed groups and a loss below some 50 000 of them (E40)",
-        f"{n_groups} groups, where the proof needs 800 log(n^d) of them (E41)",
-        "the direction points from the centre to the mean, and the last centre is examined too "
-        "(E42)",
-    )
+    statement = _statement("iterative_convex", facts, n_groups=n_groups)
     oracle = make_oracle(
         "iterative", clip_norm=clip_norm, n_groups=n_groups, centre=centre, level=level, start=start
     )
@@ -135,29 +124,10 @@ def _shuffled(facts: Facts, theorem: Theorem, oracle: Oracle) -> Theorem:
     )
 
 
-def _statement(theorem: str, facts: Facts, noise: str, *deviations: str) -> Statement:
-    """Return what a theorem says, and how its noise differs."""
-    return Statement(
-        f"Zhao and others 2024, {theorem}",
-        facts.into(bounds.convex_lower_bound),
-        (
-            "every single loss is convex and smooth with the stated smoothness (E39), and the "
-            "gradient of their mean vanishes at a minimiser in the set",
-            "the gradient has the stated moment along every direction at every point of the set",
-        ),
-        (
-            *deviations,
-            "the number of steps is whole, and at least 1 (E36)",
-            "the lower bound is that of laws within the moments, without a factor sqrt(d) (E51)",
-        ),
-        (
-            noise,
-            "clip norm and number of steps carry moment, diameter and smoothness (E38), and there "
-            "are at most 1000 steps (E36)",
-            "points are averaged after their steps; equation (8) has the start in the place of the "
-            "last point",
-        ),
-    )
+def _statement(name: str, facts: Facts, **values: object) -> Statement:
+    """Return what a theorem says."""
+    least = facts.into(bounds.convex_lower_bound)
+    return statement_of(f"zhao2024.{name}", facts, least, **values)
 
 
 def _descent(
