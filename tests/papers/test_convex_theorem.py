@@ -6,7 +6,7 @@ import pytest
 
 import tailguard as tg
 from papers.support.theorems import CASES
-from tailguard.papers.common.convex import MORE_STEPS
+from tailguard.papers.common.descent import MORE_STEPS
 from tailguard.papers.common.steps import whole_steps
 from tailguard.papers.kamath2022 import parameters as kamath2022
 from tailguard.papers.tao2022 import parameters as tao2022
@@ -88,7 +88,7 @@ def test_clamped_descent_over_many_columns_takes_more_than_one_step(epsilon, n_s
 def test_the_range_ends_where_the_noise_of_a_step_is_the_printed_one(name, monkeypatch):
     """Were the bound always less with more steps, the last of them would have the printed noise."""
     monkeypatch.setattr(
-        "tailguard.papers.common.convex._bound", lambda facts, step, steps, *rest: -steps
+        "tailguard.papers.common.descent._bound", lambda facts, step, steps, *rest: -steps
     )
     few = {"guarantee": tg.ApproxDP(0.5, 1e-5), "n_rows": 20_000, "n_features": 10}
     tight, paper = theorem(name, **few), theorem(name, **few, calibration="printed")

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.papers.solvers.gradient_facts import GradientFacts
+from tailguard.papers.solvers.gradient_facts import GradientFacts, PrintedSchedule
 from tailguard.papers.solvers.phases import equal_sizes
-from tailguard.papers.solvers.printed_schedule import PrintedSchedule
 from tailguard.papers.tao2022 import bounds as tao2022
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.xu2025 import quoted

@@ -4,7 +4,6 @@ As in ``test_rows.py`` every number is typed anew from the texts. ``test_smooth_
 whose noise follows records.
 """
 
-import inspect
 import math
 
 import numpy as np
@@ -195,20 +194,14 @@ def test_row_33_the_experiments_have_what_the_paper_states():
     study = xu2025._Study(
         xu2025.Task("l4", tg.losses.LpLoss(4.0), None), -1.0, 0.0, 4.0, 12.0, "a8a"
     )
-    place = xu2025._Place("n = 10,000", 1.0, 10_000, 1.0)
-    for noise in ("printed", "tight"):
-        for schedule in ("practical", "printed"):
-            theorem = study.localised(place, 123, noise, schedule)
+    for curve, schedule in ((xu2025.LNC, "practical"), (xu2025.LNC_PRINTED, "printed")):
+        for noise in ("printed", "tight"):
+            theorem = study.methods[curve](10_000, 123, APPROX, calibration=noise)
             assert isinstance(theorem, Theorem)
             assert (theorem.solver.schedule, theorem.solver.calibration) == (schedule, noise)
-            if schedule == "printed":
-                assert [
-                    each.n_rows
-                    for each in theorem.solver.phases(
-                        Problem(tg.losses.Squared(), 10_000, 123), 1.0, place.guarantee
-                    )
-                ][-3:] == [4, 2, 1]
+            task = Problem(tg.losses.Squared(), 10_000, 123)
+            sizes = [each.n_rows for each in theorem.solver.phases(task, 1.0, APPROX)]
+            assert (sizes[-3:] == [4, 2, 1]) is (schedule == "printed")
     titles = {each.name: each.title for each in xu2025.experiments()}
     assert len(titles) == 12
     assert all("LNC-GM on practical and printed schedules" in title for title in titles.values())
-    assert inspect.signature(study.localised).parameters["schedule"].default == "practical"

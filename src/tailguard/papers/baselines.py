@@ -26,19 +26,14 @@ from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
 from tailguard.noise.orders import random_partition
 from tailguard.noise.sources import make_source
-from tailguard.papers.solvers.dp_sgd import DpSgd, sampled_noise_over_sensitivity
+from tailguard.papers.solvers.dp_sgd import DpSgd as DpSgd
+from tailguard.papers.solvers.dp_sgd import (
+    sampled_noise_over_sensitivity as sampled_noise_over_sensitivity,
+)
 from tailguard.queries.soft_truncation import soft_truncation
 from tailguard.quiet import quietly
 from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.sets.whole_space import WholeSpace
-
-__all__ = [
-    "DpSgd",
-    "NonPrivateFit",
-    "robust_gradient_descent",
-    "robust_mean",
-    "sampled_noise_over_sensitivity",
-]
 
 
 def robust_mean(

@@ -30,8 +30,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from tailguard.checks import check_choice, check_positive, require
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
@@ -44,7 +42,7 @@ from tailguard.papers.kamath2022 import bounds, parameters
 from tailguard.privacy.events import Laplace
 from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.queries.units import Units
-from tailguard.solvers.descent import Batches, Schedule, descend, set_of, solved_at
+from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle, make_oracle
 
 
@@ -97,11 +95,16 @@ class PureDescent:
         """Check the public numbers."""
         check_choice("schedule", self.schedule, ("full", "disjoint"))
         check_positive("step_size", self.step_size)
-        _ = self._batches
+        _ = self._descent
 
     @property
-    def _batches(self) -> Batches:
-        return Batches(self.schedule, self.n_steps)
+    def _descent(self) -> NoisyGradientDescent:
+        """The same steps: the average of the points of full ones, the last point of blocks."""
+        iterate = "last" if self.schedule == "disjoint" else "average"
+        told: dict[str, Any] = {"schedule": self.schedule, "iterate": iterate}
+        return NoisyGradientDescent(
+            self.n_steps, oracle=self.oracle, step_size=self.step_size, **told
+        )
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Share epsilon out; numbers only."""
@@ -111,7 +114,9 @@ class PureDescent:
             f"guarantee must be tg.PureDP(epsilon) for solver {self.name!r}; got {guarantee!r}: "
             "other noise does better there, by solver='noisy-gradient-descent'.",
         )
-        batches, query = self._batches, self._query(problem)
+        batches = self._descent.batches
+        units = Units.raw(problem.n_features, intercept=problem.intercept)
+        query: Any = self.oracle.query(problem.scored, units)
         promise = usable_guarantee(guarantee, self.n_steps * problem.size)
         whole = usable_share(promise, coordinates=self.n_steps * problem.size)
         assert isinstance(whole, Laplace)
@@ -142,24 +147,8 @@ class PureDescent:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Descend; average the points of full steps, and return the last one of blocks."""
-        problem, stage = plan.problem, plan.stages[0]
-        iterate = "last" if self.schedule == "disjoint" else "average"
-        weights, points = descend(
-            gate,
-            self._query(problem),
-            stage,
-            Schedule(self.n_steps, self.step_size, iterate),
-            start=np.zeros(problem.size),
-            constraint=set_of(problem),
-            blocks=self._batches.blocks(stage, gate),
-        )
-        return solved_at(plan, weights, points)
-
-    def _query(self, problem: Problem) -> Any:
-        """Return the private mean of gradients."""
-        units = Units.raw(problem.n_features, intercept=problem.intercept)
-        return self.oracle.query(problem.scored, units)
+        """Descend."""
+        return self._descent.run(plan, gate)
 
 
 @checked
@@ -266,13 +255,9 @@ def convex_descent(
     >>> convex_descent(10**6, 4, tg.PureDP(1.0), **told).n_steps
     20
     """
-    told: dict[str, Any] = {"moment_order": moment.order, "moment_bound": moment.bound}
-    facts: dict[str, Any] = {
-        "n_rows": n_rows,
-        "n_features": n_features,
-        "epsilon": guarantee.epsilon,
-    }
-    threshold = max(gradient_bound, convex_threshold(**facts, **told))
+    facts: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features}
+    facts |= {"moment_order": moment.order, "moment_bound": moment.bound}
+    threshold = max(gradient_bound, convex_threshold(**facts, epsilon=guarantee.epsilon))
     oracle = _clamped(threshold, n_rows, n_features)
     query = oracle.query(None, Units.raw(n_features, intercept=False))
     one = query.calibrate_pure(n_rows, n_features, guarantee.epsilon).noise_std
@@ -304,20 +289,17 @@ def strongly_convex_descent(
     >>> strongly_convex_descent(10**6, 4, tg.PureDP(1.0), **told).schedule
     'disjoint'
     """
-    told: dict[str, Any] = {
-        "moment_order": moment.order,
-        "n_features": n_features,
-        "epsilon": guarantee.epsilon,
-    }
+    told: dict[str, Any] = {"n_features": n_features, "epsilon": guarantee.epsilon}
+    told |= {"moment_order": moment.order, "moment_bound": moment.bound}
     shape = {"strong_convexity": strong_convexity, "smoothness": smoothness}
     most = n_rows // (2 * math.ceil(group_count(n_features=n_features)))
 
     def error(n_steps: int) -> float:
-        return bounds.mean_bound_pure(n_rows=n_rows // n_steps, moment_bound=moment.bound, **told)
+        return bounds.mean_bound_pure(n_rows=n_rows // n_steps, **told)
 
     n_steps = settled_steps(error, maximum=max(1, most), **shape)
     block = n_rows // n_steps
-    threshold = parameters.mean_threshold_pure(n_rows=block, moment_bound=moment.bound, **told)
+    threshold = parameters.mean_threshold_pure(n_rows=block, **told)
     oracle = _clamped(max(gradient_bound, threshold), block, n_features)
     size = strongly_convex_step_size(**shape)
     return PureDescent(n_steps=n_steps, step_size=size, oracle=oracle, schedule="disjoint")

@@ -10,7 +10,7 @@ import pytest
 import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.papers.common.theorem import Theorem
-from tailguard.papers.reproduce.catalogue import find_experiments
+from tailguard.papers.reproduce.runner import find_experiments
 from tailguard.privacy.accounting.total_cost import satisfies
 
 ROOT = Path(__file__).parents[3]

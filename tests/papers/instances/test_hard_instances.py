@@ -8,6 +8,8 @@ import pytest
 from tailguard.checks import InputError
 from tailguard.papers.fano import fano_bound, log_packing_size
 from tailguard.papers.instances.hard_instances import (
+    SignLaw,
+    SpikeLaw,
     hard_means,
     hard_means_sampling,
     hard_scalar_mean,
@@ -17,7 +19,6 @@ from tailguard.papers.instances.hard_instances import (
     squared_excess,
     zcdp_chance,
 )
-from tailguard.papers.instances.hard_laws import SignLaw, SpikeLaw
 from tailguard.papers.instances.heavy_laws import StudentLaw
 from tailguard.papers.instances.tsybakov import hard_tsybakov, hard_tsybakov_sampling
 

@@ -7,7 +7,7 @@ import pytest
 
 from tailguard.checks import InputError
 from tailguard.papers.fano import fano_bound
-from tailguard.papers.instances.hard_laws import SpikeLaw
+from tailguard.papers.instances.hard_instances import SpikeLaw
 from tailguard.papers.instances.tsybakov import (
     TsybakovInstance,
     growth_constant,

@@ -6,13 +6,13 @@ import csv
 import pytest
 
 from papers.reproduce.toys import toys as listed
-from tailguard.papers.reproduce import catalogue, command
+from tailguard.papers.reproduce import command, runner
 
 
 @pytest.fixture
 def toys(monkeypatch):
     """Only toys are registered."""
-    monkeypatch.setattr(catalogue, "by_paper", lambda: {"nobody1900": listed()})
+    monkeypatch.setattr(runner, "by_paper", lambda: {"nobody1900": listed()})
 
 
 def test_it_writes_numbers_a_figure_and_verdicts(call, toys, tmp_path):

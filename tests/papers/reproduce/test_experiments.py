@@ -10,12 +10,12 @@ from pyarrow import parquet
 
 from tailguard.checks import InputError
 from tailguard.papers.reproduce import figure
-from tailguard.papers.reproduce.catalogue import all_experiments, find_experiments
 from tailguard.papers.reproduce.experiment import Setup
 from tailguard.papers.reproduce.experiments import tables, wang2020, xu2025
 from tailguard.papers.reproduce.figure import draw_figure
+from tailguard.papers.reproduce.report import judge_claims, read_verdicts
 from tailguard.papers.reproduce.results import Point, Results
-from tailguard.papers.reproduce.verdicts import judge_claims, read_verdicts
+from tailguard.papers.reproduce.runner import all_experiments, find_experiments
 
 STORED = Path(__file__).parents[3] / "benchmarks/results/reproduce"
 FIGURES = {

@@ -18,10 +18,15 @@ from tailguard.papers.reproduce.experiments.optimisation import (
     list_slopes,
     risk_cells,
 )
+from tailguard.papers.reproduce.judges import TOLERANCE
 from tailguard.papers.reproduce.results import Point, Results
-from tailguard.papers.reproduce.risk_rates.cases import AXES, CASES
-from tailguard.papers.reproduce.risk_rates.tasks import LinearTask, SquaredTask, linear_risk
-from tailguard.papers.reproduce.slopes import TOLERANCE
+from tailguard.papers.reproduce.risk_rates.cases import (
+    AXES,
+    CASES,
+    LinearTask,
+    SquaredTask,
+    linear_risk,
+)
 
 # Bounds that state no rate, or one that hangs on facts which no law here varies.
 WITHOUT_RATE = {

@@ -7,8 +7,8 @@ import pytest
 from tailguard.means.trimmed import Trimmed
 from tailguard.papers.rates import MEAN_RATES
 from tailguard.papers.reproduce.experiments.rates import DOMINANCE, find_regime
+from tailguard.papers.reproduce.judges import fit_slope
 from tailguard.papers.reproduce.mean_cases import CASES
-from tailguard.papers.reproduce.slopes import fit_slope
 
 SHOWN = [
     (name, order, axis)

@@ -6,12 +6,17 @@ import pytest
 
 from papers.reproduce.toys import level, toy
 from tailguard.checks import InputError
-from tailguard.papers.reproduce.catalogue import all_experiments, by_paper, find_experiments
 from tailguard.papers.reproduce.experiment import Setup
-from tailguard.papers.reproduce.report import refusals
+from tailguard.papers.reproduce.report import judge_claims, keep_verdicts, read_verdicts, refusals
 from tailguard.papers.reproduce.results import Results
-from tailguard.papers.reproduce.runner import check_data, lines_path, run_experiment
-from tailguard.papers.reproduce.verdicts import judge_claims, keep_verdicts, read_verdicts
+from tailguard.papers.reproduce.runner import (
+    all_experiments,
+    by_paper,
+    check_data,
+    find_experiments,
+    lines_path,
+    run_experiment,
+)
 
 QUICK = Setup(quick=True)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.papers.reproduce.slopes import FittedSlope, fit_slope, slope_of
+from tailguard.papers.reproduce.judges import FittedSlope, fit_slope, slope_of
 
 SIZES = (10, 30, 100, 1000)
 

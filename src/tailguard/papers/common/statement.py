@@ -54,7 +54,7 @@ class Statement:
 
 @cache
 def _sentences(paper: str) -> dict[str, Any]:
-    """Read what the theorems of a paper say."""
+    """Read what the theorems of a paper say, or what is said of batches."""
     text = get_data("tailguard.papers", "statements.toml") or b""  # from a zip file, too
     found: dict[str, Any] = tomllib.loads(text.decode())[paper]
     return found
@@ -104,16 +104,8 @@ def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
 
 def needed_of_batches(stage: Stage) -> str:
     """Say what the privacy of batches rests on: nothing, or a partition that stays secret."""
-    if not stage.shuffled:
-        return (
-            "nothing of the data: every batch is released with noise, and batches are disjoint "
-            "(proof 'parallel', for every epsilon and delta)"
-        )
-    return (
-        f"the gate's partition stays secret: which record is in which of the {stage.n_blocks} "
-        "batches, drawn for each pass, is never published (proof 'groups', a shuffle of the "
-        "batches, for every epsilon and delta; taken where it needs less noise than 'parallel')"
-    )
+    case = "secret" if stage.shuffled else "disjoint"
+    return str(_sentences("batches")[case]).format(n_batches=stage.n_blocks)
 
 
 def descent_prediction(

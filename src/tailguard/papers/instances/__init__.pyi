@@ -1,8 +1,3 @@
-from tailguard.papers.instances.fourth_powers import fourth_power_line as fourth_power_line
-from tailguard.papers.instances.fourth_powers import (
-    fourth_power_lipschitz as fourth_power_lipschitz,
-)
-from tailguard.papers.instances.fourth_powers import fourth_power_scale as fourth_power_scale
 from tailguard.papers.instances.hard_instances import hard_means as hard_means
 from tailguard.papers.instances.hard_instances import hard_means_sampling as hard_means_sampling
 from tailguard.papers.instances.hard_instances import hard_scalar_mean as hard_scalar_mean
@@ -16,6 +11,11 @@ from tailguard.papers.instances.packings import constant_weight_words as constan
 from tailguard.papers.instances.packings import sign_words as sign_words
 from tailguard.papers.instances.packings import smallest_distance as smallest_distance
 from tailguard.papers.instances.packings import sparse_words as sparse_words
+from tailguard.papers.instances.simulated import fourth_power_line as fourth_power_line
+from tailguard.papers.instances.simulated import (
+    fourth_power_lipschitz as fourth_power_lipschitz,
+)
+from tailguard.papers.instances.simulated import fourth_power_scale as fourth_power_scale
 from tailguard.papers.instances.tsybakov import growth_constant as growth_constant
 from tailguard.papers.instances.tsybakov import hard_tsybakov as hard_tsybakov
 from tailguard.papers.instances.tsybakov import hard_tsybakov_sampling as hard_tsybakov_sampling

@@ -3,18 +3,128 @@
 A function a theorem; each returns one law a word of a packing. An algorithm's error on the worst of
 them cannot fall below the lower bound by more than constants. Corrected where the papers' constants
 prove nothing or break their own assumptions.
+
+Their laws have records that are nearly all zero, nearly Gaussian, or nearly fair coins. Each knows
+its mean and its moments exactly, and draws records from a seed.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
-from tailguard.datasets.dataset import check_rows
-from tailguard.papers.instances.hard_laws import GaussianLaw, SpikeLaw, check_moment_order, spike
-from tailguard.papers.instances.packings import constant_weight_words, sparse_words
+from tailguard.datasets.dataset import check_rows, check_sizes
+from tailguard.papers.instances.packings import CodeWords, constant_weight_words, sparse_words
+
+
+@dataclass(frozen=True, eq=False)
+class SpikeLaw:
+    """Zero, or with a small chance one point.
+
+    As heavy a tail as a moment allows, in a place where clipping hides it and noise hides the rest.
+    """
+
+    point: FloatArray
+    chance: float
+
+    @property
+    def mean(self) -> FloatArray:
+        """Expectation of a record."""
+        mean: FloatArray = self.chance * self.point
+        return mean
+
+    def raw_moment(self, order: float) -> float:
+        """Largest ``E|x_j|^order`` of a coordinate."""
+        return float(self.chance * np.abs(self.point).max() ** order)
+
+    def central_moment(self, order: float) -> float:
+        """Largest ``E|x_j - E x_j|^order`` of a coordinate."""
+        chance, rest = self.chance, 1.0 - self.chance
+        spread = rest**order * chance + chance**order * rest
+        return float(spread * np.abs(self.point).max() ** order)
+
+    def directional_moment(self, order: float) -> float:
+        """Largest ``E|<x, u>|^order`` over unit vectors u: along the point."""
+        return float(self.chance * np.linalg.norm(self.point) ** order)
+
+    def sample(self, n_rows: int, *, seed: int = 0) -> FloatArray:
+        """Draw records."""
+        hits = generator(seed, n_rows=n_rows).random(n_rows) < self.chance
+        rows: FloatArray = hits[:, None] * self.point
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianLaw:
+    """Independent Gaussian coordinates of one standard deviation."""
+
+    mean: FloatArray
+    std: float = 1.0
+
+    def sample(self, n_rows: int, *, seed: int = 0) -> FloatArray:
+        """Draw records."""
+        drawn = generator(seed, n_rows=n_rows).standard_normal((n_rows, self.mean.size))
+        rows: FloatArray = self.mean + self.std * drawn
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class SignLaw:
+    """Independent coordinates of fixed size, whose signs are those of a word a little too often.
+
+    The sign is the word's with chance ``(1 + bias) / 2``.
+    """
+
+    word: NDArray[np.int8]
+    size: float
+    bias: float
+
+    @property
+    def mean(self) -> FloatArray:
+        """Expectation of a record."""
+        mean: FloatArray = self.bias * self.size * self.word.astype(np.float64)
+        return mean
+
+    def divergence(self, n_differing: int) -> float:
+        """Kullback-Leibler divergence of one record from that of a word with other signs there.
+
+        ``bias log((1 + bias) / (1 - bias))`` for each differing place, about ``2 bias^2``.
+        """
+        return float(n_differing * self.bias * 2.0 * np.arctanh(self.bias))
+
+    def sample(self, n_rows: int, *, seed: int = 0) -> FloatArray:
+        """Draw records."""
+        agree = (
+            generator(seed, n_rows=n_rows).random((n_rows, self.word.size))
+            < (1.0 + self.bias) / 2.0
+        )
+        rows: FloatArray = self.size * np.where(agree, self.word, -self.word).astype(np.float64)
+        return rows
+
+
+def spike(word: NDArray[np.int8], *, chance: float, order: float, bound: float) -> SpikeLaw:
+    """``(bound / chance)^(1/order)`` times a word, at that chance: raw moments are the bound."""
+    check_moment_order(order)
+    size = (check_positive("moment_bound", bound) / chance) ** (1.0 / order)
+    return SpikeLaw(size * word, chance)
+
+
+def check_moment_order(order: float) -> float:
+    """Refuse orders at which a spike has no bounded mean."""
+    if check_finite("moment_order", order) <= 1.0:
+        raise InputError(f"moment_order must be a number above 1; got {shown(order)}.")
+    return float(order)
+
+
+def generator(seed: int, **sizes: int) -> np.random.Generator:
+    """Return the generator of records of checked sizes."""
+    check_sizes(**sizes)
+    return np.random.default_rng(check_integer("seed", seed, minimum=0))
+
 
 # At chances with this factor the private term of Fano's inequality is positive; with the papers' 1
 # it is negative.
@@ -84,9 +194,7 @@ def hard_means(
     """
     _check_chance(chance)
     words = constant_weight_words(n_features, n_laws, seed=seed)
-    return tuple(
-        spike(word, chance=chance, order=moment_order, bound=moment_bound) for word in words
-    )
+    return _spikes(words, chance, moment_order, moment_bound)
 
 
 def hard_means_sampling(
@@ -158,9 +266,7 @@ def hard_sparse_means(
     """
     _check_chance(chance)
     words = sparse_words(n_features, n_nonzero, n_laws, seed=seed)
-    return tuple(
-        spike(word, chance=chance, order=moment_order, bound=moment_bound) for word in words
-    )
+    return _spikes(words, chance, moment_order, moment_bound)
 
 
 def squared_excess(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> float:
@@ -208,6 +314,10 @@ def one_column_each(
     rows = np.zeros((n_rows, size))
     rows[places, shown] = math.sqrt(size)
     return rows, math.sqrt(size) * records[places, shown]
+
+
+def _spikes(words: CodeWords, chance: float, order: float, bound: float) -> tuple[SpikeLaw, ...]:
+    return tuple(spike(word, chance=chance, order=order, bound=bound) for word in words)
 
 
 def _as_point(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> NDArray[np.float64]:

@@ -2,6 +2,10 @@
 
 Coordinates are independent, have mean 0, and a central moment of the given order of exactly 1,
 although the moment of an order a little larger is infinite. Beside them a skewed law of two points.
+
+Reference
+---------
+Kamath, Liu and Zhang 2022, Definition 2.11: the moments that the theorems are told.
 """
 
 import math
@@ -11,26 +15,29 @@ import numpy as np
 from scipy import integrate, special
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_integer
-from tailguard.datasets.dataset import check_sizes
-from tailguard.papers.instances.hard_laws import check_moment_order
+from tailguard.papers.instances.hard_instances import check_moment_order, generator
 
 # How far the index of the tail lies above the order of the moment.
 MARGIN = 0.05
 
 
 @dataclass(frozen=True)
-class StudentLaw:
-    """Student's t with ``order + MARGIN`` degrees of freedom: heavy tails, symmetric."""
+class _HeavyLaw:
+    """A law whose moments of orders below its index are finite."""
 
     order: float
 
-    name = "student-t"
-
     @property
     def index(self) -> float:
-        """Degrees of freedom."""
+        """The power by which the tail falls: degrees of freedom, for Student's t."""
         return check_moment_order(self.order) + MARGIN
+
+
+@dataclass(frozen=True)
+class StudentLaw(_HeavyLaw):
+    """Student's t with ``order + MARGIN`` degrees of freedom: heavy tails, symmetric."""
+
+    name = "student-t"
 
     @property
     def scale(self) -> float:
@@ -44,25 +51,17 @@ class StudentLaw:
 
     def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
-        rows: FloatArray = _generator(n_rows, n_features, seed).standard_t(
-            self.index, (n_rows, n_features)
-        )
+        rng = generator(seed, n_rows=n_rows, n_features=n_features)
+        rows: FloatArray = rng.standard_t(self.index, (n_rows, n_features))
         rows *= self.scale
         return rows
 
 
 @dataclass(frozen=True)
-class ParetoLaw:
+class ParetoLaw(_HeavyLaw):
     """Pareto with tail index ``order + MARGIN``, less its mean: heavy tails, all on one side."""
 
-    order: float
-
     name = "pareto"
-
-    @property
-    def index(self) -> float:
-        """The power by which the tail falls."""
-        return check_moment_order(self.order) + MARGIN
 
     @property
     def scale(self) -> float:
@@ -78,7 +77,8 @@ class ParetoLaw:
 
     def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
-        rows = _generator(n_rows, n_features, seed).standard_exponential((n_rows, n_features))
+        rng = generator(seed, n_rows=n_rows, n_features=n_features)
+        rows = rng.standard_exponential((n_rows, n_features))
         rows /= self.index
         np.exp(rows, out=rows)
         rows -= self.index / (self.index - 1.0)
@@ -97,12 +97,6 @@ class TwoPointLaw:
 
     def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
-        drawn = _generator(n_rows, n_features, seed).random((n_rows, n_features))
+        drawn = generator(seed, n_rows=n_rows, n_features=n_features).random((n_rows, n_features))
         rows: FloatArray = np.where(drawn < 0.2, 2.0, -0.5)
         return rows
-
-
-def _generator(n_rows: int, n_features: int, seed: int) -> np.random.Generator:
-    """Check the size of a sample, and start the generator of its seed."""
-    check_sizes(n_rows=n_rows, n_features=n_features)
-    return np.random.default_rng(check_integer("seed", seed, minimum=0))

@@ -14,8 +14,13 @@ from scipy.optimize import brentq
 
 from tailguard.checks import InputError, check_finite, check_positive, shown
 from tailguard.datasets.dataset import check_rows, check_sizes
-from tailguard.papers.instances.hard_instances import zcdp_chance
-from tailguard.papers.instances.hard_laws import SignLaw, SpikeLaw, check_moment_order, spike
+from tailguard.papers.instances.hard_instances import (
+    SignLaw,
+    SpikeLaw,
+    check_moment_order,
+    spike,
+    zcdp_chance,
+)
 from tailguard.papers.instances.packings import sign_words
 
 # Factor of the chance, and of the bias, at which Fano's inequality says something.

@@ -17,13 +17,7 @@ from functools import partial
 
 from tailguard.checks import check_positive
 from tailguard.means.formulas import FAILURE_PROBABILITY, group_count, whole_groups
-from tailguard.papers.common.convex import (
-    Step,
-    convex_theorem,
-    printed_blocks,
-    settled_blocks,
-    strongly_convex_theorem,
-)
+from tailguard.papers.common import descent
 from tailguard.papers.common.groups import (
     check_groups,
     group_count_with_probability,
@@ -116,14 +110,14 @@ def soft_convex(
         failure_probability=FAILURE_PROBABILITY,
     )
     printed_rho = facts.into(parameters.printed_soft_noise_rho, smoothing=smoothing)
-    step = Step(
+    step = descent.Step(
         make_oracle("soft", scale=threshold, smoothing=smoothing),
         bias=error,  # with sampling
         typical_sampling=facts.sampling(),
         printed_mu=math.sqrt(2.0 * printed_rho),
     )
     statement = _statement("soft_convex", facts)
-    return convex_theorem(facts, statement, count, partial(step.by_root, facts))
+    return descent.convex_theorem(facts, statement, count, partial(step.by_root, facts))
 
 
 @theorem_on("central", "strong_convexity", "smoothness")
@@ -148,25 +142,22 @@ def strongly_convex(facts: Facts) -> Theorem:
     step = replace(step, printed_mu=step.printed_mu / math.sqrt(n_steps))  # of one block
     least = facts.into(bounds.strongly_convex_lower_bound)
     statement = statement_of("kamath2022.strongly_convex", facts, least)
-    return strongly_convex_theorem(facts, statement, step, n_steps)
+    return descent.strongly_convex_theorem(facts, statement, step, n_steps)
 
 
 def _settled_blocks(facts: Facts) -> tuple[float, float, int]:
     """Return threshold, groups before rounding and steps, where every block has all of rho."""
     count = facts.into(group_count)
-
-    def error_of(_: int, n_rows: int) -> float:
-        """Return the error of one gradient."""
-        return facts.into(bounds.mean_bound, n_rows=n_rows)
-
-    n_steps, _ = settled_blocks(facts, count, error_of)
+    n_steps = descent.settled_blocks(
+        facts, count, lambda _, n_rows: facts.into(bounds.mean_bound, n_rows=n_rows)
+    )
     return facts.into(parameters.strongly_convex_threshold, n_steps=n_steps), count, n_steps
 
 
 def _printed_blocks(facts: Facts) -> tuple[float, float, int]:
     """Return the same as printed: rho is shared out, and blocks fail with a chance of their own."""
     units = facts.as_printed()
-    n_steps, _ = printed_blocks(facts, units.into(bounds.mean_bound))
+    n_steps = descent.printed_blocks(facts, units.into(bounds.mean_bound))
     share = facts.rho / n_steps  # of a block
     threshold = units.into(parameters.strongly_convex_threshold, rho=share, n_steps=n_steps)
     chance = facts.into(printed.printed_strongly_convex_chance, n_steps=n_steps)
@@ -187,10 +178,10 @@ def _convex_clamped(
         statement = replace(statement, covers=EVERYWHERE)
     threshold = float(step.oracle.parameters["threshold"])
     count = facts.into(parameters.convex_steps, threshold=threshold)
-    return convex_theorem(facts, statement, count, partial(step.by_root, facts))
+    return descent.convex_theorem(facts, statement, count, partial(step.by_root, facts))
 
 
-def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> Step:
+def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> descent.Step:
     """Return a step on ``n_rows`` records, without its size.
 
     The printed noise is that of a sensitivity of 12 thresholds times groups over rows in every
@@ -201,7 +192,7 @@ def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> Step:
     n_groups = whole_groups(count, n_rows=n_rows)
     move = median_sensitivity(value_range=6.0, n_rows=n_rows, n_groups=n_groups)
     known = {"threshold": threshold, "mean_bound": facts.gradient_bound - beyond}
-    return Step(
+    return descent.Step(
         make_oracle("clamped", threshold=threshold, n_groups=n_groups),
         bias=facts.into(bounds.clamping_bias, **known) + beyond,
         sampling=facts.sampling(n_rows),

@@ -27,13 +27,16 @@ from tailguard.checks import InputError
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.options import typed
 from tailguard.cli.printing import print_wrapped
-from tailguard.papers.reproduce.catalogue import all_experiments, find_experiments
+from tailguard.papers.reproduce import report
 from tailguard.papers.reproduce.experiment import Experiment, Setup
 from tailguard.papers.reproduce.figure import draw_figure
-from tailguard.papers.reproduce.report import claims_page, refusals, write_curves
 from tailguard.papers.reproduce.results import Results
-from tailguard.papers.reproduce.runner import check_data, run_experiment
-from tailguard.papers.reproduce.verdicts import Verdict, judge_claims, keep_verdicts
+from tailguard.papers.reproduce.runner import (
+    all_experiments,
+    check_data,
+    find_experiments,
+    run_experiment,
+)
 
 
 def reproduce(
@@ -66,12 +69,12 @@ def reproduce(
     for each in runnable:
         verdicts = _run_one(each, setup, out, jobs, console)
         known = all_experiments()
-        kept = keep_verdicts(out / "claims.csv", verdicts, [other.name for other in known])
-        write_text(page, claims_page(kept, known, folder=out, page=page))
+        kept = report.keep_verdicts(out / "claims.csv", verdicts, [other.name for other in known])
+        write_text(page, report.claims_page(kept, known, folder=out, page=page))
     print_wrapped(console, f"Figures are in {out}, all claims in {page}.")
 
 
-def verdict_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
+def verdict_table(experiment: Experiment, verdicts: Sequence[report.Verdict]) -> Table:
     """Return the verdicts of one experiment."""
     title = f"{experiment.name} (NON-PRIVATE simulation): {experiment.source}"
     rows = ((each.claim, *each.outcomes) for each in verdicts)
@@ -87,7 +90,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], **options: Any) -
 
 def _run_one(
     experiment: Experiment, setup: Setup, out: Path, jobs: int, console: Console
-) -> list[Verdict]:
+) -> list[report.Verdict]:
     """Run one experiment, and write and print what it found."""
     watched = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -104,16 +107,16 @@ def _run_one(
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
     results = Results(point for line in lines for point in line.points)
-    write_curves(out / f"{experiment.name}.csv", results)
+    report.write_curves(out / f"{experiment.name}.csv", results)
     if experiment.table is not None:
         write_text(out / f"{experiment.name}.md", experiment.table(results))
-    for sentence in refusals(lines):
+    for sentence in report.refusals(lines):
         print_wrapped(console, f"Not run: {sentence}")
     try:
         draw_figure(out / f"{experiment.name}.png", experiment, results)
     except InputError as missing:  # the numbers are written without it
         print_wrapped(console, f"No figure: {missing}")
-    verdicts = judge_claims(experiment, results, setup)
+    verdicts = report.judge_claims(experiment, results, setup)
     console.print(verdict_table(experiment, verdicts))
     print_wrapped(
         console,

@@ -2,19 +2,20 @@
 
 Each says *holds* or *does not hold* only where seeds tell: a difference within its 95 % interval is
 a tie, and what is tied everywhere is *not reached at this size*. Nothing is decided by a rival that
-does worse than an answer which needs no record.
+does worse than an answer which needs no record. Slopes are those on a log-log plot, one a seed.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from tailguard.papers.reproduce.results import Comparison, Results, compare
+from tailguard.checks import InputError
+from tailguard.papers.reproduce.results import Comparison, Results, compare, student_interval
 
 Outcome = Literal[
     "holds",
@@ -195,3 +196,39 @@ def _decided(found: list[Comparison]) -> Decision:
     if counts["less"] == len(found):
         return Decision("holds", figure)
     return Decision("does not hold" if counts["more"] else "not reached at this size", figure)
+
+
+TOLERANCE = 0.1  # between slopes, as docs/reproduce.md states it
+READINGS = ("as printed", "as corrected")  # of a bound's slopes
+
+
+@dataclass(frozen=True)
+class FittedSlope:
+    """Mean of the seeds' slopes, and its 95 % confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def near(self, wanted: float) -> bool:
+        """Whether the mean is within the tolerance of a slope."""
+        return abs(self.mean - wanted) <= TOLERANCE
+
+
+def fit_slope(sizes: Sequence[float], errors: Sequence[float]) -> float:
+    """Slope of log(error) in log(size), by least squares."""
+    if len(sizes) != len(errors) or len(set(sizes)) < 2:
+        raise InputError(
+            f"errors must be as many as sizes, of which two must differ; got {len(errors)} and "
+            f"{len(sizes)}."
+        )
+    slope, _ = np.polyfit(np.log(sizes), np.log(errors), 1)
+    return float(slope)
+
+
+def slope_of(measured: Mapping[float, Mapping[int, float]]) -> FittedSlope:
+    """Fit a slope to size -> seed -> error; mean and Student's t interval over common seeds."""
+    seeds = sorted(set.intersection(*({*each} for each in measured.values())))
+    errors = ([each[seed] for each in measured.values()] for seed in seeds)
+    slopes = [fit_slope([*measured], of_seed) for of_seed in errors]
+    return FittedSlope(float(np.mean(slopes)), *student_interval(slopes))

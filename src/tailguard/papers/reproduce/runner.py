@@ -1,21 +1,62 @@
-"""Runs the cells of an experiment, seeds first, and keeps a line for each of them.
+"""Lists all experiments and runs their cells, seeds first, keeping a line for each of them.
 
 Seeds are the outer loop, so that a run that is cut short has all cells at equally many seeds.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import lru_cache
+from difflib import get_close_matches
+from functools import cache, lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from warnings import catch_warnings, simplefilter
 
-from tailguard.checks import BudgetWarning, InputError
-from tailguard.papers.reproduce.catalogue import find_experiments
+from tailguard.checks import BudgetWarning, InputError, shown
 from tailguard.papers.reproduce.experiment import Cell, Experiment, Setup
-from tailguard.papers.reproduce.store import CellLine, append_lines, read_lines
+from tailguard.papers.reproduce.results import CellLine, append_lines, read_lines
+
+
+@cache
+def by_paper() -> Mapping[str, tuple[Experiment, ...]]:
+    """Return the experiments of every paper; importing them takes a second."""
+    from tailguard.papers.reproduce.experiments import (  # noqa: PLC0415 - heavy
+        lower_bounds,
+        optimisation,
+        ranking,
+        rates,
+        tables,
+        thresholds,
+        wang2020,
+        xu2025,
+    )
+
+    files = wang2020, xu2025, tables, thresholds, rates, optimisation, ranking, lower_bounds
+    names = (each.__name__.rpartition(".")[2].replace("_", "-") for each in files)
+    return {name: each.experiments() for name, each in zip(names, files, strict=True)}
+
+
+def all_experiments() -> tuple[Experiment, ...]:
+    """Return every experiment, paper by paper."""
+    return tuple(each for experiments in by_paper().values() for each in experiments)
+
+
+def find_experiments(name: str) -> tuple[Experiment, ...]:
+    """Return the experiment of that name, all of a paper, or ``"all"``."""
+    if name == "all":
+        return all_experiments()
+    if name in by_paper():
+        return by_paper()[name]
+    listed = {experiment.name: experiment for experiment in all_experiments()}
+    if name not in listed:
+        near = get_close_matches(name, [*by_paper(), *listed], n=1) or [next(iter(listed))]
+        raise InputError(
+            f"EXPERIMENT must be all, or a name that --list shows, such as {near[0]}; "
+            f"got {shown(name)}."
+        )
+    return (listed[name],)
+
 
 Progress = Callable[[int, int], object]  # called with the numbers of cells done and in all
 

@@ -25,7 +25,7 @@ from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Stage, usable_mu
 from tailguard.losses.base import Loss
 from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
-from tailguard.papers.solvers.gradient_facts import GradientFacts
+from tailguard.papers.solvers.gradient_facts import GradientFacts, PrintedSchedule
 from tailguard.papers.solvers.phases import (
     SMALLEST_ROUND,
     Phase,
@@ -34,7 +34,6 @@ from tailguard.papers.solvers.phases import (
     printed_halving_sizes,
     strengths,
 )
-from tailguard.papers.solvers.printed_schedule import PrintedSchedule
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units

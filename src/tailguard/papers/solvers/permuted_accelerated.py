@@ -20,23 +20,12 @@ from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee
 from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
-from tailguard.papers.solvers.acceleration import (
-    accelerate,
-    best_step_count,
-    clip_norm_for,
-    step_parameter,
-)
+from tailguard.papers.solvers import acceleration
 from tailguard.papers.solvers.gradient_facts import GradientFacts, step_curvature
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.books.blocks import Block
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
-from tailguard.solvers.descent import (
-    check_constraint,
-    clipped_gradients,
-    set_of,
-    solved_at,
-    start_of,
-)
+from tailguard.solvers import descent
 from tailguard.solvers.options import check_ranges
 
 
@@ -148,7 +137,7 @@ class PermutedAccelerated:
         clips = self.pass_clip_norms(problem, stages)
         for size, stage, clip_norm in zip(sizes, stages, clips, strict=True):
             # What calibration refuses, it refuses here.
-            clipped_gradients(problem, clip_norm).calibrate(
+            descent.clipped_gradients(problem, clip_norm).calibrate(
                 size // stage.n_blocks, problem.n_features, stage.mu
             )
         return Plan(
@@ -177,8 +166,8 @@ class PermutedAccelerated:
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Go through the batches, each released with noise."""
         problem = plan.problem
-        points = self._pass(gate, plan, 0, start_of(problem, self.start))
-        return solved_at(plan, points[-1], points)
+        points = self._pass(gate, plan, 0, descent.start_of(problem, self.start))
+        return descent.solved_at(plan, points[-1], points)
 
     def pass_sizes(self, problem: Problem) -> tuple[int, ...]:
         """Return how many records each pass reads: here there is one, over all of them."""
@@ -199,14 +188,14 @@ class PermutedAccelerated:
         """Go through the batches of one pass; return its averaged points, one a row."""
         problem, stage = plan.problem, plan.stages[index]
         clip_norm = self._clip_norm(problem, index, stage)
-        query = clipped_gradients(problem, clip_norm)
+        query = descent.clipped_gradients(problem, clip_norm)
         batches = gate.partition(
             stage.name, stage.n_blocks, equal_sizes=True, amplified=stage.shuffled, within=within
         )
         n_rows = batches[0].n_rows
         noise = query.calibrate(n_rows, problem.n_features, stage.mu).noise_std / n_rows
         sampling = self._facts(problem).scale / math.sqrt(n_rows)
-        eta = step_parameter(
+        eta = acceleration.step_parameter(
             len(batches),
             gradient_error=math.hypot(noise * math.sqrt(problem.size), sampling),
             smoothness=self._smoothness(problem),
@@ -216,8 +205,8 @@ class PermutedAccelerated:
         def gradient(step: int, weights: FloatArray) -> FloatArray:
             return gate.ask(query, weights, stage, block=batches[step])
 
-        told: Any = {"start": start, "constraint": set_of(problem)}
-        return accelerate(gradient, len(batches), eta, **told, lag=self.lag)
+        told: Any = {"start": start, "constraint": descent.set_of(problem)}
+        return acceleration.accelerate(gradient, len(batches), eta, **told, lag=self.lag)
 
     def _stage(self, problem: Problem, promise: Guarantee, index: int, n_steps: int) -> Stage:
         """One batch after the other, each read once."""
@@ -239,7 +228,7 @@ class PermutedAccelerated:
         n_rows = self.pass_sizes(problem)[index]
         if self.n_steps is not None:
             return min(self.n_steps, n_rows)
-        return best_step_count(
+        return acceleration.best_step_count(
             self._facts(problem),
             n_rows=n_rows,
             mu=mu,
@@ -250,7 +239,7 @@ class PermutedAccelerated:
 
     def _clip_norm(self, problem: Problem, index: int, stage: Stage) -> float:
         n_rows = self.pass_sizes(problem)[index]
-        return self.clip_norm or clip_norm_for(
+        return self.clip_norm or acceleration.clip_norm_for(
             self._facts(problem), n_rows, stage.n_blocks, stage.mu
         )
 
@@ -266,11 +255,11 @@ class PermutedAccelerated:
         return step_curvature(problem.scored) * problem.size
 
     def _diameter(self, problem: Problem) -> float:
-        return self.diameter or set_of(problem).diameter()
+        return self.diameter or descent.set_of(problem).diameter()
 
     def _check(self, problem: Problem) -> None:
         """Refuse what could only fail after the budget is reserved; all of it is public."""
-        check_constraint(problem, self._diameter(problem))
+        descent.check_constraint(problem, self._diameter(problem))
         require(
             math.isfinite(self._smoothness(problem)),
             f"smoothness must be given to solver {self.name!r} for a loss known one record at a "

@@ -14,9 +14,9 @@ from typing import ClassVar
 
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Problem
+from tailguard.papers.solvers.gradient_facts import PrintedSchedule
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.phases import Round, doubling_rounds, equal_sizes
-from tailguard.papers.solvers.printed_schedule import PrintedSchedule
 from tailguard.sets.l1_ball import L1Ball
 
 

@@ -19,23 +19,11 @@ from tailguard.checks import check_integer
 from tailguard.gate.plan import Problem
 from tailguard.losses.squared import Squared
 from tailguard.means.formulas import FAILURE_PROBABILITY, group_count, whole_groups
-from tailguard.papers.common.convex import (
-    Step,
-    convex_theorem,
-    printed_blocks,
-    settled_blocks,
-    strongly_convex_theorem,
-)
+from tailguard.papers.common import descent
 from tailguard.papers.common.groups import check_groups, median_sensitivity
 from tailguard.papers.common.prediction import descent_excess
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.common.statement import (
-    EVERYWHERE,
-    Statement,
-    noise_of,
-    statement_of,
-    theorem_of,
-)
+from tailguard.papers.common.statement import EVERYWHERE, noise_of, statement_of, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.printed.solvers import PrintedHardThresholding
 from tailguard.papers.tao2022 import bounds, lower, parameters, printed
@@ -68,9 +56,7 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     least = facts.into(lower.convex_lower_bound) * facts.diameter / 2.0  # that of the unit ball
     cases = () if uniform else ("pointwise",)
     statement = statement_of("tao2022.convex", facts, least, *cases)
-    wanted = facts.into(group_count)
-    if uniform:
-        wanted = facts.into(printed.uniform_group_count)
+    wanted = facts.into(printed.uniform_group_count if uniform else group_count)
     step = _truncated(facts, threshold, facts.n_rows, wanted)
     n_groups = int(step.oracle.parameters["n_groups"])
     if uniform and n_groups >= wanted:
@@ -78,14 +64,14 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
         step = replace(step, sampling=spread, typical_sampling=step.sampling)
         statement = replace(statement, covers=EVERYWHERE)
 
-    def step_of(n_steps: int) -> Step:
+    def step_of(n_steps: int) -> descent.Step:
         ratio = parameters.printed_step_noise_over_sensitivity(
             n_steps=n_steps, epsilon=epsilon, delta=delta
         )
         mu = math.sqrt(n_steps) * _printed_mu(facts, step, facts.n_rows, wanted, ratio)
         return replace(step.by_root(facts, n_steps), printed_mu=mu)
 
-    return convex_theorem(facts, statement, count, step_of)
+    return descent.convex_theorem(facts, statement, count, step_of)
 
 
 @theorem_on("raw", "strong_convexity", "smoothness", orders=(1.0, 2.0))
@@ -106,7 +92,7 @@ def strongly_convex(facts: Facts) -> Theorem:
     """
     wanted = facts.into(group_count)
 
-    def step_of(n_steps: int, n_rows: int) -> Step:
+    def step_of(n_steps: int, n_rows: int) -> descent.Step:
         return _truncated(facts, _block_threshold(facts, n_steps), n_rows, wanted)
 
     def error_of(n_steps: int, n_rows: int) -> float:
@@ -115,18 +101,19 @@ def strongly_convex(facts: Facts) -> Theorem:
         noise = noise_of(step.oracle, facts, n_rows=n_rows, mu=facts.mu)
         return step.error(facts, noise)
 
-    if facts.prints:
+    if not facts.prints:
+        n_steps = descent.settled_blocks(facts, wanted, error_of)
+        step = step_of(n_steps, facts.block_rows(n_steps))
+    else:
         epsilon, delta = facts.printed_terms
-        n_steps, block_rows = printed_blocks(facts, facts.into(bounds.mean_bound))
+        n_steps = descent.printed_blocks(facts, facts.into(bounds.mean_bound))
+        block_rows = facts.block_rows(n_steps)
         ratio = parameters.classic_noise_over_sensitivity(epsilon=epsilon, delta=delta)
         step = step_of(n_steps, block_rows)
         step = replace(step, printed_mu=_printed_mu(facts, step, block_rows, wanted, ratio))
-    else:
-        n_steps, block_rows = settled_blocks(facts, wanted, error_of)
-        step = step_of(n_steps, block_rows)
     least = facts.into(lower.strongly_convex_lower_bound)
     statement = statement_of("tao2022.strongly_convex", facts, least)
-    return strongly_convex_theorem(facts, statement, step, n_steps)
+    return descent.strongly_convex_theorem(facts, statement, step, n_steps)
 
 
 @theorem_on("raw", "strong_convexity", "smoothness", orders=(1.0, 2.0), in_ball=False)
@@ -161,34 +148,33 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
     told = {"n_kept": n_kept, "n_steps": n_steps, "failure_probability": FAILURE_PROBABILITY}
     threshold = facts.into(parameters.sparse_threshold, **told)
     pure = isinstance(facts.guarantee, PureDP)
-    least = lower.sparse_lower_bound_pure if pure else lower.sparse_lower_bound
-    statement = statement_of("tao2022.sparse", facts, facts.into(least, n_nonzero=n_nonzero))
-    descent: dict[str, Any] = {"n_steps": n_steps, "step_size": 2.0 / (3.0 * smoothness)}
+    formula = lower.sparse_lower_bound_pure if pure else lower.sparse_lower_bound
+    least = facts.into(formula, n_nonzero=n_nonzero)
+    plan: dict[str, Any] = {"n_steps": n_steps, "step_size": 2.0 / (3.0 * smoothness)}
     kind = PrintedHardThresholding if facts.prints else HardThresholding
     solver = kind(
-        n_nonzero=n_kept, threshold=threshold, feature_scale=1.0, target_scale=1.0, **descent
+        n_nonzero=n_kept, threshold=threshold, feature_scale=1.0, target_scale=1.0, **plan
     )
-    return _sparse_theorem(facts, statement, solver, n_kept, threshold, descent)
+    return _sparse_theorem(facts, least, solver, n_kept, threshold, plan)
 
 
 def _sparse_theorem(
     facts: Facts,
-    statement: Statement,
+    least: float,
     solver: HardThresholding,
     n_kept: int,
     threshold: float,
-    descent: dict[str, Any],
+    plan: dict[str, Any],
 ) -> Theorem:
     """Say what sparse descent achieves; the largest of all noises decides what is kept."""
-    block_rows = facts.block_rows(descent["n_steps"])
+    block_rows = facts.block_rows(plan["n_steps"])
     strong_convexity, smoothness = facts.shape["strong_convexity"], facts.shape["smoothness"]
-    problem = Problem(Squared(), **facts.sizes)
-    settings = solver.plan(problem, facts.guarantee).settings
+    settings = solver.plan(Problem(Squared(), **facts.sizes), facts.guarantee).settings
     noise = 2.0 * threshold / block_rows * float(settings["noise_over_sensitivity"])
     bias, sampling = _truncated_error(facts, threshold, block_rows)
     fresh = math.log(facts.n_features) * math.hypot(noise, sampling)
     shrink = 1.0 - 2.0 / 3.0 * min(1.0, strong_convexity / smoothness)
-    left = shrink ** (2 * descent["n_steps"]) * facts.diameter**2
+    left = shrink ** (2 * plan["n_steps"]) * facts.diameter**2
     error = (math.hypot(bias, fresh) / strong_convexity) ** 2
     excess = partial(
         descent_excess,
@@ -196,9 +182,10 @@ def _sparse_theorem(
         noise=math.sqrt(n_kept) * fresh,
         error=0.0,
         last=True,
-        **descent,
+        **plan,
     )
     bound = smoothness * (left + n_kept * error)
+    statement = statement_of("tao2022.sparse", facts, least)
     return theorem_of(facts, statement, solver, bound, excess, noise_std=noise, n_passes=1)
 
 
@@ -216,11 +203,11 @@ def _block_threshold(facts: Facts, n_steps: int) -> float:
     return facts.into(parameters.strongly_convex_threshold, n_steps=n_steps)
 
 
-def _truncated(facts: Facts, threshold: float, n_rows: int, wanted: float) -> Step:
+def _truncated(facts: Facts, threshold: float, n_rows: int, wanted: float) -> descent.Step:
     """Return a step on ``n_rows`` records in the wanted number of groups."""
     n_groups = whole_groups(wanted, n_rows=n_rows)
     oracle = make_oracle("truncated", threshold=threshold, n_groups=n_groups)
-    return Step(oracle, *_truncated_error(facts, threshold, n_rows))
+    return descent.Step(oracle, *_truncated_error(facts, threshold, n_rows))
 
 
 def _truncated_error(facts: Facts, threshold: float, n_rows: int) -> tuple[float, float]:
@@ -230,7 +217,9 @@ def _truncated_error(facts: Facts, threshold: float, n_rows: int) -> tuple[float
     return bound / threshold ** (order - 1.0), math.sqrt(variance / n_rows)
 
 
-def _printed_mu(facts: Facts, step: Step, n_rows: int, wanted: float, ratio: float) -> float:
+def _printed_mu(
+    facts: Facts, step: descent.Step, n_rows: int, wanted: float, ratio: float
+) -> float:
     """Return the cost of a step on ``n_rows`` records with noise of ``ratio`` sensitivities.
 
     The printed sensitivity has groups over rows, for the printed number of groups, which is not

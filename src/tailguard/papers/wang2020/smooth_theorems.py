@@ -19,7 +19,7 @@ from typing import Any
 
 from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 from tailguard.gate.stage import concentrated_budget, usable_guarantee
-from tailguard.papers.common.convex import Step, strongly_convex_theorem
+from tailguard.papers.common import descent
 from tailguard.papers.common.prediction import released_excess
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import statement_of, theorem_of
@@ -78,8 +78,8 @@ def trimmed_strongly_convex(
     noise, sampling, bias = _trimmed_errors(facts, oracle, n_steps, spent)
     least = least_of(facts, facts.moment.scale**2)
     statement = statement_of("wang2020.trimmed_strongly_convex", facts, least)
-    step = Step(oracle, bias, sampling, size=step_size)
-    return strongly_convex_theorem(
+    step = descent.Step(oracle, bias, sampling, size=step_size)
+    return descent.strongly_convex_theorem(
         facts, statement, step, n_steps, disjoint=False, following=(noise, spent)
     )
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from tailguard.checks import InputError, check_choice, check_integer, check_positive
 from tailguard.gate.stage import usable_guarantee
 from tailguard.means.formulas import check_facts
-from tailguard.papers.common.convex import Step, convex_theorem, strongly_convex_theorem
+from tailguard.papers.common import descent
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import (
     Statement,
@@ -76,7 +76,7 @@ def smoothed_strongly_convex(facts: _Facts) -> Theorem:
     n_steps = facts.steps(math.ceil(count), maximum=10_000)
     statement = _statement("smoothed_strongly_convex", facts)
     step = _step(facts, n_steps)
-    return strongly_convex_theorem(facts, statement, step, n_steps, disjoint=False)
+    return descent.strongly_convex_theorem(facts, statement, step, n_steps, disjoint=False)
 
 
 @theorem_on("raw", "smoothness", of=_Facts, orders=SECOND)
@@ -98,7 +98,7 @@ def smoothed_convex(facts: _Facts) -> Theorem:
     rho = rho_of_simple(*facts.printed_terms) if facts.prints else facts.rho
     count = round(facts.into(parameters.convex_steps, rho=rho))
     statement = _statement("smoothed_convex", facts)
-    return convex_theorem(facts, statement, count, lambda n: _step(facts, n), smooth=True)
+    return descent.convex_theorem(facts, statement, count, lambda n: _step(facts, n), smooth=True)
 
 
 @theorem_on("raw", of=_Facts, orders=SECOND)
@@ -160,7 +160,7 @@ def stochastic(
 
 
 def _stochastic_bound(
-    facts: Facts, step: Step, noise: float, step_size: float, n_steps: int
+    facts: Facts, step: descent.Step, noise: float, step_size: float, n_steps: int
 ) -> float:
     """Return ``D^2 / (2 c sqrt(T)) + 2 c (R^2 + G^2) / sqrt(T) + D B`` of steps c / sqrt(t).
 
@@ -176,7 +176,7 @@ def _stochastic_bound(
 
 def _step(
     facts: _Facts, n_steps: int, n_rows: int | None = None, whole_mu: float | None = None
-) -> Step:
+) -> descent.Step:
     """Return a step on ``n_rows`` records of a run of ``n_steps`` steps on one budget."""
     n_rows = n_rows or facts.n_rows
     smoothing = facts.into(parameters.printed_smoothing)
@@ -194,7 +194,7 @@ def _step(
         move = facts.into(parameters.sensitivity, **bend)
         printed_mu = move * math.sqrt(n_steps) / printed
     error = facts.into(bounds.smoothed_mean_error, n_rows=n_rows, **bend)
-    return Step(
+    return descent.Step(
         make_oracle("soft", **bend),
         bias=error,  # with sampling
         typical_sampling=facts.sampling(n_rows),

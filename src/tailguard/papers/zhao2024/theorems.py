@@ -20,7 +20,7 @@ from tailguard.checks import InputError, check_boolean
 from tailguard.gate.plan import Problem
 from tailguard.losses.squared import Squared
 from tailguard.means.iterative import check_group_count
-from tailguard.papers.common.convex import Step, convex_theorem
+from tailguard.papers.common import descent
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches, statement_of
 from tailguard.papers.common.steps import composed_shares
@@ -112,14 +112,14 @@ def _shuffled(facts: Facts, theorem: Theorem, oracle: Oracle) -> Theorem:
     """Return the theorem with groups that are drawn anew for every step."""
     if facts.prints:
         raise InputError("shuffle must be False for calibration='printed', whose noise is printed.")
-    descent: Any = theorem.solver
+    full: Any = theorem.solver
     known: Any = oracle.parameters
-    solver = GroupedDescent(n_steps=descent.n_steps, step_size=descent.step_size, **known)
+    solver = GroupedDescent(n_steps=full.n_steps, step_size=full.step_size, **known)
     stage = solver.stage(Problem(Squared(), **facts.sizes), facts.guarantee)
     return replace(
         theorem,
         solver=solver,
-        noise_std=theorem.noise_std * facts.mu / math.sqrt(descent.n_steps) / stage.mu,
+        noise_std=theorem.noise_std * facts.mu / math.sqrt(full.n_steps) / stage.mu,
         for_privacy=(needed_of_batches(stage),),
     )
 
@@ -147,8 +147,8 @@ def _descent(
     count = facts.into(parameters.steps, **told | ({"gradient_bound": 1.0} if facts.prints else {}))
     bias = facts.into(bounds.clipping_bias, clip_norm=clip_norm)
 
-    def step_of(n_steps: int) -> Step:
-        return Step(
+    def step_of(n_steps: int) -> descent.Step:
+        return descent.Step(
             oracle,
             bias / facts.root_size,
             facts.sampling(),
@@ -156,7 +156,7 @@ def _descent(
             size=facts.into(parameters.step_size, n_steps=n_steps),
         )
 
-    theorem = convex_theorem(facts, statement, count, step_of)
+    theorem = descent.convex_theorem(facts, statement, count, step_of)
     if not facts.prints:
         return theorem
     return replace(theorem, solver=FromTheStart(**vars(theorem.solver)))

@@ -25,12 +25,11 @@ from tailguard.losses.squared import Squared
 from tailguard.moments import Moment
 from tailguard.papers import fano, instances, kamath2022, tao2022, xu2025
 from tailguard.papers.common.theorem import Theorem
-from tailguard.papers.instances.hard_laws import SpikeLaw
+from tailguard.papers.instances.hard_instances import SpikeLaw
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.judges import above, below
 from tailguard.papers.reproduce.results import Point
-from tailguard.papers.reproduce.risk_rates.cases import QUADRATIC
-from tailguard.papers.reproduce.risk_rates.tasks import linear_risk
+from tailguard.papers.reproduce.risk_rates.cases import QUADRATIC, linear_risk
 from tailguard.papers.reproduce.tasks.fits import nested_seed
 from tailguard.privacy.guarantees import ZCDP, PureDP
 
@@ -302,11 +301,8 @@ CASES = {case.name: case for case in ROWS_OF_TABLE}
 
 
 def _cells(setup: Setup) -> Sequence[Cell]:
-    return [
-        case.cell(n_rows)
-        for case in CASES.values()
-        for n_rows in ROWS[: 1 if setup.quick else None]
-    ]
+    counts = ROWS[:1] if setup.quick else ROWS
+    return [case.cell(n_rows) for case in CASES.values() for n_rows in counts]
 
 
 _check = partial(Claim, kind="check")

@@ -13,17 +13,16 @@ from functools import partial
 import numpy as np
 
 from tailguard.papers.instances.heavy_laws import ParetoLaw
+from tailguard.papers.reproduce import judges
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
-from tailguard.papers.reproduce.judges import NOT_RUN, Decision, Judge, Outcome
 from tailguard.papers.reproduce.results import Point, Results
-from tailguard.papers.reproduce.risk_rates.cases import AXES, CASES, Axis, RiskCase
-from tailguard.papers.reproduce.slopes import READINGS, FittedSlope, slope_of
+from tailguard.papers.reproduce.risk_rates import cases
 
 UPPER, LOWER = "slope of the theorem", "slope of the lower bound"
 
 
 # Verdicts of slopes, the worst first; that of several orders is the worst of them.
-ORDERED: tuple[Outcome, ...] = (
+ORDERED: tuple[judges.Outcome, ...] = (
     "does not hold",
     "not reached at this size",
     "better than the theorem",
@@ -35,8 +34,8 @@ ORDERED: tuple[Outcome, ...] = (
 class RiskSlope:
     """One slope that is measured: a theorem along an axis, at an order of the moment."""
 
-    case: RiskCase
-    axis: Axis
+    case: cases.RiskCase
+    axis: cases.Axis
     order: float
     n_points: int = 4  # of a grid: a decade is short
 
@@ -68,9 +67,9 @@ def list_slopes(paper: str, *, quick: bool) -> list[RiskSlope]:
     """List what is measured of a paper: every theorem and axis, and along n every order."""
     return [
         RiskSlope(case, axis, order, n_points=3 if quick else 4)
-        for case in CASES.values()
+        for case in cases.CASES.values()
         if case.name.startswith(paper) and case.reached
-        for axis in AXES
+        for axis in cases.AXES
         for order in case.orders[: None if axis == "n" and not quick else 1]
     ]
 
@@ -80,7 +79,7 @@ def risk_cells(slopes: Iterable[RiskSlope]) -> list[Cell]:
     return [_cell(slope) for slope in slopes]
 
 
-def has_risk_rate(case: RiskCase, axis: Axis) -> Judge:
+def has_risk_rate(case: cases.RiskCase, axis: cases.Axis) -> judges.Judge:
     """Judge whether the excess risk goes along an axis as the theorem says.
 
     It holds within the tolerance of the theorem's slope, and does not where the risk falls more
@@ -88,17 +87,17 @@ def has_risk_rate(case: RiskCase, axis: Axis) -> Judge:
     tight in both readings: the slope is held to that of the theorem as printed, and as corrected.
     """
 
-    def judge(results: Results, reading: str) -> Decision:
+    def judge(results: Results, reading: str) -> judges.Decision:
         if not case.reached:
             needs = f"from {case.rows_needed():.0e} records on, at mu = {case.base[2]:g}"
-            return Decision("not reached at this size", f"needs {needs}")
+            return judges.Decision("not reached at this size", f"needs {needs}")
         shown, verdicts = [], set()
         for order in case.orders:
             slope = RiskSlope(case, axis, order)
             measured = results.curve(slope.panel, slope.curve, "tight")
             if len(measured) < 2:
                 continue
-            found, wanted = slope_of(measured), slope.predicted(UPPER, reading)
+            found, wanted = judges.slope_of(measured), slope.predicted(UPPER, reading)
             verdicts.add(_verdict(found, wanted))
             shown.append(
                 f"{found.mean:.2f} ± {found.high - found.mean:.2f} of {wanted:.2f}, lower bound "
@@ -106,16 +105,16 @@ def has_risk_rate(case: RiskCase, axis: Axis) -> Judge:
             )
         worst = [each for each in ORDERED if each in verdicts]
         if not worst:
-            return NOT_RUN
+            return judges.NOT_RUN
         words = "seeds do not tell: " if worst[0] == "not reached at this size" else ""
         if axis == "n":
             shown.append(f"at mu = 1 from n = {case.spans[0][0] * case.base[2]:.0e}")
-        return Decision(worst[0], words + "; ".join(shown))
+        return judges.Decision(worst[0], words + "; ".join(shown))
 
     return judge
 
 
-def _verdict(found: FittedSlope, wanted: float) -> Outcome:
+def _verdict(found: judges.FittedSlope, wanted: float) -> judges.Outcome:
     """Compare a slope with that of the theorem; where the interval holds both, nothing is said."""
     if found.near(wanted):
         return "holds"
@@ -177,11 +176,11 @@ def _experiment(paper: str) -> Experiment:
                 has_risk_rate(case, axis),
                 case.reason,
             )
-            for name, case in CASES.items()
+            for name, case in cases.CASES.items()
             if name.startswith(paper)
-            for axis, words in zip(AXES, says, strict=True)
+            for axis, words in zip(cases.AXES, says, strict=True)
         ),
-        readings=READINGS,
+        readings=judges.READINGS,
     )
 
 

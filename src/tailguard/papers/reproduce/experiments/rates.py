@@ -25,10 +25,9 @@ from tailguard.gate import Gate
 from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan
 from tailguard.papers.instances.heavy_laws import ParetoLaw, StudentLaw
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
-from tailguard.papers.reproduce.judges import NOT_RUN, Decision, Judge
+from tailguard.papers.reproduce.judges import NOT_RUN, Decision, Judge, slope_of
 from tailguard.papers.reproduce.mean_cases import CASES, RateCase
 from tailguard.papers.reproduce.results import Noise, Point, Results
-from tailguard.papers.reproduce.slopes import slope_of
 from tailguard.papers.reproduce.tasks.fits import nested_seed
 
 Axis = Literal["n", "d"]

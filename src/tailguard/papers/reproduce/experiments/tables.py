@@ -15,10 +15,16 @@ from typing import Any
 from tailguard.means.formulas import put_into, tail_power
 from tailguard.papers import kamath2022, wang2020, xu2025, zhao2024
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
-from tailguard.papers.reproduce.judges import Decision, Judge, Outcome
+from tailguard.papers.reproduce.judges import (
+    READINGS,
+    TOLERANCE,
+    Decision,
+    Judge,
+    Outcome,
+    fit_slope,
+)
 from tailguard.papers.reproduce.report import markdown_table
 from tailguard.papers.reproduce.results import Point, Results
-from tailguard.papers.reproduce.slopes import READINGS, TOLERANCE, fit_slope
 from tailguard.papers.xu2025 import quoted
 from tailguard.privacy.guarantees import ApproxDP
 
@@ -91,10 +97,10 @@ ZHAO_ROWS = (
     _Row(LOWER, WITHIN, zhao2024.convex_lower_bound),
 )
 GROWTHS = (2.0, 4.0)  # of strongly convex risks and of fourth powers: those of the figures
-LIPSCHITZ_RATE, XU_RATE = (
-    "1/sqrt(n) + sqrt(d) / (eps n)",
-    "1/sqrt(n) + (sqrt(d) / (eps n))^((k-1)/k)",
-)
+LIPSCHITZ_RATE, STRONG_RATE = "1/sqrt(n) + sqrt(d) / (eps n)", "1/n + d / (eps n)^2"
+CLAMPED_RATE = "d / sqrt(n) + d^2 / (eps n) (eps n / d^(3/2))^(1/k)"
+BLOCKS_RATE = "d / n + d (sqrt(d) / (eps n))^(2 (k-1)/k)"
+XU_RATE = "1/sqrt(n) + (sqrt(d) / (eps n))^((k-1)/k)"
 SLOWER_RATE = "max((sqrt(d) / (r^(1/4) eps n))^(4(k-1)/(5k-1)), (sqrt(d) / (eps n))^((k-1)/k))"
 SQUARED_RATE = "R^2 (1/n + (sqrt(d) / (eps n))^(2 (k-1)/k))"
 LEFT_RATE = "not printed: D (1/sqrt(n) + (sqrt(d) / (eps n))^(3(k-1)/(4k)))"
@@ -109,19 +115,9 @@ def _by_growth(name: str, rate: str, bound: Callable[..., float]) -> list[_Row]:
 
 XU_ROWS = (
     _Row(f"{BASSILY}convex", LIPSCHITZ_RATE, quoted.lipschitz_bound),
-    _Row(
-        f"{BASSILY}strongly convex", "1/n + d / (eps n)^2", quoted.lipschitz_strongly_convex_bound
-    ),
-    _Row(
-        f"{KAMATH}Theorem 5.2",
-        "d / sqrt(n) + d^2 / (eps n) (eps n / d^(3/2))^(1/k)",
-        kamath2022.convex_bound,
-    ),
-    _Row(
-        f"{KAMATH}Theorem 5.7",
-        "d / n + d (sqrt(d) / (eps n))^(2 (k-1)/k)",
-        kamath2022.strongly_convex_bound,
-    ),
+    _Row(f"{BASSILY}strongly convex", STRONG_RATE, quoted.lipschitz_strongly_convex_bound),
+    _Row(f"{KAMATH}Theorem 5.2", CLAMPED_RATE, kamath2022.convex_bound),
+    _Row(f"{KAMATH}Theorem 5.7", BLOCKS_RATE, kamath2022.strongly_convex_bound),
     *_by_growth(ASI, LIPSCHITZ_RATE, quoted.lipschitz_tsybakov_bound),
     _Row(f"{LOWY}large Lipschitz", f"R ({XU_RATE})", quoted.norm_bound),
     _Row(f"{LOWY}no Lipschitz", f"r (1/sqrt(n) + {SLOWER_RATE})", quoted.norm_bound_unlipschitz),

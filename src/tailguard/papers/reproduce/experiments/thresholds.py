@@ -6,6 +6,7 @@ linear task, whose excess is exact, each with its own number of steps, up to a l
 
 import math
 from functools import partial
+from typing import Any
 
 from tailguard.moments import Moment
 from tailguard.papers import kamath2022
@@ -15,8 +16,7 @@ from tailguard.papers.kamath2022.parameters import naive_convex_threshold
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.judges import below
 from tailguard.papers.reproduce.results import Point
-from tailguard.papers.reproduce.risk_rates.cases import PARTS, with_oracle
-from tailguard.papers.reproduce.risk_rates.tasks import DIAMETER, LinearTask
+from tailguard.papers.reproduce.risk_rates.cases import DIAMETER, PARTS, LinearTask, with_oracle
 from tailguard.privacy.guarantees import ZCDP
 
 CHOSEN, NAIVE = "threshold of Theorem 5.2", "naive threshold"
@@ -28,18 +28,14 @@ MOST_STEPS = 400  # for time; the theorem asks for up to 1000
 def theorem_with(curve: str, n_rows: int) -> Theorem:
     """Return Theorem 5.2 with the threshold and the steps of a curve."""
     told = {"moment": Moment(ORDER, 1.0), "diameter": DIAMETER}
-    make = partial(kamath2022.convex, n_rows, 1, ZCDP(RHO), **told)
+    make: Any = partial(kamath2022.convex, n_rows, 1, ZCDP(RHO), **told)
+    if curve == CHOSEN:
+        chosen: Theorem = make(n_steps=min(MOST_STEPS, make().solver.n_steps))
+        return chosen
     count = math.pow(math.sqrt(RHO) * n_rows, (2.0 * ORDER - 2.0) / (2.0 * ORDER - 1.0))
-    if curve == CHOSEN:
-        count = make().solver.n_steps
-    n_steps = min(MOST_STEPS, round(count))
-    found: Theorem = make(n_steps=n_steps)
-    if curve == CHOSEN:
-        return found
-    facts = {"n_rows": n_rows, "n_features": 1, "n_steps": n_steps}
-    return with_oracle(
-        found, threshold=naive_convex_threshold(**facts, moment_order=ORDER, rho=RHO)
-    )
+    facts = {"n_rows": n_rows, "n_features": 1, "n_steps": min(MOST_STEPS, round(count))}
+    threshold = naive_convex_threshold(**facts, moment_order=ORDER, rho=RHO)
+    return with_oracle(make(n_steps=facts["n_steps"]), threshold=threshold)
 
 
 def _cell(curve: str, n_rows: int) -> Cell:

@@ -196,46 +196,25 @@ def experiments() -> tuple[Experiment, ...]:
     rows = Claim("rows", "The error falls as records are added.", falls(*curves))
     falling = below("epsilon = 1", "epsilon = 0.1")
     on_epsilon = Claim("epsilon", "The error falls as epsilon grows.", falling)
+    # fmt: off
     return (
-        Experiment(
-            "wang2020-1",
-            f"{PAPER}, Figures 1 and 5",
-            "ridge with lognormal and logistic with log-logistic noise, n = 50,000, d = 10",
-            Axes("iteration", "error", band="extremes"),
-            _figure_1,
-            (*_on_iterations(1.5), by_theorem),
-        ),
-        Experiment(
-            "wang2020-2",
-            f"{PAPER}, Figures 2 and 6",
-            "ridge and logistic on 28,000 records of Adult, 8 public columns",
-            Axes("iteration", "test risk", log_y=False, band="extremes"),
-            _figure_2,
-            tuple(_on_iterations(1.05)),  # of a risk, which is never small on Adult
-            data=("adult",),
-        ),
-        Experiment(
-            "wang2020-3",
-            f"{PAPER}, Figure 3",
-            "stochastic Algorithm 4 against the number of columns, n = 100,000",
-            Axes("columns", "error"),
-            _figure_3,
-            (columns, on_epsilon),
-        ),
-        Experiment(
-            "wang2020-4",
-            f"{PAPER}, Figure 4",
-            "stochastic Algorithm 4 against the number of records, d = 20",
-            Axes("records", "error"),
-            _figure_4,
-            (rows, on_epsilon),
-        ),
-        Experiment(
-            "wang2020-kappa",
-            f"{PAPER}, Section 6",
-            "Algorithm 3 against the width kappa of its range, epsilon = 1, n = 10,000",
-            Axes("kappa", "error", log_x=True),
-            _kappas,
-            (SENSITIVE,),
-        ),
+        Experiment("wang2020-1", f"{PAPER}, Figures 1 and 5",
+                   "ridge with lognormal and logistic with log-logistic noise, n = 50,000, d = 10",
+                   Axes("iteration", "error", band="extremes"), _figure_1,
+                   (*_on_iterations(1.5), by_theorem)),
+        Experiment("wang2020-2", f"{PAPER}, Figures 2 and 6",
+                   "ridge and logistic on 28,000 records of Adult, 8 public columns",
+                   Axes("iteration", "test risk", log_y=False, band="extremes"), _figure_2,
+                   tuple(_on_iterations(1.05)),  # of a risk, which is never small on Adult
+                   data=("adult",)),
+        Experiment("wang2020-3", f"{PAPER}, Figure 3",
+                   "stochastic Algorithm 4 against the number of columns, n = 100,000",
+                   Axes("columns", "error"), _figure_3, (columns, on_epsilon)),
+        Experiment("wang2020-4", f"{PAPER}, Figure 4",
+                   "stochastic Algorithm 4 against the number of records, d = 20",
+                   Axes("records", "error"), _figure_4, (rows, on_epsilon)),
+        Experiment("wang2020-kappa", f"{PAPER}, Section 6",
+                   "Algorithm 3 against the width kappa of its range, epsilon = 1, n = 10,000",
+                   Axes("kappa", "error", log_x=True), _kappas, (SENSITIVE,)),
     )
+    # fmt: on

@@ -56,34 +56,8 @@ SCHEDULES = "LNC-GM on practical and printed schedules"
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A panel, a place on the axis, and the number of records and epsilon there."""
-
-    panel: str
-    x: float
-    n_rows: int
-    epsilon: float
-
-    @property
-    def guarantee(self) -> ApproxDP:
-        """Delta follows the records."""
-        return ApproxDP(self.epsilon, self.n_rows**DELTA_POWER)
-
-    def cell(self, noise: Noise, values: Callable[[int], dict[str, float]], *words: str) -> Cell:
-        """Return the cell of some curves here; ``values`` are those of a seed."""
-
-        def measure(seed: int) -> list[Point]:
-            found = values(seed)
-            return [Point(self.panel, curve, noise, self.x, found[curve]) for curve in found]
-
-        return Cell(
-            ", ".join((f"n = {self.n_rows:,}", f"epsilon = {self.epsilon:g}", *words)), measure
-        )
-
-
-@dataclass(frozen=True)
 class _Study:
-    """A loss on a data set, its public constants, and methods as functions of a place."""
+    """A loss on a data set, its public constants, and methods as functions of sizes."""
 
     task: Task
     low_label: float
@@ -110,122 +84,132 @@ class _Study:
         """Norm of a gradient at the start."""
         return self.slope * self.row_limit
 
-    def localised(
-        self, place: _Place, width: int, noise: Noise, schedule: str = "practical"
-    ) -> Theorem:
+    def localised(self, schedule: str) -> Callable[..., Theorem]:
         """Return LNC-GM: the fourth moment of the norm, certified minimisers."""
         told = {"moment": Moment(4.0, self.norm**4, kind="norm"), "row_limit": self.row_limit}
-        how = {"schedule": schedule, "calibration": noise}
-        theorem: Theorem = xu2025.localised(
-            place.n_rows, width, place.guarantee, diameter=DIAMETER, **told, **how
-        )
-        return theorem
+        return partial(xu2025.localised, diameter=DIAMETER, schedule=schedule, **told)
 
-    def accelerated(self, place: _Place, width: int, noise: Noise) -> Theorem:
+    def accelerated(self) -> Callable[..., Theorem]:
         """Return PNCA-SGD."""
         told = {"moment": Moment(2.0, self.norm**2, kind="norm"), "diameter": DIAMETER}
-        theorem: Theorem = xu2025.accelerated(
-            place.n_rows,
-            width,
-            place.guarantee,
-            smoothness=self.curvature * ACTIVE[self.file],
-            **told,
-            calibration=noise,
-        )
-        return theorem
+        smoothness = self.curvature * ACTIVE[self.file]
+        return partial(xu2025.accelerated, smoothness=smoothness, **told)
 
-    def descent(self, place: _Place, width: int, clip_norm: float) -> PlannedFit:
-        """Return DP-SGD with fresh samples, and its last point, which was better than averages."""
-        rows = min(BATCH_ROWS, place.n_rows)
-        n_passes = max(1, round(DESCENT_STEPS / (place.n_rows // rows)))
+    @property
+    def methods(self) -> dict[str, Callable[..., Theorem]]:
+        """The paper's, by their curves."""
+        return {
+            LNC: self.localised("practical"),
+            LNC_PRINTED: self.localised("printed"),
+            PNCA: self.accelerated(),
+        }
+
+
+Place = tuple[str, float, int, float]  # a panel, where on its axis, records and epsilon
+
+
+@dataclass(frozen=True, eq=False)
+class _Bench:
+    """A study at a place: the records there, and how weights are judged."""
+
+    study: _Study
+    place: Place
+    records: PublicSet
+    test: Callable[[FloatArray], float]  # from weights to what the axis shows
+
+    @property
+    def sizes(self) -> tuple[int, int, ApproxDP]:
+        """Records, columns and promise, whose delta follows the records."""
+        *_, n_rows, epsilon = self.place
+        return n_rows, self.records.X.shape[1], ApproxDP(epsilon, n_rows**DELTA_POWER)
+
+    def cells(self) -> list[Cell]:
+        """Return a cell a method."""
+        noises: tuple[Noise, ...] = ("printed", "tight")
+        private = [
+            self._private(curve, noise, theorem)
+            for curve, theorem in self.study.methods.items()
+            for noise in noises
+        ]
+        return [self._optimum(), *private, self._descents()]
+
+    def _optimum(self) -> Cell:
+        """Return the test loss of the weights that are best in training, and of zero weights."""
+        X, y, width = self.records.X, self.records.y, self.sizes[1]
+
+        @cache
+        def found() -> dict[str, float]:
+            best = minimise_over(self.study.objective(X, y), self.study.task.constraint, width)
+            return {OPTIMUM: self.test(best), ZERO: self.test(np.zeros(width))}
+
+        return self._cell("-", lambda _seed: found(), OPTIMUM)
+
+    def _private(self, curve: str, noise: Noise, theorem: Callable[..., Theorem]) -> Cell:
+        @cache
+        def fit() -> PlannedFit:
+            return PlannedFit.of_theorem(self.study.task, theorem(*self.sizes, calibration=noise))
+
+        return self._cell(noise, lambda seed: {curve: self._loss(fit(), seed)}, curve, noise)
+
+    def _descents(self) -> Cell:
+        """Return the test loss of DP-SGD at the usual clip norm, and the least of several.
+
+        Samples are fresh; the last point was better than averages.
+        """
+        n_rows, *_ = self.sizes
+        rows = min(BATCH_ROWS, n_rows)
+        n_passes = max(1, round(DESCENT_STEPS / (n_rows // rows)))
         how: dict[str, Any] = {"n_passes": n_passes, "sampling": "fresh", "iterate": "last"}
-        solver = DpSgd(clip_norm=clip_norm, batch_rows=rows, **how)
-        return PlannedFit(self.task, solver, place.n_rows, width, place.guarantee)
+        clips = (USUAL_CLIP, *(share * self.study.norm for share in CLIPS))
+        solvers = [DpSgd(clip_norm=clip, batch_rows=rows, **how) for clip in clips]
+        fits = [PlannedFit(self.study.task, solver, *self.sizes) for solver in solvers]
+
+        def values(seed: int) -> dict[str, float]:
+            losses = [self._loss(fit, seed) for fit in fits]
+            return {TUNED: min(losses), UNTUNED: losses[0]}
+
+        return self._cell("-", values, "DP-SGD")
+
+    def _loss(self, fit: PlannedFit, seed: int) -> float:
+        y = self.study.target(self.records.y)
+        return self.test(fit.run(self.records.X, y, seed=seed).coef)
+
+    def _cell(self, noise: Noise, values: Callable[[int], dict[str, float]], *words: str) -> Cell:
+        """Return the cell of some curves here; ``values`` are those of a seed."""
+        panel, x, n_rows, epsilon = self.place
+
+        def measure(seed: int) -> list[Point]:
+            found = values(seed)
+            return [Point(panel, curve, noise, x, found[curve]) for curve in found]
+
+        return Cell(", ".join((f"n = {n_rows:,}", f"epsilon = {epsilon:g}", *words)), measure)
 
 
-Judged = Callable[[FloatArray], float]  # from weights to what the axis shows
-Method = Callable[[_Place, int, Noise], Theorem]
-
-
-def _cells(study: _Study, places: Callable[[Setup, int], list[_Place]], setup: Setup) -> list[Cell]:
+def _cells(study: _Study, places: Callable[[Setup, int], list[Place]], setup: Setup) -> list[Cell]:
     """Return a cell a place and method."""
     assert setup.data is not None
     records = read_libsvm(setup.data, study.file)
     test = study.objective(records.X_test, records.y_test).value
-    cells = []
-    for place in places(setup, records.n_rows):
-        part = records.first(place.n_rows)
-        cells.append(_optimum(study, place, part, test))
-        printed = partial(study.localised, schedule="printed")
-        methods: list[tuple[str, Method]] = [
-            (LNC, study.localised),
-            (LNC_PRINTED, printed),
-            (PNCA, study.accelerated),
-        ]
-        for curve, theorem in methods:
-            noises: tuple[Noise, ...] = ("printed", "tight")
-            for noise in noises:
-                make = partial(theorem, place, part.X.shape[1], noise)
-                cells.append(_private(study, place, curve, noise, make, part, test))
-        cells.append(_descents(study, place, part, test))
-    return cells
+    benches = [
+        _Bench(study, place, records.first(place[2]), test)
+        for place in places(setup, records.n_rows)
+    ]
+    return [cell for bench in benches for cell in bench.cells()]
 
 
-def _optimum(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
-    """Return the test loss of the best weights for the training records, and of zero weights."""
-    width = part.X.shape[1]
-
-    @cache
-    def found() -> dict[str, float]:
-        best = minimise_over(study.objective(part.X, part.y), study.task.constraint, width)
-        return {OPTIMUM: test(best), ZERO: test(np.zeros(width))}
-
-    return place.cell("-", lambda _seed: found(), OPTIMUM)
-
-
-def _private(
-    study: _Study,
-    place: _Place,
-    curve: str,
-    noise: Noise,
-    make: Callable[[], Theorem],
-    part: PublicSet,
-    test: Judged,
-) -> Cell:
-    fit, y = cache(lambda: PlannedFit.of_theorem(study.task, make())), study.target(part.y)
-
-    def values(seed: int) -> dict[str, float]:
-        return {curve: test(fit().run(part.X, y, seed=seed).coef)}
-
-    return place.cell(noise, values, curve, noise)
-
-
-def _descents(study: _Study, place: _Place, part: PublicSet, test: Judged) -> Cell:
-    """Return the test loss of DP-SGD at the usual clip norm, and the least of several."""
-    clips = (USUAL_CLIP, *(share * study.norm for share in CLIPS))
-    fits = cache(lambda: [study.descent(place, part.X.shape[1], clip) for clip in clips])
-    y = study.target(part.y)
-
-    def values(seed: int) -> dict[str, float]:
-        losses = [test(fit.run(part.X, y, seed=seed).coef) for fit in fits()]
-        return {TUNED: min(losses), UNTUNED: losses[0]}
-
-    return place.cell("-", values, "DP-SGD")
-
-
-def _along_epsilon(setup: Setup, n_rows: int) -> list[_Place]:
+def _along_epsilon(setup: Setup, n_rows: int) -> list[Place]:
     """List the places of Figures 1a to 6a: 10,000 records, and all of them."""
     if setup.quick:
-        return [_Place(f"n = {N_ROWS:,}", eps, N_ROWS, eps) for eps in (EPSILONS[0], EPSILONS[-1])]
+        return [(f"n = {N_ROWS:,}", eps, N_ROWS, eps) for eps in (EPSILONS[0], EPSILONS[-1])]
     counts = (N_ROWS, n_rows)
-    return [_Place(f"n = {n:,}", eps, n, eps) for n in counts for eps in EPSILONS]
+    return [(f"n = {n:,}", eps, n, eps) for n in counts for eps in EPSILONS]
 
 
-def _along_rows(setup: Setup, n_rows: int) -> list[_Place]:
+def _along_rows(setup: Setup, n_rows: int) -> list[Place]:
     """List the places of Figures 1b to 6b."""
     counts = SOME_ROWS[:2] if setup.quick else (*SOME_ROWS, n_rows)
     panel = f"epsilon = {ROWS_EPSILON:g}"
-    return [_Place(panel, float(count), count, ROWS_EPSILON) for count in counts]
+    return [(panel, float(count), count, ROWS_EPSILON) for count in counts]
 
 
 LIPSCHITZ = (

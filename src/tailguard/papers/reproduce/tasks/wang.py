@@ -22,7 +22,7 @@ from tailguard.losses.squared import Squared
 from tailguard.moments import Moment
 from tailguard.papers import wang2020
 from tailguard.papers.common.theorem import Theorem
-from tailguard.papers.instances.skewed import loglogistic_labels, loglogistic_noise, lognormal_line
+from tailguard.papers.instances import simulated
 from tailguard.papers.reproduce.results import Noise
 from tailguard.papers.reproduce.tasks.fits import PlannedFit, Task
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee
@@ -43,7 +43,10 @@ THEOREM_5, RGD, BATCH_RGD = "Algorithm 3 by Theorem 5", "RGD, no privacy", "RGD,
 
 RIDGE = Task("ridge", Squared(), L2Ball(RADIUS))
 LOGISTIC = Task("logistic", Logistic(), L2Ball(RADIUS), {"classes": (0.0, 1.0)})
-LAWS: dict[str, Callable[..., Dataset]] = {"ridge": lognormal_line, "logistic": loglogistic_labels}
+LAWS: dict[str, Callable[..., Dataset]] = {
+    "ridge": simulated.lognormal_line,
+    "logistic": simulated.loglogistic_labels,
+}
 # The risk of the logistic task falls along the weights up to the edge of the ball.
 LENGTHS = {"ridge": 1.0, "logistic": RADIUS}
 N_QUANTILES = 100_000  # of an integral: twice as many move an excess by less than 1e-8
@@ -175,7 +178,7 @@ def _logistic_means() -> tuple[FloatArray, float]:
     normal density at ``v``.
     """
     chances = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
-    along = float(np.mean(stats.norm.pdf(loglogistic_noise(chances))))
+    along = float(np.mean(stats.norm.pdf(simulated.loglogistic_noise(chances))))
     return np.asarray(stats.norm.ppf(chances), dtype=np.float64), along
 
 
