@@ -49,6 +49,19 @@ def test_it_is_frank_wolfe_on_truncated_gradients():
         np.testing.assert_allclose(found[step], w, atol=1e-9)
 
 
+def test_on_columns_along_vertices_it_is_frank_wolfe_on_their_symmetric_hull():
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((60, 3)), rng.standard_normal(60)
+    vertices = rng.standard_normal((5, 3))
+    found = quiet(X @ vertices.T, y, FrankWolfe(n_steps=6, threshold=1e3), tg.PureDP(1e6)).trace
+    w, corners = np.zeros(3), 1.5 * np.vstack([vertices, -vertices])
+    for step in range(6):
+        rows = slice(10 * step, 10 * step + 10)
+        mean = X[rows].T @ np.clip(X[rows] @ w - y[rows], -1.0, 1.0) / 10
+        w = w + 2 / (step + 2) * (corners[np.argmin(corners @ mean)] - w)
+        np.testing.assert_allclose(vertices.T @ found[step], w, atol=1e-9)
+
+
 @pytest.mark.parametrize("promise", [PURE, CONCENTRATED, tg.ApproxDP(1.0, 1e-6)])
 def test_blocks_spend_the_promise_once(promise):
     rng = np.random.default_rng(1)

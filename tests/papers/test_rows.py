@@ -9,6 +9,7 @@ compared, and where.
 import math
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -62,52 +63,25 @@ STEEP = {"exponent": 1.5, "lipschitz_bound": 50.0}  # which decides eta
 FLAT = {"exponent": 1.5, "lipschitz_bound": 1.0}  # the noise decides it
 NORM = tg.Moment(2.0, 3.0, kind="norm")
 NORM4 = moment("norm", 4.0, 2.0)
+# fmt: off
 THEOREMS = (
     Row(5, "wang2020.smoothed_strongly_convex", texts_wang_xu.wang_7, RAW5, SHAPE),
     Row(5, "wang2020.smoothed_convex", texts_wang_xu.wang_8, RAW5, {"smoothness": 1.0}),
-    Row(
-        13,
-        "kamath2022.convex",
-        texts.kamath_5_2,
-        tg.Moment(3.0, 8.0),
-        {"gradient_bound": 1.5},
-        ZCDP,
-    ),
-    Row(
-        13,
-        "kamath2022.convex_with_probability",
-        texts.kamath_b_8,
-        tg.Moment(2.0, 1.0),
-        {"smoothness": 1.0, "failure_probability": 0.05},
-        ZCDP,
-    ),
-    Row(
-        14,
-        "kamath2022.soft_convex",
-        texts.kamath_5_5,
-        tg.Moment(2.0, 4.0),
-        {"balance": 0.75, "noise_variance": 0.4},
-        ZCDP,
-    ),
-    Row(
-        15,
-        "kamath2022.strongly_convex",
-        texts.kamath_5_7,
-        tg.Moment(2.0, 4.0),
-        {"strong_convexity": 1.0, "smoothness": 3.0},
-        ZCDP,
-    ),
+    Row(13, "kamath2022.convex", texts.kamath_5_2, tg.Moment(3.0, 8.0),
+        {"gradient_bound": 1.5}, ZCDP),
+    Row(13, "kamath2022.convex_with_probability", texts.kamath_b_8, tg.Moment(2.0, 1.0),
+        {"smoothness": 1.0, "failure_probability": 0.05}, ZCDP),
+    Row(14, "kamath2022.soft_convex", texts.kamath_5_5, tg.Moment(2.0, 4.0),
+        {"balance": 0.75, "noise_variance": 0.4}, ZCDP),
+    Row(15, "kamath2022.strongly_convex", texts.kamath_5_7, tg.Moment(2.0, 4.0),
+        {"strong_convexity": 1.0, "smoothness": 3.0}, ZCDP),
     Row(19, "tao2022.convex", texts.tao_6, tg.Moment(1.8, 3.0, kind="raw")),
     Row(19, "tao2022.strongly_convex", texts.tao_7, tg.Moment(2.0, 2.0, kind="raw"), SHAPE),
     Row(23, "zhao2024.convex", texts.zhao_4, ALONG3, {"smoothness": 1.5}),
-    Row(
-        25,
-        "zhao2024.iterative_convex",
-        texts.zhao_7,
-        moment("directional", 2.0, 2.0),
-        {"smoothness": 1.5, "n_groups": 50},
-    ),
+    Row(25, "zhao2024.iterative_convex", texts.zhao_7, moment("directional", 2.0, 2.0),
+        {"smoothness": 1.5, "n_groups": 50}),
 )
+# fmt: on
 
 
 def mechanism_noise(theorem):
@@ -144,36 +118,20 @@ def test_descent_is_that_of_the_text(row, printed):
     assert plan.total_mu == pytest.approx(found["mu"], rel=ROOM)
 
 
+# fmt: off
 MEANS = (
     Row(4, "wang2020.soft_mean", texts_wang_xu.wang_mean, RAW5, {"failure_probability": 0.01}),
     Row(10, "kamath2022.clamped_mean", texts.kamath_mean, tg.Moment(2.0, 4.0), {}, ZCDP),
-    Row(
-        11,
-        "kamath2022.clamped_mean",
-        lambda printed: texts.kamath_mean(printed, pure=True),
-        tg.Moment(2.0, 4.0),
-        {},
-        PURE,
-    ),
-    Row(
-        12,
-        "kamath2022.soft_mean",
-        texts.kamath_soft,
-        None,
-        {"threshold": 5.0, "smoothing": 1.0},
-        ZCDP,
-    ),
+    Row(11, "kamath2022.clamped_mean", partial(texts.kamath_mean, pure=True),
+        tg.Moment(2.0, 4.0), {}, PURE),
+    Row(12, "kamath2022.soft_mean", texts.kamath_soft, None,
+        {"threshold": 5.0, "smoothing": 1.0}, ZCDP),
     Row(17, "tao2022.truncated_mean", texts.tao_scalar, tg.Moment(1.5, 2.0, kind="raw")),
     Row(18, "tao2022.truncated_mean", texts.tao_mean, tg.Moment(1.5, 2.0, kind="raw")),
     Row(23, "zhao2024.clipped_mean", texts.zhao_clipped, ALONG3),
-    Row(
-        24,
-        "zhao2024.iterative_mean",
-        texts.zhao_iterative,
-        ALONG3,
-        {"n_groups": 500},
-    ),
+    Row(24, "zhao2024.iterative_mean", texts.zhao_iterative, ALONG3, {"n_groups": 500}),
 )
+# fmt: on
 
 
 BALANCED = (texts.tao_scalar, texts.tao_mean)

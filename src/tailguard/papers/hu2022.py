@@ -19,6 +19,9 @@ weights and signs follow from what is released. Blocks are disjoint: each has th
 ``smoothness |w - u|_1`` in every coordinate. Raw second moments ``v`` of every coordinate of the
 gradient at every point of the ball.
 
+*Other polytopes.* The hull of ``v_1`` to ``v_m`` and their opposites is the l1 ball of ``u`` for
+weights ``V'u``: run this on the columns ``X V'``, whose scores at u are those of X at ``V'u``.
+
 *Derivation*, for T blocks of m records, noise of scale b and ``L = log(6 d T / beta)``. Weights do
 not depend on the block that is read next. So with a chance of at least ``1 - beta`` this holds at
 every step: truncated means err by at most ``v / tau + sqrt(2 v L / m) + 2 tau L / (3 m)`` in every

@@ -53,49 +53,33 @@ SMOOTH = {"smoothness": 2.0}
 ROWS = {"row_limit": 3.0}
 CERTIFIED = {"schedule": "printed"}  # the printed steps are n^2 of them
 
-CASES = {
-    case.name: case
-    for case in (
-        Case("kamath2022.convex", CENTRAL),
-        Case("kamath2022.convex_with_probability", CENTRAL, SMOOTH),
-        Case("kamath2022.soft_convex", CENTRAL),
-        Case("kamath2022.strongly_convex", CENTRAL, SHAPE),
-        Case("tao2022.convex", RAW),
-        Case("tao2022.strongly_convex", RAW, SHAPE),
-        Case(
-            "tao2022.sparse",
-            RAW,
-            {**SHAPE, "n_nonzero": 1, "n_kept": 1},
-            constraint=None,
-            gaussian=False,
-        ),
-        Case("wang2020.smoothed_strongly_convex", RAW, SHAPE),
-        Case("wang2020.smoothed_convex", RAW, SMOOTH),
-        Case("wang2020.stochastic", RAW, {"batch_rows": 200}, prints=False),
-        Case(
-            "wang2020.trimmed_strongly_convex",
-            RAW,
-            {**SHAPE, "n_steps": 4, "proof": "numerical"},
-            guarantee=tg.ZCDP(4.0),
-            gaussian=False,
-            unsafe=True,
-        ),
-        Case(
-            "wang2020.sample_aggregate",
-            RAW,
-            {**SHAPE, "least_rows": 40},
-            gaussian=False,
-            unsafe=True,
-        ),
-        Case("zhao2024.convex", ALONG, SMOOTH),
-        Case("zhao2024.iterative_convex", ALONG, {**SMOOTH, "n_steps": 10}),
-        Case("xu2025.localised", NORM4, ROWS, beside=CERTIFIED),
-        Case("xu2025.tsybakov", NORM4, ROWS, beside=CERTIFIED),
-        Case("xu2025.unknown_growth", NORM4, ROWS, beside=CERTIFIED),
-        Case("xu2025.accelerated", NORM, SMOOTH, unsafe=True),
-        Case("xu2025.accelerated_growth", NORM, SMOOTH, unsafe=True),
-    )
-}
+# fmt: off
+ALL = (
+    Case("kamath2022.convex", CENTRAL),
+    Case("kamath2022.convex_with_probability", CENTRAL, SMOOTH),
+    Case("kamath2022.soft_convex", CENTRAL),
+    Case("kamath2022.strongly_convex", CENTRAL, SHAPE),
+    Case("tao2022.convex", RAW),
+    Case("tao2022.strongly_convex", RAW, SHAPE),
+    Case("tao2022.sparse", RAW, {**SHAPE, "n_nonzero": 1, "n_kept": 1},
+         constraint=None, gaussian=False),
+    Case("wang2020.smoothed_strongly_convex", RAW, SHAPE),
+    Case("wang2020.smoothed_convex", RAW, SMOOTH),
+    Case("wang2020.stochastic", RAW, {"batch_rows": 200}, prints=False),
+    Case("wang2020.trimmed_strongly_convex", RAW, {**SHAPE, "n_steps": 4, "proof": "numerical"},
+         guarantee=tg.ZCDP(4.0), gaussian=False, unsafe=True),
+    Case("wang2020.sample_aggregate", RAW, {**SHAPE, "least_rows": 40},
+         gaussian=False, unsafe=True),
+    Case("zhao2024.convex", ALONG, SMOOTH),
+    Case("zhao2024.iterative_convex", ALONG, {**SMOOTH, "n_steps": 10}),
+    Case("xu2025.localised", NORM4, ROWS, beside=CERTIFIED),
+    Case("xu2025.tsybakov", NORM4, ROWS, beside=CERTIFIED),
+    Case("xu2025.unknown_growth", NORM4, ROWS, beside=CERTIFIED),
+    Case("xu2025.accelerated", NORM, SMOOTH, unsafe=True),
+    Case("xu2025.accelerated_growth", NORM, SMOOTH, unsafe=True),
+)
+# fmt: on
+CASES = {case.name: case for case in ALL}
 
 
 def heavy_records(n_rows=N_ROWS, n_features=N_FEATURES, seed=11):
