@@ -5,7 +5,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "errata.md").read_text()
-SOURCES = sorted((ROOT / "src" / "tailguard" / "papers").rglob("*.py"))
+PAPERS = ROOT / "src" / "tailguard" / "papers"
+SOURCES = [*sorted(PAPERS.rglob("*.py")), PAPERS / "statements.toml"]
 
 
 def cited(text):
