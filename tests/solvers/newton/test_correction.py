@@ -1,6 +1,7 @@
 """The correction by contributions: where it goes, what it states, and what it leaves unstated."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_units
 from tailguard.solvers.newton.allocation import shares_for
-from tailguard.solvers.newton.correction.correct import correct
+from tailguard.solvers.newton.correction.correct import Blend, correct
 from tailguard.solvers.newton.correction.errors import Lean
 from tailguard.solvers.newton.correction.released import (
     Curvature,
@@ -24,6 +25,7 @@ from tailguard.solvers.newton.correction.rounds import run_rounds
 from tailguard.solvers.newton.correction.tail import HIDDEN_SHARE, Tail
 from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD
 from tailguard.solvers.newton.solver import WhitenedNewton, fits
+from tailguard.solvers.newton.state import Estimate
 from tailguard.solvers.units import columns_of
 
 N_ROWS = 20_000
@@ -264,3 +266,56 @@ def test_squares_of_contributions_to_a_likelihood_average_what_it_says_at_least(
     assert seen.beyond(4.0, 2.0) == pytest.approx(0.0, abs=1e-6)
     assert known.beyond(4.0, 2.0) == pytest.approx(missing)
     assert known.beyond(4.0) == pytest.approx(missing / 16.0)
+
+
+def two_fits(moved, others=1.0, before=1.0):
+    """A fit of unit curvature, and rounds that corrected it by so much, with known errors."""
+    width, alike = len(moved), np.eye(len(moved))
+    geometry = SimpleNamespace(matrix=alike, inverse=alike)
+    curvature = SimpleNamespace(matrix=alike, inflation=1.0)
+    start = np.ones(width)
+    rounds = SimpleNamespace(
+        curvature=curvature, gain=alike, inverse=alike, undone=0.0, start=start,
+        mean=start + moved, noise=np.sqrt(others / 2.0),
+    )  # fmt: skip
+    estimate = Estimate(
+        weights=rounds.mean, noise=rounds.noise * alike, covariance=0.25 * alike,
+        bias=np.sqrt(others / 2.0) * alike, untold=np.zeros(width, dtype=bool), settled=True,
+    )  # fmt: skip
+    return SimpleNamespace(geometry=geometry, noise=np.sqrt(before) * alike), rounds, estimate
+
+
+def test_intervals_lie_between_rounds_and_correction_and_are_the_longer_the_farther_these_are():
+    stds = []
+    for distance in (0.0, 1.0, 3.0, 30.0):
+        fit, rounds, estimate = two_fits(distance * np.ones(8))
+        blend = Blend.cautious(fit, rounds, estimate)
+        between = blend.estimate(fit, estimate)
+        part = (blend.weights - 1.0) / max(distance, 1e-9)
+        assert part.min() >= 0.0
+        assert part.max() <= 1.0
+        assert np.diag(between.noise @ between.noise.T).max() < np.diag(between.whole()).min()
+        stds.append(np.sqrt(np.diag(between.whole())).mean())
+    assert (np.diff(stds) >= 0.0).all()
+    assert stds[0] < stds[2]
+    # Far apart, the fit counts for nothing: what is left is what the corrected weights have.
+    assert stds[-1] == pytest.approx(np.sqrt(np.diag(estimate.whole())).mean(), rel=0.01)
+
+
+def test_errors_of_a_blend_are_those_of_two_estimates_whose_distance_is_no_more_than_noise():
+    """With as large errors on either side and without caution it has half of their variance."""
+    fit, rounds, estimate = two_fits(np.zeros(8))
+    plain = Blend._of(fit, rounds, rounds.noise, np.eye(8))
+    np.testing.assert_allclose(plain.gained, 0.5 * np.eye(8))
+    np.testing.assert_allclose(plain.noise @ plain.noise.T, (0.25 + 0.125) * np.eye(8))
+    whole = plain.estimate(fit, estimate).whole()
+    np.testing.assert_allclose(whole, (0.25 + 0.5) * np.eye(8))
+
+
+def test_a_distance_counts_two_standard_deviations_more_where_intervals_rest_on_it():
+    expected = 2.0 * 8  # of squared distances, of which each has twice the square for a variance
+    more = 2.0 * np.sqrt(2.0 * 8 * 2.0**2)
+    fit, rounds, estimate = two_fits(np.sqrt(expected / 8) * np.ones(8))
+    cautious = Blend.cautious(fit, rounds, estimate)
+    prior = 1.0 + more / 8
+    np.testing.assert_allclose(cautious.gained, np.eye(8) / (1.0 + prior))

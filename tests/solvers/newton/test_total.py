@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from tailguard.solvers.newton.correction import total
+from tailguard.solvers.newton.correction.rounds import Rounds
 from tailguard.solvers.newton.schedule import ROUGH_TOTAL, TOTAL
 
 
@@ -102,3 +104,25 @@ def test_totals_of_amounts_count_far_ones_that_no_histogram_shows():
         assert TOTAL in stages
         assert ROUGH_TOTAL not in stages
     assert abs(np.mean(errors)) < 0.18
+
+
+def test_a_move_counts_as_an_error_where_the_correction_did_not_settle(monkeypatch):
+    """Few records then reach so far that no histogram tells what part of the sum they have."""
+    moves, errors, mean_slope, moved = [], [], total._mean_slope, total._moved
+
+    def watched_slope(session, fit, *others):
+        slope, error = mean_slope(session, fit, *others)
+        errors.append(error / fit.geometry.mean_target)
+        return slope, error
+
+    def watched_move(fit, way):
+        moves.append(way)
+        return moved(fit, 0.2 + way)
+
+    monkeypatch.setattr(total, "_mean_slope", watched_slope)
+    monkeypatch.setattr(total, "_moved", watched_move)
+    monkeypatch.setattr(Rounds, "settled", property(lambda self: False))
+    model, _ = fitted(0)
+    assert any("did not settle" in note for note in model.notes_)
+    assert abs(moves[-1]) > errors[-1]
+    assert model.total_error_ == pytest.approx(np.hypot(errors[-1], moves[-1]))

@@ -4,10 +4,12 @@ The curvature of a likelihood varies with the fit, so it is released again after
 
 Reference
 ---------
-Lindley and Smith 1972 (Bayes estimates that combine two normal estimates of one vector).
+Lindley and Smith 1972 (Bayes estimates that combine two normal estimates of one vector); Armstrong,
+Kolesar and Plagborg-Moller 2022 (intervals about such estimates hold on average over coefficients).
 """
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,11 +23,14 @@ from tailguard.solvers.newton.correction.released import (
 )
 from tailguard.solvers.newton.correction.rounds import SETTLED, Rounds, run_rounds
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.state import Fit
+from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable
 
 # The correction is skipped if rows beyond their cut have more second moment per coordinate.
 MOST_LOST = 0.8
+# Standard deviations by which rounds are taken to be farther off than is seen where intervals rest
+# on it. With one, intervals of two of seven real tables of counts held 87 and 88 %.
+CAUTION = 2.0
 
 
 def correct(session: FitSession, fit: Fit) -> Fit:
@@ -38,37 +43,102 @@ def correct(session: FitSession, fit: Fit) -> Fit:
         with session.by_record():
             metric = likely_metric(session, fit, curvature)
             rounds = run_rounds(session, fit, curvature, metric, [early])
-        weights, noise = _believed(fit, rounds, Lean.of(rounds))
-        fit, stages = replace(fit, weights=weights, noise=noise), [late]
+        fit, stages = _believed(fit, rounds, Blend.typical(fit, rounds, Lean.of(rounds))), [late]
     curvature = release_curvature_again(session, fit, curvature)
     with session.by_record():
         metric = release_metric(session, fit, curvature)
         rounds = run_rounds(session, fit, curvature, metric, stages)
         lean = Lean.of(rounds)
         estimate = estimated(session, fit, rounds, lean)
-    weights, noise = _believed(fit, rounds, lean)
-    return replace(fit, weights=weights, noise=noise, estimate=estimate)
+    if session.loss.link.log and session.loss.canonical:  # counts
+        estimate = Blend.cautious(fit, rounds, estimate).estimate(fit, estimate)
+    return replace(_believed(fit, rounds, Blend.typical(fit, rounds, lean)), estimate=estimate)
 
 
-def _believed(fit: Fit, rounds: Rounds, lean: Lean) -> tuple[FloatArray, FloatArray]:
-    """Return the posterior mean of fit and corrected weights, and its noise.
+def _believed(fit: Fit, rounds: Rounds, blend: "Blend") -> Fit:
+    """Return the fit at the blend; where the rounds did not settle, it stays."""
+    if rounds.late > SETTLED or rounds.curvature.lost() > MOST_LOST:
+        return fit
+    weights = usable(fit.geometry.matrix @ blend.weights)
+    return replace(fit, weights=weights, noise=blend.noise)
 
-    The distance between the two estimates the error of the fit beyond its noise. If the rounds did
-    not settle, the fit stays.
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """Whitened weights between those of a fit and the corrected ones, by the rule of Bayes.
+
+    A fit was cut for the least error of predictions: it has less noise, but is off by what the cut
+    took away. How far that is, beside its noise, is told by how far the two are apart.
+
+    Attributes
+    ----------
+    weights, noise
+        The weights; a matrix whose rows are what independent noise of one moves each by.
+    gained
+        Second moments of errors that corrected weights have, and these do not.
     """
-    geometry, curvature = fit.geometry, rounds.curvature
-    if rounds.late > SETTLED or curvature.lost() > MOST_LOST:
-        return fit.weights, fit.noise
-    root = np.linalg.cholesky(curvature.matrix)
-    own, through = root.T @ fit.noise, root.T @ rounds.gain
-    typical = float(lean.along(np.eye(len(root))).mean()) * lean.beyond**2
-    others = (rounds.noise**2 + typical) * through @ through.T
-    others += rounds.undone * root.T @ rounds.inverse @ root
-    moved = root.T @ (rounds.mean - rounds.start)
-    before = own @ own.T
-    wrong = max(0.0, float(moved @ moved) - float(np.trace(before + others))) / len(moved)
-    prior = before + wrong * np.eye(len(moved))
-    part = np.linalg.solve(prior + others, prior).T
-    whitened = rounds.start + np.linalg.solve(root.T, part @ moved)
-    kept = np.hstack([(np.eye(len(part)) - part) @ own, rounds.noise * part @ through])
-    return usable(geometry.matrix @ whitened), np.asarray(np.linalg.solve(root.T, kept))
+
+    weights: FloatArray
+    noise: FloatArray
+    gained: FloatArray
+
+    @classmethod
+    def typical(cls, fit: Fit, rounds: Rounds, lean: Lean) -> "Blend":
+        """Blend for predictions: what the level takes away counts as along a typical direction."""
+        root, through = _root_and_gain(rounds)
+        typical = float(lean.along(np.eye(len(root))).mean()) * lean.beyond**2
+        others = (rounds.noise**2 + typical) * through @ through.T
+        return cls._of(fit, rounds, rounds.noise, others)
+
+    @classmethod
+    def cautious(cls, fit: Fit, rounds: Rounds, estimate: Estimate) -> "Blend":
+        """Blend for intervals: by what the corrected weights are known to within."""
+        root, through = _root_and_gain(rounds)
+        noise = rounds.curvature.inflation * rounds.noise
+        bias = root.T @ fit.geometry.inverse @ estimate.bias
+        others = noise**2 * through @ through.T + bias @ bias.T
+        return cls._of(fit, rounds, noise, others, CAUTION)
+
+    @classmethod
+    def _of(
+        cls, fit: Fit, rounds: Rounds, noise: float, others: FloatArray, caution: float = 0.0
+    ) -> "Blend":
+        """Blend in coordinates in which the curvature is one, and ``others`` are errors.
+
+        If both were off by no more than is known, the squared distance between them would vary by
+        a standard deviation that is known as well: ``caution`` times that is added to it.
+        """
+        root, through = _root_and_gain(rounds)
+        others = others + rounds.undone * root.T @ rounds.inverse @ root
+        own, moved = root.T @ fit.noise, root.T @ (rounds.mean - rounds.start)
+        before, alike = own @ own.T, np.eye(len(moved))
+        known = before + others
+        apart = float(moved @ moved) + caution * math.sqrt(2.0 * float((known**2).sum()))
+        wrong = max(0.0, apart - float(np.trace(known))) / len(moved)
+        prior = before + wrong * alike
+        part = np.linalg.solve(prior + others, prior).T
+        kept = np.hstack([(alike - part) @ own, noise * part @ through])
+        back = np.linalg.inv(root.T)
+        return cls(
+            weights=rounds.start + np.linalg.solve(root.T, part @ moved),
+            noise=np.asarray(np.linalg.solve(root.T, kept)),
+            gained=back @ (alike - part) @ others @ back.T,
+        )
+
+    def estimate(self, fit: Fit, corrected: Estimate) -> Estimate:
+        """Return what is known of these weights, by what is known of the corrected ones."""
+        matrix = fit.geometry.matrix
+        noise, whole = matrix @ self.noise, corrected.whole() - matrix @ self.gained @ matrix.T
+        return replace(
+            corrected,
+            weights=matrix @ self.weights,
+            noise=noise,
+            covariance=whole - noise @ noise.T,
+            bias=np.zeros_like(corrected.bias),
+        )
+
+
+def _root_and_gain(rounds: Rounds) -> tuple[FloatArray, FloatArray]:
+    """Return what leads to coordinates in which curvature is one; the gain of a gradient there."""
+    root = np.asarray(np.linalg.cholesky(rounds.curvature.matrix))
+    return root, root.T @ rounds.gain

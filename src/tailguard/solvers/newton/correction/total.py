@@ -12,7 +12,8 @@ tells where to cut. There slopes are cut as far out as noise allows. What the sl
 is the mean curvature, which is known, so that one release will do.
 
 A corrected fit knows its constant to within what its interval says, and the move counts by the rule
-of Bayes.
+of Bayes. Where the correction did not settle a few records reach so far that no histogram tells how
+much of the sum is theirs: what the second release moved counts as an error, too.
 
 The slope is ``expected - paid`` with ``expected = m**(2 - p)`` and ``paid = target * m**(1 - p)``,
 where ``m`` is the expected target and ``p`` the power of the variance. Moving the intercept by
@@ -70,7 +71,10 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
             own = float(estimate.whole()[-1, -1])
             part = own / (own + relative**2)
             relative = math.hypot(part * relative, (1.0 - part) * math.sqrt(own))
-        fit = _moved(fit, part * min(max(way, -LONGEST_MOVE), LONGEST_MOVE))
+        way = part * min(max(way, -LONGEST_MOVE), LONGEST_MOVE)
+        fit = _moved(fit, way)
+    if counts and fit.estimate is not None and estimate is None:
+        relative = math.hypot(relative, way)
     fit = _with_noise(fit, relative)
     if not counts:
         return fit.noted(
