@@ -59,6 +59,8 @@ def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
     bends = name in ("logistic", "poisson")
     regime = REGIMES["whitening only" + " of a likelihood" * bends]
     border = regime.below["height**1.5"] * (N_FEATURES + 2) ** 1.5
+    if name == "poisson":
+        border = min(border, from_on("correction of counts", N_FEATURES))
     shares, faint = plan(name, 0.99 * border)
     counts = {"debiasing", "debiasing curvature"}  # of a constant alone, which is one number
     dropped = {"curvature", "variance"} | (set() if name == "poisson" else counts)
@@ -67,8 +69,9 @@ def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
     assert not counts & plan(name, 0.99 * REGIMES["constant of counts"].above["fixed"])[1].keys()
     assert shares.curvature_phases == ()
     assert "second moments" in faint
-    _, above = plan(name, 1.01 * border)
-    assert ("variance" in above) == (name != "squared")
+    shares, above = plan(name, 1.01 * border)
+    assert (shares.correction > 0.0) == (name == "poisson")
+    assert ("variance" in above) == (name not in ("squared", "poisson"))
     assert ("curvature" in above) == bends
     assert ("debiasing" in above) == (name in ("squared", "poisson"))
 
@@ -124,14 +127,28 @@ def test_the_correction_of_contributions_spends_its_whole_share():
     assert plan("huber", 1e6)[0].correction == 0.0
 
 
-@pytest.mark.parametrize("name", ["logistic", "poisson"])
-def test_likelihoods_leave_their_last_phase_to_the_correction_from_a_budget_on(name):
-    from_on = REGIMES["correction of a likelihood"].above
-    limit = max(from_on["fixed"], from_on["size**1.5"] * (N_FEATURES + 1) ** 1.5)
-    below, above = (plan(name, part * limit)[0] for part in (0.99, 1.01))
+def from_on(regime, n_features):
+    """From which ``n * mu`` on a regime holds."""
+    above = REGIMES[regime].above
+    return max(above["fixed"], above["size**1.5"] * (n_features + 1) ** 1.5)
+
+
+@pytest.mark.parametrize(("name", "regime"), [
+    ("logistic", "correction of a likelihood"), ("poisson", "correction of counts"),
+])  # fmt: skip
+def test_likelihoods_leave_their_last_phase_to_the_correction_from_a_budget_on(name, regime):
+    limit = from_on(regime, 3)
+    below, above = (plan(name, part * limit, n_features=3)[0] for part in (0.99, 1.01))
     assert below.correction == 0.0 < above.correction
     assert below.variance > 0.0 == above.variance
     assert (len(below.rounds), len(above.rounds)) == (4, 3)
+
+
+def test_amounts_are_corrected_from_where_outcomes_are_and_not_from_where_counts_are():
+    for part in (0.99, 1.01):
+        mu = part * from_on("correction of a log link", 3) / 10_000
+        shares = shares_for(Problem(tg.losses.Gamma(), 10_000, 3, intercept=True), mu)
+        assert shares.correction == (0.0 if part < 1.0 else 0.45)
 
 
 @pytest.mark.parametrize("budget", [1e3, 1.9e3])
@@ -208,6 +225,8 @@ def problems():
                     yield Problem(loss, n_rows, n_features, intercept=True), budget / n_rows
     counts = Problem(tg.losses.Poisson(), 3_000_000, 2, intercept=True, has_offset=True)
     yield counts, 2.0 / 3.0  # with exposures no likelihood is corrected by contributions
+    # Counts are corrected from fewer records on than other likelihoods.
+    yield Problem(tg.losses.Poisson(), 10_000, 2, intercept=True), 0.15
 
 
 def test_every_regime_holds_somewhere_and_changes_something(monkeypatch):

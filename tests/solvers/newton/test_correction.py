@@ -319,3 +319,18 @@ def test_a_distance_counts_two_standard_deviations_more_where_intervals_rest_on_
     cautious = Blend.cautious(fit, rounds, estimate)
     prior = 1.0 + more / 8
     np.testing.assert_allclose(cautious.gained, np.eye(8) / (1.0 + prior))
+
+
+def test_intervals_of_small_tables_of_counts_hold_and_are_given():
+    """From n * mu of about 1,000 on, where noise hides the curvature of the rounds."""
+    held, given = [], []
+    for seed in range(8):
+        X, y = likelihoods("counts", seed, n_rows=4_000)
+        model = fitted_likelihood("counts", X, y, seed, epsilon=1.5)
+        own = likeliest(model, X, y)
+        low, high = model.conf_int().T
+        known = np.isfinite(low)
+        given.append(known)
+        held.append(((low <= own) & (own <= high))[known])
+    assert np.mean(given) > 0.9
+    assert np.concatenate(held).mean() >= 0.93

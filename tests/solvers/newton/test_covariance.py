@@ -310,7 +310,9 @@ def test_intervals_are_not_given_where_bounds_are_seen_to_move_a_slope():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.pareto(2.5, 6_000), rng.standard_normal(6_000)])
     y = rng.poisson(np.exp(0.2 * np.minimum(X[:, 0], 9.0) + 0.3 * X[:, 1]))
-    model = tg.PoissonRegression(epsilon=1.0, delta=1e-5, random_state=0).fit(X, y)
+    # With exposures, as counts are corrected without, for features within the bounds.
+    model = tg.PoissonRegression(epsilon=1.0, delta=1e-5, random_state=0)
+    model.fit(X, y, exposure=np.ones(6_000))
     assert model.feature_bounds_[0, 1] < np.quantile(X[:, 0], 0.99)
     assert np.isnan(model.conf_int()[0]).all()
     assert np.isfinite(model.conf_int()[1]).all()
@@ -323,7 +325,9 @@ def test_counts_whose_curvature_hides_have_no_intervals_and_say_so():
     X = rng.standard_normal((20_000, 25))
     y = rng.poisson(np.exp(0.2 * X[:, 0]))
     hidden, seen = (
-        tg.PoissonRegression(epsilon=epsilon, delta=1e-5, random_state=0).fit(X, y)
+        tg.PoissonRegression(epsilon=epsilon, delta=1e-5, random_state=0).fit(
+            X, y, exposure=np.ones(20_000)
+        )
         for epsilon in (0.7, 8.0)
     )
     assert "variance" in {stage.name for stage in hidden.plan_.stages}
