@@ -57,28 +57,95 @@ def test_another_order_of_classes_is_the_same_model(model, table):
     np.testing.assert_allclose(found[:, ::-1], expected, atol=0.03)
 
 
-def test_a_class_has_a_row_of_coefficients_and_a_line_of_the_summary(model):
-    assert model.coef_.shape == model.coef_noise_std_.shape == (3, 2)
-    assert model.intercept_.shape == model.intercept_noise_std_.shape == (3,)
-    names = [f"{label}: {column}" for label in LABELS for column in ("age", "dose")]
-    names += [f"{label}: (intercept)" for label in LABELS]
+def told_apart(coef, intercept):
+    """Each class less the first: coefficients of all, then intercepts."""
+    return np.append(coef[1:] - coef[0], intercept[1:] - intercept[0])
+
+
+def test_a_class_has_a_row_of_coefficients_and_lines_of_the_summary_against_the_first(model):
+    assert model.coef_.shape == (3, 2)
+    assert model.coef_noise_std_.shape == model.coef_std_.shape == (2, 2)
+    assert model.intercept_.shape == (3,)
+    assert model.intercept_noise_std_.shape == model.intercept_std_.shape == (2,)
+    names = [f"{label}: {column}" for label in LABELS[1:] for column in ("age", "dose")]
+    names += [f"{label}: (intercept)" for label in LABELS[1:]]
     frame = model.coef_frame()
     assert frame.index.tolist() == names
-    values = np.append(model.coef_, model.intercept_)
-    np.testing.assert_array_equal(frame["coefficient"], values)
+    np.testing.assert_array_equal(frame["coefficient"], model.interval_center_)
     summary = model.summary()
     assert all(f"\n{name}" in summary for name in names)
+    assert "low: age" not in summary
+    assert "\neach class has its log-odds against the first one: low\n" in summary
 
 
-def test_intervals_are_withheld_with_a_reason(model):
+def best(table):
+    """The fit without privacy, less its first class."""
+    found = SklearnLogistic(C=1e9, tol=1e-8, max_iter=1_000).fit(features(table), table["state"])
+    order = [found.classes_.tolist().index(label) for label in LABELS]
+    return told_apart(found.coef_[order], found.intercept_[order])
+
+
+def test_intervals_tests_and_covariance_are_of_what_sets_a_class_apart(model, table):
+    low, high = model.conf_int().T
+    expected, std = best(table), np.append(model.coef_std_, model.intercept_std_)
+    assert ((low < expected) & (expected < high)).all()
+    np.testing.assert_allclose(high - low, 2.0 * 1.959964 * std, rtol=1e-6)
+    np.testing.assert_allclose(np.sqrt(np.diag(model.covariance_)), std)
+    assert model.reasons_ == ("",) * 6
+    assert (np.append(model.coef_noise_std_, model.intercept_noise_std_) < std).all()
+    assert model.wald_test()[0, 1] < 1e-6
+    apart = model.wald_test({"high: age": 1.0, "mid: age": -1.0})
+    assert apart.estimate[0] == pytest.approx(frame_value(model, "high: age", "mid: age"))
+    variance = model.covariance_[[0, 0, 2], [0, 2, 2]] @ [1.0, -2.0, 1.0]
+    assert apart.std[0] == pytest.approx(np.sqrt(variance))
+
+
+def frame_value(model, *names):
+    first, second = model.coef_frame()["coefficient"][list(names)]
+    return first - second
+
+
+def test_with_much_budget_intervals_are_those_without_privacy(table):
+    rich = tg.LogisticRegression(classes=LABELS, guarantee=tg.GDP(50.0), random_state=0)
+    rich.fit(table, target="state")
+    X = np.column_stack([features(table), np.ones(N_ROWS)])
+    coef = np.column_stack([rich.coef_, rich.intercept_])
+    chances = np.exp(X @ coef.T)
+    chances = (chances / chances.sum(axis=1, keepdims=True))[:, 1:]
+    hessian = np.zeros((6, 6))
+    for p, x in zip(chances, X, strict=True):
+        hessian += np.kron(np.diag(p) - np.outer(p, p), np.outer(x, x))
+    std = np.sqrt(np.diag(np.linalg.inv(hessian))).reshape(2, 3)
+    found = np.column_stack([rich.coef_std_, rich.intercept_std_])
+    np.testing.assert_allclose(found, std, rtol=0.08)
+    off = (rich.interval_center_ - best(table)) / np.append(std[:, :-1], std[:, -1])
+    assert np.abs(off).max() < 0.1
+
+
+def test_intervals_are_withheld_with_a_reason_where_the_budget_is_too_small(table):
+    model = tg.LogisticRegression(classes=LABELS, epsilon=1.0, delta=1e-6, random_state=0)
+    model.fit(table, target="state")
     assert np.isnan(model.conf_int()).all()
-    assert model.conf_int().shape == (9, 2)
+    assert model.conf_int().shape == (6, 2)
     assert np.isnan(model.wald_test()).all()
-    assert "no curvature is released" in model.wald_test("low: age").reason
+    why = "no interval: the budget is too small to tell how far off coefficients may be"
+    assert why in model.wald_test("mid: age").reason
     assert np.isnan(model.covariance_).all()
-    assert len(model.reasons_) == 9
-    assert all(reason.startswith("no interval: ") for reason in model.reasons_)
-    assert "(a) no interval: of more than two classes" in model.summary()
+    assert model.reasons_ == (why,) * 6
+    assert f"(a) {why}" in " ".join(model.summary().split())
+    values = told_apart(model.coef_, model.intercept_)
+    np.testing.assert_allclose(model.coef_frame()["coefficient"], values)
+    assert "no intervals: the budget is too small" in model.plan_.explain()
+
+
+def test_a_level_without_records_has_its_reason_in_every_class(table):
+    schema = tg.Schema(features=["age", "sex"], categorical={"sex": ["f", "m"]}, target="state")
+    told = table.assign(sex=np.where(table["dose"] > 0.7, "f", "m"))
+    model = tg.LogisticRegression(classes=LABELS, schema=schema, **BUDGET).fit(told)
+    names = model.coef_frame().index
+    unseen = [name for name, why in zip(names, model.reasons_, strict=True) if "no records" in why]
+    assert unseen == ["mid: sex=other", "high: sex=other"]
+    assert sum("no records were counted with levels of sex" in note for note in model.notes_) == 1
 
 
 def test_a_record_of_no_class_is_void(table):
@@ -125,6 +192,12 @@ def test_weights_count_as_repeated_rows(table):
     twice = table.loc[table.index.repeat(np.where(table["age"] > 50, 2, 1))]
     repeated = tg.LogisticRegression(**options).fit(features(twice), twice["state"])
     np.testing.assert_allclose(weighed.coef_, repeated.coef_, rtol=0.1, atol=0.03)
+    off = weighed.interval_center_ - repeated.interval_center_
+    std = np.append(weighed.coef_std_, weighed.intercept_std_)
+    assert np.abs(off / std).max() < 0.5
+    # Repeated rows are as many records as there are weights twice: sampling counts them apart.
+    ratio = weighed.coef_std_ / repeated.coef_std_
+    assert ((ratio > 1.05) & (ratio < 1.5)).all()
 
 
 def test_each_person_counts_once_and_her_rows_may_lie_anywhere(tmp_path):
@@ -146,6 +219,10 @@ def test_each_person_counts_once_and_her_rows_may_lie_anywhere(tmp_path):
     aimed, other = (each.coef_[order, 0] - each.coef_[:, 0].mean() for each in (once, alike))
     assert np.abs(aimed - other).max() > 0.15
     np.testing.assert_allclose(model.coef_[:, 0], aimed, atol=0.05)
+    low, high = model.conf_int()[:2].T
+    apart = aimed[1:] - aimed[0]
+    assert ((low < apart) & (apart < high)).all()
+    assert (high - low < 0.5).all()
     path = tmp_path / "rows.parquet"
     rows = pd.DataFrame({"x": x[:, 0], "state": state, "key": keys})
     rows.sample(frac=1.0, random_state=1).to_parquet(path, row_group_size=1_000)

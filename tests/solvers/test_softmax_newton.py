@@ -10,6 +10,7 @@ from tailguard.gate.plan import Problem
 from tailguard.privacy.accounting.total_cost import spent_share
 from tailguard.solvers.softmax_newton import (
     ONLY_SHARES,
+    RARE_CLASS,
     SHARES_KEPT,
     Contrasts,
     SoftmaxNewton,
@@ -108,7 +109,7 @@ def rare_classes(seed, n_rows=6_000):
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 def test_a_fit_that_is_kept_beats_the_shares_though_rare_classes_lose_most(epsilon):
     """With losses cut at one nat fits of two tables lost 6 and 9 % more than the shares."""
-    kept = []
+    kept, rare = [], []
     for seed in range(6):
         X, y = rare_classes(seed)
         model = tg.LogisticRegression(
@@ -119,6 +120,9 @@ def test_a_fit_that_is_kept_beats_the_shares_though_rare_classes_lose_most(epsil
         found = -np.log(model.predict_proba(X)[np.arange(len(y)), y]).mean()
         assert found < 1.03 * constant
         kept += [found / constant] * bool(model.coef_.any())
+        rare.append(RARE_CLASS in model.notes_)
+        assert not rare[-1] or np.isnan(model.coef_std_).all()
+    assert any(rare) == (epsilon == 3.0)
     assert max(kept, default=0.0) < 1.0
     assert kept or epsilon < 3.0
 
@@ -142,11 +146,28 @@ def test_no_prediction_loses_more_beside_the_shares_than_the_comparison_allows()
     assert model.predict_proba(X).min() < 1e-9
 
 
+def test_where_the_shares_are_kept_intervals_are_of_the_corrected_fit():
+    """Classes of which columns tell nothing: all differences are zero, and intervals hold that."""
+    held = []
+    for seed in range(4):
+        X, y = classes(8_000, spread=0.0, seed=seed)
+        found, _ = fit(X, y, tg.GDP(1.0), seed=seed)
+        if SHARES_KEPT not in found.notes:
+            continue
+        assert not found.coef[:, :-1].any()
+        slopes = np.reshape(found.center[:6], (2, 3))
+        assert slopes.all()
+        assert found.feature_bounds.shape == (3, 2)
+        held += (np.abs(slopes) < 1.96 * found.coef_std[:, :-1]).ravel().tolist()
+    assert len(held) >= 12
+    assert np.mean(held) >= 0.8
+
+
 def test_columns_without_a_scale_leave_the_shares():
     X, y = classes(1_000)
     found, books = fit(0.0 * X, y, tg.GDP(3.0), seed=1)
     assert found.notes == (ONLY_SHARES,)
-    assert all(reason.startswith("not estimated") for reason in found.reasons[:-1])
+    assert all(reason.startswith("not estimated") for reason in found.reasons[:-2])
     np.testing.assert_allclose(
         LOSS.mean(found.coef[:, -1]), np.bincount(y.astype(int)) / len(y), atol=0.01
     )
@@ -159,7 +180,9 @@ def test_a_column_that_is_not_seen_is_left_out_with_its_reason():
     found, _ = fit(X, y, tg.GDP(3.0), seed=1)
     assert not found.coef[:, 1].any()
     told = [reason.partition(":")[0] for reason in found.reasons]
-    assert told == ["no interval", "not estimated", "no interval", "no interval"]
+    assert told == ["", "not estimated", ""] * 2 + ["", ""]
+    assert np.isnan(found.coef_std).tolist() == np.isnan(found.coef_noise_std).tolist()
+    assert np.isnan(found.coef_std).tolist() == [[False, True, False, False]] * 2
 
 
 def test_a_class_without_records_has_a_small_share():

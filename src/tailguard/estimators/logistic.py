@@ -51,9 +51,10 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     *Guarantee.* As for ``LinearRegression``.
 
     *More than two classes.* All scores of a row add up to zero and probabilities are in proportion
-    to their exponentials. ``coef_`` has a row a class, ``intercept_`` a number a class. Intervals
-    are withheld, being NaN, and ``reasons_`` says why. A fit that does not surely beat the shares
-    of the classes is these shares, and says so in ``notes_``.
+    to their exponentials. ``coef_`` has a row a class, ``intercept_`` a number a class. Intervals,
+    tests and tables are of each class less the first: ``coef_std_`` and ``coef_noise_std_`` have a
+    row for each class but that, and names are such as ``"high: age"``. A fit that does not surely
+    beat the shares of the classes is these shares, and says so in ``notes_``.
 
     *Edge cases.* A record whose label is not declared is void, and no message names it. Where
     classes are numbers, text counts as the number that it spells. A row with a missing value and no
@@ -124,7 +125,6 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
                 found, beside = getattr(self, f"{name}_"), name.replace("coef", "intercept")
                 setattr(self, f"{name}_", found[:, :-1])
                 setattr(self, f"{beside}_", found[:, -1])
-            self.reasons_ = self.reasons_[:-1] * classes + self.reasons_[-1:] * classes
 
     def _score_of(self, X: Any, *, interval: Any = None, **told: Any) -> FloatArray:
         check_is_fitted(self)

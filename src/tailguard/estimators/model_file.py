@@ -179,22 +179,23 @@ def model_from(content: dict[str, Any]) -> Any:
     if not model.takes_exposure:
         del model.total_error_
     _require(model.coef_ is not None and model.coef_noise_std_ is not None)
-    n_lines = _lines(model)
-    sizes = {name: n_lines * n_columns + (name == "interval_center") for name in VECTORS}
+    n_lines, n_told = _lines(model)
+    sizes = {name: n_told * (n_columns + (name == "interval_center")) for name in VECTORS}
+    sizes["coef"] = n_lines * n_columns
     vectors = {name: getattr(model, f"{name}_") for name in VECTORS}
     _require(all(each is None or each.size == sizes[name] for name, each in vectors.items()))
     model.feature_bounds_ = _bounds_read(content["feature_bounds"], n_columns)
     model.score_bounds_ = _score_bounds_read(content["score_bounds"], n_lines)
     model._covariance_root = _root_read(content["covariance_root"])
     model._residual_shares = _shares_read(content["residual_shares"])
-    root, n_rows = model._covariance_root, n_lines * (n_columns + bool(model.fit_intercept))
+    root, n_rows = model._covariance_root, n_told * (n_columns + bool(model.fit_intercept))
     _require((root is None) == (model.coef_std_ is None) and (root is None or len(root) == n_rows))
     for name in ("reasons", "notes"):
         sentences = content[name]
         _require(isinstance(sentences, list) and all(isinstance(s, str) for s in sentences))
         setattr(model, f"{name}_", tuple(sentences))
     _require(len(model.reasons_) in (0, n_rows) and isinstance(content["plan"], str))
-    _by_class(model, n_lines)
+    _by_class(model, n_lines, n_told)
     model._stored_plan, model.certificate_ = content["plan"], certificate
     _check_promise(content["parameters"], certificate)
     if model.epsilon is None:
@@ -231,20 +232,23 @@ def _with_columns(content: dict[str, Any]) -> Any:
     return model
 
 
-def _lines(model: Any) -> int:
-    """Return how many classes have coefficients of their own: one of two, and all of more."""
+def _lines(model: Any) -> tuple[int, int]:
+    """Return how many classes have coefficients of their own, and are told from the first.
+
+    One and one of two classes.
+    """
     classes = len(getattr(model, "classes_", ()))
-    return classes if classes > 2 else 1
+    return (classes, classes - 1) if classes > 2 else (1, 1)
 
 
-def _by_class(model: Any, n_lines: int) -> None:
+def _by_class(model: Any, n_lines: int, n_told: int) -> None:
     """Split the coefficients in the file, which come class after class, by classes."""
-    for name in ("coef_", "coef_noise_std_", "coef_std_"):
+    for name, lines in (("coef_", n_lines), ("coef_noise_std_", n_told), ("coef_std_", n_told)):
         beside = getattr(model, name.replace("coef", "intercept"))
         value = getattr(model, name)
-        _require(np.size(beside) == n_lines)
+        _require(np.size(beside) == lines)
         if n_lines > 1 and value is not None:
-            setattr(model, name, value.reshape(n_lines, -1))
+            setattr(model, name, value.reshape(lines, -1))
 
 
 def _check_promise(parameters: dict[str, Any], certificate: Certificate) -> None:

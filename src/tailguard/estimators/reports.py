@@ -13,7 +13,7 @@ from tailguard.estimators.summary import (
     note_line,
     shown_rows,
 )
-from tailguard.estimators.wald import intervals
+from tailguard.estimators.wald import baseline_notes, intervals
 from tailguard.privacy.certificate import Certificate
 from tailguard.report.content import Report, ReportedEstimate, Stated
 
@@ -41,7 +41,7 @@ def model_report(model: Any, stated: Stated, notes: tuple[str, ...] = ()) -> Rep
         quantity="coefficient",
         estimates=_coefficients(model),
         level=LEVEL,
-        notes=(*map(note_line, model.notes_), *centred, *notes),
+        notes=(*map(note_line, model.notes_), *baseline_notes(model), *centred, *notes),
         facts=facts,
         stated=stated,
     )

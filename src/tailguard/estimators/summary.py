@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from textwrap import fill, wrap
 from typing import Any
 
@@ -12,6 +13,7 @@ from tailguard.data.declarations import OTHER, UNDECLARED, listing
 from tailguard.data.labels import CLASSES_ASSUMED
 from tailguard.data.schema import Schema
 from tailguard.estimators.wald import (
+    baseline_notes,
     centers,
     coefficient_names,
     intervals,
@@ -188,6 +190,7 @@ def summary_notes(model: Any) -> list[str]:
             marked.setdefault(model.reasons_[row], []).append(names[row])
     alpha = getattr(model, "alpha", 0.0)
     return [
+        *baseline_notes(model),
         (CORRECTED if model.interval_center_ is not None else BULK)
         + (f", and the ridge of alpha={alpha:g}" if alpha > 0.0 else ""),
         *([STD_NOTE, NOISE_NOTE] if has_intervals(model) else []),
@@ -223,17 +226,21 @@ def unseen_others(
     """
     if schema is None or not reasons:
         return reasons, ()
+    names = schema.coefficient_names
     others = {f"{column}={OTHER}": column for column in schema.categorical}
+    unseen = f"{NOT_ESTIMATED}: {RARE_LEVEL}"
+    # Of several classes a reason for each column comes once a class, those of intercepts last.
+    named = zip(cycle(names), reasons, strict=False)
     places = {
         place: others[name]
-        for place, name in enumerate(schema.coefficient_names)
-        if name in others and reasons[place] == f"{NOT_ESTIMATED}: {RARE_LEVEL}"
+        for place, (name, reason) in enumerate(named)
+        if name in others and reason == unseen
     }
     if not places:
         return reasons, ()
     told = tuple(NO_RECORDS if place in places else each for place, each in enumerate(reasons))
     note = (
-        f"{UNSEEN}{listing([*places.values()])} that were not declared: "
+        f"{UNSEEN}{listing([*dict.fromkeys(places.values())])} that were not declared: "
         "predictions for these are the baseline's"
     )
     return told, (note,)
@@ -272,7 +279,7 @@ def shown_rows(model: Any) -> list[int]:
     >>> shown_rows(model.fit(X, X[:, 3]))
     [3, 9]
     """
-    n_columns, n_constants = np.size(model.coef_), np.size(model.intercept_)
+    n_columns, n_constants = np.size(model.coef_noise_std_), np.size(model.intercept_noise_std_)
     kept = list(getattr(model, "support_", range(n_columns)))
     constants = range(n_columns, n_columns + n_constants) if model.fit_intercept else ()
     return [*map(int, kept), *constants]

@@ -17,11 +17,14 @@ from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_choice, check_finite, check_open_unit, shown
 from tailguard.data.declarations import listing
 from tailguard.gate.plan import NOT_ESTIMATED
+from tailguard.printable import printable
 
 Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | FloatArray
 """Names of coefficients or categorical columns, weights by name, or a matrix of weights."""
 # Directions of contrasts with less than this share of the largest variance count as repeated.
 REPEATED = 1e-10
+AGAINST = "each class has its log-odds against the first one: "
+"""What coefficients of several classes are of, before the label of the first."""
 KINDS = ("mean", "new")
 """What an interval of a prediction covers: the mean, or the target of a new record."""
 
@@ -207,6 +210,8 @@ def centers(model: Any) -> FloatArray:
     center = model.interval_center_
     if center is None:
         center = np.append(model.coef_, model.intercept_)
+        if np.ndim(model.coef_) > 1:
+            center = np.append(*(v[1:] - v[0] for v in (model.coef_, model.intercept_)))
     return np.asarray(center if model.fit_intercept else center[:-1])
 
 
@@ -223,9 +228,23 @@ def coefficient_names(model: Any) -> list[str]:
     names = model._names() or [f"x{column}" for column in range(model.n_features_in_)]
     if np.ndim(model.coef_) > 1:
         ends = ("(intercept)",)
-        labels = model.classes_.tolist()
+        labels = model.classes_.tolist()[1:]
         return [f"{label}: {name}" for some in (names, ends) for label in labels for name in some]
     return [*names, "(intercept)"] if model.fit_intercept else list(names)
+
+
+def baseline_notes(model: Any) -> list[str]:
+    """Return of a model of several classes which one coefficients are against.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> model = tg.LogisticRegression(classes=("low", "mid", "high"), guarantee=tg.GDP(9.0))
+    >>> baseline_notes(model.fit(np.arange(100.0)[:, None], ["low", "mid", "high", "mid"] * 25))
+    ['each class has its log-odds against the first one: low']
+    """
+    several = np.ndim(model.coef_) > 1
+    return [f"{AGAINST}{printable(model.classes_[0])}"] if several else []
 
 
 def normal_quantile(level: float) -> float:

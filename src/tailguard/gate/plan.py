@@ -287,7 +287,8 @@ class Solution:
         Released iterates, one per row, in the units of the descent.
     coef_std, intercept_std
         Predicted standard deviation of each coefficient from sampling and privacy noise together;
-        None and NaN if the solver does not release it.
+        None and NaN if the solver does not release it. For several classes, these and all below
+        have one row for each class but the first, whose coefficients are subtracted.
     covariance_root
         A matrix whose product with its transpose is the covariance of the coefficients, the
         intercept last, through sampling and privacy noise; its rows are NaN where no interval

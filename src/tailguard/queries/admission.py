@@ -31,6 +31,7 @@ ALL_QUERIES = QUERIES | SMOOTH_QUERIES
 PARTS = {
     "bins": "tailguard.queries.bins:Bins",
     "block-minimiser": "tailguard.queries.block_minimiser:BlockMinimiser",
+    "class-view": "tailguard.queries.class_view:ClassView",
     "units": "tailguard.queries.units:Units",
     "view": "tailguard.queries.view:View",
     "weighting": "tailguard.queries.view:Weighting",

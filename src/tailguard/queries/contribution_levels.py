@@ -83,7 +83,7 @@ class ContributionLevels(GaussianQuery):
     def read_state(self, state: FloatArray) -> FloatArray:
         """Return the weights of the standardised coordinates."""
         check_levels("levels", self.levels, tuple(self.root_widths))
-        return self.view.weights(state)
+        return self.view.weights(state, rows_alone=True)
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the parts between the levels on the lattice.

@@ -21,6 +21,7 @@ from tailguard.data.rows.base import (
     CHUNK_ROWS,
     RecordBlock,
     round_to_lattice,
+    rounded_alone,
     shrink,
     summation_slack,
 )
@@ -50,11 +51,14 @@ class SecondMoments(GaussianQuery):
 
     Guarantee
     ---------
-    A record contributes ``M = a v v'`` with ``|v| = 1`` and ``0 <= a <= b = R * cap``. For two of
-    them ``|M - N|**2 = a**2 + c**2 - 2 a c (v'w)**2 <= 2 b**2`` in Frobenius norm: replacing one
-    record moves the sum by at most ``sqrt(2) * b``, attained by orthogonal rows, plus the charged
-    rounding. The released vector holds the diagonal and ``sqrt(2)`` times the upper triangle, whose
-    l2 norm is the Frobenius norm, so entries off the diagonal get noise smaller by ``sqrt(2)``.
+    A record contributes ``M = a v v'`` with ``|v| = 1`` and ``0 <= a <= b = R * cap``, or the sum
+    of such matrices of its view's ``parts``, whose ``a`` add up to ``b`` at most since these have
+    one length together. So ``M`` is positive semidefinite, with a norm of at most its trace, at
+    most ``b``. For two of them ``|M - N|**2 = |M|**2 + |N|**2 - 2 tr(M N) <= 2 b**2`` in Frobenius
+    norm: replacing one record moves the sum by at most ``sqrt(2) * b``, attained by orthogonal
+    rows, plus the charged rounding, which grows with the number of parts. The released vector holds
+    the diagonal and ``sqrt(2)`` times the upper triangle, whose l2 norm is the Frobenius norm, so
+    entries off the diagonal get noise smaller by ``sqrt(2)``.
 
     Edge cases
     ----------
@@ -89,7 +93,7 @@ class SecondMoments(GaussianQuery):
         return Sensitivity(
             norm="l2",
             ideal=ideal,
-            computed=ideal + summation_slack(self.norm_limit),
+            computed=ideal + self.view.parts * summation_slack(self.norm_limit),
             size=self.view.width * (self.view.width + 1) // 2,
             largest_partial=min(CHUNK_ROWS, n_rows) * self.norm_limit * math.sqrt(2.0),
             largest_total=n_rows * self.norm_limit * math.sqrt(2.0),
@@ -99,7 +103,7 @@ class SecondMoments(GaussianQuery):
         """Return the weights of the standardised coordinates."""
         check_positive("row_limit", self.row_limit)
         check_positive("row_cap", self.row_cap)
-        return self.view.weights(state)
+        return self.view.weights(state, rows_alone=not self.weighting.needs_scores)
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the packed outer products on the lattice.
@@ -113,12 +117,17 @@ class SecondMoments(GaussianQuery):
         total = np.zeros(packing.size, dtype=np.int64)
         for seen, weight in self._read(block, state):
             roots = np.sqrt(weight) * seen.inverse
-            if block.alone:
+            if block.alone and self.view.parts == 1:
                 steps = np.array([1.0, np.sqrt(2.0)]) / grid
                 add_rounded_squares()(seen.mapped, roots, steps, total)
                 continue
+            parts = (seen.mapped * roots).reshape(-1, width, roots.size)
+            if block.alone:
+                each = [np.einsum("pi,pji->ij", parts[:, j], parts[:, j:]) for j in range(width)]
+                total += rounded_alone(np.hstack(each) * packing, grid)
+                continue
             # A matrix times its own transpose takes half the work, and is symmetric to the bit.
-            rows = seen.mapped * roots
+            rows = parts.swapaxes(0, 1).reshape(width, -1)
             total += round_to_lattice((rows @ rows.T)[upper] * packing, grid)
         return total
 
@@ -128,7 +137,7 @@ class SecondMoments(GaussianQuery):
         By squared slopes a person counts as the outer product of the sum of her rows times their
         clipped slopes: each of these is as long as the root of ``norm_limit`` at most.
         """
-        shrunk, scores = shrink(4 * self.view.width), self.weighting.needs_scores
+        shrunk, scores = shrink(4 * self.view.parts * self.view.width), self.weighting.needs_scores
         if block.person is not None and self.weighting.kind == "squared-slope":
             rows = self.view.read(replace(block, person=None), state)
             summed = ((seen, self._clipped(seen)) for seen in rows)

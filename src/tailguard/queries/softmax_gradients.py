@@ -20,12 +20,12 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_integer, check_positive, require
 from tailguard.data.rows.base import RecordBlock, round_to_lattice, shrink
-from tailguard.losses.base import LARGEST_EXPONENT
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.class_view import class_errors
 from tailguard.queries.reading_loops import add_rounded
 from tailguard.queries.units import Units
-from tailguard.queries.view import Sight, View
+from tailguard.queries.view import View
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class SoftmaxGradients(GaussianQuery):
         """
         total = np.zeros((self.n_classes, self.view.width), dtype=np.int64)
         for seen in self.view.read(block, state, shrunk=shrink(total.size)):
-            factors = self._errors(seen)
+            factors = class_errors(seen, self.n_classes)
             factors *= np.minimum(seen.length, self.row_limit) * seen.inverse
             if seen.weight is not None:
                 factors *= seen.weight
@@ -122,15 +122,6 @@ class SoftmaxGradients(GaussianQuery):
                 else:
                     total[place] += round_to_lattice(seen.mapped @ factor, grid)
         return total.ravel()
-
-    def _errors(self, seen: Sight) -> FloatArray:
-        """Return probabilities minus the indicator of the class, one column per record."""
-        classes = np.arange(self.n_classes)[:, None]
-        odds = np.exp(np.maximum(seen.score - seen.score.max(axis=0), -LARGEST_EXPONENT))
-        odds /= odds.sum(axis=0)
-        own = classes == seen.target
-        usable = own.any(axis=0) & ~seen.void & np.isfinite(odds).all(axis=0)
-        return np.where(usable, odds - own, 0.0)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean gradients, one row per class."""

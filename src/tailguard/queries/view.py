@@ -135,6 +135,16 @@ class View:
         """Number of standardised coordinates."""
         return int(self.whitening.shape[0])
 
+    @property
+    def parts(self) -> int:
+        """How many vectors of that width stand for a record."""
+        return 1
+
+    @cached_property
+    def _map(self) -> FloatArray:
+        """What standardised rows are multiplied by: a row gives a line of what is read."""
+        return self.whitening.T
+
     def through(self, matrix: FloatArray) -> "View":
         """Return the view with another whitening matrix."""
         return replace(self, whitening=matrix)
@@ -152,10 +162,14 @@ class View:
         within = bool((np.abs(self.whitening) <= LARGEST_ENTRY).all())
         return within and (weights is None or bool((np.abs(weights) <= LARGEST_ENTRY).all()))
 
-    def weights(self, state: FloatArray | None, n_classes: int | None = None) -> FloatArray:
+    def weights(
+        self, state: FloatArray | None, n_classes: int | None = None, *, rows_alone: bool = False
+    ) -> FloatArray:
         """Return weights of the standardised coordinates; refuse what no record is read through.
 
-        With classes that is a matrix, which has the weights of a class in each row.
+        With classes that is a matrix, which has the weights of a class in each row. ``rows_alone``
+        says that a query looks at rows and their lengths, and at no score: then what several
+        classes add may take the place of a row.
         """
         weights = np.zeros(self.height) if state is None else np.array(state, dtype=np.float64)
         n_coordinates = self.units.size + int(self.target_in_row)
@@ -189,8 +203,9 @@ class View:
             return
         scores = scores or self.times != "one"
         # Products with the transposed map leave one number of every record side by side.
-        parts = [self.whitening.T] * lengths + [np.atleast_2d(weights)] * scores
-        released, width = np.asarray(np.concatenate(parts), dtype=np.float64), self.width * lengths
+        parts = [self._map] * lengths + [np.atleast_2d(weights)] * scores
+        released = np.asarray(np.concatenate(parts), dtype=np.float64)
+        width = len(self._map) * lengths
         seen: Sight | None = None
         for read in self.units.read(block, bound=self.bound, target_in_row=self.target_in_row):
             if seen is None or seen.read is not read:
@@ -201,16 +216,20 @@ class View:
                 map_rows()(np.ascontiguousarray(released), read.rows, seen.lines)
             else:
                 np.matmul(released, read.rows.T, out=seen.lines)
-            if width:
-                measure()(seen.mapped, read.powers, shrunk, seen.length, seen.inverse)
             if scores:
                 lines = seen.lines[width:].reshape(seen.score.shape)
                 np.multiply(read.powers, lines, out=seen.score)
                 seen.score += read.offset
             seen.weight = None if self.times == "slope" else read.weight
-            if self.times != "one" and width:
-                multiply()(self._factor(seen), seen.length, seen.inverse)
+            if width:
+                self._measure(seen, shrunk)
             yield seen
+
+    def _measure(self, seen: Sight, shrunk: float) -> None:
+        """Find lengths and inverse lengths of what is read."""
+        measure()(seen.mapped, seen.read.powers, shrunk, seen.length, seen.inverse)
+        if self.times != "one":
+            multiply()(self._factor(seen), seen.length, seen.inverse)
 
     def _factor(self, seen: Sight) -> FloatArray:
         """Return what rows are multiplied by; what is not a number counts as zero."""

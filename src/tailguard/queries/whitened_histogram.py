@@ -86,7 +86,12 @@ class WhitenedHistogram(GaussianQuery):
 
     def read_state(self, state: FloatArray | None) -> FloatArray:
         """Return the weights of the standardised coordinates."""
-        return self.view.weights(state)
+        return self.view.weights(state, rows_alone=not self._reads_scores)
+
+    @property
+    def _reads_scores(self) -> bool:
+        """Whether a score is looked at."""
+        return self.what != "length" or self.weighting.needs_scores
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Count on the lattice: exactly with whole weights, and a grid of one over a number.
@@ -95,7 +100,7 @@ class WhitenedHistogram(GaussianQuery):
         """
         total = np.zeros(self.bins.count, dtype=np.int64)
         lengths = self.what == "length" or self.weighting.needs_lengths
-        scores = self.what != "length" or self.weighting.needs_scores
+        scores = self._reads_scores
         for seen in self.view.read(block, state, lengths=lengths, scores=scores):
             value = seen.length
             if self.what == "residual":

@@ -1,9 +1,10 @@
-"""One level and several, through a skewed map, a bounded slope and an exposure."""
+"""One level and several, through a skewed map, a bounded slope, an exposure, and of classes."""
 
 import numpy as np
 
 import tailguard as tg
 from support.query_example import N_FEATURES, Example, skewed_units
+from tailguard.queries.class_view import ClassView
 from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
@@ -31,4 +32,9 @@ def examples():
         "contribution-levels/exposure",
         ContributionLevels(View.plain(poisson, skewed_units(True)), (4.0, 9.0)), np.zeros(4),
         (1e9, 0, 0, 1e9, 1.0), (-1e9, 0, 0, 1e9, 1.0), poisson, exposed=True,
+    )  # fmt: skip
+    classes = ClassView(None, raw, np.vstack([skewed, np.eye(3), 1e3 * skewed]), n_classes=3)
+    yield Example(
+        "contribution-levels/classes", ContributionLevels(classes, (0.5, 4.0)), np.zeros(9),
+        (9e3, 0, 0, 1.0), (-9e3, 0, 0, 1.0), None,
     )  # fmt: skip

@@ -1,9 +1,10 @@
-"""Rows, rows weighted by slope and by curvature, with the target in them, and contributions."""
+"""Rows, rows weighted by slope and by curvature, with the target in them; contributions."""
 
 import numpy as np
 
 import tailguard as tg
 from support.query_example import N_FEATURES, Example
+from tailguard.queries.class_view import ClassView
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting
@@ -47,3 +48,13 @@ def examples():
         "second-moments/target", with_target, np.zeros(4), (1e5, -2.5e4, 0, 0.0), (0, 0, 0, 1e9),
         squared,
     )  # fmt: skip
+    one_class = np.eye(3 * N_FEATURES)[:, :N_FEATURES]  # whose contrast alone makes one direction
+    whole = ClassView(None, raw, np.eye(3 * N_FEATURES), n_classes=3)
+    zero, steep = np.zeros(9), np.array([0.0, 1e3, *np.zeros(7)])
+    for name, view, at in (
+        ("classes", whole, steep),
+        ("classes-curvature", ClassView(None, raw, one_class, n_classes=3).curved(), zero),
+        ("classes-overflow", whole.through(1e90 * whole.whitening), steep),
+    ):
+        query = SecondMoments(view, 1.5, 3.0)
+        yield Example(f"second-moments/{name}", query, at, (1e5, 0, 0, 1.0), (0, 0, 1e5, 1.0), None)

@@ -5,6 +5,7 @@ import numpy as np
 import tailguard as tg
 from support.query_example import N_FEATURES, Example
 from tailguard.queries.bins import Bins
+from tailguard.queries.class_view import ClassView
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
@@ -33,3 +34,8 @@ def examples():
     expected = Weighting(kind="expected-curvature", bound=0.5)
     query = WhitenedHistogram(View.plain(tweedie, raw), "length", lengths, expected)
     yield Example("whitened-histogram/expected", query, weights, *steep, tweedie)
+    classes = ClassView(None, raw, np.eye(3 * N_FEATURES), n_classes=3)
+    for name, view in (("classes", classes), ("classes-curvature", classes.curved())):
+        query = WhitenedHistogram(view, "length", lengths)
+        pair = (0.1, 0.0, 0.0, 2.0), (5.0, 0.0, 0.0, 1.0)
+        yield Example(f"whitened-histogram/{name}", query, np.zeros(9), *pair, None)

@@ -67,6 +67,7 @@ RARE_LEVEL = "fewer records have this level than the budget can tell"
 RARE_BASELINE = "fewer records have the baseline of this column than the budget can tell"
 UNTOLD_COLUMN = "noise hides what tells its column from others"
 RAISED_COLUMN = "noise hides how large a part of its column is"
+LITTLE = "the budget is too small to tell how far off coefficients may be"
 UNSETTLED = "a few records reach so far that the corrected fit did not settle"
 
 
@@ -83,7 +84,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
 
     def leave_out(columns: BoolArray, reason: str, *, estimated: bool) -> None:
         """Give no interval, or no number at all, to what depends on some weights."""
-        lost = _follows(jacobian, columns, whole if np.isfinite(whole).all() else noise)
+        lost = follows(jacobian, columns, whole if np.isfinite(whole).all() else noise)
         lost[:size] |= columns[:size]
         std[lost] = math.nan
         if not estimated:
@@ -160,7 +161,7 @@ def residual_shares(fit: Fit) -> FloatArray | None:
     return (slopes.residual_shares() - [moved, 0.0]) * [geometry.units.target_scale, 1.0]
 
 
-def _follows(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
+def follows(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
     """Return which coefficients owe too much of their variance to some weights.
 
     An intercept varies with the columns that it is moved through.
@@ -200,7 +201,7 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
     plan, n_rows, geometry = session.plan, session.problem.n_rows, fit.geometry
     little = n_rows * plan.guarantee.gaussian_mu() < MOSTLY_NOISE
     if little or float(plan.settings["predicted_privacy_error"]) > 0.1:
-        return "the budget is too small to tell how far off coefficients may be"
+        return LITTLE
     robust = plan.settings["target"] == "robust"
     if fits_squares(session.problem, robust=robust):
         return "the budget is too small to see how far single records reach"

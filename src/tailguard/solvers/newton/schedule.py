@@ -340,17 +340,19 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
                         rough_share * shares.total * problem.intercept, 1, 1),
         PlannedReleases(TOTAL, added,
                         (1.0 - rough_share) * shares.total * problem.intercept, 1, 1),
-        *_correction(problem, shares.correction, sampled=shares.sample > 0),
+        *correction(
+            problem.size, shares.correction, curved=curved, sampled=shares.sample > 0
+        ),
     ]  # fmt: skip
 
 
-def _correction(problem: Problem, share: float, *, sampled: bool) -> list[PlannedReleases]:
-    """List what the correction by contributions releases."""
-    square = problem.size * (problem.size + 1) // 2
-    bins, levels = CORRECTION_LENGTHS.count, len(CORRECTION_PARTS) * problem.size
+def correction(size: int, share: float, *, curved: bool, sampled: bool) -> list[PlannedReleases]:
+    """List what the correction by contributions releases, of so many coordinates."""
+    square = size * (size + 1) // 2
+    bins, levels = CORRECTION_LENGTHS.count, len(CORRECTION_PARTS) * size
     shares, (early, late) = CORRECTION, CORRECTION_ROUNDS
     rows, contributions = "rows", "residuals times rows"
-    if problem.link.curved:
+    if curved:
         shares, (early, late) = CORRECTION_OF_LIKELIHOOD, CORRECTION_ROUNDS_OF_LIKELIHOOD
         rows, contributions = "rows times the root of their curvature", "slopes times rows"
     if sampled:  # the early ones, which read the sample, have come near

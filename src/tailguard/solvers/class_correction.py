@@ -1,0 +1,169 @@
+"""Several classes: the correction by contributions, and intervals against the first class.
+
+The correction is that of two classes, and so are its releases and errors. What a record adds to the
+gradients of all classes, along the contrasts of these, takes the place of its slope times its row:
+``ClassView`` reads it.
+
+Reference
+---------
+Agresti 2013, Section 8.1 (logits against a baseline class); Huber 1967 (sandwich variance).
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tailguard.array_types import FloatArray
+from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Plan, Solution
+from tailguard.losses.base import Link
+from tailguard.queries.class_view import ClassView
+from tailguard.queries.units import Units
+from tailguard.queries.view import View
+from tailguard.solvers.newton.clipping import Clipping
+from tailguard.solvers.newton.correction.correct import correct
+from tailguard.solvers.newton.covariance import (
+    LITTLE,
+    UNSETTLED,
+    UNTOLD_COLUMN,
+    follows,
+    square_root,
+    triangular,
+)
+from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.outlook import ESTIMAND
+from tailguard.solvers.newton.state import Estimate, Fit, Geometry, NewtonIterate
+from tailguard.solvers.newton.whitening import FLATTEST, StepShortening, Whitening
+
+# Of the mean curvature of contrasts, to which that of a rare class is raised for the correction,
+# which releases curvature: eight classes, each half of the one before, have .01 at the least.
+RAREST = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """Directions of classes along which curvature is one at the released shares.
+
+    Scores of classes are ``basis`` times contrasts, and add up to zero; ``start`` has those of the
+    constant.
+    """
+
+    shares: FloatArray
+    basis: FloatArray
+    start: FloatArray
+
+    @classmethod
+    def at(cls, shares: FloatArray, flattest: float = FLATTEST) -> "Contrasts":
+        """Take the eigenvectors of the curvature of a softmax at these shares.
+
+        A rare class has next to no curvature there, and far more where its records are. So
+        eigenvalues below a part of their mean are raised, as those of rare indicators are.
+        """
+        values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
+        values, vectors = values[1:], vectors[:, 1:]  # all classes alike: no contrast
+        values = np.maximum(values, flattest * values.mean())
+        level = np.log(shares)
+        return cls(shares, vectors / np.sqrt(values), np.sqrt(values) * (level @ vectors))
+
+    @property
+    def noise(self) -> FloatArray:
+        """How many times as large as a class's the noise of each contrast is."""
+        return np.asarray(np.linalg.norm(self.basis, axis=0))
+
+    @property
+    def mean_noise(self) -> float:
+        """The root mean square of these."""
+        return math.sqrt(float(np.mean(self.noise**2)))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassGeometry(Geometry):
+    """How contributions to several classes are read; the matrix has a block of rows a class."""
+
+    n_classes: int = 2
+
+    @cached_property
+    def view(self) -> View:
+        """The view of contributions."""
+        bound, unit = self.bound, self.weight_unit
+        return ClassView(
+            None, self.units, self.matrix,
+            bound=bound, weight_unit=unit, n_classes=self.n_classes,
+        )  # fmt: skip
+
+    @cached_property
+    def penalty(self) -> FloatArray:
+        """No ridge."""
+        return np.zeros((self.width, self.width))
+
+
+def corrected(
+    session: FitSession, view: View, shares: FloatArray, whitening: Whitening, clipping: Clipping,
+    weights: FloatArray, noise: FloatArray,
+) -> tuple[FloatArray, Estimate | None]:  # fmt: skip
+    """Correct standardised weights, a class a row, if that was planned; tell what they are within.
+
+    The columns of ``noise`` are what independent noise of one moves the weights by, class by class.
+    """
+    basis = Contrasts.at(shares, flattest=RAREST).basis
+    matrix = np.asarray(np.kron(basis, view.whitening), dtype=np.float64)
+    nothing = np.zeros(view.height)  # is read of columns by the correction of a likelihood
+    geometry = ClassGeometry(
+        session.loss, view.units, replace(whitening, matrix=matrix),
+        nothing, nothing, nothing > 0.0,
+        bound=view.bound,
+        weight_unit=session.plan.problem.n_rows / session.problem.n_rows,
+        n_classes=len(basis),
+    )  # fmt: skip
+    came = NewtonIterate(weights.ravel(), weights.ravel(), 0.0, session.n_rows())
+    fit = Fit(
+        geometry, clipping, StepShortening.none(geometry.width), weights.ravel(),
+        geometry.inverse @ noise, iterates=(came,),
+    )  # fmt: skip
+    fit = correct(session, fit)
+    return fit.weights.reshape(weights.shape), fit.estimate
+
+
+def solution_of_classes(
+    plan: Plan, coef: FloatArray, estimate: Estimate | None, units: Units, left_out: list[str],
+    *notes: str,
+) -> Solution:  # fmt: skip
+    """Return coefficients of all classes, and what is known of them less those of the first.
+
+    Of that the coefficients of all other classes come first, then their intercepts. ``left_out``
+    says of each column why it was not fitted, and nothing if it was.
+    """
+    others, height = len(coef) - 1, len(left_out) + 1
+    places = np.arange(others * height).reshape(others, height)
+    order = np.append(places[:, :-1], places[:, -1])
+    why = [*(f"{NOT_ESTIMATED}: {told}" if told else "" for told in left_out), ""]
+    reasons = np.tile(np.array(why, dtype=object), others)
+    unknown = np.full((others, height), math.nan)
+    found = Solution(
+        coef, 0.0, plan, unknown, math.nan, np.zeros((0, coef.size)), unknown,
+        covariance_root=np.full((order.size, order.size), math.nan), notes=notes,
+    )  # fmt: skip
+    if estimate is None or not estimate.settled:
+        reasons[reasons == ""] = f"{NO_INTERVAL}: {LITTLE if estimate is None else UNSETTLED}"
+        return replace(found, reasons=tuple(map(str, reasons[order])))
+    whole, apart = estimate.whole(), np.column_stack([-np.ones(others), np.eye(others)])
+    jacobian = np.asarray(np.kron(apart, units.jacobian(Link.LOGIT)), dtype=np.float64)
+    untold = follows(jacobian, estimate.untold, whole)
+    reasons[untold & (reasons == "")] = f"{NOT_ESTIMATED}: {UNTOLD_COLUMN}"
+    told, root = reasons == "", jacobian @ square_root(whole)
+    noise, std = (
+        np.where(told, np.linalg.norm(each, axis=1), math.nan).reshape(others, height)
+        for each in (jacobian @ estimate.noise, root)
+    )
+    each = estimate.weights.reshape(-1, height)
+    center = np.array([np.append(*units.coefficients(weights)) for weights in each])
+    return replace(
+        found,
+        center=np.nan_to_num(center[1:] - center[0]).ravel()[order],
+        coef_noise_std=noise,
+        coef_std=std,
+        covariance_root=triangular(root[order], ~told[order]),
+        reasons=tuple(map(str, reasons[order])),
+        estimand=ESTIMAND,
+    )
