@@ -14,6 +14,7 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.persons import PersonRows
 from tailguard.gate.selection import PlannedSolver, SelectionGate, selection_coordinates
+from tailguard.means.truncated import TruncatedMean
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Composed, Selected
 from tailguard.privacy.unit import Unit
@@ -81,7 +82,8 @@ def test_a_ledger_of_persons_is_charged_once_and_one_of_rows_refuses(table, tmp_
     assert len(rows.lines()) == 1
 
 
-def test_candidates_that_protect_rows_alone_are_refused(table):
+def test_candidates_that_protect_rows_alone_are_refused(table, monkeypatch):
+    monkeypatch.setattr(TruncatedMean, "takes_persons", False)
     medians = tg.solvers.make_oracle("truncated", threshold=9.0, n_groups=4)
     solver = tg.solvers.NoisyGradientDescent(n_steps=3, step_size=0.1, oracle=medians)
     rows = tg.PrivateSearch(
