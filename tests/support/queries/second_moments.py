@@ -52,9 +52,9 @@ def examples():
     whole = ClassView(None, raw, np.eye(3 * N_FEATURES), n_classes=3)
     zero, steep = np.zeros(9), np.array([0.0, 1e3, *np.zeros(7)])
     for name, view, at in (
-        ("classes", whole, steep),
-        ("classes-curvature", ClassView(None, raw, one_class, n_classes=3).curved(), zero),
-        ("classes-overflow", whole.through(1e90 * whole.whitening), steep),
+        ("class-contributions", whole, steep),
+        ("class-curvature", ClassView(None, raw, one_class, n_classes=3).curved(), zero),
+        ("class-contributions-overflow", whole.through(1e90 * whole.whitening), steep),
     ):
         query = SecondMoments(view, 1.5, 3.0)
         yield Example(f"second-moments/{name}", query, at, (1e5, 0, 0, 1.0), (0, 0, 1e5, 1.0), None)

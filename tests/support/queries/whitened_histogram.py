@@ -35,7 +35,7 @@ def examples():
     query = WhitenedHistogram(View.plain(tweedie, raw), "length", lengths, expected)
     yield Example("whitened-histogram/expected", query, weights, *steep, tweedie)
     classes = ClassView(None, raw, np.eye(3 * N_FEATURES), n_classes=3)
-    for name, view in (("classes", classes), ("classes-curvature", classes.curved())):
+    for name, view in (("class-contributions", classes), ("class-curvature", classes.curved())):
         query = WhitenedHistogram(view, "length", lengths)
         pair = (0.1, 0.0, 0.0, 2.0), (5.0, 0.0, 0.0, 1.0)
         yield Example(f"whitened-histogram/{name}", query, np.zeros(9), *pair, None)
