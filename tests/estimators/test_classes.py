@@ -78,6 +78,12 @@ def test_a_class_has_a_row_of_coefficients_and_lines_of_the_summary_against_the_
     assert "\neach class has its log-odds against the first one: low\n" in summary
 
 
+def test_a_summary_names_a_first_class_that_is_a_number(table):
+    model = tg.LogisticRegression(classes=(5, 6, 7), guarantee=tg.GDP(9.0), random_state=0)
+    model.fit(features(table), np.arange(N_ROWS) % 3 + 5)
+    assert "\neach class has its log-odds against the first one: 5\n" in model.summary()
+
+
 def best(table):
     """The fit without privacy, less its first class."""
     found = SklearnLogistic(C=1e9, tol=1e-8, max_iter=1_000).fit(features(table), table["state"])

@@ -244,7 +244,7 @@ def baseline_notes(model: Any) -> list[str]:
     ['each class has its log-odds against the first one: low']
     """
     several = np.ndim(model.coef_) > 1
-    return [f"{AGAINST}{printable(model.classes_[0])}"] if several else []
+    return [f"{AGAINST}{printable(str(model.classes_[0]))}"] if several else []
 
 
 def normal_quantile(level: float) -> float:
