@@ -76,3 +76,16 @@ def test_bounds_hold_each_probability_before_they_are_normalised():
     assert_allclose(loss.mean(held)[1], loss.mean(scores)[1])
     free = loss.bounded(scores, -np.inf, np.inf)
     assert_allclose(free, scores, atol=1e-12)
+
+
+def test_a_record_of_many_classes_has_the_same_bits_alone():
+    loss, n_rows = Multinomial(30), 200
+    scores = np.random.default_rng(2).standard_normal((30, n_rows)).T
+    targets = np.arange(n_rows) % 30
+    for found in (
+        lambda rows: loss.value(scores[rows], targets[rows]),
+        lambda rows: loss.bounded(scores[rows], -4.0, -1.0),
+        lambda rows: loss.mean(scores[rows]),
+    ):
+        alone = [found(slice(row, row + 1)) for row in range(n_rows)]
+        assert_array_equal(np.concatenate(alone), found(slice(None)))

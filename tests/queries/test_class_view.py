@@ -19,7 +19,7 @@ from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.softmax_gradients import SoftmaxGradients
 from tailguard.queries.units import Units
-from tailguard.queries.view import Weighting
+from tailguard.queries.view import View, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 N_ROWS, K, FAR = 300, 4, 1e3
@@ -108,6 +108,39 @@ def test_records_that_are_rounded_alone_add_up_to_the_same(view):
     turned = RecordBlock(X[::-1].copy(), Y[::-1].copy(), first=None)
     again = query.sum_block(turned, query.read_state(WEIGHTS.ravel()), grid)
     np.testing.assert_array_equal(again, sums[1])
+
+
+MANY = 30
+OF_MANY = RNG.standard_normal((3, MANY, 3))
+VIEW_OF_MANY = ClassView(
+    None, VIEW.units, RNG.standard_normal((3 * MANY, 2 * MANY)), n_classes=MANY
+)
+EVERY_CLASS = {
+    "contributions": (ContributionLevels(VIEW_OF_MANY, (1.0, 4.0)), OF_MANY[0].ravel(), 47),
+    "curvature": (SecondMoments(VIEW_OF_MANY.curved(), 3.0, 3.0), OF_MANY[0].ravel(), 41),
+    "gradients": (SoftmaxGradients(View.plain(None, VIEW.units), MANY, 1.0), OF_MANY[0], 47),
+    "losses": (
+        LossDifferences(
+            tg.losses.Multinomial(MANY), 3 * (View.plain(None, VIEW.units),), 0.05,
+            score_bounds=(np.full(MANY, -5.0), np.zeros(MANY)),
+        ),
+        0.01 * OF_MANY,
+        44,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVERY_CLASS)
+def test_a_record_of_many_classes_adds_the_same_whatever_is_read_with_it(name):
+    """Persons of more or fewer rows move others to and fro: even a chunk of one row adds it so."""
+    (query, state, digits), y = EVERY_CLASS[name], np.arange(N_ROWS) % MANY
+    state = query.read_state(state)
+
+    def summed(rows):
+        return query.sum_block(RecordBlock(X[rows], 1.0 * y[rows], first=None), state, 2.0**-digits)
+
+    each = sum(summed(slice(row, row + 1)) for row in range(N_ROWS))
+    np.testing.assert_array_equal(summed(slice(None)), each)
 
 
 def test_records_of_no_class_or_without_numbers_add_nothing():

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -65,7 +66,7 @@ class Multinomial(RecordLoss):
         own_score = np.take_along_axis(scores, labels[..., np.newaxis], axis=-1)[..., 0]
         # Subtracting the largest score first keeps the exponentials within (0, 1].
         largest = scores.max(axis=-1)
-        rest = np.log(np.exp(scores - largest[..., np.newaxis]).sum(axis=-1))
+        rest = np.log(total_of(np.exp(scores - largest[..., np.newaxis])))
         return np.where(valid, (largest - own_score) + rest, np.nan)
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
@@ -82,16 +83,20 @@ class Multinomial(RecordLoss):
         """
         logs = np.asarray(scores, dtype=np.float64)
         logs = logs - logs.max(axis=-1, keepdims=True)
-        logs = np.clip(logs - np.log(np.exp(logs).sum(axis=-1, keepdims=True)), low, high)
-        return np.asarray(logs - logs.mean(axis=-1, keepdims=True))
+        logs = np.clip(logs - np.log(total_of(np.exp(logs)))[..., np.newaxis], low, high)
+        return np.asarray(logs - total_of(logs)[..., np.newaxis] / self.n_classes)
 
     @np.errstate(all="ignore")
     def mean(self, scores: ArrayLike) -> FloatArray:
         """Probability of each class, from scores of shape ``(..., n_classes)``."""
         scores = np.asarray(scores, dtype=np.float64)
         odds = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        probability: FloatArray = odds / odds.sum(axis=-1, keepdims=True)
-        return probability
+        return np.asarray(odds / total_of(odds)[..., np.newaxis])
+
+
+def total_of(classes: FloatArray) -> FloatArray:
+    """Add up the last axis one by one: NumPy adds those of one record in another order."""
+    return np.asarray(reduce(np.add, np.moveaxis(classes, -1, 0)))
 
 
 @builds_loop

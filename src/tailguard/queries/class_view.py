@@ -19,6 +19,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import check_integer, require
 from tailguard.losses.base import LARGEST_EXPONENT
+from tailguard.losses.multinomial import total_of
 from tailguard.queries.reading_loops import measure, multiply
 from tailguard.queries.view import Sight, View
 
@@ -112,7 +113,7 @@ def class_chances(seen: Sight) -> FloatArray:
     They add up to one within ``n_classes + 3`` roundoffs.
     """
     odds = np.exp(np.maximum(seen.score - seen.score.max(axis=0), -LARGEST_EXPONENT))
-    return np.asarray(odds / odds.sum(axis=0))
+    return np.asarray(odds / total_of(odds.T))
 
 
 def class_errors(seen: Sight, n_classes: int) -> FloatArray:
