@@ -55,6 +55,17 @@ def fitted(name, X, y, **told):
     return model.summary(), model.plan_.explain(), certificate, dict(vars(model), certificate_=None)
 
 
+def corrected(kind, X, y):
+    """Counts, or labels of three classes: a fit that is corrected by contributions."""
+    y = np.floor(np.clip(np.nan_to_num(y), 0.0, 2.0))
+    told = {"guarantee": tg.GDP(4.0), "on_unusable": "fit", "random_state": 0}
+    model = kind(**told) if kind is tg.PoissonRegression else kind(classes=(0, 1, 2), **told)
+    model.fit(X, y)
+    assert "contribution rounds" in model.plan_.by_name
+    certificate = model.certificate_.to_json()
+    return model.summary(), model.plan_.explain(), certificate, dict(vars(model), certificate_=None)
+
+
 def by_persons(name, table, seed):
     """Fit persons of whom only the number is public."""
     counts = np.random.default_rng(seed).integers(1, 3 + 4 * seed, N_RECORDS)
@@ -139,6 +150,10 @@ def replayed(monkeypatch):
 
 RUNS = {
     **{f"fit {name}": (fitted, name) for name in ESTIMATORS},
+    **{
+        f"corrected {kind.__name__}": (corrected, kind)
+        for kind in (tg.LogisticRegression, tg.PoissonRegression)
+    },
     **{f"mean {name}": (estimated, name) for name in MEANS},
     **{f"describe by {by}": (described, by) for by in (None, "c")},
     **{f"localise {chance}": (localised, chance) for chance in (None, 0.5)},
