@@ -54,9 +54,7 @@ class BlockMinimiser:
             slope = self.loss.slope(score, target)
             return value, design.T @ slope / len(target) + 2.0 * self.ridge * weights
 
-        with (
-            one_blas_thread()
-        ):  # threads would wait for one another longer than they work on a block
+        with one_blas_thread():  # several wait for one another longer than they work
             found = minimize(
                 risk,
                 np.zeros(design.shape[1]),

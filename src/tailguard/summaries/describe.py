@@ -34,10 +34,8 @@ from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-MOST_GROUPING, MOST_GROUPS = (
-    3,
-    1000,
-)  # columns that make groups, and groups: with more there is only noise
+# Columns that make groups, and groups: with more there is only noise.
+MOST_GROUPING, MOST_GROUPS = 3, 1000
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
