@@ -143,6 +143,21 @@ def test_cells_below_one_another_name_their_headers(text):
     assert "data-label" not in narrow[0]
 
 
+def test_names_stand_on_the_left_and_wide_tables_take_the_window():
+    headers = ["group", "column", *map(str, range(7))]
+    rows = [
+        ["a", "cost", "1,200", "-", "nan", "inf", "1e-05", "-0.3", "95 %"],
+        ["b", "x3", *"1234567"],
+    ]
+    tables = [ReportTable("wide", headers, rows), ReportTable("narrow", headers[:8], [rows[0][:8]])]
+    text = Report(subject="sums", certificate=certificate_of("fit"), tables=tables).to_html()
+    frames = re.findall(r'<div class="([^"]*)"[^>]* aria-label="(wide|narrow)">', text)
+    assert frames == [("scroll wide", "wide"), ("scroll", "narrow")]
+    assert '<td data-label="column">cost</td>' in text
+    for place, cell in enumerate(rows[0][2:]):
+        assert f'<td data-label="{place}" class="number">{cell}</td>' in text
+
+
 def test_pictures_show_intervals_on_their_own_scale(model, text):
     low, high = model.conf_int()[0]
     lines = [line for line in Page(text).all("line") if line["class"] == "interval"]

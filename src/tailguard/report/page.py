@@ -7,6 +7,7 @@ reads the data in the page and recomputes the totals of the certificate.
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pkgutil import get_data
@@ -164,11 +165,15 @@ class Picture(str):
     __slots__ = ()
 
 
+NAME = re.compile(r"(?!(?:nan|inf)\b)[^\W\d_]")
+"""How a cell begins that is no number."""
 FRAME = 'preserveAspectRatio="none" aria-hidden="true" focusable="false"'
 """Pictures repeat numbers that stand beside them, so that a screen reader leaves them out."""
 NUMBER = ' class="number"'
 MOST_BESIDE = 3
 """Columns that fit beside one another on a telephone, 390 pixels wide."""
+MOST_IN_TEXT = 8
+"""Columns that fit into the width of the text; wider tables may take the whole window."""
 
 
 def _interval_picture(value: float, low: float, high: float) -> Picture:
@@ -206,7 +211,8 @@ def html_table(
     right, lines = {*numbers}, [*rows]
     stacked = lines and len(headers) > MOST_BESIDE
     name = f' id="{key}"' if key else ""
-    yield f'<div class="scroll" role="region" tabindex="0" aria-label="{html_text(caption)}">'
+    frame = "scroll wide" if len(headers) > MOST_IN_TEXT else "scroll"
+    yield f'<div class="{frame}" role="region" tabindex="0" aria-label="{html_text(caption)}">'
     kind = ' class="stacked"' if stacked else ""
     yield f"<table{kind}>\n<caption>{html_text(caption)}</caption>"
     if headers:
@@ -277,12 +283,19 @@ def _results(data: Mapping[str, Any]) -> Iterator[str]:
         yield from html_table(PICTURES, headers, rows, range(1, 4))
         yield from _reasons(estimates)
     for table in data["tables"]:
-        columns = range(1, len(table["headers"]))
-        yield from html_table(table["title"], table["headers"], table["rows"], columns)
+        yield from html_table(
+            table["title"], table["headers"], table["rows"], _number_columns(table["rows"])
+        )
         yield from _paragraph(table["note"]) if table["note"] else ()
     if not (estimates or data["tables"]):
         yield from _paragraph("This report is of a certificate alone.")
     yield from _sentences(data["notes"]) if data["notes"] else ()
+
+
+def _number_columns(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return the places of columns without names: of numbers, and of dashes where there is none."""
+    named = {place for row in rows for place, cell in enumerate(row) if NAME.match(cell)}
+    return [place for place in range(1, len(rows[0]) if rows else 0) if place not in named]
 
 
 def _estimate_cells(estimate: Mapping[str, Any]) -> tuple[str, ...]:
