@@ -34,6 +34,12 @@ for module in pkgutil.walk_packages(tailguard.__path__, "tailguard."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 """
+# What theorems say is read from a file of the package.
+EXPLAIN = """
+import tailguard as tg
+facts = {"moment": tg.Moment(2.0, 1.0), "diameter": 2.0}
+print(tg.papers.kamath2022.convex(100_000, 3, tg.ZCDP(0.5), **facts).explain())
+"""
 
 
 class RefusedError(Exception):
@@ -90,11 +96,13 @@ def sdist_breaches(names, tracked):
 def wheel_breaches(names):
     """What a wheel should not hold, and what it lacks."""
     known = re.compile(
-        r"tailguard/.*\.(py|pyi|typed)|tailguard/report/[\w.]+\.(css|js|json)|tailguard-[^/]*\.dist-info/.*"
+        r"tailguard/.*\.(py|pyi|typed)|tailguard/report/[\w.]+\.(css|js|json)"
+        r"|tailguard/papers/statements\.toml|tailguard-[^/]*\.dist-info/.*"
     )
     yield from (f"{name} is in the wheel" for name in names if not known.fullmatch(name))
     parts = ("verifier.js", "planner.js", "report.css", "registry.schema.json", "nist.schema.json")
-    needed = ("/py.typed", "/__init__.pyi", *(f"/report/{part}" for part in parts))
+    needed = ("/py.typed", "/__init__.pyi", "/papers/statements.toml")
+    needed += tuple(f"/report/{part}" for part in parts)
     for ending in (*needed, "/licenses/LICENSE"):
         if not any(name.endswith(ending) for name in names):
             yield f"{ending} is not in the wheel"
@@ -171,6 +179,8 @@ def check_installed(wheel, metadata, folder):
     user = {"cwd": work, "env": plain_environment(HOME=str(home), PATH=path)}
     user["env"].pop("XDG_CACHE_HOME", None)
     run(python, "-c", LOAD_ALL, **user)
+    said = run(python, "-c", EXPLAIN, **user)
+    require([] if "needed for accuracy" in said else ["too little"], "A theorem explains")
     shown = run("tailguard", "demo", **user)
     require([] if "released: epsilon" in shown else ["no certificate"], "The demo shows")
     page = work / "demo-report.html"

@@ -252,13 +252,22 @@ def test_a_file_too_many_or_too_few_is_seen():
     names = ["tailguard-1/PKG-INFO", "tailguard-1/a.py", "tailguard-1/secret.txt"]
     assert len(list(sdist_breaches(names, {"a.py", "b.py"}))) == 2
     assert list(sdist_breaches(names[:2], {"a.py"})) == []
-    needed = ("/py.typed", "/__init__.pyi", "-1.dist-info/licenses/LICENSE")
+    needed = ("/py.typed", "/__init__.pyi", "/papers/statements.toml")
+    needed += ("-1.dist-info/licenses/LICENSE",)
     page = [f"/report/{name}" for name in REPORT_FILES]
     whole = [f"tailguard{ending}" for ending in (*needed, *page)]
     assert list(wheel_breaches(whole)) == []
     for left in range(len(whole)):
         assert len(list(wheel_breaches(whole[:left] + whole[left + 1 :]))) == 1
     assert len(list(wheel_breaches([*whole, "tests/a.py", "tailguard/__pycache__/a.nbc"]))) == 2
+
+
+def test_every_file_of_the_package_may_be_in_the_wheel():
+    files = [path.relative_to(ROOT / "src") for path in (ROOT / "src/tailguard").rglob("*.*")]
+    names = [path.as_posix() for path in files if "__pycache__" not in path.parts]
+    assert list(wheel_breaches([*names, "tailguard-1.dist-info/licenses/LICENSE"])) == [
+        "/py.typed is not in the wheel"
+    ] * ("tailguard/py.typed" not in names)
 
 
 def test_what_is_left_behind_is_seen(tmp_path):
