@@ -90,6 +90,16 @@ def test_the_circle_of_error_and_steps_settles():
     assert n_steps == math.ceil(count)
 
 
+@pytest.mark.parametrize(("paper", "kind"), [("kamath2022", "central"), ("tao2022", "raw")])
+def test_every_block_has_two_records_a_group(paper, kind):
+    theorem = getattr(tg.papers, paper).strongly_convex(
+        1_000, 3, tg.ApproxDP(1.0, 1e-5), moment=tg.Moment(2.0, 1.0, kind=kind), diameter=2.0,
+        strong_convexity=1.0, smoothness=200.0,
+    )  # fmt: skip
+    # 17 groups; by their errors alone there would be 323 steps, of three records each.
+    assert theorem.solver.n_steps == 1_000 // (2 * 17)
+
+
 # Kamath, Liu and Zhang 2022
 
 
