@@ -3,9 +3,10 @@ r"""Predict with a model file for every row of a CSV or Parquet file.
 FILE needs the model's columns, in any order. Predictions are written as CSV,
 one line a row, in order; a row with an empty or unreadable cell gets an
 empty one, and a sentence at the end says how many there are, and in which
-columns. A logistic model adds the probability of the second class. A model
-that was fitted with exposures predicts rates, for an exposure of 1 each, or
-counts for the exposures that --exposure names; --offset likewise.
+columns. A logistic model adds the probability of the second class, or of
+each of several classes. A model that was fitted with exposures predicts
+rates, for an exposure of 1 each, or counts for the exposures that --exposure
+names; --offset likewise.
 
 A feature far from where most rows were counts as its bound, as in the fit:
 the model file lists the bounds. --extrapolate linear reads it as it is.
