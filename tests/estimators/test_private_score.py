@@ -107,6 +107,7 @@ def test_labels_of_any_kind_are_those_of_the_fit():
         numbers.private_score(X, pd.Series(words, dtype="category"), **RICH)
     undeclared = numbers.private_score(X, words, **RICH)
     assert np.isnan(undeclared.explained.value)
+    assert "too few rows can be used: targets must be of the kind" in undeclared.notes[-1]
 
 
 def test_noise_that_hides_the_score_is_said():

@@ -26,7 +26,7 @@ from tailguard.queries.view import Sight, View
 
 @dataclass(frozen=True, eq=False)
 class ClassView(View):
-    """A view of contributions to several classes, or with ``curved`` of the roots of curvature.
+    """A view of each record's contribution to all classes or, ``curved``, of its root of curvature.
 
     The matrix ``whitening`` has the coordinates of one class after the other in its rows, as the
     state has their weights.
@@ -84,7 +84,7 @@ class ClassView(View):
         return plain.weights(by_class.reshape(n_classes, -1), n_classes)
 
     def _measure(self, seen: Sight, shrunk: float) -> None:
-        """Make contributions, or roots of curvature, of lines of all classes; find lengths."""
+        """Map records to contributions or roots of curvature, and measure their lengths."""
         lines = seen.lines[: len(self._map)].reshape(self.n_classes, self.width, -1)
         if self.times == "slope":
             seen.mapped = _combined(class_errors(seen, self.n_classes), lines)

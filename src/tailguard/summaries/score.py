@@ -62,7 +62,11 @@ PURPOSES = {
     "scores by label": "how many targets of each label have their score in each bin",
 }
 
-HIDDEN = "The budget was too small to see how well the model predicts."
+HIDDEN = (
+    "The budget was too small to see how well the model predicts, or too few rows can be used: "
+    "targets must be of the kind that the model was fitted to."
+)
+"""Noise hides both alike."""
 
 
 class ScoreEstimate(NamedTuple):

@@ -103,15 +103,15 @@ def predict(
     observed = {role: name for role, name in named.items() if name is not None}
     names = tuple(dict.fromkeys([*fitted.schema_.features, *observed.values()]))
     check_columns(names, columns.names, columns.where)
-    amiss = _Amiss(fitted)
-    texts = _csv_texts(fitted, pieces(columns, names, ROWS_AT_ONCE), observed, amiss)
+    unpredicted = _Unpredicted(fitted)
+    texts = _csv_texts(fitted, pieces(columns, names, ROWS_AT_ONCE), observed, unpredicted)
     if out is None:
         for text, _ in texts:
             typer.echo(text, nl=False)
     else:
         n_rows = write_texts(out, texts)
         print_plain(Console(), f"Wrote {n_rows} predictions to {out}.")
-    for sentence in amiss.sentences():
+    for sentence in unpredicted.sentences():
         print_wrapped(Console(stderr=True), sentence)
 
 
@@ -125,7 +125,7 @@ def _of_a_table(path: Path) -> Any:
     return fitted
 
 
-class _Amiss:
+class _Unpredicted:
     """Counts the cells without a prediction, and levels that the fit never saw."""
 
     def __init__(self, estimator: Any) -> None:
@@ -175,12 +175,12 @@ def _counts(names: Iterable[str], columns: NDArray[np.bool_]) -> dict[str, int]:
 
 
 def _csv_texts(
-    fitted: Any, read: Iterable[Table], observed: dict[str, str], amiss: _Amiss
+    fitted: Any, read: Iterable[Table], observed: dict[str, str], unpredicted: _Unpredicted
 ) -> Iterator[tuple[str, int]]:
     """Yield the file of predictions piece by piece, each with its number of rows."""
     for place, piece in enumerate(read):
         predicted = _predicted_columns(fitted, piece, observed)
-        amiss.see(piece, predicted["prediction"].count(None))
+        unpredicted.see(piece, predicted["prediction"].count(None))
         yield _csv_text(predicted, header=place == 0), piece.n_rows
 
 

@@ -103,10 +103,10 @@ class Blend:
     def _of(
         cls, fit: Fit, rounds: Rounds, noise: float, others: FloatArray, caution: float = 0.0
     ) -> "Blend":
-        """Blend in coordinates in which the curvature is one, and ``others`` are errors.
+        """Blend by the errors of the corrected weights, ``others``, where the curvature is one.
 
-        If both were off by no more than is known, the squared distance between them would vary by
-        a standard deviation that is known as well: ``caution`` times that is added to it.
+        ``caution`` standard deviations are added to the squared distance between both weights: of
+        what it would vary by if both were off by no more than is known.
         """
         root, through = _root_and_gain(rounds)
         others = others + rounds.undone * root.T @ rounds.inverse @ root
@@ -139,6 +139,6 @@ class Blend:
 
 
 def _root_and_gain(rounds: Rounds) -> tuple[FloatArray, FloatArray]:
-    """Return what leads to coordinates in which curvature is one; the gain of a gradient there."""
+    """Return the Cholesky root of the curvature, and the gain of a gradient in its coordinates."""
     root = np.asarray(np.linalg.cholesky(rounds.curvature.matrix))
     return root, root.T @ rounds.gain
