@@ -8,6 +8,7 @@ from support.stages import once, pure
 from support.statistics import gaussian_scale_test, laplace_scale_test
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.base import RecordBlock
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian, Laplace, Repeated
@@ -33,6 +34,18 @@ def test_each_cell_is_in_the_bin_whose_upper_edge_it_does_not_pass():
     cells = [[-1.0, 0.0], [-0.5, 1e-9], [1.0, 10.0], [np.inf, 99.0], [7.0, np.nan]]
     found = answered(ValueHistograms((0, 1), 2), cells, EDGES)
     assert found.tolist() == [[1, 2, 1, 4], [1, 2, 1, 4]]
+
+
+def test_a_row_of_many_columns_adds_the_same_products_whatever_is_read_with_it():
+    """Persons of more or fewer rows move others to and fro: even a chunk of one row adds it so."""
+    cells, query = np.random.default_rng(0).standard_normal((300, 20)), CellProducts((*range(20),))
+    state = query.read_state((np.zeros((1, 20)), np.ones((1, 20))))
+
+    def summed(rows):
+        return query.sum_block(RecordBlock(cells[rows], first=None), state, 2.0**-44)
+
+    each = sum(summed(slice(row, row + 1)) for row in range(300))
+    np.testing.assert_array_equal(summed(slice(None)), each)
 
 
 def test_groups_have_edges_of_their_own_and_a_missing_level_is_one_more():

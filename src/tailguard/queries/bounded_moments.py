@@ -28,6 +28,7 @@ Thakurta and Zhang 2014, Theorem 1 (second moments of rows of norm at most 1).
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -211,8 +212,9 @@ class CellProducts(GaussianQuery):
         total = np.zeros(self.size, dtype=np.int64)
         for chunk in chunks_of(block):
             cut = _standardised(chunk, self.columns, *state)
-            norms = np.sqrt((cut * cut).sum(axis=1, keepdims=True))
-            cut *= shrink(self.size) / np.maximum(norms, 1.0)
+            # One by one: NumPy adds the squares of a single row in another order.
+            norms = np.sqrt(reduce(np.add, (cut * cut).T))
+            cut *= (shrink(self.size) / np.maximum(norms, 1.0))[:, np.newaxis]
             counts = cut if chunk.weight is None else cut * chunk.weight[:, None]
             if block.alone:
                 total += rounded_alone(counts[:, first] * cut[:, second] * weights, grid)
