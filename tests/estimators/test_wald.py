@@ -200,6 +200,9 @@ def test_a_table_that_is_too_wide_is_stacked_and_loses_nothing(width):
     for row in rows:
         assert row.name in words
         assert all(cell in words for cell in row.cells.values())
+        if "[0.025" in row.cells:
+            ends = f"{row.cells['[0.025']} to {row.cells['0.975]']}"
+            assert f"[0.025, 0.975] {ends}" in " ".join(words)
     assert words.count("estimated") == 1
 
 

@@ -33,7 +33,9 @@ PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN)
 """How notes begin that a summary shows, and that say themselves where they come from."""
 WIDTH = 88  # of a summary; a wider table is stacked, so that nothing is cut
 
-HEADERS = ("truth", "coef", "std err", "z", "P>|z|", "[0.025", "0.975]", "noise")
+ENDS = ("[0.025", "0.975]")
+"""Between these shares of its distribution lies the interval of a coefficient."""
+HEADERS = ("truth", "coef", "std err", "z", "P>|z|", *ENDS, "noise")
 """The columns of a table, as other packages call them, and privacy noise; truth if simulated."""
 LEVEL = 0.95  # of the intervals of a summary
 STD_NOTE = "std err, z, P>|z| and the 95 % interval count sampling and privacy noise together"
@@ -150,8 +152,8 @@ def _test_cells(model: Any) -> list[dict[str, str]]:
             "std err": f"{std:.3g}",
             "z": f"{z:.2f}" if abs(z) < 1000.0 else f"{z:.3g}",
             "P>|z|": f"<{SMALLEST_P}" if p < SMALLEST_P else f"{p:.3f}",
-            "[0.025": f"{low:.4g}",
-            "0.975]": f"{high:.4g}",
+            ENDS[0]: f"{low:.4g}",
+            ENDS[1]: f"{high:.4g}",
         }
         for std, (z, p), (low, high) in told
     ]
@@ -320,6 +322,9 @@ def _stacked(headers: Sequence[str], row: CoefficientRow, width: int) -> list[st
     pairs += [row.missing] * bool(row.missing)
     # Spaces within a pair are not for wrapping.
     text = "   ".join(pair.replace(" ", "\0") for pair in pairs)
+    # The ends of an interval are one pair, which takes at most 40 characters.
+    (low, high), between = ENDS, "\0to\0" if width > 42 else " to\0"
+    text = text.replace(f"{low}\0", f"{low},\0{high}\0").replace(f"   {high}\0", between)
     wrapped = wrap(
         text, width - 2, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
     )
