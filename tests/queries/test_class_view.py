@@ -1,5 +1,7 @@
 """What a record adds to the gradients of several classes: values, roots of curvature, refusals."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -141,6 +143,20 @@ def test_a_record_of_many_classes_adds_the_same_whatever_is_read_with_it(name):
 
     each = sum(summed(slice(row, row + 1)) for row in range(N_ROWS))
     np.testing.assert_array_equal(summed(slice(None)), each)
+
+
+def test_second_moments_of_records_rounded_alone_are_not_all_held_at_once():
+    wide = RNG.standard_normal((N_ROWS, 80))
+    view = ClassView(
+        None, Units.raw(80, intercept=False), RNG.standard_normal((240, 150)), n_classes=3
+    )
+    query, block = SecondMoments(view.curved(), 3.0, 3.0), RecordBlock(wide, Y % 3, first=None)
+    state = query.read_state(np.zeros(240))
+    tracemalloc.start()
+    moments = query.sum_block(block, state, 2.0**-30)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < N_ROWS * moments.nbytes
 
 
 def test_records_of_no_class_or_without_numbers_add_nothing():

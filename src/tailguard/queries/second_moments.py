@@ -114,6 +114,7 @@ class SecondMoments(GaussianQuery):
         width = self.view.width
         upper = np.triu_indices(width)
         packing = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
+        ends = np.cumsum(np.arange(width, 1, -1))
         total = np.zeros(packing.size, dtype=np.int64)
         for seen, weight in self._read(block, state):
             roots = np.sqrt(weight) * seen.inverse
@@ -123,8 +124,9 @@ class SecondMoments(GaussianQuery):
                 continue
             parts = (seen.mapped * roots).reshape(-1, width, roots.size)
             if block.alone:
-                each = [np.einsum("pi,pji->ij", parts[:, j], parts[:, j:]) for j in range(width)]
-                total += rounded_alone(np.hstack(each) * packing, grid)
+                for row, places in enumerate(np.split(np.arange(packing.size), ends)):
+                    each = np.einsum("pi,pji->ij", parts[:, row], parts[:, row:])
+                    total[places] += rounded_alone(each * packing[places], grid)
                 continue
             # A matrix times its own transpose takes half the work, and is symmetric to the bit.
             rows = parts.swapaxes(0, 1).reshape(width, -1)
