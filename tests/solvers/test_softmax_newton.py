@@ -9,6 +9,7 @@ from support.spy import gate_over, spent_mu
 from tailguard.gate.plan import Problem
 from tailguard.privacy.accounting.total_cost import spent_share
 from tailguard.solvers.softmax_newton import (
+    NONE_CAN_WIN,
     ONLY_SHARES,
     RARE_CLASS,
     SHARES_KEPT,
@@ -172,6 +173,51 @@ def test_columns_without_a_scale_leave_the_shares():
         LOSS.mean(found.coef[:, -1]), np.bincount(y.astype(int)) / len(y), atol=0.01
     )
     assert spent_mu(books) <= 3.0
+
+
+@pytest.mark.parametrize(("n_features", "budget"), [(3, 3_800), (10, 22**3)])
+def test_a_correction_is_planned_from_the_cube_of_the_weights_on(n_features, budget):
+    """Predictions lost up to a seventh of what is explained where budgets were smaller."""
+    for times, planned in ((0.99, False), (1.01, True)):
+        problem = Problem(LOSS, 20_000, n_features, intercept=True)
+        plan = SoftmaxNewton().plan(problem, tg.GDP(times * budget / 20_000))
+        told = [stage for stage in plan.stages if "contribution" in stage.name]
+        assert bool(told) == planned
+        assert sum(stage.total_mu**2 for stage in told) <= 0.3 * plan.total_mu**2
+
+
+def few_of_two(seed, n_rows=2_000):
+    """Classes of which two have three records in a hundred together, whatever the columns."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(3, n_rows, p=[0.97, 0.027, 0.003]).astype(float)
+    return rng.standard_normal((n_rows, 3)), y
+
+
+def test_where_no_fit_can_surely_win_the_budget_goes_to_class_counts():
+    """With one release of counts they lose .030 of the entropy in the mean, with two .007."""
+    beyond = []
+    for seed in range(12):
+        X, y = few_of_two(seed)
+        found, books = fit(X, y, tg.GDP(0.2), seed=seed)
+        assert found.notes == (NONE_CAN_WIN,)
+        assert not found.coef[:, :-1].any()
+        assert 0.2 * 0.999 <= spent_mu(books) <= 0.2
+        shares = np.bincount(y.astype(int)) / len(y)
+        beyond.append(log_loss(found.coef, X, y) / -(shares @ np.log(shares)) - 1.0)
+    assert np.mean(beyond) < 0.015
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_strong_fit_of_a_rare_class_is_tried_at_a_small_budget(seed):
+    """Its margin is a quarter of the entropy, of which it gains more than a third."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((10_000, 3))
+    scores = 3.0 * X @ np.array([[-1.0, 0.0, 1.0], [0.0, 1.0, -1.0], [-1.0, 1.0, 0.0]])
+    scores -= 6.0 * np.arange(3)
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1).astype(float)
+    found, _ = fit(X, y, tg.GDP(0.03), seed=seed)
+    shares = np.bincount(y.astype(int)) / len(y)
+    assert log_loss(found.coef, X, y) < 0.65 * -(shares @ np.log(shares))
 
 
 def test_a_column_that_is_not_seen_is_left_out_with_its_reason():
