@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression as SklearnLogistic
 import tailguard as tg
 
 LABELS = ("low", "mid", "high")
-BUDGET = {"epsilon": 5.0, "delta": 1e-6, "random_state": 0}
+BUDGET = {"epsilon": 8.0, "delta": 1e-6, "random_state": 0}
 N_ROWS = 3_000
 
 
