@@ -45,7 +45,7 @@ from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
-from tailguard.queries.usable_records import WeightTotals
+from tailguard.queries.usable_records import CellKinds, WeightTotals
 from tailguard.queries.view import View
 
 PURE = [name for name, example in EXAMPLES.items() if has_pure_form(example.query)]
@@ -392,6 +392,22 @@ def largest(names, unit, seed=0, n_pairs=40):
     return max(attack(EXAMPLES[name], unit, n_pairs, seed) for name in names)
 
 
+@pytest.mark.parametrize("cells", [(None, "x"), (np.nan, np.inf), (None, 3.0)])
+def test_of_rows_that_are_read_alike_the_order_decides_none(cells):
+    """Words and empty cells are no numbers alike; where a target is void so is the row."""
+    keys = np.repeat(np.arange(41), 2)
+    told = {Unit(person="key", max_rows=1): set(), Unit(person="key", max_rows=2): set()}
+    for step in (1, -1):
+        target = np.array([*cells[::step]] * 41, dtype=object)
+        rows = make_rows(np.zeros((82, 1)), target)
+        for unit, counts in told.items():
+            persons = PersonRows(rows, Persons.of(keys, unit), SimulationSource(3))
+            calibration = calibration_for(CellKinds(2), 41, 1, Gaussian(1.0), unit.max_rows)
+            counts.add(tuple(CellKinds(2).answer(persons, None, calibration).tolist()))
+    assert [len(counts) for counts in told.values()] == [1, 1]
+    assert len({counts for each in told.values() for counts in each}) == 2  # some are drawn
+
+
 def some(*words):
     """Examples whose names begin with these words."""
     found = [name for name in EXAMPLES if name.startswith(words)]
@@ -405,9 +421,9 @@ def test_a_cap_that_is_forgotten_is_seen(monkeypatch):
     monkeypatch.setattr(Unit, "max_rows", 10**6, raising=False)
     chosen = persons_module._chosen_rows
 
-    def uncapped(rows, persons, hashed):
+    def uncapped(rows, persons, hashed, **told):
         object.__setattr__(persons.unit, "max_rows", 10**6)
-        found = chosen(rows, persons, hashed)
+        found = chosen(rows, persons, hashed, **told)
         object.__setattr__(persons.unit, "max_rows", 3)
         return found
 

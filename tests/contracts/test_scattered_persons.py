@@ -286,7 +286,7 @@ def test_an_order_that_depends_on_the_partitions_is_seen(monkeypatch):
     unit = Unit(person="key", max_rows=3)
     assert attack(EXAMPLES[paired], unit, 4, 1)[1] == 0
 
-    def by_place(hashed, of_keys, block):
+    def by_place(hashed, of_keys, block, **told):
         return np.arange(block.n_rows, dtype=np.uint64)
 
     monkeypatch.setattr(person_file, "row_values", by_place)

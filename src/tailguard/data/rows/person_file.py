@@ -167,8 +167,9 @@ def keyed_rows(
     """Return the rows of a run that have a key, or their marks, and the hash of each row."""
     columns = [identifiers_of(frame_column(frame, reader.persons[0])) for frame in run[0]]
     numbers = np.concatenate([keys.numbers(column) for column in columns])
-    block = reader.block(run)
-    values = row_values(hashed, np.concatenate([hashed.of(each) for each in columns]), block)
-    block = replace(reader.marked(run) if marked else block, person=numbers)
+    block = reader.marked(run) if marked else reader.block(run)
+    of_keys = np.concatenate([hashed.of(each) for each in columns])
+    values = row_values(hashed, of_keys, block, marked=marked)
+    block = replace(block, person=numbers)
     keyed = np.flatnonzero(numbers != NOBODY)
     return (block, values) if len(keyed) == len(numbers) else (block.at(keyed), values[keyed])

@@ -16,7 +16,8 @@ all other sums is ``1 / max_rows``, which is at most its share.
 
 *Which rows.* Those with the smallest keyed hashes of the key, the row's numbers, and the number of
 equal earlier rows of the person. No other person and no order of rows matters. The randomness only
-serves accuracy.
+serves accuracy. Where kinds of cells are counted, kinds are hashed in place of numbers: a word and
+an empty cell are no number alike, and count differently.
 
 *Pairs.* Persons are paired by places in a secret random order of persons. In a pair the first rows
 of both meet, then the second rows, until one person has no more; each meeting counts one over their
@@ -34,10 +35,10 @@ Agarwal, Kamath, Majid, Mouzakis, Silver and Ullman 2024 and Zhao, Lai, Shen, Li
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any, Protocol
@@ -46,7 +47,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Together
+from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Together, chunks_of
 from tailguard.data.rows.keys import NOBODY, Persons
 from tailguard.data.rows.threads import added, resolve_threads
 from tailguard.data.sparse import NUMBERS_AT_ONCE
@@ -167,9 +168,11 @@ class PersonRows:
 
     def __init__(self, rows: ArrayRows, persons: Persons, source: Source) -> None:
         self._begin(rows, persons.unit, persons.count)
-        chosen = _chosen_rows(rows, persons, KeyedHash(source))
+        choose = partial(_chosen_rows, rows, persons, KeyedHash(source))
+        chosen = choose()
         counts = np.bincount(persons.numbers[chosen], minlength=persons.count)
-        self._used: UsedRows | None = UsedRows.of(HeldRows(rows, chosen), counts, self.unit)
+        held = HeldRows(rows, chosen, partial(choose, marked=True))
+        self._used: UsedRows | None = UsedRows.of(held, counts, self.unit)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_rows={self.n_rows}, n_features={self.n_features})"
@@ -233,10 +236,10 @@ class PersonRows:
 
 
 class HeldRows:
-    """Some rows of a table in memory, in another order."""
+    """Some rows of a table in memory, in another order; ``marked`` finds the rows to count."""
 
-    def __init__(self, rows: ArrayRows, places: IntArray) -> None:
-        self._all, self._places = rows, places
+    def __init__(self, rows: ArrayRows, places: IntArray, marked: Callable[[], IntArray]) -> None:
+        self._all, self._places, self._marked = rows, places, marked
         self._rows = rows.restricted(places).without_order()
 
     def piece(self, start: int, stop: int) -> RecordBlock:
@@ -245,12 +248,12 @@ class HeldRows:
 
     def picked(self, places: IntArray) -> "HeldRows":
         """Return the rows at these places, in this order."""
-        return HeldRows(self._all, self._places[places])
+        return HeldRows(self._all, self._places[places], lambda: self._marked()[places])
 
     def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
         """Yield marks of all rows in the table's order; unused rows have share 0."""
         every, first = np.zeros(self._all.n_rows), 0
-        every[self._places] = share
+        every[self._marked()] = share
         for marks in self._all.marks():
             last = first + len(marks[0])
             yield RecordBlock(*marks, first=None, share=every[first:last])
@@ -269,10 +272,12 @@ def _share_of(count: int) -> float:
     return part if count * numerator <= denominator else math.nextafter(part, 0.0)
 
 
-def _chosen_rows(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> IntArray:
-    """Return the used rows, person by person, in the order of their hashes."""
+def _chosen_rows(
+    rows: ArrayRows, persons: Persons, hashed: KeyedHash, *, marked: bool = False
+) -> IntArray:
+    """Return the used rows, or those whose cells are counted, person by person, by their hashes."""
     keyed = np.flatnonzero(persons.numbers != NOBODY)
-    values = _values(rows, persons, hashed)[keyed]
+    values = (_kind_values if marked else _values)(rows, persons, hashed)[keyed]
     return keyed[chosen_places(persons.numbers[keyed], values, hashed, persons.unit.max_rows)]
 
 
@@ -297,12 +302,30 @@ def _values(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
     return values
 
 
-def row_values(hashed: KeyedHash, of_keys: Words, block: RecordBlock) -> Words:
-    """Return the hash of each row: of its person's key and its own numbers."""
+def _kind_values(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
+    """Return the keyed hash of the kinds of each row's cells."""
+    values, first = hashed.of(persons.keys), 0
+    for marks in rows.marks():
+        for chunk in chunks_of(RecordBlock(*marks)):
+            piece = slice(first, first + chunk.n_rows)
+            values[piece] = row_values(hashed, values[piece], chunk, marked=True)
+            first += chunk.n_rows
+    return values
+
+
+def row_values(
+    hashed: KeyedHash, of_keys: Words, block: RecordBlock, *, marked: bool = False
+) -> Words:
+    """Return the hash of each row: of its person's key and its numbers, or the kinds of its marks.
+
+    A mark is finite, NaN or infinite, and may be the number itself.
+    """
     beside = (block.target, block.offset, block.weight)
     columns: list[Any] = [*block.features.T, *(v for v in beside if v is not None)]
     with np.errstate(all="ignore"):
         floats = (np.ascontiguousarray(column, dtype=np.float64) for column in columns)
+        if marked:
+            floats = (np.where(np.isfinite(each), 0.0, np.abs(each)) for each in floats)
         return hashed.of_rows(of_keys, floats)
 
 
