@@ -7,7 +7,9 @@ A line is a law of the classes or a table, an epsilon, and numbers over seeds. "
 much the mean log-loss of the private fit is below that of the best constant, in parts of what
 scikit-learn's optimum on features within the same bounds is below it: median and least. "beyond" is
 by how many percent of the constant's log-loss a fit is above it, at most over seeds, and zero where
-none is. "constant" is how many fits are the shares of the classes alone.
+none is. "constant" is how many fits are the shares of the classes alone. "given" is how many slopes
+of all fits have an interval, and "hold" how many of these hold the simulated difference to the
+first class.
 
 Simulated features are a measurement far from zero, an indicator, and normal and lognormal columns;
 scores of classes are linear in them. Of a file the target is the column of that name. Columns of
@@ -31,7 +33,7 @@ DELTA = 1e-6
 LARGE_MU = 10.0  # of epsilon 100, at which noise is not sampled as (epsilon, delta)
 N_SEEDS, QUICK_SEEDS = 5, 1
 HEADER = ("classes", "n", "columns", "number", "epsilon", "fits", "explained", "least", "beyond")
-HEADER += ("constant",)
+HEADER += ("constant", "given", "hold")
 MOST_ROWS, MOST_COLUMNS, MOST_LEVELS = 60_000, 60, 12  # of a file; more are left out
 LAWS = {
     # Classes, their spread in scores, and how much rarer each is than the one before.
@@ -45,20 +47,22 @@ LAWS = {
 
 
 def simulated(law, n_rows, seed):
-    """Return features and the place of each label."""
+    """Return features, the place of each label, and slopes of each class less the first's."""
     classes, spread, rarer = LAWS[law]
     rng = np.random.default_rng((seed, len(law)))
     X = rng.standard_normal((n_rows, N_FEATURES))
     X[:, 1] = rng.random(n_rows) < 0.3
     X[:, 3] = np.exp(0.4 * X[:, 3])
-    scores = spread * X @ rng.standard_normal((N_FEATURES, classes))
-    scores -= np.log(rarer) * np.arange(classes)
+    slopes = rng.standard_normal((N_FEATURES, classes))
+    scores = spread * X @ slopes - np.log(rarer) * np.arange(classes)
     X[:, 0] = 50.0 + 10.0 * X[:, 0]
-    return X, (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    slopes[0] /= 10.0
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    return X, y, spread * (slopes[:, 1:] - slopes[:, :1]).T
 
 
 def read(given):
-    """Return features and the place of each label of a file."""
+    """Return features, the place of each label of a file, and no slopes."""
     import pandas as pd  # noqa: PLC0415 (only where there is one)
 
     path, _, name = given.partition(":")
@@ -72,7 +76,7 @@ def read(given):
     ]
     cells = pd.get_dummies(frame[few], drop_first=True, dtype=float).iloc[:, :MOST_COLUMNS]
     cells = cells.fillna(cells.median()).astype(float)
-    return cells.loc[:, cells.nunique() > 1].to_numpy(), places
+    return cells.loc[:, cells.nunique() > 1].to_numpy(), places, np.empty(0)
 
 
 def log_loss(chances, y):
@@ -88,8 +92,11 @@ def optimum(X, y, bounds):
     return log_loss(best.predict_proba(X), y)
 
 
-def judged(X, y, epsilon, seed, known):
-    """Return share explained, percent beyond the constant, and whether the fit is a constant."""
+def judged(X, y, slopes, epsilon, seed, known):
+    """Return share explained, percent beyond the constant, whether the fit is one, and intervals.
+
+    Of these, how many are given and how many hold the slopes.
+    """
     classes = range(int(y.max()) + 1)
     promise = {"epsilon": epsilon, "delta": DELTA}
     if epsilon >= 100.0:
@@ -103,7 +110,10 @@ def judged(X, y, epsilon, seed, known):
     constant = -float(shares[shares > 0] @ np.log(shares[shares > 0]))
     reached = log_loss(model.predict_proba(X), y)
     gained = (constant - reached) / max(constant - known[key], 1e-12)
-    return gained, 100.0 * max(reached / constant - 1.0, 0.0), not model.coef_.any()
+    low, high = model.conf_int()[: slopes.size].T
+    hold = ((low <= slopes.ravel()) & (slopes.ravel() <= high)).sum()  # none where it is NaN
+    beyond = 100.0 * max(reached / constant - 1.0, 0.0)
+    return gained, beyond, not model.coef_.any(), np.isfinite(low).sum(), hold
 
 
 def report(name, draw, seeds, epsilons):
@@ -112,15 +122,17 @@ def report(name, draw, seeds, epsilons):
     for epsilon in epsilons:
         drawn = [draw(seed) for seed in range(seeds)]
         found = [judged(*drawn[k], epsilon, k, known[k]) for k in range(seeds)]
-        gained, beyond, alone = zip(*found, strict=True)
-        X, y = drawn[0]
+        gained, beyond, *counts = zip(*found, strict=True)
+        counts = [sum(count) for count in counts]
+        X, y, _ = drawn[0]
+        shown = " ".join(f"{count:5}" for count in counts)
         print(
             f"{name:38} {len(y):6} {X.shape[1]:3} {int(y.max()) + 1:3} {epsilon:7g} "
-            f"{np.median(gained):9.3f} {min(gained):9.3f} {max(beyond):7.2f} {sum(alone):5}",
+            f"{np.median(gained):9.3f} {min(gained):9.3f} {max(beyond):7.2f} {shown}",
             flush=True,
         )
         numbers = (f"{number:.4g}" for number in (np.median(gained), min(gained), max(beyond)))
-        yield name, len(y), X.shape[1], int(y.max()) + 1, epsilon, seeds, *numbers, sum(alone)
+        yield name, len(y), X.shape[1], int(y.max()) + 1, epsilon, seeds, *numbers, *counts
 
 
 def main(words):
@@ -131,13 +143,13 @@ def main(words):
     warnings.simplefilter("ignore", tg.BudgetWarning)
     warnings.filterwarnings("ignore", module="sklearn")  # optima that are far off
     head = f"{'n':>6} {'d':>3} {'K':>3} {'epsilon':>7} {'explained':>9} {'least':>9}"
-    print(f"{'classes':38} {head} {'beyond':>7} constant")
+    print(f"{'classes':38} {head} {'beyond':>7} const given  hold")
     rows = [HEADER]
     for file in files:
-        X, y = read(file)
+        table = read(file)
         path, _, target = file.partition(":")
         name = f"{Path(path).stem}:{target}"
-        rows += report(name, lambda seed, X=X, y=y: (X, y), seeds, EPSILONS)
+        rows += report(name, lambda seed, table=table: table, seeds, EPSILONS)
     for law in {} if files else LAWS:
         rows += report(law, lambda seed, law=law: simulated(law, n_rows, seed), seeds, EPSILONS)
     if "--out" in words and not quick:

@@ -130,6 +130,17 @@ def test_how_many_records_beat_a_constant_is_counted():
     assert said.format(beat[2], fits, beat[1], fits, beat[3], fits) in page
 
 
+def test_intervals_of_classes_are_counted():
+    rows, page = lines_of(f"{RESULTS}/classes.csv"), prose("docs/default-stages.md")
+    shares = []
+    for epsilon in (1.0, 3.0, 100.0):
+        own = [row for row in rows if float(row["epsilon"]) == epsilon]
+        given, hold = (sum(int(row[key]) for row in own) for key in ("given", "hold"))
+        shares.append(f"{100 * hold / given:.1f} % of {given}")
+    said = "{} hold the true difference at epsilon 1, {} at 3 and {} at a mu of 10"
+    assert said.format(*shares) in page
+
+
 def test_a_ridge_is_measured_on_real_tables():
     rows, page = lines_of(f"{RESULTS}/ridge.csv"), prose("docs/default-stages.md")
     held, asked = (sum(float(row[key]) for row in rows) for key in ("hold", "of"))

@@ -89,9 +89,10 @@ COUNTS_SIGNIFICANCE, LEAST_COUNTS, LARGEST_COUNTS = 280.0, 0.01, 0.2
 CHOICE_SHARE = 0.1
 # The correction's share of mu**2, and the n * mu from which there is one: so many times the cube of
 # the number of weights beside those of the first class, and no less than the other number. From
-# there on four tables and three laws lose .007 of what is explained at most, in the mean of 4 fits
+# there on four tables and three laws lose .0073 of what is explained at most, in the mean of 4 fits
 # (six classes of drivers, 50 weights); with .55 at two thirds of that they lost .027, with .55 and
-# 80 times the power of 1.5 .13. Three classes of which little is told lost .05 at 2,000.
+# 80 times the power of 1.5 .13. Three classes of which little is told lost .05 at 2,000, and .004
+# (one of 12 fits .019) at 3,800.
 CORRECTION_SHARE, LEAST_CORRECTED, CORRECTED_CUBE = 0.3, 3800.0, 1.0
 # More rounds where n * mu is so many times the number of weights, up to so many in all.
 ROUNDS_UNIT, MOST_ROUNDS = 7.0, 96
