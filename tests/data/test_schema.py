@@ -62,7 +62,7 @@ REFUSED = {
     "a class that is none": ({"classes": [None, 1]}, "classes must be at least two different"),
     "coefficients of one name": (
         {"features": ["a=x", "a"], "categorical": {"a": ["w", "x"]}},
-        "features must give their coefficients different names",
+        "features must have distinct coefficient names",
     ),
 }
 

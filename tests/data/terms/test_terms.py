@@ -168,7 +168,7 @@ REFUSED = {
     "the target": ({"terms": ["log(x)"], "target": "x"}, "terms must name features; got 'x'"),
     "no feature": ({"terms": ["x"], "features": ["y"]}, "terms must name features; got 'x'"),
     "a feature left out": ({"terms": ["x"], "features": ["x", "y"]}, "no term reads y"),
-    "one twice": ({"terms": ["log(x)", "log( x )"]}, "different names"),
+    "one twice": ({"terms": ["log(x)", "log( x )"]}, "distinct coefficient names"),
     "none": ({"terms": []}, "terms must be a list"),
     "text": ({"terms": "x"}, "terms must be a list"),
 }
