@@ -173,7 +173,9 @@ def mean_with(method, places):
 
 
 def described_with(name, places):
-    found = tg.describe(spoiled("mean", places)[0], **BUDGET)
+    X, _, weight = spoiled("mean", places)
+    weighed = {"sample_weight": weight.tolist(), "weight_bound": 1.0} if name == "weighed" else {}
+    found = tg.describe(X, **weighed, **BUDGET)
     return [repr(found), found.explain(), found.certificate.to_json()]
 
 
@@ -210,7 +212,7 @@ def test_what_has_no_type_is_no_matrix_whatever_it_holds(call):
 
 RUNS = [(fit_with, name) for name in ESTIMATORS]
 RUNS += [(mean_with, method) for method in ("auto", *MEANS)]
-RUNS += [(described_with, "describe")]
+RUNS += [(described_with, name) for name in ("describe", "weighed")]
 RUNS += [(solved_with, solver) for solver in SOLVERS]
 every_run = pytest.mark.parametrize(
     ("run", "name"), RUNS, ids=lambda part: getattr(part, "__name__", part)
@@ -220,7 +222,7 @@ every_run = pytest.mark.parametrize(
 def parts_of(run, name):
     """What a run reads, and a cell can be in."""
     parts = ["features"] if run in (mean_with, described_with) else ["features", "target"]
-    return [*parts, "exposure"] if takes_exposure(name) else parts
+    return [*parts, "exposure"] if takes_exposure(name) or name == "weighed" else parts
 
 
 def compare(run, name, found):

@@ -19,17 +19,6 @@ STATED = {
     "noisy-gradient-descent": tg.solvers.NoisyGradientDescent(step_size=0.1),
     "sample-and-aggregate": tg.solvers.SampleAndAggregate(diameter=2.0),
 }
-SUMMARIES = {
-    "quantile": {},
-    "histogram": {},
-    "variance": {},
-    "covariance": {},
-    "correlation": {},
-    "describe": {},
-    "count": {"where": {}},
-    "crosstab": {"by": "x0"},
-    "actual_expected": {"actual": "x0", "expected": "x1", "by": "x0"},
-}
 ALIKE = "sample_weight: rows count alike there; estimators' fit and tg.minimize take weights"
 
 
@@ -61,12 +50,6 @@ def test_minimize_by_other_solvers_refuses_weights(solver):
 def test_means_refuse_weights(method, name):
     with pytest.raises(tg.InputError, match="rows count alike there"):
         tg.mean(X, method=method, **{name: WEIGHTS}, **BUDGET)
-
-
-@pytest.mark.parametrize("name", SUMMARIES)
-def test_summaries_refuse_weights(name):
-    with pytest.raises(TypeError, match=f"{name} must not be given {ALIKE}"):
-        getattr(tg, name)(X, sample_weight=WEIGHTS, **SUMMARIES[name], **BUDGET)
 
 
 def test_scores_refuse_weights():

@@ -38,7 +38,7 @@ def looked(values, noise_std, rng, n_looks=6):
     for look in range(n_looks):
         edges = np.sort(estimate.at(np.linspace(0.03, 0.97, 15) + 0.002 * look))
         estimate.refine(edges, noisy(edges), noise_std, 0.5)
-    estimate.settle()
+    estimate.settle(n)
     return estimate
 
 
@@ -82,7 +82,7 @@ def test_gaps_are_counted_and_no_gap_is_no_number_but_all():
     full, gaps = (looked(some, 5.0, np.random.default_rng(4)) for some in (values, values[:15_000]))
     assert abs(full.total - 20_000) < 1.0
     short = DistributionEstimate(counted(values[:15_000], OCTAVES), 5.0, 20_000)
-    short.settle()
+    short.settle(20_000)
     assert abs(short.total - 15_000) < 200.0
     assert gaps.total <= 15_000.0
 

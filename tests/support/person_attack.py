@@ -6,7 +6,7 @@ from support.adversary import EXTREMES, records
 from support.attack import MU
 from support.examples import query_examples
 from support.query_example import N_FEATURES
-from tailguard.audit.gates import OverheardGate, Transcript
+from tailguard.audit.gates import OverheardGate
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.persons import PersonRows
@@ -89,11 +89,8 @@ class OverheardPersons(OverheardGate):
             PersonRows(make_rows(X, y, loss=loss), Persons.of(keys, unit), SimulationSource(0))
             for X, y, keys in pair
         ]
-        neighbour = seed % 2 == 1
-        here, there = rows[::-1] if neighbour else rows
-        gate = cls.of(here, guarantee=plan.guarantee, seed=seed)
-        gate.there, gate.transcript = there, Transcript()
-        gate.sign = -1.0 if neighbour else 1.0
+        asked = {"guarantee": plan.guarantee, "neighbour": seed % 2 == 1, "seed": seed}
+        gate = cls.over_rows(*rows, **asked)
         gate.reserve(plan.event, coordinates=plan.coordinates)
         with np.errstate(all="ignore"):
             solver.run(plan, gate)

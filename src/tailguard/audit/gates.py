@@ -192,7 +192,14 @@ class OverheardGate(AttackedGate):
     ) -> Self:
         """Return a gate over one of two data sets, each features and a target."""
         rows = [make_rows(X, y, loss=loss) for X, y in pair]
-        here, there = rows[::-1] if neighbour else rows
+        return cls.over_rows(*rows, guarantee=guarantee, neighbour=neighbour, seed=seed)
+
+    @classmethod
+    def over_rows(
+        cls, one: Rows, other: Rows, *, guarantee: Guarantee, neighbour: bool, seed: int
+    ) -> Self:
+        """Return a gate over the rows of one of two data sets."""
+        here, there = (other, one) if neighbour else (one, other)
         gate = cls.of(here, guarantee=guarantee, seed=seed)
         gate.there, gate.transcript = there, Transcript()
         gate.sign = -1.0 if neighbour else 1.0

@@ -239,10 +239,13 @@ def weight_parts(weight: Weight, n_rows: int) -> FloatArray:
 def voided(
     target: FloatArray | None, weight: FloatArray | None
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return targets, NaN where a weight is, and weights in [0, 1] that are zero there."""
+    """Return targets, NaN where a weight is, and weights in [0, 1] that are zero there.
+
+    Without targets they are zeros: void records are told apart from those of weight zero.
+    """
     if weight is None:
         return target, None
-    target = None if target is None else np.where(np.isnan(weight), np.nan, target)
+    target = np.where(np.isnan(weight), np.nan, 0.0 if target is None else target)
     return target, np.nan_to_num(weight, nan=0.0)
 
 

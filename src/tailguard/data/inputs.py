@@ -128,11 +128,14 @@ class Inputs:
     def assumed(self) -> tuple[str, ...]:
         """Notes on weights, and on columns that are read as numbers without a declaration."""
         notes = (undeclared_note(self.undeclared),) if self.undeclared else ()
-        notes = (*notes, *self.unit.notes)
+        return (*notes, *self.unit.notes, *self.weight_notes)
+
+    @property
+    def weight_notes(self) -> tuple[str, ...]:
+        """A note on weights, if rows have any."""
         if self.weight is None:
-            return notes
-        weighted = f"rows count by their weights; weights above {self.weight.bound:g} are cut"
-        return (*notes, weighted)
+            return ()
+        return (f"rows count by their weights; weights above {self.weight.bound:g} are cut",)
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -251,11 +254,6 @@ def read_inputs(
         return _of_matrix(X, missing, order, may_be_vector=features_only, **beside)
     declared = Schema(missing=missing or {}) if schema is None else schema
     declared = declared.with_declared(**said)
-    if features_only and declared.weight is not None:
-        raise InputError(
-            "weight must not be declared in the schema of a mean or a summary, in which every row "
-            f"counts alike: leave it out, and drop the column; got {declared.weight!r}."
-        )
     table, in_schema = as_table(X), declared.target
     if formula is not None:
         declared = with_formula(declared, formula, table.names)

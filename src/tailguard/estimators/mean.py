@@ -10,7 +10,8 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_arguments, four_digits, named_arguments, shown
-from tailguard.data.schema import Declared
+from tailguard.data.inputs import Inputs
+from tailguard.data.schema import Declared, Schema
 from tailguard.estimators.reports import mean_report
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
@@ -199,7 +200,7 @@ def mean(
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
     named: dict[str, Any] = {"columns": columns, "row_id": row_id}
     named |= {"persons": {"keys": person, "max_rows": max_rows}, "order": order}
-    table = read_features(X, schema, **named)
+    table = _unweighted(X, schema, **named)
     sizes = table.n_records, table.n_features
     problem = Problem(None, *sizes, moment=moment, max_rows=table.max_rows)
 
@@ -229,6 +230,17 @@ def mean(
         names=table.names,
         found=solved.solution.found,
     )
+
+
+def _unweighted(X: Any, schema: Declared | None, **named: Any) -> Inputs:
+    """Read the table of a mean; refuse a schema that declares weights."""
+    stated = None if schema is None else Schema.of(schema)
+    if stated is not None and stated.weight is not None:
+        raise InputError(
+            "weight must not be declared in the schema of a mean, in which every row counts alike: "
+            f"take tg.describe, or leave it out and drop the column; got {stated.weight!r}."
+        )
+    return read_features(X, stated, **named)
 
 
 mean.__doc__ = str(mean.__doc__).replace("{methods}", indent(described(), 8 * " ").lstrip())

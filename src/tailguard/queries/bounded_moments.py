@@ -16,9 +16,9 @@ every column. In l1 norm ``t + b t s <= t (1 + b (2 - t)) <= (1 + 2 b)^2 / (4 b)
 *Products.* The row ``z`` of standardised cells, cut to norm 1, adds ``z z'``. Packed, with
 ``sqrt(2)`` off the diagonal, ``|z z' - w w'|^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2``, in groups too.
 
-*Persons.* The addition of a row is multiplied by its share of its person and rounded by itself. So
-a person adds a point of the convex hull of single records' additions, over all groups together,
-and the hull is no wider.
+*Weights and persons.* The addition of a row is multiplied by its weight in [0, 1], and that of a
+person's row by its share too, and rounded by itself. So a record adds a point of the convex hull of
+zero and single rows' additions, over all groups together, and the hull is no wider.
 
 Reference
 ---------
@@ -92,6 +92,7 @@ class BoundedMoments(GaussianQuery):
 
     name = "first and second moments of cells"
     places = "none"
+    takes_weights = True
     takes_persons = True
 
     @classmethod
@@ -183,6 +184,7 @@ class CellProducts(GaussianQuery):
 
     name = "products of pairs of cells"
     places = "none"
+    takes_weights = True
     takes_persons = True
 
     @classmethod

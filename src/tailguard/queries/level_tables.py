@@ -1,8 +1,8 @@
 """Counts of declared levels: of each column, of their combinations, and of chosen ones.
 
 A record has one cell of a table, or none. So each table is a histogram, and a replaced record moves
-at most two of its counts by one. A person's row counts by its share, in whole steps: a person adds
-a point of the convex hull of single records' additions.
+at most two of its counts by one. Weights in [0, 1], and shares of a person's rows, count in whole
+steps: a record then adds a point of the convex hull of zero and single rows' additions.
 
 Reference
 ---------
@@ -163,6 +163,7 @@ class LevelTables(GaussianQuery):
 
     name = "tables of levels"
     places = "none"
+    takes_weights = True
     takes_persons = True
 
     @classmethod
@@ -227,6 +228,7 @@ class CountOfLevels(GaussianQuery):
 
     name = "count of records by levels"
     places = "none"
+    takes_weights = True
     takes_persons = True
 
     @classmethod

@@ -63,7 +63,10 @@ class UsableRecords(GaussianQuery):
         """Count exactly, or in whole steps: of a person, the share of her rows that can be used."""
         total = 0
         for chunk in chunks_of(block):
-            readable = np.isfinite(chunk.features).any(axis=1) if self.any_cell else ~chunk.void()
+            readable = ~chunk.void()
+            if self.any_cell:  # a void weight makes the target of its record NaN
+                some = np.isfinite(chunk.features).any(axis=1)
+                readable = np.asarray(some & np.isfinite(chunk.vector("target")))
             total += int(whole_steps(chunk.share, chunk.n_rows, grid) @ readable)
         return np.array([total], dtype=np.int64)
 

@@ -13,8 +13,9 @@ enter another: without the count it takes one from a bin and adds one to another
 column again; with it that would be 2, so groups have no such count. ``h`` looks at equal prices
 have together the sensitivity ``sqrt(2 h k)`` of a tree of ``h`` levels.
 
-*Persons.* All that a row adds is multiplied by one whole number of steps, its share of its person
-rounded down. So a person adds a point of the hull of what records add, in all groups together.
+*Weights and persons.* All that a row adds is multiplied by one whole number of steps: its weight in
+[0, 1] times its share of its person, rounded down. So a record adds a point of the hull of zero and
+what rows add, in all groups together, and the hull is no wider.
 
 Reference
 ---------
@@ -63,8 +64,8 @@ class ValueHistograms(GaussianQuery):
     Guarantee
     ---------
     Replacing a record by any other moves the counts by at most ``sqrt(2 * k)`` in l2 norm and
-    ``2 * k`` in l1 norm, with ``k`` columns and any number of groups. Counts are exact, or shares
-    of persons in whole steps: nothing is charged for rounding.
+    ``2 * k`` in l1 norm, with ``k`` columns and any number of groups. Counts are exact, or weights
+    in whole steps: nothing is charged for rounding.
 
     Edge cases
     ----------
@@ -82,6 +83,7 @@ class ValueHistograms(GaussianQuery):
 
     name = "histograms of cells"
     places = "none"
+    takes_weights = True
     takes_persons = True
 
     @classmethod

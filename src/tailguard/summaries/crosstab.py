@@ -109,8 +109,8 @@ def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> 
         title="private table of levels",
         names=names,
         levels=tuple(table.levels[name] for name in names),
-        counts=solution.counts[0],
-        noise_std=solution.noise_std,
+        counts=solution.counts[0] * table.unit,
+        noise_std=solution.noise_std * table.unit,
     )
 
 
@@ -224,7 +224,7 @@ def actual_expected(
     assert found is not None
     hidden = np.atleast_1d(solution.unseen.reshape(moments.mean.shape).any(axis=1))
     totals = np.reshape([each.total for each in found.estimates], moments.mean.shape)
-    sums = np.where(hidden[:, None], math.nan, moments.mean * totals)
+    sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
     with np.errstate(all="ignore"):
         ratio = np.where(hidden, math.nan, moments.mean[:, 0] / moments.mean[:, 1])
         relative = np.hypot(

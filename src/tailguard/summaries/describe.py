@@ -170,7 +170,8 @@ def describe(
     A cell that is not a number does not affect the other cells of its record. Correlations take
     missing cells of two columns as independent. Columns and groups that noise hides are NaN. With
     ``person`` cells are counted in persons, and intervals hold whether a person's rows are alike or
-    not.
+    not. With ``sample_weight`` counts are sums of weights; a weight that is missing, infinite or
+    negative is zero, and intervals hold whether or not weights depend on cells.
 
     Reference
     ---------
@@ -208,7 +209,7 @@ def describe(
 
     solved, solution, table = released(X, make, **options)
     groups = ("",) if by is None else group_names(table, table.indicators("by", by)[0])
-    return _description(solved.certificate.n_rows, solution, table, groups, levels, solved)
+    return _description(solution, table, groups, levels, solved)
 
 
 @named_arguments
@@ -280,11 +281,10 @@ def rows_per_person(
         random_state=random_state,
         assumptions=("the one row of a person is how many rows she has, of which all are counted",),
     )
-    return _description(solved.certificate.n_rows, solution, table, ("",), levels, solved)
+    return _description(solution, table, ("",), levels, solved)
 
 
 def _description(
-    n_rows: int,
     solution: SummarySolution,
     table: SummaryTable,
     groups: tuple[str, ...],
@@ -306,9 +306,11 @@ def _description(
             np.where(hidden, math.nan, part)
             for part in (moments.mean, moments.error_std, moments.std)
         )
+    total = solution.total
+    missing = np.maximum(total - usable, 0.0)
     counts = zip(table.levels.items(), solution.counts, strict=True)
     shares = {
-        name: dict(zip(named, (part / n_rows).tolist(), strict=True))
+        name: dict(zip(named, (part / total).tolist(), strict=True))
         for (name, named), part in counts
     }
     correlation = solution.correlation
@@ -320,8 +322,8 @@ def _description(
         title="private description",
         names=tuple(table.numbers),
         groups=groups,
-        usable=usable,
-        missing=n_rows - usable if groups == ("",) else np.full(shape, math.nan),
+        usable=usable * table.unit,
+        missing=missing * table.unit if groups == ("",) else np.full(shape, math.nan),
         mean=mean,
         mean_low=mean - Z * error,
         mean_high=mean + Z * error,
@@ -331,7 +333,7 @@ def _description(
         quantiles_low=quantiles[1],
         quantiles_high=quantiles[2],
         shares=shares,
-        share_noise=solution.noise_std / n_rows,
+        share_noise=solution.noise_std / total,
         correlation=correlation,
         suppressed=hidden,
     )

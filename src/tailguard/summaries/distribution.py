@@ -86,7 +86,7 @@ class DistributionEstimate:
         self,
         counts: FloatArray,
         noise_std: float,
-        n_rows: int,
+        n_rows: float,
         known: BoolArray | Literal[False] = False,
         rare: float | None = None,
     ) -> None:
@@ -163,11 +163,13 @@ class DistributionEstimate:
         for name in ("_shares", "_noise"):
             self.__dict__.pop(name, None)
 
-    def settle(self) -> None:
-        """Replace the count of cells by the number of records, unless some are surely missing."""
-        deviation = math.sqrt(max(float(self.covariance.sum()), 0.0))
-        if self.n_rows - self.mass.sum() < NO_GAPS * deviation:
-            self.count_cells(float(self.n_rows), EXACT)
+    def settle(self, n_rows: float, noise_std: float = 0.0) -> None:
+        """Update the count of cells by the number of records, unless some are surely missing.
+
+        That of records has ``noise_std`` where they count by weights.
+        """
+        if n_rows - self.mass.sum() < NO_GAPS * math.hypot(self.total_std, noise_std):
+            self.count_cells(n_rows, max(noise_std, EXACT))
 
     @property
     def total(self) -> float:
@@ -248,6 +250,12 @@ class DistributionEstimate:
         It holds all places where the released function is within ``z`` deviations of the level, of
         sampling, noise and resolution. A bin that seems to hold one value is included as a whole.
         An end is infinite if no edge bounds it: noise may hide cells beyond the outermost edges.
+
+        *Sampling.* The share ``F`` of weights below a point is a ratio of sums, whose variance is
+        ``sum(w**2 * (below - F)**2) / sum(w)**2`` to first order. Weights are parts of their bound,
+        so that ``w**2 <= w``, and it is at most ``F * (1 - F) / sum(w)``, whatever weights depend
+        on. Of a person, ``w`` is what her rows weigh together, by the inequality of Cauchy and
+        Schwarz.
         """
         shares, last = self.shares(), self.edges.size - 1
         sampling = level * (1.0 - level) / self.total

@@ -222,6 +222,8 @@ def moments_of(
     """Return moments from the sums of cells and of squares, in units of half the range.
 
     ``noise_std`` is that of the sums of cells, and ``weight`` times that of the sums of squares.
+    The variance of a mean by sampling is ``sum(w**2 * (x - mean)**2) / sum(w)**2``, where weights
+    ``w`` are parts of their bound; that is at most the weighted variance over ``sum(w)``.
     """
     radius, shape = (high - low) / 2.0, low.shape
     totals = np.reshape([each.total for each in estimates], shape)
@@ -253,7 +255,7 @@ def moments_of(
 
 
 def correlations_of(
-    products: FloatArray, totals: FloatArray, n_rows: int, noise_std: float
+    products: FloatArray, totals: FloatArray, n_rows: float, noise_std: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return a correlation matrix from sums of products, and the deviation of its noise.
 

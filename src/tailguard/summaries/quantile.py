@@ -83,7 +83,9 @@ def quantile(X: Any, q: ArrayLike = 0.5, **options: Unpack[RunOptions]) -> Quant
         they never cross.
     options
         ``epsilon``, ``delta`` or ``guarantee``; ``person`` and ``max_rows``, by which each person
-        counts as one record, shared out evenly over her rows; ``columns``, ``schema``, ``ledger``,
+        counts as one record, shared out evenly over her rows; ``sample_weight``, how much each row
+        counts, one number per row or a column's name, and ``weight_bound``, the largest weight that
+        counts in full, known without the rows; ``columns``, ``schema``, ``ledger``,
         ``checkpoint``, ``row_id``, ``order``, ``check_records``, ``on_unusable`` and
         ``random_state``, as for ``tg.mean``.
 
@@ -127,7 +129,7 @@ def quantile(X: Any, q: ArrayLike = 0.5, **options: Unpack[RunOptions]) -> Quant
         value=value,
         low=low,
         high=high,
-        usable=np.array([each.total for each in solution.quantiles.estimates]),
+        usable=np.array([each.total for each in solution.quantiles.estimates]) * table.unit,
     )
 
 
@@ -249,8 +251,8 @@ def histogram(
         title="private histograms",
         names=tuple(table.numbers),
         edges=used,
-        counts=counts[:, : used.shape[1] + 1],
-        noise_std=solution.noise_std,
+        counts=counts[:, : used.shape[1] + 1] * table.unit,
+        noise_std=solution.noise_std * table.unit,
     )
 
 
@@ -344,19 +346,19 @@ def count(
         codes = tuple(table.codes(name, where[name]) for name in names)
         return Statistics(counted=(indicators, codes))
 
-    solved, solution, _ = released(X, make, **options)
-    n_rows, noise_std = solved.certificate.n_rows, solution.noise_std
-    value, low, high = within_noise(float(solution.counts[0][0]), noise_std, n_rows)
+    solved, solution, table = released(X, make, **options)
+    most, noise_std = solved.certificate.n_rows * table.unit, solution.noise_std * table.unit
+    value, low, high = within_noise(float(solution.counts[0][0]) * table.unit, noise_std, most)
     return CountResult(
         solved=solved, title="private count", value=value, noise_std=noise_std, low=low, high=high
     )
 
 
-def within_noise(value: float, noise_std: float, n_rows: int) -> tuple[float, float, float]:
-    """Return a noised count and its interval, between 0 and the number of records.
+def within_noise(value: float, noise_std: float, most: float) -> tuple[float, float, float]:
+    """Return a noised count and its interval, between 0 and the most that it can be.
 
     Of Laplace noise 1.96 deviations hold 94 % (computed: 1 - exp(-1.96 sqrt(2))).
     """
     ends = value, value - Z * noise_std, value + Z * noise_std
-    found = np.clip(ends, 0.0, n_rows)
+    found = np.clip(ends, 0.0, most)
     return float(found[0]), float(found[1]), float(found[2])

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 
 from tailguard.checks import InputError, check_choice, named_arguments, shown
-from tailguard.data.declarations import listing, undeclared_note
+from tailguard.data.declarations import check_weight_bound, listing, undeclared_note
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
 from tailguard.gate import Gate
@@ -39,6 +39,8 @@ class RunOptions(TypedDict, total=False):
     columns: Any
     row_id: str | None
     order: str
+    sample_weight: Any
+    weight_bound: float | None
     person: Any
     max_rows: int | None
     epsilon: float | None
@@ -53,7 +55,7 @@ class RunOptions(TypedDict, total=False):
 
 
 def summary(call: Callable[P, T]) -> Callable[P, T]:
-    """Let a summary refuse unknown arguments, such as weights, by their names."""
+    """Let a summary refuse unknown arguments by their names."""
     return named_arguments(call, RunOptions.__annotations__)
 
 
@@ -77,6 +79,11 @@ class SummaryTable:
     numbers: Mapping[str, int]
     declared: Mapping[str, tuple[int, ...]]
     levels: Mapping[str, tuple[str, ...]]
+
+    @property
+    def unit(self) -> float:
+        """What a count of one stands for: a record, or the largest weight that counts in full."""
+        return 1.0 if self.inputs.weight is None else self.inputs.weight.bound
 
     @classmethod
     def of(cls, inputs: Inputs) -> "SummaryTable":
@@ -130,6 +137,8 @@ def released(
     columns: Any = None,
     row_id: str | None = None,
     order: str = "file",
+    sample_weight: Any = None,
+    weight_bound: float | None = None,
     person: Any = None,
     max_rows: int | None = None,
     epsilon: float | None = None,
@@ -149,9 +158,10 @@ def released(
     rule = RecordRule(check_records, on_unusable, any_cell=True)
     persons = {"keys": person, "max_rows": max_rows}
     named = {"columns": columns, "row_id": row_id, "order": order, "persons": persons}
+    named |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
     inputs = X if isinstance(X, Inputs) else read_features(X, schema, **named)
     table = SummaryTable.of(inputs)
-    solver = make(table)
+    solver = replace(make(table), weighted=inputs.weight is not None)
     problem = Problem(None, inputs.n_records, inputs.n_features, max_rows=inputs.max_rows)
 
     def planned(rest: Guarantee) -> tuple[Statistics, Plan]:
@@ -168,7 +178,7 @@ def released(
     )
     undeclared = inputs.undeclared
     assumed = (undeclared_note(undeclared, by_cell=True),) if undeclared else ()
-    assumed = (*assumed, *inputs.unit.notes, *assumptions)
+    assumed = (*assumed, *inputs.unit.notes, *inputs.weight_notes, *assumptions)
     solved = run(solver, plan, gate, assumptions=assumed, check=check)
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
@@ -179,9 +189,28 @@ def released(
     return solved, solution, table
 
 
-def read_features(X: Any, schema: Declared | None, **named: Any) -> Inputs:
-    """Read the features of a mean or a summary: at least one row and one column."""
+def read_features(
+    X: Any,
+    schema: Declared | None,
+    *,
+    sample_weight: Any = None,
+    weight_bound: float | None = None,
+    **named: Any,
+) -> Inputs:
+    """Read the features of a mean or a summary: at least one row and one column.
+
+    Weights are those of the schema by default.
+    """
     stated = None if schema is None else Schema.of(schema)
+    if sample_weight is None and stated is not None and stated.weight is not None:
+        if weight_bound is not None:
+            raise InputError(
+                "weight_bound must be None where the schema declares weights and their bound; got "
+                f"{shown(weight_bound)}."
+            )
+        sample_weight, weight_bound = stated.weight, stated.weight_bound
+    check_weight_bound("sample_weight", sample_weight, weight_bound)
+    named |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
     inputs = read_inputs(X, schema=stated, features_only=True, **named)
     shape = inputs.n_records, inputs.n_features
     if min(shape) < 1:

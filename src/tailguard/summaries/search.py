@@ -127,9 +127,12 @@ class QuantileSearch:
             for name, purpose, share, times, width in told
         )
 
-    def run(self, plan: Plan, gate: Gate) -> "FoundQuantiles":
-        """Release the histograms, and return the estimates of every column."""
-        found = _first_look(self, plan.stage("octaves"), gate)
+    def run(self, plan: Plan, gate: Gate, most: float) -> "FoundQuantiles":
+        """Release the histograms, and return the estimates of every column.
+
+        ``most`` is about how many records a column can hold.
+        """
+        found = _first_look(self, plan.stage("octaves"), gate, most)
         search, asked = plan.stage("search"), 0
         while asked < search.times and found.needs_search(search):
             found.look(search, SEARCH_OFFSET, 0.0, SEARCHED_UNEVENNESS)
@@ -141,9 +144,6 @@ class QuantileSearch:
             left = search.mu * math.sqrt(search.times - asked)
             last = replace(last, mu=math.hypot(last.mu, left) * ROUNDING)
         found.look(last, 0.0, 0.0, UNEVENNESS)
-        if not self.by:
-            for estimate in found.estimates:
-                estimate.settle()
         return found
 
 
@@ -175,8 +175,10 @@ class FoundQuantiles:
 
     def needs_search(self, stage: Stage) -> bool:
         """Whether the stage's noise is low enough to find a quantile more closely."""
-        least = RESOLVED * self.noise_of(stage) / self._gate.n_records
-        return any(self._is_open(each, least) for each in self.estimates)
+        noise_std = self.noise_of(stage)
+        return any(
+            self._is_open(each, RESOLVED * noise_std / each.n_rows) for each in self.estimates
+        )
 
     def _is_open(self, estimate: DistributionEstimate, least: float) -> bool:
         quartiles = estimate.at(np.array([0.25, 0.75]))
@@ -222,7 +224,7 @@ class FoundQuantiles:
                 estimate.count_cells(float(counted[-1]), self.noise_std)
 
 
-def _first_look(search: QuantileSearch, stage: Stage, gate: Gate) -> FoundQuantiles:
+def _first_look(search: QuantileSearch, stage: Stage, gate: Gate, most: float) -> FoundQuantiles:
     """Release the histograms of octaves."""
     edges = np.tile(OCTAVES, (search.n_estimates, 1))
     query = search.query(OCTAVES.size)
@@ -234,7 +236,7 @@ def _first_look(search: QuantileSearch, stage: Stage, gate: Gate) -> FoundQuanti
     rare_of_pooled = rare * math.sqrt(len(counts) / n_columns)
     known = [octaves_of(row, rare_of_pooled)[0] for row in pooled]
     estimates = [
-        DistributionEstimate(row[:bins], noise_std, gate.n_records, known[place % n_columns], rare)
+        DistributionEstimate(row[:bins], noise_std, most, known[place % n_columns], rare)
         for place, row in enumerate(counts)
     ]
     if not search.by:

@@ -52,6 +52,8 @@ SURELY_INSIDE = 3.0
 # the columns: of quantiles 1.5 records over a density of .3; of moments with a range of 4 of them.
 # Where they only serve to find a range they count less.
 QUANTILE_ERROR, LOCATING_ERROR, MOMENT_ERROR = 5.0, 1.0, 8.0
+# How much records weigh together may be rough: a count of all cells comes with every histogram.
+TOTAL_ERROR, SURELY_MORE = 0.1, 3.0
 # Rows of products are cut to this many times the root of the columns, in standard deviations.
 PRODUCT_RADIUS = 1.5
 SMALLEST_RADIUS = 1e-250  # an inverse of it is a number
@@ -61,6 +63,7 @@ PURPOSES = {
     "correlations": "products of pairs of standardised cells",
     "levels": "how many records have each declared level",
     "count": "how many records meet the declared levels",
+    "weights": "how much all records weigh together",
     "histogram": "how many cells lie in each bin",
 }
 """Statistics beside quantiles, and what their releases are for."""
@@ -86,6 +89,8 @@ class Statistics:
         A histogram of ``bins`` bins in a private range, or between public edges.
     spend
         Factors of the parts that statistics get.
+    weighted
+        Whether records count by weights: where there is a search, their total is released first.
     """
 
     columns: tuple[int, ...] = ()
@@ -98,6 +103,7 @@ class Statistics:
     bins: int = 0
     edges: tuple[tuple[float, ...], ...] = ()
     spend: Mapping[str, float] = field(default_factory=dict)
+    weighted: bool = False
 
     @property
     def search(self) -> QuantileSearch | None:
@@ -124,6 +130,7 @@ class Statistics:
             "levels": math.sqrt(2.0 * len(self.tables)),
             "histogram": math.sqrt(2.0 * k) if self.bins or self.edges else 0.0,
             "count": 1.0 if self.counted else 0.0,
+            "weights": TOTAL_ERROR * math.sqrt(k) if self.weighted and self.search else 0.0,
         }
         return {name: error for name, error in found.items() if error > 0.0}
 
@@ -181,9 +188,9 @@ class Statistics:
             return CellProducts(self.columns)
         if name == "levels":
             return LevelTables(self.tables)
-        if name == "count":
-            assert self.counted is not None
-            return CountOfLevels(*self.counted)
+        if name in {"count", "weights"}:
+            # Without conditions all records count, whatever they hold.
+            return CountOfLevels(*(self.counted or ((), ())))
         if name == "histogram":
             return self.histogram
         assert self.search is not None
@@ -204,14 +211,24 @@ class Statistics:
         empty = np.zeros(0)
         solution = SummarySolution(empty, 0.0, plan, empty, math.nan, trace=empty[None, :])
         n_rows, asked = gate.n_records, plan.by_name
+        total, total_std, most = float(n_rows), 0.0, float(n_rows)
 
         def ask(name: str, state: Any) -> tuple[FloatArray, float]:
             query, stage = self._query(name), asked[name]
             noise_std = noise_std_of(query, n_rows, gate.n_features, stage.asked)
             return gate.ask(query, state, stage), noise_std
 
+        if "weights" in asked:
+            (answer,), total_std = ask("weights", None)
+            total = min(max(float(answer), 1.0), most)
+            most = min(total + SURELY_MORE * total_std, most)
+        solution = replace(solution, total=total)
         if self.search is not None:
-            solution = replace(solution, quantiles=self.search.run(plan, gate))
+            quantiles = self.search.run(plan, gate, most)
+            if not self.by:
+                for estimate in quantiles.estimates:
+                    estimate.settle(total, total_std)
+            solution = replace(solution, quantiles=quantiles)
         estimates = () if solution.quantiles is None else solution.quantiles.estimates
         if self.moments:
             shape = len(estimates) // len(self.columns), len(self.columns)
@@ -232,11 +249,15 @@ class Statistics:
             spread = np.maximum(moments.std, SMALLEST_RADIUS + 1e-12 * np.abs(moments.mean))
             products, noise_std = ask("correlations", (moments.mean, radius * spread))
             totals = np.array([each.total for each in estimates])
-            correlation, noise = correlations_of(products, totals, n_rows, noise_std)
+            at_least = max(total, float(totals.max()))
+            correlation, noise = correlations_of(products, totals, at_least, noise_std)
             solution = replace(solution, correlation=correlation, correlation_noise=noise)
         if self.tables:
             counts, noise_std = ask("levels", None)
-            solution = replace(solution, counts=self._by_table(counts, n_rows), noise_std=noise_std)
+            if self.weighted and self.search is None:
+                total = self._total_of(counts, n_rows)
+            tables = self._by_table(counts, total)
+            solution = replace(solution, counts=tables, noise_std=noise_std, total=total)
         if self.counted:
             count, noise_std = ask("count", None)
             solution = replace(solution, counts=(count,), noise_std=noise_std)
@@ -246,14 +267,21 @@ class Statistics:
             solution = replace(solution, counts=(counts, edges), noise_std=noise_std)
         return solution
 
-    def _by_table(self, counts: FloatArray, n_rows: int) -> tuple[FloatArray, ...]:
+    def _by_table(self, counts: FloatArray, total: float) -> tuple[FloatArray, ...]:
         """Return the counts of each table, made to add up to the number of records."""
-        sizes = [n_codes(table) for table in self.tables]
-        parts = np.split(counts, np.cumsum(sizes)[:-1])
         return tuple(
-            nearest_shares(part, float(n_rows)).reshape([len(columns) + 2 for columns in table])
-            for part, table in zip(parts, self.tables, strict=True)
+            nearest_shares(part, total).reshape([len(columns) + 2 for columns in table])
+            for part, table in zip(self._parts_of(counts), self.tables, strict=True)
         )
+
+    def _total_of(self, counts: FloatArray, n_rows: int) -> float:
+        """Return how much records weigh together: each table has all, with noise by its size."""
+        parts = self._parts_of(counts)
+        mean = sum(part.mean() for part in parts) / sum(1.0 / part.size for part in parts)
+        return min(max(float(mean), 1.0), float(n_rows))
+
+    def _parts_of(self, counts: FloatArray) -> list[FloatArray]:
+        return np.split(counts, np.cumsum([n_codes(table) for table in self.tables])[:-1])
 
 
 def _even(estimate: DistributionEstimate, bins: int) -> FloatArray:
@@ -284,6 +312,8 @@ class SummarySolution(Solution):
         Of levels a table each; of a histogram counts and edges; or one count; and their noise.
     correlation_noise
         Deviation of the privacy noise of each correlation.
+    total
+        The number of records, or how much they weigh together, in parts of the bound.
     """
 
     quantiles: FoundQuantiles | None = None
@@ -292,6 +322,7 @@ class SummarySolution(Solution):
     counts: tuple[FloatArray, ...] = ()
     noise_std: float = math.nan
     correlation_noise: FloatArray | None = None
+    total: float = math.nan
 
     @property
     def unseen(self) -> BoolArray:

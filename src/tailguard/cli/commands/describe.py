@@ -13,6 +13,8 @@ columns.
       --epsilon 1 --delta 1e-6 --explain --out description.json
   tailguard describe claims.csv --quantiles 0.5,0.99 --spend quantiles=2 \
       --epsilon 1 --delta 1e-6
+  tailguard describe survey.csv --weight w --weight-bound 5 \
+      --epsilon 1 --delta 1e-6
   tailguard describe claims.csv --epsilon 1 --pure
 
 An empty or unreadable cell leaves the other cells of its row alone; with
@@ -57,6 +59,8 @@ def describe(
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
+    weight: options.WeightOption = None,
+    weight_bound: options.WeightBoundOption = None,
     person: options.PersonOption = None,
     max_rows: options.MaxRowsOption = None,
     row_id: options.RowIdOption = None,

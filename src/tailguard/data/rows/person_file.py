@@ -135,8 +135,11 @@ def used_rows(
     rows: StreamRows, keys: PersonKeys, hashed: KeyedHash, *, marked: bool = False
 ) -> RecordFile:
     """Read the table once into a file, and keep the used rows, or their marks."""
-    n_columns = len(rows.reader.schema.features or ()) if marked else rows.n_features
-    stored = record_type(n_columns, *names_of(rows.stored)[2:], "person")
+    schema, beside = rows.reader.schema, names_of(rows.stored)[2:]
+    n_columns = len(schema.features or ()) if marked else rows.n_features
+    if marked and schema.target is None:
+        beside = tuple(name for name in beside if name != "target")
+    stored = record_type(n_columns, *beside, "person")
     # Depends on public numbers only.
     n_bytes = keys.count * keys.unit.max_rows * stored.itemsize
     n_parts = min(max(FEWEST_PARTS, n_bytes // BYTES_SORTED), MOST_PARTS, keys.count)

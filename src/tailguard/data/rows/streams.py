@@ -81,7 +81,8 @@ class StreamRows:
         schema = reader.schema
         self.n_features = len(schema.coefficient_names)
         self.has_offset, self.has_weight = reader.has_offset, schema.weight is not None
-        has = schema.target is not None, self.has_offset, self.has_weight
+        has_target = schema.target is not None or self.has_weight  # which has the void weights
+        has = has_target, self.has_offset, self.has_weight
         self.stored = record_type(self.n_features, *compress(BESIDE, has))
         self.width = width_of(self.stored)
         reader.check(table, whole_chunks(NUMBERS_AT_ONCE, self.width))
