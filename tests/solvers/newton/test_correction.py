@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.whitened import example_run
+from support.whitened import example_fit, example_run
 from tailguard.gate.plan import Problem
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_units
 from tailguard.solvers.newton.allocation import shares_for
-from tailguard.solvers.newton.correction.correct import Blend, correct
+from tailguard.solvers.newton.correction.correct import Blend, _believed, correct
 from tailguard.solvers.newton.correction.errors import Lean
 from tailguard.solvers.newton.correction.released import (
     Curvature,
@@ -319,6 +319,33 @@ def test_a_distance_counts_two_standard_deviations_more_where_intervals_rest_on_
     cautious = Blend.cautious(fit, rounds, estimate)
     prior = 1.0 + more / 8
     np.testing.assert_allclose(cautious.gained, np.eye(8) / (1.0 + prior))
+
+
+@pytest.mark.parametrize(
+    ("loss", "late", "part"),
+    [
+        (tg.losses.Poisson(), 1.0, 0.5),
+        (tg.losses.Poisson(), 9.0, 0.5),
+        (tg.losses.Logistic(), 1.0, 1.0),
+        (tg.losses.Squared(), 1.0, 1.0),
+    ],
+    ids=["counts", "counts that stay", "outcomes", "squares"],
+)
+def test_scores_of_a_log_link_are_believed_as_far_as_their_noise_and_prior_let_them(
+    loss, late, part
+):
+    """Noise as large as the prior halves whatever is not the constant; they stay if unsettled."""
+    fit = example_fit(loss, phase=0)[1]
+    width = fit.geometry.width
+    whitened, noise = np.arange(1.0, width + 1.0), 3.0 * np.eye(width)[:, :1]
+    curvature = SimpleNamespace(matrix=np.eye(width), lost=lambda: 0.0)
+    rounds, blend = SimpleNamespace(late=late, curvature=curvature), SimpleNamespace()
+    blend.weights, blend.noise = whitened, noise
+    if late > 4.0:
+        fit = replace(fit, weights=fit.geometry.matrix @ whitened, noise=noise)
+    level = fit.geometry.along_constant(whitened)
+    found = _believed(fit, rounds, blend).whitened
+    np.testing.assert_allclose(found, level + part * (whitened - level), atol=1e-9)
 
 
 def test_intervals_of_small_tables_of_counts_hold_and_are_given():

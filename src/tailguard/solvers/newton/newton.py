@@ -178,7 +178,12 @@ def weighted_mean(
 def believed_share(rest: FloatArray, variance: float, *, curved: bool) -> float:
     """Return the factor to shrink a fit by, given the variance of its noise; not its constant."""
     if curved:  # noise can look like signal, so widely spread scores are shrunk
-        most = SCORE_STD**2 / (SCORE_STD**2 + variance)
+        most = prior_share(variance)
     else:  # the target cannot spread less than its best prediction
         most = SCORE_STD / max(float(np.linalg.norm(rest)), SCORE_STD)
     return min(shrunk(rest, variance), most)
+
+
+def prior_share(variance: float) -> float:
+    """Return what is believed of scores with noise of that variance, by their prior alone."""
+    return SCORE_STD**2 / (SCORE_STD**2 + variance)

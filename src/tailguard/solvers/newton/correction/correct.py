@@ -23,6 +23,7 @@ from tailguard.solvers.newton.correction.released import (
 )
 from tailguard.solvers.newton.correction.rounds import SETTLED, Rounds, run_rounds
 from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import prior_share
 from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable
 
@@ -56,11 +57,23 @@ def correct(session: FitSession, fit: Fit) -> Fit:
 
 
 def _believed(fit: Fit, rounds: Rounds, blend: "Blend") -> Fit:
-    """Return the fit at the blend; where the rounds did not settle, it stays."""
-    if rounds.late > SETTLED or rounds.curvature.lost() > MOST_LOST:
+    """Return the fit at the blend; where the rounds did not settle, it stays.
+
+    With a log link noise of scores makes the means of far rows many times too large. Its size is
+    told anew by the curvature, and scores are believed as far as their prior goes.
+    """
+    geometry, log = fit.geometry, fit.geometry.loss.link.log
+    if rounds.late <= SETTLED and rounds.curvature.lost() <= MOST_LOST:
+        whitened, noise = blend.weights, blend.noise
+    elif log:
+        whitened, noise = fit.whitened, fit.noise
+    else:
         return fit
-    weights = usable(fit.geometry.matrix @ blend.weights)
-    return replace(fit, weights=weights, noise=blend.noise)
+    if log:
+        scores = np.linalg.cholesky(rounds.curvature.matrix).T @ noise
+        level = geometry.along_constant(whitened)
+        whitened = level + prior_share(float((scores**2).sum())) * (whitened - level)
+    return replace(fit, weights=usable(geometry.matrix @ whitened), noise=noise)
 
 
 @dataclass(frozen=True, eq=False)
