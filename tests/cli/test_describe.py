@@ -7,6 +7,7 @@ import pytest
 import tailguard as tg
 
 PRIVACY = ("--epsilon", "5", "--delta", "1e-6")
+SEED = ("--random-state", "0")
 
 
 def test_it_prints_tables_and_writes_them_with_their_certificate(call, csv_file, tmp_path):
@@ -35,6 +36,26 @@ def test_groups_quantiles_and_shares_of_the_budget(call, csv_file):
     assert "region=north" in answer.out
     assert "90%" in answer.out
     assert "NOT PRIVATE" in answer.out
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_table_wider_than_the_screen_is_folded_and_loses_nothing(
+    call, csv_file, monkeypatch, width
+):
+    told = ("--categorical", "region=north,south", "--quantiles", "0.1,0.25,0.5,0.75,0.9,0.99")
+    asked = ("describe", csv_file, "--columns", "cost,age,region", *told, *PRIVACY, *SEED)
+    cells = []
+    for columns in (1000, width):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        wide = call(*asked).out.partition("the result rests on")[0]
+        ages = [line.split()[1:] for line in wide.splitlines() if line.startswith("age")]
+        assert max(map(len, wide.splitlines())) <= columns
+        cells.append([cell for line in ages for cell in line])
+        ends = [line for line in wide.splitlines() if "95% from" in line]
+        assert ends
+        assert all("95% from" in line and " to" in line for line in ends)
+    assert len(ages) > 2
+    assert cells[1] == cells[0]
 
 
 @pytest.mark.parametrize(

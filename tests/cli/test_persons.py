@@ -57,6 +57,7 @@ def test_means_and_schemas_take_persons(file, tmp_path, call):
     means = tmp_path / "means.json"
     answer = call("mean", path, *PRIVACY, "--columns", "age", *told, "--out", means)
     assert answer.code == 0, answer.err
+    assert f"n = {N_PERSONS} persons, mode" in answer.out
     assert json.loads(means.read_text())["certificate"]["unit"]["person"] == "patient"
 
 
@@ -80,6 +81,7 @@ def test_descriptions_take_persons(file, tmp_path, call):
     told, out = ["--person", "patient", "--max-rows", "3"], tmp_path / "description.json"
     answer = call("describe", path, *PRIVACY, "--columns", "age", *told, "--out", out)
     assert answer.code == 0, answer.err
+    assert f"n = {N_PERSONS} persons, mode" in answer.out
     assert "one person (patient), at most 3 rows" in " ".join(answer.out.split())
     python = tg.describe(
         age[:, None], person=[f"p{key}" for key in keys], max_rows=3,

@@ -61,6 +61,7 @@ def test_persons_are_those_of_the_fit_and_a_ledger_of_theirs_is_charged(call, tm
     assert call("fit", file, "--target", "cost", *persons, *PRIVACY, "--out", model).code == 0
     answer = call("score", model, file, *PRIVACY, *SEED, "--out", out)
     assert answer.code == 0, answer.err
+    assert "n = 900 persons, mode" in answer.out
     assert "one person (patient), at most 3 rows" in " ".join(answer.out.split())
     python = tg.load(model).private_score(table, cost, **BUDGET)
     assert rows_of(out)["R2"] == [*python.explained]

@@ -95,7 +95,8 @@ class MeanResult(Reported):
         rows = [(printable(name), value, noise) for name, value, noise in self.rows()]
         width = max(len(name) for name, _, _ in rows)
         lines = [
-            f"private mean ({self.method}), n = {certificate.n_rows}, mode: {certificate.mode}",
+            f"private mean ({self.method}), {certificate.unit.size(certificate.n_rows)}, "
+            f"mode: {certificate.mode}",
             certificate.guarantee.describe(),
             f"{'':{width}}  {'mean':>14}  {'privacy noise':>14}",
         ]

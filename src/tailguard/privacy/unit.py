@@ -70,6 +70,10 @@ class Unit:
         """What to call several records."""
         return "rows" if self.person is None else "persons"
 
+    def size(self, n_rows: int) -> str:
+        """Say how many records there are, and if they are persons."""
+        return f"n = {n_rows}" + (" persons" if self.person is not None else "")
+
     @property
     def budget(self) -> str:
         """The unit of a ledger: rows, or the persons of one column of keys."""

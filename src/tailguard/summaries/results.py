@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import takewhile
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -122,16 +123,20 @@ class SummaryResult(Reported):
     def _heading(self) -> list[str]:
         certificate = self.certificate
         return [
-            f"{self.title}, n = {certificate.n_rows}, mode: {certificate.mode}",
+            f"{self.title}, {certificate.unit.size(certificate.n_rows)}, mode: {certificate.mode}",
             certificate.guarantee.describe(),
         ]
 
-    def __repr__(self) -> str:
-        lines = self._heading()
+    def to_text(self, width: int = WIDTH) -> str:
+        """Return it as text; wider tables are folded, so that nothing is cut."""
+        lines = [fill(line, width) for line in self._heading()]
         for table in self.tables():
             lines += ["", table.title] if table.title else []
-            lines += text_table(table)
-        return "\n".join([*lines, *(fill(note, WIDTH) for note in self.notes)])
+            lines += text_table(table, width)
+        return "\n".join([*lines, *(fill(note, width) for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         parts = [f"<p>{escape(line)}</p>" for line in self._heading()]
@@ -148,14 +153,42 @@ def _html_row(tag: str, cells: Iterable[str]) -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
-def text_table(table: ResultTable) -> list[str]:
-    """Return the lines of a table, the first column to the left and the others to the right."""
-    rows = [table.header, *(tuple(map(_shown, row)) for row in table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
+def text_table(table: ResultTable, width: int = WIDTH) -> list[str]:
+    """Return the lines of a table, the first column to the left and the others to the right.
+
+    A wider table is folded: each part repeats the names of its rows, which are its first columns.
+
+    Examples
+    --------
+    >>> table = ResultTable("", ("column", "mean", "median"), [("age", 41.25, 40.0)])
+    >>> print(*text_table(table, width=14), sep=chr(10))
+    column   mean
+    age     41.25
+    <BLANKLINE>
+    column  median
+    age         40
+    """
+    shown = [table.header, *(tuple(map(_shown, row)) for row in table.rows)]
+    widths = [max(map(len, column)) + 2 for column in zip(*shown, strict=True)]
+    texts = [
+        all(isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)
     ]
+    names = [0, *takewhile(lambda place: texts[place], range(1, len(texts)))]
+    parts: list[list[int]] = [[]]
+    for place in range(len(names), len(widths)):
+        ends = table.header[place + 1 : place + 2] == ("to",)  # of an interval stay together
+        fits = sum(widths[p] for p in (*names, *parts[-1], *range(place, place + 1 + ends)))
+        if parts[-1] and fits > width + 2:
+            parts.append([])
+        parts[-1].append(place)
+    lines = []
+    for part in parts:
+        lines += ["", *(_line(row, widths, [*names, *part]) for row in shown)]
+    return lines[1:]
+
+
+def _line(row: Sequence[str], widths: Sequence[int], places: Sequence[int]) -> str:
+    """Return some cells of a row side by side."""
+    first, *others = places
+    cells = [row[first].ljust(widths[first] - 2), *(row[p].rjust(widths[p]) for p in others)]
+    return "".join(cells).rstrip()

@@ -114,4 +114,7 @@ def describe(
         )
     if out is not None:
         write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n")
-    print_plain(Console(), "\n".join([repr(result), *([result.explain()] if explain else [])]))
+    console = Console()
+    print_plain(console, result.to_text(console.width))
+    if explain:
+        print_plain(console, result.explain())

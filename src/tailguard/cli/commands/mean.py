@@ -160,7 +160,8 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
     certificate = result.certificate
     print_plain(
         console,
-        f"private mean ({result.method}), n = {certificate.n_rows}, mode: {certificate.mode}\n"
+        f"private mean ({result.method}), {certificate.unit.size(certificate.n_rows)}, mode: "
+        f"{certificate.mode}\n"
         f"{certificate.guarantee.describe()}",
     )
     table = Table(box=box.SIMPLE_HEAD)

@@ -288,4 +288,5 @@ def score(
         )
     if out is not None:
         write_text(out, json.dumps(tables_as_json(found), indent=2) + "\n")
-    print_plain(Console(), repr(found))
+    console = Console()
+    print_plain(console, found.to_text(console.width))
