@@ -62,7 +62,7 @@ def test_a_table_wider_than_the_screen_is_folded_and_loses_nothing(
     ("options", "words"),
     [
         (("--quantiles", "half"), "--quantiles must be numbers from 0 to 1"),
-        (("--quantiles", "2"), "q must be"),
+        (("--quantiles", "2"), "--quantiles must be"),
         (("--by", "cost"), "by must name columns of declared levels"),
         (("--by", "cost,cost"), "--by must be different names"),
         (("--spend", "tails=2"), "spend must name statistics that are asked for"),

@@ -135,7 +135,7 @@ def test_a_bad_input_is_one_sentence(ledger, csv_file, tmp_path, call, arguments
     [
         (["--ledger-name", "a"], "--ledger-name and --ledger-key must be given with --ledger"),
         (["--ledger", "nowhere.sqlite"], "must be a file; there is none"),
-        (["--ledger", "{}", "--random-state", "1"], "random_state must be None when a ledger"),
+        (["--ledger", "{}", "--random-state", "1"], "--random-state must be None when a ledger"),
         (["--ledger", "{}", "--ledger-key", ""], "key must be a text"),
     ],
 )

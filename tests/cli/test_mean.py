@@ -66,7 +66,7 @@ def test_options_of_a_method_by_name(call, csv_file):
         (("--method", "clipped", "--option", "radius=1"), "radius must not be given with method"),
         (("--method", "clipped", "--option", "clip_norm=far"), "clip_norm must be"),
         (("--method", "clipped", "--option", "clip_norm=1e308"), "clip_norm must be"),
-        (("--method", "truncated", "--option", "n_groups=2.5"), "n_groups must be"),
+        (("--method", "truncated", "--option", "n_groups=2.5"), "--groups must be"),
         (
             ("--method", "truncated", "--groups", "2", "--option", "n_groups=2"),
             "--option must give each option once",

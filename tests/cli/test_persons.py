@@ -118,12 +118,15 @@ def test_a_folder_of_files_has_the_model_of_one_file(file, tmp_path, call, engin
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--person", "patient"), "person and max_rows must be declared together"),
-        (("--max-rows", "3"), "person and max_rows must be declared together"),
-        (("--person", "patient", "--max-rows", "0"), "max_rows must be"),
+        (("--person", "patient"), "--person and --max-rows must be declared together"),
+        (("--max-rows", "3"), "--person and --max-rows must be declared together"),
+        (("--person", "patient", "--max-rows", "0"), "--max-rows must be"),
         (("--person", "nobody", "--max-rows", "3"), "must have a column 'nobody'"),
-        (("--person-weight", "row"), "weight must be left out without person="),
-        (("--person", "patient", "--max-rows", "3", "--person-weight", "x"), "weight must be"),
+        (("--person-weight", "row"), "--person-weight must be left out without --person"),
+        (
+            ("--person", "patient", "--max-rows", "3", "--person-weight", "x"),
+            "--person-weight must be",
+        ),
     ],
 )
 def test_what_does_not_fit_is_one_sentence(file, tmp_path, call, options, message):

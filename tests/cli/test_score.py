@@ -80,9 +80,9 @@ def test_persons_are_those_of_the_fit_and_a_ledger_of_theirs_is_charged(call, tm
     ("options", "words"),
     [
         (("--target", "price"), "must have a column 'price'"),
-        (("--exposure", "years"), "exposure must be None for a LinearRegression"),
-        (("--max-rows", "3"), "max_rows must be left out without person="),
-        (("--person", "region"), "max_rows must be given beside person="),
+        (("--exposure", "years"), "--exposure must be None for a LinearRegression"),
+        (("--max-rows", "3"), "--max-rows must be left out without --person"),
+        (("--person", "region"), "--max-rows must be given beside --person"),
         (("--pure",), "--delta must not be given with --pure"),
     ],
 )

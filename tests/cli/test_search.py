@@ -47,8 +47,8 @@ def test_a_search_is_charged_once(csv_file, tmp_path, call):
     [
         ("target", "--try must give each parameter its values once, such as"),
         ("target=", "--try must be different names separated by commas"),
-        ("epsilon=1,2", "candidates must name parameters among"),
-        ("level=0.5", "candidates must name parameters among"),
+        ("epsilon=1,2", "--try must name parameters among"),
+        ("level=0.5", "--try must name parameters among"),
     ],
 )
 def test_what_cannot_be_tried_is_refused(tried, words, csv_file, tmp_path, call):

@@ -45,6 +45,7 @@ from tailguard.cli.commands import (
     verify,
 )
 from tailguard.cli.declarations import REMEDIES
+from tailguard.cli.option_names import options_of, with_options
 from tailguard.cli.options import page
 from tailguard.gate.record_check import unusable_sentence
 from tailguard.printable import printable
@@ -141,7 +142,7 @@ def _run(arguments: Sequence[str]) -> int:
     except UnusableTableError as error:
         return _complain(unusable_sentence(error.records, error.columns, REMEDIES), code=3)
     except TailguardError as error:
-        return _complain(str(error), code=2)
+        return _complain(with_options(str(error), options_of(get_command(app), arguments)), code=2)
     except Exception:
         if os.environ.get("TAILGUARD_DEBUG") == "1":
             raise
