@@ -105,11 +105,11 @@ def laplace_calibration(sensitivity: Sensitivity, epsilon: float) -> Calibration
 
 def with_roundings(calibration: Calibration, roundings: int, share: float) -> Calibration:
     """Return the calibration if each record is rounded ``roundings`` times to the lattice."""
-    sensitivity = replace(calibration.sensitivity, roundings=roundings)
-    if sensitivity.integer or roundings == calibration.sensitivity.roundings:
+    before = calibration.sensitivity
+    if before.integer or roundings == before.roundings:
         return calibration
     again = gaussian_calibration if calibration.mechanism == "gaussian" else laplace_calibration
-    return again(sensitivity, share)
+    return again(replace(before, roundings=roundings), share)
 
 
 def _calibrate(

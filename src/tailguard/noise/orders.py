@@ -112,10 +112,14 @@ def random_sample(n_places: int, size: int, source: Source) -> IntArray:
 
 
 def _first_of_each(drawn: IntArray) -> IntArray:
-    """Leave out places drawn before; ``np.unique`` takes twice the memory."""
-    order = np.argsort(drawn, kind="stable")
-    ranked = drawn[order]
-    return np.delete(drawn, order[1:][ranked[1:] == ranked[:-1]])
+    """Leave out places drawn before; ``np.unique`` takes twice the memory.
+
+    Numbers that hold a place and when it was drawn are sorted several times as fast as places.
+    """
+    digits = len(drawn).bit_length()  # 21 for the largest sample: room for 2**42 places
+    ranked = np.sort(drawn << digits | np.arange(len(drawn)))
+    again = ranked[1:][ranked[1:] >> digits == ranked[:-1] >> digits]
+    return np.delete(drawn, again & ((1 << digits) - 1))
 
 
 def _random_places(n_places: int, count: int, source: Source) -> IntArray:

@@ -76,19 +76,20 @@ class _BlasLimit:
         self.turn = RLock()
         self._lock = Lock()
         self._n_inside = 0
-        self._before: Any = None
+        self._before: list[int] | None = None
 
     def __enter__(self) -> None:
         with self._lock:
-            limit = _libraries().limit(limits=1, user_api="blas")  # others may have changed it
-            self._before = self._before or limit
+            before = [library.num_threads for library in _libraries()]
+            _set_threads([1] * len(before))  # others may have changed it
+            self._before = before if self._before is None else self._before
             self._n_inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._n_inside = max(0, self._n_inside - 1)  # a forked process has begun anew
             if self._n_inside == 0 and self._before is not None:
-                self._before.restore_original_limits()
+                _set_threads(self._before)
                 self._before = None
 
     def begin_anew(self) -> None:
@@ -96,7 +97,7 @@ class _BlasLimit:
         before = self._before
         self.__init__()  # type: ignore[misc]
         if before is not None:
-            before.restore_original_limits()
+            _set_threads(before)
 
 
 limited_blas = _BlasLimit()
@@ -117,6 +118,15 @@ def one_blas_thread() -> Iterator[None]:
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    """Find the loaded BLAS libraries, once: NumPy's is loaded by now."""
-    return ThreadpoolController()
+def _libraries() -> list[Any]:
+    """Find the loaded BLAS libraries, once: NumPy's is loaded by now.
+
+    ``ThreadpoolController.limit`` reads versions and names as well, at each call.
+    """
+    libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return libraries
+
+
+def _set_threads(counts: list[int]) -> None:
+    for library, count in zip(_libraries(), counts, strict=True):
+        library.set_num_threads(count)
