@@ -49,6 +49,13 @@ def test_the_import_loads_no_library():
     assert not libraries & set(loaded)
 
 
+def test_the_command_line_starts_without_what_fits_need():
+    loaded = told_by_a_new_process("import tailguard.cli.app", "print(json.dumps(list(sys.modules)))")
+    assert "numpy" in loaded
+    slow = {"sklearn", "scipy.stats", "pandas", "numba", "pyarrow", "dp_accounting", "matplotlib"}
+    assert not slow & set(loaded)
+
+
 def test_an_estimator_loads_no_other_one_and_no_other_solver():
     line = "from tailguard import LinearRegression"
     loaded = told_by_a_new_process(line, "print(json.dumps(list(sys.modules)))")

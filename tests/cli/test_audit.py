@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from tailguard.audit import suite
 from tailguard.audit.cases import AuditResult
 from tailguard.audit.suite import LONG
-from tailguard.cli.commands import audit
 
 GOOD = AuditResult("a mean", "mu = 2", 2.0, 1.7, 0.999, 0.97, 1200, "threshold", {"less": True})
 
@@ -15,7 +15,7 @@ GOOD = AuditResult("a mean", "mu = 2", 2.0, 1.7, 0.999, 0.97, 1200, "threshold",
 def found(monkeypatch):
     """What the audits of the command find."""
     rows = []
-    monkeypatch.setattr(audit, "run_audit", lambda names, n_jobs: iter(rows))
+    monkeypatch.setattr(suite, "run_audit", lambda names, n_jobs: iter(rows))
     return rows
 
 

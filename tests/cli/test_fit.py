@@ -9,7 +9,7 @@ import pytest
 
 import tailguard as tg
 from support.targets import column_for, takes_labels
-from tailguard.cli.model_file import MODELS
+from tailguard.estimators.registry import ESTIMATORS, estimator_called
 
 PRIVACY = ["--epsilon", "1", "--delta", "1e-6"]
 SEEDED = ["--random-state", "3"]
@@ -31,7 +31,7 @@ FITS = {
         *(("--classes", "no,yes") if takes_labels(model) else ()),
         *OWN.get(name, ()),
     ]
-    for name, model in MODELS.items()
+    for name, model in ((name, estimator_called(name)) for name in ESTIMATORS)
 }
 
 

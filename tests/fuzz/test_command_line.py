@@ -77,7 +77,7 @@ def answer(folders, tmp_path, monkeypatch, capsys):
     """Call in a copy of the first folder or the second; return the exit code, and stderr."""
     # What is attacked does not follow from the words: one row, attacked once, stands for all.
     row = audit_row("query count-below, Laplace", false_alarm=1e-3)
-    attacked = "tailguard.cli.commands.audit.run_audit"
+    attacked = "tailguard.audit.suite.run_audit"
     monkeypatch.setattr(attacked, lambda names, n_jobs: [row for _ in names])
     monkeypatch.setattr("tailguard.cli.app.get_command", commands)
     # A page of plans at 360 sizes takes 3 seconds; at what is given and one more, it says the same.

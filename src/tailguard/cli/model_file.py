@@ -9,9 +9,6 @@ from tailguard.estimators.model_file import read_model
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
 from tailguard.gate.plan import check_ridge
 
-MODELS: dict[str, Any] = {name: estimator_called(name) for name in ESTIMATORS}
-"""Name -> estimator."""
-
 PARAMETERS = {
     "--alpha": ("alpha",),
     "--classes": ("classes",), "--keep": ("n_nonzero",), "--level": ("level",),
@@ -27,7 +24,7 @@ def _parameter(option: str, estimator: Any) -> str | None:
 
 def takers(option: str) -> str:
     """List the models that an option belongs to, for messages and help."""
-    return " or ".join(name for name, kind in MODELS.items() if _belongs(option, kind))
+    return " or ".join(name for name in ESTIMATORS if _belongs(option, estimator_called(name)))
 
 
 def _belongs(option: str, estimator: Any) -> bool:
@@ -39,7 +36,7 @@ def _belongs(option: str, estimator: Any) -> bool:
 
 def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[str, Any]) -> Any:
     """Build an estimator, refusing options of other models; options that are None are ignored."""
-    estimator = MODELS[check_choice("--model", model, MODELS)]
+    estimator = estimator_called(check_choice("--model", model, ESTIMATORS))
     chosen = dict(parameters)
     for option, value in own_options.items():
         if value is None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tailguard.cli.model_file import MODELS
+from tailguard.estimators.registry import ESTIMATORS
 from tailguard.means.choice import MEANS
 
 WIDEST = 75  # characters of the longest command line in a help page
@@ -206,7 +206,7 @@ ClassesOption = Annotated[
         "NO,YES", "The labels of the target: two for sparse-logistic, two or more for logistic."
     ),
 ]
-ModelOption = Annotated[str, model("NAME", f"One of {', '.join(MODELS)}.")]
+ModelOption = Annotated[str, model("NAME", f"One of {', '.join(ESTIMATORS)}.")]
 ThresholdOption = Annotated[
     float | None,
     model(

@@ -38,7 +38,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
-from scipy.stats import chi2, ncx2
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
@@ -85,13 +84,15 @@ def _shift_delta(mu: float, epsilon: FloatArray) -> FloatArray:
 
 def _widened(smoothness: float, size: int, epsilon: FloatArray) -> FloatArray:
     """Delta of a change of the scale by ``exp(smoothness)``, the larger one of the two orders."""
+    from scipy import stats  # noqa: PLC0415 (it takes a while to load)
+
     lost, narrow = -math.expm1(-2.0 * smoothness), math.exp(-2.0 * smoothness)
     far = 2.0 * (epsilon + size * smoothness) / lost
     near = np.maximum(2.0 * (size * smoothness - epsilon) / lost, 0.0)
     growth = np.exp(epsilon)
     return np.maximum(
-        _difference(chi2.sf(far * narrow, size), growth * chi2.sf(far, size)),
-        _difference(chi2.cdf(near, size), growth * chi2.cdf(near * narrow, size)),
+        _difference(stats.chi2.sf(far * narrow, size), growth * stats.chi2.sf(far, size)),
+        _difference(stats.chi2.cdf(near, size), growth * stats.chi2.cdf(near * narrow, size)),
     )
 
 
@@ -210,9 +211,11 @@ def exact_delta_of_smooth_gaussian(
         or max(smoothness / LARGEST_SMOOTHNESS, shift / LARGEST_SHIFT) > 1.0
     ):
         return 1.0
+    from scipy import stats  # noqa: PLC0415 (it takes a while to load)
+
     with np.errstate(all="ignore"):
-        wider = _rescaled(smoothness * PARTS, shift, size, epsilon, ncx2.cdf)
-        narrower = _rescaled(-smoothness * PARTS, shift, size, epsilon, ncx2.sf)
+        wider = _rescaled(smoothness * PARTS, shift, size, epsilon, stats.ncx2.cdf)
+        narrower = _rescaled(-smoothness * PARTS, shift, size, epsilon, stats.ncx2.sf)
     worst = float(np.max([*wider, *narrower, _exact_shift_delta(shift, epsilon)]))
     return worst if worst <= 1.0 else 1.0  # NaN promises nothing either
 

@@ -14,7 +14,7 @@ fault goes unseen. --quick takes some two minutes of one core, --all some ten.
   tailguard audit --only mean
 """
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -22,11 +22,12 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from tailguard.audit.cases import FALSE_ALARM, AuditResult
-from tailguard.audit.suite import LONG, QUICK, run_audit
 from tailguard.checks import InputError
 from tailguard.cli.options import typed
 from tailguard.cli.printing import print_wrapped
+
+if TYPE_CHECKING:
+    from tailguard.audit.cases import AuditResult
 
 
 def audit(
@@ -49,6 +50,10 @@ def audit(
     ...
     0
     """
+    # Other commands start without what is attacked, which takes a while to load.
+    from tailguard.audit.cases import FALSE_ALARM  # noqa: PLC0415
+    from tailguard.audit.suite import LONG, QUICK, run_audit  # noqa: PLC0415
+
     if quick and everything:
         raise InputError("--quick must not be given with --all; they are two lists of rows.")
     if jobs < 1:
@@ -76,11 +81,12 @@ def audit(
         raise typer.Exit(1)
 
 
-def audit_table(found: list[AuditResult]) -> Table:
+def audit_table(found: "list[AuditResult]") -> Table:
     """Return a table with a row for each audit.
 
     Examples
     --------
+    >>> from tailguard.audit.cases import AuditResult
     >>> row = AuditResult("a mean", "mu = 2", 2.0, 1.7, 0.999, 0.97, 1200, "threshold")
     >>> audit_table([row]).row_count
     1

@@ -17,10 +17,6 @@ from time import perf_counter
 from typing import Annotated
 
 from rich.console import Console
-from sklearn.linear_model import LinearRegression
-from sklearn.metrics import r2_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import tailguard as tg
 from tailguard.checks import check_integer
@@ -97,7 +93,7 @@ def demo(
     print_plain(console, f"report: {out}; check it by tailguard verify {out}")
 
 
-def _table(claims: Dataset, model: tg.LinearRegression, width: int) -> list[str]:
+def _table(claims: Dataset, model: "tg.LinearRegression", width: int) -> list[str]:
     """Return the lines of a table of coefficients beside the truth, which is simulated."""
     truth = [*claims.coefficients, claims.intercept]
     rows = coefficient_cells(model, 4, claims.feature_names)
@@ -125,7 +121,7 @@ def picture(truth: float, value: float, low: float, high: float) -> str:
     return "".join(letters)
 
 
-def _report(claims: Dataset, model: tg.LinearRegression) -> Report:
+def _report(claims: Dataset, model: "tg.LinearRegression") -> Report:
     """Return the report of the fit, with the columns' names."""
     found = model.report(dataset="simulated motor claims", curator="nobody: they are simulated")
     names = [*claims.feature_names, *(each.name for each in found.estimates[len(model.coef_) :])]
@@ -145,8 +141,14 @@ def _describe(claims: Dataset) -> str:
     )
 
 
-def _comparison(claims: Dataset, model: tg.LinearRegression) -> str:
+def _comparison(claims: Dataset, model: "tg.LinearRegression") -> str:
     """Compare with least squares, which only simulated data allows."""
+    # Other commands start without scikit-learn, which takes a while to load.
+    from sklearn.linear_model import LinearRegression  # noqa: PLC0415
+    from sklearn.metrics import r2_score  # noqa: PLC0415
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
     new = tg.datasets.insurance_claims(n_rows=claims.target.size, seed=1)
     plain = make_pipeline(StandardScaler(), LinearRegression())
     plain.fit(claims.features, claims.target)

@@ -53,7 +53,6 @@ from tailguard.data.design import column_of, feature_cells, feature_marks
 from tailguard.data.readers.csv import existing_file
 from tailguard.data.readers.opening import opened_path, opened_table
 from tailguard.data.table import Table, pieces
-from tailguard.estimators.base import EXTRAPOLATIONS
 from tailguard.estimators.model_file import model_name
 from tailguard.estimators.summary import NO_RECORDS
 from tailguard.printable import printable
@@ -95,6 +94,8 @@ def predict(
             f"--exposure belongs to a {takers('--exposure')} model; got a {model_name(fitted)} one."
         )
     if extrapolate is not None:
+        from tailguard.estimators.base import EXTRAPOLATIONS  # noqa: PLC0415 (loads scikit-learn)
+
         fitted.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
     if out is not None:
         destination(out, model, file)

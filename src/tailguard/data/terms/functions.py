@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
-from scipy.interpolate import BSpline
 
 from tailguard.array_types import FloatArray
 
@@ -98,6 +97,8 @@ def _basis(degree: int) -> Values:
     """
 
     def values(x: FloatArray, knots: Sequence[float]) -> FloatArray:
+        from scipy.interpolate import BSpline  # noqa: PLC0415 (it takes a while to load)
+
         t = np.concatenate([[knots[0]] * degree, knots, [knots[-1]] * degree])
         inside = np.clip(np.where(np.isfinite(x), x, knots[0]), knots[0], knots[-1])
         return _where_finite(x, BSpline.design_matrix(inside, t, degree).toarray()[:, 1:])

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 
 # The usual level of an interval; docs/reproduce.md states it.
 CONFIDENCE = 0.95
@@ -51,6 +50,8 @@ class Summary:
 
         With fewer than six seeds it is the range, which covers less often.
         """
+        from scipy import stats  # noqa: PLC0415 (it takes a while to load)
+
         ordered = np.sort(np.array(list(values), dtype=np.float64))
         n_seeds = len(ordered)
         # The k-th least and the k-th greatest miss the median with chance 2 P(Binomial < k).
@@ -67,6 +68,8 @@ def student_interval(
 
     *Reference.* Student 1908.
     """
+    from scipy import stats  # noqa: PLC0415 (it takes a while to load)
+
     if len(values) < 2:
         return -math.inf, math.inf
     mean = float(np.mean(values))

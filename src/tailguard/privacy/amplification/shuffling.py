@@ -28,7 +28,6 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from scipy import stats
 from scipy.special import betainc, expit
 
 from tailguard.array_types import FloatArray
@@ -61,6 +60,8 @@ LARGEST_EPSILON = 600.0
 @lru_cache(maxsize=64)
 def _clone_counts(n_units: int, unit_epsilon: float) -> tuple[FloatArray, FloatArray, float]:
     """Numbers of clones, the chance of each, and the chance of fewer."""
+    from scipy import stats  # noqa: PLC0415 (it takes a while to load)
+
     others, chance = n_units - 1, math.exp(-unit_epsilon)
     mean = others * chance
     reach = SPREAD * math.sqrt(mean * (1.0 - chance)) + MARGIN
@@ -78,6 +79,8 @@ def clones_delta(n_units: int, unit_epsilon: float, e: FloatArray) -> FloatArray
 
     *Reference.* The module's head.
     """
+    from scipy import stats  # noqa: PLC0415 (it takes a while to load)
+
     counts, chances, missed = _clone_counts(n_units, unit_epsilon)
     inside = e < unit_epsilon
     gamma = np.exp(np.minimum(np.where(inside, e, 0.0), LARGEST_EPSILON))[..., None]
