@@ -35,8 +35,10 @@ help:  ## Show this list
 demo: $(INSTALLED)  ## Fit a private regression on simulated claims and write its report
 	@$(BIN)/tailguard demo
 
-# One thread a process: its two processes would otherwise fight for the cores.
+# One thread a process: its two processes would otherwise fight for the cores. Those that tests start
+# read the byte code that was written before, also where the shell says that none is written.
 test: export OPENBLAS_NUM_THREADS = 1
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(INSTALLED_DEV)  ## Run the tests, the examples and the documentation
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 

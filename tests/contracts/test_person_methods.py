@@ -83,7 +83,7 @@ TAKEN = {
         constraint=BALL,
         **GIVEN,
         **LARGE,
-        solver=make_solver("noisy-gradient-descent", **{**STEPS, "n_steps": 15}),
+        solver=make_solver("noisy-gradient-descent", **{**STEPS, "n_steps": 6}),
     ),
     **{
         f"mean {name}": lambda name=name, told=told: tg.mean(

@@ -12,9 +12,9 @@ from tailguard.gate.selection import SelectionGate
 from tailguard.ledger import store
 from tailguard.ledger.report import history_text, summary_text
 
-N_SEARCHES = 40
-# The largest of 200 correlations of 40 numbers without any is above it with a chance of 1e-4.
-NOISE = 0.75
+N_SEARCHES = 20
+# The largest of 200 correlations of 20 numbers without any is above it with a chance of 1e-4.
+NOISE = 0.875
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 1))
 Y = X[:, 0] + RNG.standard_normal(400)
