@@ -50,8 +50,8 @@ def test_the_import_loads_no_library():
 
 
 def test_the_command_line_starts_without_what_fits_need():
-    loaded = told_by_a_new_process("import tailguard.cli.app", "print(json.dumps(list(sys.modules)))")
-    assert "numpy" in loaded
+    line = "import tailguard.cli.app"
+    loaded = told_by_a_new_process(line, "print(json.dumps(list(sys.modules)))")
     slow = {"sklearn", "scipy.stats", "pandas", "numba", "pyarrow", "dp_accounting", "matplotlib"}
     assert not slow & set(loaded)
 
