@@ -19,6 +19,7 @@ from typing import Any
 from tailguard.checks import InputError
 from tailguard.moments import Moment
 from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
+from tailguard.papers.common.statement import sentences
 from tailguard.papers.common.theorem import SHAPE, Theorem
 from tailguard.privacy.guarantees import Guarantee
 
@@ -29,29 +30,15 @@ PAPERS = {
     each.__name__.rpartition(".")[2]: each
     for each in (kamath2022, tao2022, wang2020, xu2025, zhao2024)
 }
-# fmt: off
-_CALLS: Mapping[str, tuple[Callable[..., Theorem], ...]] = {
-    "convex": (
-        kamath2022.convex, kamath2022.soft_convex, kamath2022.convex_with_probability,
-        tao2022.convex,
-        wang2020.smoothed_convex, wang2020.stochastic,
-        zhao2024.convex, zhao2024.iterative_convex,
-        xu2025.localised, xu2025.accelerated,
-    ),
-    "strongly-convex": (
-        kamath2022.strongly_convex,
-        tao2022.strongly_convex,
-        wang2020.smoothed_strongly_convex, wang2020.trimmed_strongly_convex,
-        wang2020.sample_aggregate,
-        xu2025.tsybakov, xu2025.unknown_growth, xu2025.accelerated_growth,
-    ),
-    "sparse": (tao2022.sparse,),
-}
-# fmt: on
 # Kind of risk -> the theorems for it, by their public names below ``tg.papers``.
-THEOREMS = {
-    kind: {f"{each.__module__.split('.')[2]}.{each.__name__}": each for each in calls}
-    for kind, calls in _CALLS.items()
+THEOREMS: dict[str, dict[str, Callable[..., Theorem]]] = {
+    kind: {
+        f"{paper}.{name}": getattr(package, name)
+        for paper, package in PAPERS.items()
+        for name, own in sentences(paper).items()
+        if isinstance(own, dict) and own.get("risk") == kind
+    }
+    for kind in ("convex", "strongly-convex", "sparse")
 }
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tailguard.means.formulas import check_order
+from tailguard.papers.common.statement import sentences
 
 
 @dataclass(frozen=True)
@@ -66,29 +67,5 @@ class MeanRate:
         return 1.0 - 1.0 / moment_order
 
 
-# Where each rate is stated, or from what it is derived.
-# fmt: off
-ROWS = (
-    MeanRate("clamped", "Kamath, Liu and Zhang 2022, Corollary 4.2, zCDP"),
-    MeanRate("clamped-pure", "Kamath, Liu and Zhang 2022, Corollary 4.2, pure DP",
-             guarantee="pure", tail_weight=1.0),
-    MeanRate("truncated",
-             "Tao and others 2022, Theorem 3, at the threshold (u n epsilon / sqrt(d))^(1/k)",
-             minimum_order=1.0, maximum_order=2.0),
-    MeanRate("soft", "Wang and others 2020, Theorem 6, with a scale that balances the noise",
-             maximum_order=2.0, derived=True),
-    MeanRate("soft-printed",
-             "Wang and others 2020, Theorem 6, with the printed scale, which ignores the noise",
-             maximum_order=2.0, tail_weight=1.0),
-    MeanRate(
-        "trimmed",
-        "Wang and others 2020, Algorithm 2, derived for a trimmed count of sqrt(d) log(n) / mu",
-        derived=True),
-    MeanRate("clipped", "Zhao and others 2024, Theorem 2, at the clipping norm of Theorem 4",
-             moment="direction"),
-    MeanRate("iterative",
-             "Zhao and others 2024, Lemmas 6 and 8, a fixed number of groups, no amplification",
-             moment="direction", derived=True),
-)
-# fmt: on
-MEAN_RATES = {row.method: row for row in ROWS}
+MEAN_RATES = {name: MeanRate(name, **row) for name, row in sentences("rates").items()}
+"""By methods; ``statements.toml`` says where each is stated, or from what it is derived."""

@@ -15,7 +15,7 @@ from papers.support.texts_wang_xu import wang_trimmed
 
 SPENT = 1 - 1e-6  # of epsilon: what tight constants leave for rounding
 MARGIN = 1 - 1e-9  # of a concentrated budget
-RAISED = 1 + 2**-16  # what a scale is raised by, for floats
+RAISED = 1 + 2**-16  # what a smooth scale is raised by, for floats
 
 
 # Wang, Algorithm 1: sample and aggregate.
@@ -88,7 +88,7 @@ def wang_1_answer(points, reach, smoothness, s, printed):
         rho = sum(column[-math.ceil(s / 2) :]) / math.ceil(s / 2) if printed else None
         bound = rho if printed else min(reach, column[rank - 1])
         scale = max(scale, bound * math.exp(-smoothness * k))
-    return points[best], 2 * scale * RAISED
+    return points[best], 2 * scale * (1.0 if printed else RAISED)
 
 
 # Wang, Algorithm 2: the trimmed mean, and Algorithm 3: descent on it.
@@ -147,7 +147,7 @@ def wang_2_answer(column, low, high, m, smoothness, printed):
     mean = min(max(math.fsum(x[m : N - m]) / (N - 2 * m), low), high)
     floor = math.exp(-m * smoothness) * (high - low)
     if printed:
-        return mean, max((x[-1] - x[0]) / (N - 2 * m), floor) * RAISED
+        return mean, max((x[-1] - x[0]) / (N - 2 * m), floor)
     moves = [(x[N - m + k] - x[m - k - 1]) / (N - 2 * m) for k in range(m)]  # k replaced, and one
     smooth = (math.exp(-smoothness * k) * min(high - low, a) for k, a in enumerate(moves))
     return mean, max(*smooth, floor) * RAISED

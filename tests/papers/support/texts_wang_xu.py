@@ -98,9 +98,9 @@ def wang_2(printed, m=400):
 # Xu, Ding, Xiang, Xu and Wang 2025. The norm has a moment r^(2k) of order 2k; p of Theorem 1.
 
 
-def xu_reach(n):
-    """The base of C_i in Algorithm 3, line 6."""
-    return EPSILON * n / sqrt(D * log(1 / DELTA) * log(N))
+def xu_reach(n, whole=N):
+    """The base of C_i in Algorithm 3, line 6, whose n is that of its call: of a round."""
+    return EPSILON * n / sqrt(D * log(1 / DELTA) * log(whole))
 
 
 def xu_steepest(p, k, r):
@@ -113,7 +113,7 @@ def xu_phases(n, eta, steep, p, k, r):
     phases = []
     for i in range(1, math.floor(math.log2(n)) + 1):
         size, power = n // 2**i, 2 * p if i == 1 else p
-        clip, step = r * xu_reach(size) ** (1 / k), eta / 4**i
+        clip, step = r * xu_reach(size, n) ** (1 / k), eta / 4**i
         penalty = 1 / (step * size**power)
         noise = 8 * clip * sqrt(log(1 / DELTA)) / (size * penalty * EPSILON)
         steps = math.ceil(1 / (penalty * step) * (1 - 1e-12))

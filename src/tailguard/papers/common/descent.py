@@ -22,7 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tailguard.checks import check_finite
-from tailguard.gate.stage import usable_mu
+from tailguard.gate.stage import BUDGET_MARGIN, usable_mu
+from tailguard.means.base import amount_of
 from tailguard.means.formulas import check_facts
 from tailguard.papers.common import steps
 from tailguard.papers.common.setting import Facts
@@ -34,8 +35,10 @@ from tailguard.papers.common.statement import (
     theorem_of,
 )
 from tailguard.papers.common.theorem import Theorem
-from tailguard.privacy.events import Unbounded
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.papers.printed.terms import share_with_rounding
+from tailguard.privacy.events import Gaussian, Unbounded
+from tailguard.privacy.guarantees import GDP, Guarantee
+from tailguard.queries.units import Units
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 
@@ -187,7 +190,7 @@ def convex_theorem(
     """
     n_steps = facts.steps(count)
     printed_mu = step_of(n_steps).printed_mu
-    spent = facts.spent(printed_mu)
+    spent = _spent(facts, step_of(n_steps), n_steps)
     if facts.n_steps is None and not facts.prints and printed_mu is not None:
         statement = replace(statement, deviations=(*statement.deviations, MORE_STEPS))
         n_steps = steps.worthwhile_steps(
@@ -213,12 +216,26 @@ def convex_theorem(
     )
 
 
+def _spent(facts: Facts, step: Step, n_steps: int, *, disjoint: bool = False) -> Guarantee:
+    """Return the guarantee, or what the printed noise of all steps costs, rounding included."""
+    if not facts.prints or step.printed_mu is None:
+        return facts.spent()
+    root = 1.0 if disjoint else math.sqrt(n_steps)
+    n_rows = facts.block_rows(n_steps) if disjoint else facts.n_rows
+    query = step.oracle.query(None, Units.raw(facts.n_features, intercept=False))
+    ideal = Gaussian(step.printed_mu / root)
+    spent = share_with_rounding(query, n_rows, facts.n_features, ideal)
+    return GDP(amount_of(spent) * root / (1.0 - BUDGET_MARGIN))
+
+
 def _noise(
     facts: Facts, step: Step, n_steps: int, spent: Guarantee, *, disjoint: bool = False
 ) -> float:
     """Return the noise of a coordinate of one gradient, of all records or of a block of its own."""
-    mu = usable_mu(spent, n_steps * facts.n_features) / (1.0 if disjoint else math.sqrt(n_steps))
     n_rows = facts.block_rows(n_steps) if disjoint else facts.n_rows
+    query = step.oracle.query(None, Units.raw(facts.n_features, intercept=False))
+    size = query.sensitivity(n_rows, facts.n_features).size
+    mu = usable_mu(spent, n_steps * size) / (1.0 if disjoint else math.sqrt(n_steps))
     return noise_of(step.oracle, facts, n_rows=n_rows, mu=mu)
 
 
@@ -276,7 +293,7 @@ def strongly_convex_theorem(
     noise and what is spent, where the noise follows the records.
     """
     if following is None:
-        spent = facts.spent(step.printed_mu)
+        spent = _spent(facts, step, n_steps, disjoint=disjoint)
         noise = stated = _noise(facts, step, n_steps, spent, disjoint=disjoint)
     else:
         (noise, spent), stated = following, math.nan

@@ -15,7 +15,7 @@ from tailguard.means.formulas import LARGEST_COUNT, check_facts, put_into
 from tailguard.moments import Moment
 from tailguard.papers.common.steps import whole_steps
 from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
-from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, PureDP
+from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
 Found = TypeVar("Found")
 
@@ -89,16 +89,6 @@ class Facts:
         return 2.0 * math.sqrt(self.rho), math.exp(-1.0)
 
     @property
-    def epsilon(self) -> float:
-        """The first of the terms, as formulas name it."""
-        return self.terms[0]
-
-    @property
-    def delta(self) -> float:
-        """The second of them."""
-        return self.terms[1]
-
-    @property
     def printed_terms(self) -> tuple[float, float]:
         """Epsilon and delta for a printed noise, which is stated for them alone."""
         asked = printed_in(self.guarantee)
@@ -132,19 +122,11 @@ class Facts:
         known = {"strong_convexity": self.strong_convexity, "smoothness": self.smoothness}
         return {name: value for name, value in known.items() if value is not None}
 
-    @property
-    def moment_order(self) -> float:
-        """The order of the moment, as formulas name it."""
-        return self.moment.order
-
-    @property
-    def moment_bound(self) -> float:
-        """The bound on the moment, as formulas name it."""
-        return self.moment.bound
-
     def into(self, formula: Callable[..., Found], **others: Any) -> Found:
         """Put the facts that a formula names into it, or ``others`` in their place."""
-        return put_into(formula, lambda name: getattr(self, name, None), **others)
+        known = {"moment_order": self.moment.order, "moment_bound": self.moment.bound}
+        known |= dict(zip(("epsilon", "delta"), self.terms, strict=True))
+        return put_into(formula, lambda name: known.get(name, getattr(self, name, None)), **others)
 
     @property
     def curvature(self) -> float:
@@ -174,10 +156,8 @@ class Facts:
             )
         return self.n_rows // n_steps
 
-    def spent(self, printed_mu: float | None = None) -> Guarantee:
-        """Return what a run spends: the guarantee, or what printed noise truly costs."""
-        if not self.prints:
-            return self.guarantee
-        if printed_mu is None:
+    def spent(self) -> Guarantee:
+        """Return what a run with tight noise spends, the guarantee; refuse a printed one."""
+        if self.prints:
             raise InputError("calibration must be 'tight' here: the paper prints no noise.")
-        return GDP(printed_mu)
+        return self.guarantee

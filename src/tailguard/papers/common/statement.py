@@ -39,7 +39,6 @@ OWN_BLOCKS = f"{FIXED_POINTS}, as those of a step do not depend on its own block
 class Statement:
     """What a theorem says, apart from its algorithm.
 
-    ``tight_deviations`` are those of tight noise, and of the steps and thresholds that go with it;
     ``covers`` says for which points the bound counts errors.
     """
 
@@ -47,14 +46,13 @@ class Statement:
     lower_bound: float
     for_accuracy: tuple[str, ...]
     deviations: tuple[str, ...] = ()
-    tight_deviations: tuple[str, ...] = ()
     for_privacy: tuple[str, ...] = NOTHING
     covers: str = FIXED_POINTS
 
 
 @cache
-def _sentences(paper: str) -> dict[str, Any]:
-    """Read what the theorems of a paper say, or what is said of batches."""
+def sentences(paper: str) -> dict[str, Any]:
+    """Read a table of ``statements.toml``: what the theorems of a paper say, or another."""
     text = get_data("tailguard.papers", "statements.toml") or b""  # from a zip file, too
     found: dict[str, Any] = tomllib.loads(text.decode())[paper]
     return found
@@ -69,7 +67,7 @@ def statement_of(
     sentences may name ``values``.
     """
     paper, _, name = theorem.partition(".")
-    known = _sentences(paper)
+    known = sentences(paper)
     own, cases = {**known, **known[name]}, (*cases, facts.calibration)
 
     def said(part: str) -> tuple[str, ...]:
@@ -86,8 +84,7 @@ def statement_of(
         f"{known['paper']}, {own['theorem']}",
         lower_bound,
         said("accuracy"),
-        said("differs"),
-        said("tight"),
+        (() if facts.prints else said("tight")) + said("differs"),
         said("privacy") or NOTHING,
     )
 
@@ -105,7 +102,7 @@ def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
 def needed_of_batches(stage: Stage) -> str:
     """Say what the privacy of batches rests on: nothing, or a partition that stays secret."""
     case = "secret" if stage.shuffled else "disjoint"
-    return str(_sentences("batches")[case]).format(n_batches=stage.n_blocks)
+    return str(sentences("batches")[case]).format(n_batches=stage.n_blocks)
 
 
 def descent_prediction(
@@ -161,7 +158,7 @@ def theorem_of(
         n_passes=float(n_passes),
         for_privacy=statement.for_privacy,
         for_accuracy=statement.for_accuracy,
-        deviations=(*(() if facts.prints else statement.tight_deviations), *statement.deviations),
+        deviations=statement.deviations,
         curvature=facts.curvature,
         _prediction=prediction,
     )

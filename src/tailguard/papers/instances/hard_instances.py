@@ -98,10 +98,8 @@ class SignLaw:
 
     def sample(self, n_rows: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
-        agree = (
-            generator(seed, n_rows=n_rows).random((n_rows, self.word.size))
-            < (1.0 + self.bias) / 2.0
-        )
+        drawn = generator(seed, n_rows=n_rows).random((n_rows, self.word.size))
+        agree = drawn < (1.0 + self.bias) / 2.0
         rows: FloatArray = self.size * np.where(agree, self.word, -self.word).astype(np.float64)
         return rows
 

@@ -52,8 +52,7 @@ class StudentLaw(_HeavyLaw):
     def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
         rng = generator(seed, n_rows=n_rows, n_features=n_features)
-        rows: FloatArray = rng.standard_t(self.index, (n_rows, n_features))
-        rows *= self.scale
+        rows: FloatArray = rng.standard_t(self.index, (n_rows, n_features)) * self.scale
         return rows
 
 
@@ -78,12 +77,8 @@ class ParetoLaw(_HeavyLaw):
     def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
         rng = generator(seed, n_rows=n_rows, n_features=n_features)
-        rows = rng.standard_exponential((n_rows, n_features))
-        rows /= self.index
-        np.exp(rows, out=rows)
-        rows -= self.index / (self.index - 1.0)
-        rows *= self.scale
-        return rows
+        rows = np.exp(rng.standard_exponential((n_rows, n_features)) / self.index)
+        return (rows - self.index / (self.index - 1.0)) * self.scale
 
 
 @dataclass(frozen=True)

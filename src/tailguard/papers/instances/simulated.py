@@ -89,10 +89,8 @@ def fourth_power_line(n_rows: int, n_features: int, *, seed: int = 0) -> Dataset
     weights = alternating_weights(n_features)
     weights = weights / np.abs(weights).sum()
     target = X @ weights + NOISE_STD * rng.standard_normal(n_rows)
-    names = tuple(f"x{j}" for j in range(n_features))
-    words = "Normal columns cut at the number of records, bounded targets."
     target = np.clip(target, -TARGET_BOUND, TARGET_BOUND)
-    return Dataset(X, names, target, weights, 0.0, words)
+    return _dataset(X, target, weights, "cut at the number of records, bounded targets")
 
 
 def fourth_power_lipschitz(

@@ -40,9 +40,8 @@ class TsybakovInstance:
         """``mean ||mean||^((2 - growth) / (growth - 1))``; it lies in the ball."""
         mean = self.law.mean
         length = float(np.linalg.norm(mean))
-        minimiser: NDArray[np.float64] = mean * length ** (
-            (2.0 - self.growth) / (self.growth - 1.0)
-        )
+        power = (2.0 - self.growth) / (self.growth - 1.0)
+        minimiser: NDArray[np.float64] = mean * length**power
         return minimiser
 
     @property

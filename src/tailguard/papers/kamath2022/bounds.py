@@ -187,9 +187,8 @@ def soft_convex_bound(
     >>> round(soft_convex_bound(balance=0.92474, **args), 5)
     0.03084
     """
-    terms = (
-        n_features ** ((3.0 - balance) / 2.0) + n_features ** ((1.0 + balance) / 2.0) / rho**0.25
-    )
+    powers = (3.0 - balance) / 2.0, (1.0 + balance) / 2.0
+    terms = n_features ** powers[0] + n_features ** powers[1] / rho**0.25
     return float(math.sqrt(moment_bound * diameter / n_rows) * terms)
 
 

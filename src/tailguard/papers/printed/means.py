@@ -15,9 +15,11 @@ from tailguard.gate.plan import Problem
 from tailguard.gate.stage import Share
 from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan
 from tailguard.means.choice import make_method, own_options
-from tailguard.papers.printed.terms import CALIBRATIONS
+from tailguard.means.clamped import ClampedMean
+from tailguard.papers.printed.terms import CALIBRATIONS, share_with_rounding
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.units import Units
 
 UNIT = {"moment_bound": 1.0}
 """For thresholds of papers that measure in units in which the moment is 1, and print none."""
@@ -37,13 +39,13 @@ class PrintedLevel(Printed, MeanMethod):
     """The same for a mean that bounds records at a level, which a paper has public."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
-        """Return what the printed noise really spends: a mu, or an epsilon of Laplace noise."""
+        """Return the ideal sensitivity over the printed noise: a mu, or an epsilon if Laplace."""
         raise TypeError(f"{type(self).__name__} must say what its paper prints.")
 
     def spent(self, facts: MeanFacts, level: float = 0.0, groups: int = 1) -> Share:
         """Return what a release at a public level spends."""
         amount = self.printed_spend(facts, level, groups)
-        return Laplace(amount) if facts.pure else Gaussian(amount)
+        return with_rounding(facts, Laplace(amount) if facts.pure else Gaussian(amount))
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Refuse: the papers have no private scale."""
@@ -51,6 +53,16 @@ class PrintedLevel(Printed, MeanMethod):
             f"calibration='printed' needs moment= or {self.option}= with the {self.name} mean: the "
             "paper has no private scale."
         )
+
+
+def with_rounding(facts: MeanFacts, share: Share) -> Share:
+    """Return what a mean costs whose noise is its ideal sensitivity over ``share``.
+
+    Rounding costs as much for every mean of these columns, so any of them will do.
+    """
+    query = ClampedMean(None, Units.raw(facts.n_features, intercept=False), 1.0, n_groups=1)
+    roundings = facts.problem.max_rows or 1
+    return share_with_rounding(query, facts.n_rows, facts.n_features, share, roundings)
 
 
 def mean_of_paper(

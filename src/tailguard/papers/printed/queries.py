@@ -57,7 +57,8 @@ class PrintedTrimmedMean(TrimmedMean):
 
     def _scale(self, ordered: FloatArray, m: int, calibration: SmoothCalibration) -> float:
         spread = float(ordered[-1] - ordered[0]) / (ordered.size - 2 * m)
-        return max(spread, math.exp(-m * calibration.smoothness) * self.width)
+        least = math.exp(-m * calibration.smoothness) * self.width
+        return max(spread, least) / (1.0 + FLOAT_MARGIN)  # which protects nothing here
 
 
 def printed_smooth_scale(
@@ -94,4 +95,5 @@ class PrintedSampleAggregate(SampleAggregate):
         return as_printed(public, 2.0 * self.diameter)
 
     def _scale(self, radii: FloatArray, calibration: SmoothCalibration, overlap: int) -> float:
-        return printed_smooth_scale(radii, self.diameter, calibration.smoothness, overlap)
+        scale = printed_smooth_scale(radii, self.diameter, calibration.smoothness, overlap)
+        return scale / (1.0 + FLOAT_MARGIN)

@@ -17,10 +17,14 @@ from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Loss
+from tailguard.means.base import amount_of
 from tailguard.papers.printed.queries import PrintedSampleAggregate, PrintedTrimmedMean
-from tailguard.papers.printed.terms import printed_in
+from tailguard.papers.printed.terms import printed_in, share_with_rounding
+from tailguard.privacy.calibration import share_factor
+from tailguard.privacy.events import Laplace
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.block_minimiser import BlockEstimator, no_estimate
+from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.solvers.descent import set_of, solved_at
 from tailguard.solvers.hard_thresholding import HardThresholding
@@ -71,13 +75,24 @@ class FromTheStart(NoisyGradientDescent):
 
 @dataclass(frozen=True)
 class PrintedHardThresholding(HardThresholding):
-    """Hard thresholding with Laplace noise of ``4 sqrt(2 s log(1/delta)) / epsilon``."""
+    """Hard thresholding with Laplace noise of ``4 sqrt(2 s log(1/delta)) / epsilon``.
+
+    Attributes
+    ----------
+    asked
+        The promise as it is stated; a plan takes off first what samplers are not ideal by.
+    """
+
+    asked: Guarantee | None = None
 
     def form(
         self, promise: Guarantee, earlier: Sequence[Stage], n_selected: int, n_free: int
     ) -> tuple[str, float]:
-        """Return the paper's form and its ratio."""
-        return printed_form(promise, n_selected, n_free)
+        """Return the paper's form, and its ratio with the rounding of an entry."""
+        form, ratio = printed_form(self.asked or promise, n_selected, n_free)
+        step = PeeledStep(None, Units.raw(2, intercept=False), 1.0, 1.0, 1)
+        share = share_with_rounding(step, 1, 2, Laplace(ratio * share_factor(form, 1)))
+        return form, amount_of(share) / share_factor(form, 1)
 
 
 def printed_form(guarantee: Guarantee, n_selected: int, n_free: int) -> tuple[str, float]:

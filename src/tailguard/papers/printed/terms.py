@@ -1,7 +1,12 @@
-"""What the papers state their noise in."""
+"""What the papers state their noise in, and what it truly costs."""
 
 from tailguard.checks import InputError
+from tailguard.gate.stage import Share
+from tailguard.means.base import amount_of
+from tailguard.privacy.calibration import Calibration
+from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
+from tailguard.queries.base import Query, calibration_for
 
 CALIBRATIONS = ("tight", "printed")
 """The least noise that is proved, or the noise that the paper prints."""
@@ -15,3 +20,19 @@ def printed_in(guarantee: Guarantee) -> ApproxDP:
         "calibration must be 'tight' unless epsilon and delta are promised: the paper prints its "
         f"noise in them; got {guarantee!r}."
     )
+
+
+def share_with_rounding(
+    query: Query, n_rows: int, n_features: int, share: Share, roundings: int = 1
+) -> Share:
+    """Return what a release costs whose noise is exactly the ideal sensitivity over ``share``.
+
+    Float errors and the rounding to the lattice cost something beside ``share``: little, unless
+    ``share`` is very small. At a budget of ``share`` alone the noise would be larger instead.
+    """
+    found = calibration_for(query, n_rows, n_features, share, roundings)
+    assert isinstance(found, Calibration)
+    known = found.sensitivity
+    amount = amount_of(share) * known.computed / known.ideal
+    amount += found.share * (1.0 - known.computed / found.charged)
+    return Gaussian(amount) if isinstance(share, Gaussian) else Laplace(amount)

@@ -118,14 +118,17 @@ class PrintedSchedule:
     exponent: float = 1.0
     lipschitz_bound: float | None = None
 
-    def reach(self, n_rows: int) -> float:
-        """Return the number a of ``n_rows`` records."""
-        nats = -math.log(self.delta) * max(1.0, math.log(self.n_rows))
+    def reach(self, n_rows: int, whole: int | None = None) -> float:
+        """Return the number a of ``n_rows`` records, by the logarithm of all, or of ``whole``."""
+        nats = -math.log(self.delta) * max(1.0, math.log(whole or self.n_rows))
         return self.epsilon * n_rows / math.sqrt(self.facts.size * nats)
 
-    def clip_norm(self, n_rows: int) -> float:
-        """Return the clip norm of a phase of ``n_rows`` records."""
-        return self.facts.scale * math.pow(self.reach(n_rows), 1.0 / self.facts.order)
+    def clip_norm(self, n_rows: int, whole: int) -> float:
+        """Return the clip norm of a phase of ``n_rows`` records, in a round of ``whole`` records.
+
+        Algorithm 3 has the logarithm of its own n: of a round, where Algorithms 4 and 5 call it.
+        """
+        return self.facts.scale * math.pow(self.reach(n_rows, whole), 1.0 / self.facts.order)
 
     @property
     def steepest(self) -> float:

@@ -24,7 +24,8 @@ from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Stage, usable_mu
 from tailguard.losses.base import Loss
-from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
+from tailguard.means.base import amount_of
+from tailguard.papers.printed.terms import CALIBRATIONS, printed_in, share_with_rounding
 from tailguard.papers.solvers.gradient_facts import GradientFacts, PrintedSchedule
 from tailguard.papers.solvers.phases import (
     SMALLEST_ROUND,
@@ -34,6 +35,7 @@ from tailguard.papers.solvers.phases import (
     printed_halving_sizes,
     strengths,
 )
+from tailguard.privacy.events import Gaussian
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units
@@ -204,7 +206,7 @@ class Localised:
         """Return the phases, and the mu that each of them spends.
 
         That is all of the budget or, with the printed noise, what one record really moves an answer
-        by over that noise: which is made larger where it would not hide the errors of floats.
+        by over that noise, which is made larger where it would not hide the errors of floats.
         """
         n_releases = len(self.phase_sizes(problem)) * self.n_groups(problem.n_rows)
         mu = usable_mu(guarantee, n_releases * problem.size)
@@ -215,8 +217,10 @@ class Localised:
             return phases, [mu] * len(phases)
         ratio, shares = printed_noise_ratio(printed_in(guarantee)), []
         for phase, query in zip(phases, queries, strict=True):
-            move = query.sensitivity(phase.n_rows, problem.n_features).computed
-            shares.append(min(move / phase.move, FLOAT_ROOM) / ratio)
+            sizes = phase.n_rows, problem.n_features
+            ideal = Gaussian(query.sensitivity(*sizes).ideal / (phase.move * ratio))
+            spent = share_with_rounding(query, *sizes, ideal)
+            shares.append(min(amount_of(spent), FLOAT_ROOM / ratio))
         return phases, shares
 
     @property
@@ -269,7 +273,7 @@ class Localised:
         """Return a round's clip norms, its eta, and the bound on gradients, as printed."""
         more = self.exponent, self.lipschitz_bound
         schedule = PrintedSchedule(problem.n_rows, self._facts(problem), *_terms(guarantee), *more)
-        clips = tuple(self.clip_norm or schedule.clip_norm(size) for size in sizes)
+        clips = tuple(self.clip_norm or schedule.clip_norm(size, part.n_rows) for size in sizes)
         eta = self.step_parameter or self._printed_eta(problem, schedule, part)
         return clips, eta, schedule.steepest
 

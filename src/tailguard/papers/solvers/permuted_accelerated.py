@@ -19,11 +19,13 @@ from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee
-from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
+from tailguard.means.base import amount_of
+from tailguard.papers.printed.terms import CALIBRATIONS, printed_in, share_with_rounding
 from tailguard.papers.solvers import acceleration
 from tailguard.papers.solvers.gradient_facts import GradientFacts, step_curvature
 from tailguard.privacy.amplification.grouped import grouped_shuffle
 from tailguard.privacy.books.blocks import Block
+from tailguard.privacy.events import Gaussian
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.solvers import descent
 from tailguard.solvers.options import check_ranges
@@ -213,6 +215,9 @@ class PermutedAccelerated:
         share_of = printed_batch_noise if self.calibration == "printed" else batch_noise
         n_rows = self.pass_sizes(problem)[index]
         mu, shuffled = share_of(promise, n_batches=n_steps, n_rows=n_rows)
+        if self.calibration == "printed":  # rounding is as much of any clip norm
+            query, d = descent.clipped_gradients(problem, 1.0), problem.n_features
+            mu = amount_of(share_with_rounding(query, n_rows // n_steps, d, Gaussian(mu)))
         return Stage(
             "batches",
             "gradients of the clipped loss",

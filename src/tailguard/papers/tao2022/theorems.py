@@ -18,6 +18,7 @@ from typing import Any
 from tailguard.checks import check_integer
 from tailguard.gate.plan import Problem
 from tailguard.losses.squared import Squared
+from tailguard.means.base import noise_std_of
 from tailguard.means.formulas import FAILURE_PROBABILITY, group_count, whole_groups
 from tailguard.papers.common import descent
 from tailguard.papers.common.groups import check_groups, median_sensitivity
@@ -28,6 +29,8 @@ from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.printed.solvers import PrintedHardThresholding
 from tailguard.papers.tao2022 import bounds, lower, parameters, printed
 from tailguard.privacy.guarantees import PureDP
+from tailguard.queries.peeling import PeeledStep
+from tailguard.queries.units import Units
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.oracles import make_oracle
 
@@ -150,31 +153,28 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
     pure = isinstance(facts.guarantee, PureDP)
     formula = lower.sparse_lower_bound_pure if pure else lower.sparse_lower_bound
     least = facts.into(formula, n_nonzero=n_nonzero)
-    plan: dict[str, Any] = {"n_steps": n_steps, "step_size": 2.0 / (3.0 * smoothness)}
-    kind = PrintedHardThresholding if facts.prints else HardThresholding
-    solver = kind(
-        n_nonzero=n_kept, threshold=threshold, feature_scale=1.0, target_scale=1.0, **plan
-    )
-    return _sparse_theorem(facts, least, solver, n_kept, threshold, plan)
+    knobs: dict[str, Any] = {"n_nonzero": n_kept, "threshold": threshold, "n_steps": n_steps}
+    knobs |= {"step_size": 2.0 / (3.0 * smoothness), "feature_scale": 1.0, "target_scale": 1.0}
+    solver = HardThresholding(**knobs)
+    if facts.prints:
+        solver = PrintedHardThresholding(**knobs, asked=facts.guarantee)
+    return _sparse_theorem(facts, least, solver)
 
 
-def _sparse_theorem(
-    facts: Facts,
-    least: float,
-    solver: HardThresholding,
-    n_kept: int,
-    threshold: float,
-    plan: dict[str, Any],
-) -> Theorem:
+def _sparse_theorem(facts: Facts, least: float, solver: Any) -> Theorem:
     """Say what sparse descent achieves; the largest of all noises decides what is kept."""
-    block_rows = facts.block_rows(plan["n_steps"])
+    steps = {"n_steps": solver.n_steps, "step_size": solver.step_size}
+    n_kept, threshold = solver.n_nonzero, solver.threshold
+    block_rows = facts.block_rows(solver.n_steps)
     strong_convexity, smoothness = facts.shape["strong_convexity"], facts.shape["smoothness"]
-    settings = solver.plan(Problem(Squared(), **facts.sizes), facts.guarantee).settings
-    noise = 2.0 * threshold / block_rows * float(settings["noise_over_sensitivity"])
+    asked = solver.plan(Problem(Squared(), **facts.sizes), facts.guarantee).stages[0].asked
+    units = Units.raw(facts.n_features, intercept=False)
+    query = PeeledStep(Squared(), units, threshold, solver.step_size, n_kept)
+    noise = noise_std_of(query, block_rows, facts.n_features, asked) / solver.step_size
     bias, sampling = _truncated_error(facts, threshold, block_rows)
     fresh = math.log(facts.n_features) * math.hypot(noise, sampling)
     shrink = 1.0 - 2.0 / 3.0 * min(1.0, strong_convexity / smoothness)
-    left = shrink ** (2 * plan["n_steps"]) * facts.diameter**2
+    left = shrink ** (2 * solver.n_steps) * facts.diameter**2
     error = (math.hypot(bias, fresh) / strong_convexity) ** 2
     excess = partial(
         descent_excess,
@@ -182,7 +182,7 @@ def _sparse_theorem(
         noise=math.sqrt(n_kept) * fresh,
         error=0.0,
         last=True,
-        **plan,
+        **steps,
     )
     bound = smoothness * (left + n_kept * error)
     statement = statement_of("tao2022.sparse", facts, least)

@@ -14,7 +14,7 @@ from tailguard.gate.stage import Share
 from tailguard.means.base import Level, MeanFacts, directional_level
 from tailguard.means.clipped import Clipped
 from tailguard.means.iterative import Iterative
-from tailguard.papers.printed.means import UNIT, PrintedLevel, mean_of_paper
+from tailguard.papers.printed.means import UNIT, PrintedLevel, mean_of_paper, with_rounding
 from tailguard.papers.printed.terms import printed_in
 from tailguard.papers.zhao2024 import parameters
 from tailguard.privacy.events import Gaussian
@@ -42,7 +42,7 @@ class PrintedIterative(PrintedLevel, Iterative):
         asked, k = printed_in(facts.guarantee), self.groups(facts.problem)
         terms = {"epsilon": asked.epsilon, "delta": asked.delta}
         rho = parameters.printed_amplified_rho(n_groups=k, **terms)
-        return Gaussian(math.sqrt(2.0 * rho)), True
+        return with_rounding(facts, Gaussian(math.sqrt(2.0 * rho))), True
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the printed clip norm."""
