@@ -19,7 +19,7 @@ STATED = {
     "noisy-gradient-descent": tg.solvers.NoisyGradientDescent(step_size=0.1),
     "sample-and-aggregate": tg.solvers.SampleAndAggregate(diameter=2.0),
 }
-ALIKE = "sample_weight: rows count alike there; estimators' fit and tg.minimize take weights"
+ALIKE = "sample_weight: rows count alike there; fits, tg.minimize and tg.describe take weights"
 
 
 def test_every_solver_beside_the_default_one_is_tried():

@@ -98,20 +98,14 @@ def describe(
     declared = declared_schema(schema, **column_options(given))
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
-    asked: dict[str, Any] = {"spend": options_of(spend or []), "correlations": correlations}
+    asked: dict[str, Any] = {"schema": settled, "guarantee": guarantee, "order": order}
+    asked |= {"spend": options_of(spend or []), "correlations": correlations}
     asked |= {} if quantiles is None else {"q": numbers_of("--quantiles", quantiles, LEVELS)}
     asked |= {} if by is None else {"by": names_of("--by", by)}
     out = None if out is None else destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, table, "--columns", by_cell=True)
     with progress_bar():
-        result = tg.describe(
-            table,
-            schema=settled,
-            guarantee=guarantee,
-            order=order,
-            **run_options(given),
-            **asked,
-        )
+        result = tg.describe(table, **asked, **run_options(given))
     if out is not None:
         write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n")
     console = Console()
