@@ -112,20 +112,24 @@ class ColumnHistograms(GaussianQuery):
                     weight = np.minimum(weight[:ends:2], weight[1:ends:2])
             else:
                 values = values - center
-            places = self.bins.index(values * inverse_scale) + first_bin
+            values *= inverse_scale
+            places = self.bins.index(values)
+            places += first_bin
             places = np.where(void[:, None], self.n_counts, places)
             counts += counted(places, self.n_counts, grid, weight)
         return counts
 
     def _values(self, chunk: RecordBlock) -> FloatArray:
         """Return the counted columns of one chunk."""
-        extra = {chunk.features.shape[1]: "target", chunk.features.shape[1] + 1: "offset"}
-        return np.column_stack(
-            [
-                chunk.vector(extra[column]) if column in extra else chunk.features[:, column]
-                for column in self.columns
-            ]
-        ).astype(np.float64)
+        width = chunk.features.shape[1]
+        if self.columns == tuple(range(width)):
+            return chunk.features.astype(np.float64, copy=False)
+        extra = {width: "target", width + 1: "offset"}
+        values = np.empty((chunk.n_rows, len(self.columns)))
+        for place, column in enumerate(self.columns):
+            own = chunk.vector(extra[column]) if column in extra else chunk.features[:, column]
+            values[:, place] = own
+        return values
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return one row of counts per column."""

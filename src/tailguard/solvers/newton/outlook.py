@@ -33,7 +33,7 @@ from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.scaling.units import LEVELS
 from tailguard.solvers.limits import leans
 from tailguard.solvers.newton.allocation import shares_for
-from tailguard.solvers.newton.schedule import stages_before, stages_for
+from tailguard.solvers.newton.schedule import Shares, stages_before, stages_for
 from tailguard.solvers.session import WEIGHT
 
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
@@ -53,11 +53,11 @@ PREDICTS = {
 USEFUL = 2.0
 
 
-def planned_mu(problem: Problem, guarantee: Guarantee) -> float:
-    """Return the mu that a fit of coefficients may spend."""
+def planned(problem: Problem, guarantee: Guarantee) -> tuple[Shares, float]:
+    """Return the shares of a fit of coefficients, and the mu that it may spend."""
     shares = shares_for(problem, guarantee.gaussian_mu())
     coordinates = sum(stage.coordinates for stage in stages_for(problem, shares, 1.0))
-    return usable_mu(guarantee, coordinates)
+    return shares, usable_mu(guarantee, coordinates)
 
 
 def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WINDOW) -> bool:
@@ -66,8 +66,7 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
     The largest bulk is 1, that of a column with a single value. Shares are those of mean targets;
     robust ones leave a little more to sizes.
     """
-    mu = planned_mu(problem, guarantee)
-    stages = stages_before(problem, shares_for(problem, guarantee.gaussian_mu()), mu)
+    stages = stages_before(problem, *planned(problem, guarantee))
     spent = {stage.name: stage.total_mu for stage in stages}
     residual = problem.link.residual  # others go on without the target's scale
     target = spent["target typical size"] if residual else math.inf
