@@ -1,6 +1,7 @@
 """Private scores of persons: what they aim at, their intervals, and what they may not tell."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -28,21 +29,35 @@ ILL = (ETA + RNG.logistic(size=len(KEYS)) > 0.5).astype(float)
 TABLE = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "cost": COSTS, "patient": KEYS})
 RICH = {"guarantee": tg.GDP(30.0), "random_state": 0}
 WEIGHTS = {"person": 1.0 / COUNTS[KEYS], "row": np.ones(len(KEYS))}
-COSTLY = tg.LinearRegression(max_rows=MOST, **RICH).fit(X, COSTS, person=KEYS)
-SICK = tg.LogisticRegression(max_rows=MOST, **RICH).fit(X, ILL, person=KEYS)
-NAMED = tg.LinearRegression(person="patient", max_rows=MOST, **RICH).fit(TABLE, target="cost")
+
+
+@cache
+def costly():
+    return tg.LinearRegression(max_rows=MOST, **RICH).fit(X, COSTS, person=KEYS)
+
+
+@cache
+def sick():
+    return tg.LogisticRegression(max_rows=MOST, **RICH).fit(X, ILL, person=KEYS)
+
+
+@cache
+def named():
+    model = tg.LinearRegression(person="patient", max_rows=MOST, **RICH)
+    return model.fit(TABLE, target="cost")
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
 def test_scores_are_those_of_persons_or_of_their_rows(weight):
     once, row = WEIGHTS[weight], WEIGHTS["row"]
-    costs = COSTLY.private_score(X, COSTS, person=KEYS, weight=weight, **RICH)
-    expected = [r2_score(COSTS, COSTLY.predict(X), sample_weight=each) for each in WEIGHTS.values()]
+    costs = costly().private_score(X, COSTS, person=KEYS, weight=weight, **RICH)
+    predicted = costly().predict(X)
+    expected = [r2_score(COSTS, predicted, sample_weight=each) for each in WEIGHTS.values()]
     assert abs(expected[0] - expected[1]) > 0.05
-    explained = r2_score(COSTS, COSTLY.predict(X), sample_weight=once)
+    explained = r2_score(COSTS, predicted, sample_weight=once)
     assert costs.explained.value == pytest.approx(explained, abs=0.01)
-    chance = SICK.predict_proba(X)[:, 1]
-    ill = SICK.private_score(X, ILL, person=KEYS, weight=weight, **RICH)
+    chance = sick().predict_proba(X)[:, 1]
+    ill = sick().private_score(X, ILL, person=KEYS, weight=weight, **RICH)
     loss = log_loss(ILL, chance, sample_weight=once)
     area = roc_auc_score(ILL, chance, sample_weight=once)
     assert abs(loss - log_loss(ILL, chance, sample_weight=row)) > 0.01 or weight == "row"
@@ -53,14 +68,14 @@ def test_scores_are_those_of_persons_or_of_their_rows(weight):
 
 
 def test_persons_are_by_default_those_of_the_fit():
-    found = NAMED.private_score(TABLE, COSTS, **RICH)
-    assert found.certificate.unit == NAMED.certificate_.unit
+    found = named().private_score(TABLE, COSTS, **RICH)
+    assert found.certificate.unit == named().certificate_.unit
     assert found.certificate.n_rows == N_PERSONS
     assert f"about {N_PERSONS:,} of {N_PERSONS:,} persons" in found.notes[-1]
-    beside = COSTLY.private_score(X, COSTS, person=KEYS, **RICH)
-    assert beside.certificate.unit == COSTLY.certificate_.unit
+    beside = costly().private_score(X, COSTS, person=KEYS, **RICH)
+    assert beside.certificate.unit == costly().certificate_.unit
     shuffled = np.random.default_rng(1).permutation(len(KEYS))
-    again = COSTLY.private_score(X[shuffled], COSTS[shuffled], person=KEYS[shuffled], **RICH)
+    again = costly().private_score(X[shuffled], COSTS[shuffled], person=KEYS[shuffled], **RICH)
     assert again.explained == beside.explained
     # A model that protects rows is scored by persons where they are given.
     rows = tg.LinearRegression(**RICH).fit(X, COSTS)
@@ -77,27 +92,27 @@ def test_a_ledger_of_persons_is_charged_and_one_of_rows_refused(tmp_path):
     persons = tg.Ledger(tmp_path / "l.sqlite", "persons", person="patient", **cap)
     rows = tg.Ledger(tmp_path / "l.sqlite", "rows", **cap)
     with pytest.raises(tg.BudgetError, match="must count persons by 'patient'"):
-        NAMED.private_score(TABLE, COSTS, ledger=rows, **price)
-    found = NAMED.private_score(TABLE, COSTS, ledger=persons, **price)
+        named().private_score(TABLE, COSTS, ledger=rows, **price)
+    found = named().private_score(TABLE, COSTS, ledger=persons, **price)
     assert persons.verify(found.certificate)
     with pytest.raises(tg.BudgetError):
-        NAMED.private_score(TABLE, COSTS, ledger=persons, **price)
+        named().private_score(TABLE, COSTS, ledger=persons, **price)
     assert len(rows.lines()) == 1
 
 
 @pytest.mark.parametrize(
     ("model", "told", "message"),
     [
-        (COSTLY, {}, "person must be given to score a model that protects persons"),
-        (COSTLY, {"person": KEYS, "max_rows": 0}, "max_rows must be"),
-        (COSTLY, {"person": KEYS, "weight": "visit"}, "weight must be"),
-        (NAMED, {"X": TABLE[["a", "b"]]}, "X has no column 'patient'"),
-        (NAMED, {"X": TABLE, "person": "nobody"}, "must have a column 'nobody'"),
+        (costly, {}, "person must be given to score a model that protects persons"),
+        (costly, {"person": KEYS, "max_rows": 0}, "max_rows must be"),
+        (costly, {"person": KEYS, "weight": "visit"}, "weight must be"),
+        (named, {"X": TABLE[["a", "b"]]}, "X has no column 'patient'"),
+        (named, {"X": TABLE, "person": "nobody"}, "must have a column 'nobody'"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(model, told, message):
     with pytest.raises(tg.InputError, match=message):
-        model.private_score(told.pop("X", X), COSTS, **told, **RICH)
+        model().private_score(told.pop("X", X), COSTS, **told, **RICH)
 
 
 def test_a_model_of_rows_needs_max_rows_beside_keys():
@@ -119,8 +134,8 @@ def test_the_interval_of_what_is_explained_is_that_of_clusters():
         rows = rng.standard_normal((len(keys), 2))
         noise = own * rng.standard_normal(n_persons)[keys] + each * rng.standard_normal(len(keys))
         y = rows @ [1.0, -0.5] + noise
-        found = COSTLY.private_score(rows, y, person=keys, **RICH).explained
-        lost, whole = (y - COSTLY.predict(rows)) ** 2, (y - y.mean()) ** 2
+        found = costly().private_score(rows, y, person=keys, **RICH).explained
+        lost, whole = (y - costly().predict(rows)) ** 2, (y - y.mean()) ** 2
         by_person = np.array([np.bincount(keys, part) for part in (lost, whole)])
         ratio = lost.sum() / whole.sum()
         std = np.sqrt(((by_person[0] - ratio * by_person[1]) ** 2).sum()) / whole.sum()
@@ -136,14 +151,14 @@ def test_intervals_hold_where_all_rows_of_a_person_are_alike():
     def labels(rows):
         return (rows @ [1.0, -0.5] + rng.logistic(size=len(rows)) > 0.5).astype(float)
 
-    y, chance = labels(many), SICK.predict_proba(many)[:, 1]
+    y, chance = labels(many), sick().predict_proba(many)[:, 1]
     loss = log_loss(y, chance)
     truth = [1.0 - loss / log_loss(y, np.full(len(y), y.mean())), loss, roc_auc_score(y, chance)]
     for seed in range(40):
         rows = rng.standard_normal((1_500, 2))
         keys = np.repeat(np.arange(1_500), 4)
         told = {"person": keys, "guarantee": tg.GDP(4.0), "random_state": seed}
-        found = SICK.private_score(rows[keys], labels(rows)[keys], **told)
+        found = sick().private_score(rows[keys], labels(rows)[keys], **told)
         of = (found.explained, found.deviance, found.auc)
         missed += [not each.low <= true <= each.high for each, true in zip(of, truth, strict=True)]
     assert missed.max() <= 6
@@ -169,7 +184,7 @@ def test_nothing_that_leaves_depends_on_the_number_of_rows(tmp_path):
     for number, (rows, y, keys) in enumerate(neighbours()):
         heard, point = Told(), tmp_path / str(number)
         with listening(heard):
-            found = SICK.private_score(rows, y, person=keys, checkpoint=point, **RICH)
+            found = sick().private_score(rows, y, person=keys, checkpoint=point, **RICH)
         words = (repr(found), found.explain(), found.notes, found.certificate.to_json())
         told.append((words, found.explained, found.deviance, found.auc, heard.heard))
     assert told[1] == told[0]
@@ -190,7 +205,7 @@ def test_errors_tell_no_number_of_rows():
             (rows[:, :0], y, {"person": keys}),
         ):
             with pytest.raises(tg.InputError) as error:
-                SICK.private_score(*given[:2], **given[2], **RICH)
+                sick().private_score(*given[:2], **given[2], **RICH)
             said.add(str(error.value))
     assert len(said) == 5
     assert not any(re.search(r"\d{2}", sentence) for sentence in said)
