@@ -1,7 +1,7 @@
 """Run the accuracy benchmark: ``make bench-accuracy``, or ``python -m accuracy --help``.
 
 Lines go to ``results/lines/<suite>.jsonl`` and are never run twice; the table and the plot are
-written anew from all lines at the end, with what is kept of peers that were not run. ``--quick``
+written anew from all lines at the end, with what is kept of suites and peers that were not run. ``--quick``
 runs two tasks at one epsilon and throws the results away. Set ``OPENBLAS_NUM_THREADS=1``, as the
 Makefile does, when several processes run.
 """
@@ -75,6 +75,7 @@ def write_report(folder):
     lines = [line for path in sorted((folder / "lines").glob("*.jsonl")) for line in read(path)]
     lines = chosen.fill(lines, chosen.read(folder))
     chosen.write(folder, lines)
+    lines.sort(key=lambda line: (line["suite"], line["task"], line["epsilon"] or 0, line["method"]))
     cells = gather(lines)
     summaries = report.write(folder, lines, cells)
     figure.draw(cells, folder / "accuracy.png")

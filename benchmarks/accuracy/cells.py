@@ -34,6 +34,7 @@ class Cell:
     tuning: dict = field(default_factory=dict)
     elsewhere: np.ndarray | None = None  # the rival's, each seed by the setting best on the others
     oracle: float | None = None
+    library: str = ""  # the tailguard that was fitted
 
     def mean(self, method):
         """Mean excess over seeds; NaN where the method was not run."""
@@ -101,6 +102,8 @@ def gather(lines):
         cell.excess[method] = choose(group)
         if all("paired" in line for line in group):
             cell.paired[method] = choose(group, "paired")
+        if method == OURS:
+            cell.library = ", ".join(sorted({line.get("library", "") for line in group}))
         if method == RIVAL:
             cell.elsewhere = choose_elsewhere(group)
         reference = groups.get((suite, task, None, NON_PRIVATE))
@@ -172,6 +175,7 @@ class Summary:
     """How one suite went, over its cells."""
 
     suite: str
+    library: str
     cells: int
     ratio_median: float
     ratio_p90: float
@@ -199,6 +203,7 @@ def summarise(suite, cells):
     elsewhere = [cell.ratio_elsewhere() for cell in kept]
     return Summary(
         suite=suite,
+        library=", ".join(sorted({cell.library for cell in kept})),
         cells=len(kept),
         ratio_median=quantile(ratios, 0.5),
         ratio_p90=quantile(ratios, 0.9),

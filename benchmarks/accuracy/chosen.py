@@ -1,9 +1,10 @@
-"""What oracles chose, small enough to be kept beside the table.
+"""What the table needs of all lines, small enough to be kept beside it.
 
 A line of a grid holds hundreds of settings, of which the table needs the one that was chosen. These
-are kept, with the seeds' excess of every other peer, in ``results/chosen.jsonl.gz``: whoever runs
-tailguard alone is given a table that compares it. Lines of tailguard itself are never kept, since
-they change with the library.
+are kept in ``results/chosen.jsonl.gz``, with the seeds' excess of every other method. Whoever runs
+tailguard on one suite is given a table that compares it, and has the other suites as they were
+measured. Lines of tailguard name the state of the library that was fitted; a suite is of one run,
+so a new run of tailguard on it replaces all that was kept of the old one.
 """
 
 import gzip
@@ -17,10 +18,10 @@ LEFT_OUT = ("grid", "setting", "paired", "seconds")  # of a line of many setting
 
 
 def reduce(lines):
-    """Keep of every peer's lines the setting that was chosen over all seeds of a cell."""
+    """Keep of every method's lines the setting that was chosen over all seeds of a cell."""
     groups = defaultdict(list)
     for line in lines:
-        if line["method"] != OURS and "error" not in line:
+        if "error" not in line:
             groups[_cell_of(line)].append(line)
     kept = []
     for group in groups.values():
@@ -39,11 +40,13 @@ def reduce(lines):
 
 
 def fill(lines, kept):
-    """Add kept lines to tasks and budgets that were run, for methods that were not run there."""
+    """Add ours of suites in which it was not run, then peers to its tasks and budgets."""
+    run = {line["suite"] for line in lines if line["method"] == OURS}
+    lines = lines + [one for one in kept if one["method"] == OURS and one["suite"] not in run]
     done = {_cell_of(line) for line in lines}
     budgets = {cell[:-1] for cell in done}
     budgets |= {(*cell[:-2], None) for cell in done}  # non-private fits have none
-    missing = [line for line in kept if _cell_of(line) not in done]
+    missing = [one for one in kept if one["method"] != OURS and _cell_of(one) not in done]
     return lines + [line for line in missing if _cell_of(line)[:-1] in budgets]
 
 
@@ -56,10 +59,10 @@ def read(folder):
 
 
 def write(folder, lines):
-    """Keep the choices of these lines, and those that were kept for cells without any."""
+    """Keep the choices of these filled lines, and what was kept of peers in other cells."""
     fresh = reduce(lines)
     done = {_cell_of(line) for line in fresh}
-    kept = [line for line in read(folder) if _cell_of(line) not in done]
+    kept = [one for one in read(folder) if one["method"] != OURS and _cell_of(one) not in done]
     text = "".join(json.dumps(line) + "\n" for line in [*kept, *fresh])
     (folder / FILE).write_bytes(gzip.compress(text.encode(), mtime=0))
 

@@ -87,7 +87,8 @@ def draw(rows, path):
 
 def write(results):
     """Write the numbers and the picture from the lines of a folder."""
-    lines = chosen.fill(read(results / "lines" / f"{SUITE}.jsonl"), chosen.read(results))
+    kept = [line for line in chosen.read(results) if line["suite"] == SUITE]
+    lines = chosen.fill(read(results / "lines" / f"{SUITE}.jsonl"), kept)
     rows = rows_of(gather(lines))
     with (results / "tables.csv").open("w", newline="") as out:
         csv.writer(out, lineterminator="\n").writerows([HEAD, *rows])

@@ -31,6 +31,7 @@ constant. Oracle-tuned peers chose their setting on test risk, for free.
 
 SUMMARY_HEAD = (
     "suite",
+    "tailguard",
     "cells",
     "ours / oracle-tuned DP-GD, median",
     "90th percentile",
@@ -87,7 +88,7 @@ def summary_table(summaries):
 def summary_row(one):
     """Ratios, shares and counts of a suite."""
     return [
-        *(TITLES[one.suite], one.cells),
+        *(TITLES[one.suite], one.library, one.cells),
         *map(number, (one.ratio_median, one.ratio_p90)),
         *map(number, (one.elsewhere_median, one.elsewhere_p90, one.ratio_non_private)),
         *(f"{one.level:.0%}", one.far),

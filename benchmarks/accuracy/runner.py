@@ -18,6 +18,7 @@ import numpy as np
 from accuracy.cells import NON_PRIVATE
 from accuracy.data import Data
 from accuracy.finalists import FULL_SEEDS, pick
+from accuracy.library import library
 from accuracy.lines import append, facts, generator, judged, key, read, short
 from accuracy.methods import METHODS
 from accuracy.optimum import non_private_fits
@@ -120,6 +121,7 @@ def _fit(method, data, seed, finalists=None):
     line |= judged(data.trial, {name: fit and fit[:2] for name, fit in fits.items()})
     if method.tuning != "ours":
         return line
+    line["library"] = library()
     ((*_, model),) = fits.values()
     if data.trial.predicted is not None:
         line["excess"] = [short(data.trial.predicted(model))]
