@@ -1,0 +1,123 @@
+"""Tables of pages that are computed and not measured are computed again: ``make numbers``."""
+
+import re
+
+import pytest
+from scipy.stats import norm
+
+import tailguard as tg
+from docs.test_numbers import prose, text
+from tailguard.audit.bounds import audit_power, gaussian_claim, runs_for
+from tailguard.audit.cases import FALSE_ALARM, PLANNED_POWER
+from tailguard.audit.gates import MUTANTS, NOISE
+from tailguard.audit.of_runs import MU, SEEN
+from tailguard.audit.suite import LONG, QUICK
+from tailguard.privacy.accounting.cover import covering_mu
+from tailguard.privacy.accounting.gaussian import epsilon_of
+from tailguard.privacy.accounting.total_cost import smallest_epsilon
+from tailguard.privacy.events import Selected
+from tailguard.privacy.selection import mu_of_a_try
+from tailguard.privacy.tries import NumberOfTries
+
+LAWS = ("geometric", "logarithmic", "poisson")
+TRY = tg.ApproxDP(1.0, 1e-6)
+
+
+def cost(mean, law):
+    """Epsilon of a search whose tries keep ``TRY``."""
+    return smallest_epsilon(Selected(TRY.gaussian_mu(), float(mean), law), TRY.delta).epsilon
+
+
+def chance(share):
+    """Whole per cent; a digit more between 0 and 1."""
+    return f"{100 * share:.1f} %" if 0.0005 <= share < 0.01 else f"{100 * share:.0f} %"
+
+
+@pytest.mark.parametrize("mean", [3, 10, 30, 100])
+def test_what_a_search_costs_is_computed_anew(mean):
+    cells = []
+    for law in LAWS:
+        never = NumberOfTries(mean, law).never(1 / 5)
+        cells.append(f"{cost(mean, law):.2f}, never {chance(never)}")
+    assert f"| {mean} | {' | '.join(cells)} |" in text("docs/counted-search.md")
+
+
+def of_fits(epsilon, mean, beside):
+    """Return epsilon of a search over that of the fit of a try, and the mu of its cover."""
+    whole = tg.ApproxDP(epsilon, 1e-6)
+    mu = mu_of_a_try(whole, NumberOfTries(mean), beside)
+    cover, _ = covering_mu(Selected(mu, float(mean)))
+    return epsilon / epsilon_of(mu * 0.9**0.5, whole.delta), cover / whole.gaussian_mu()
+
+
+def test_ten_tries_cost_less_than_twice_one_fit():
+    shares = [of_fits(epsilon, 10, 0.05**0.5)[0] for epsilon in (0.5, 1.0, 2.0)]
+    low, high = min(shares), max(shares)
+    assert f"expected tries cost about {high:.1f} times the epsilon" in prose(
+        "docs/counted-search.md"
+    )
+    page = prose("docs/mechanisms/best-of-tries.md")
+    assert f"Ten expected tries cost {low:.2f} to {high:.1f} times the epsilon" in page
+    assert cost(50, "geometric") < cost(10, "poisson") < cost(70, "geometric")
+    assert "at the cost of ten Poisson tries the geometric law makes more than fifty" in page
+    covers = [of_fits(1.0, mean, 0.0)[1] for mean in (3, 10)]
+    said = "from {:.1f} times the mu of a fit of the same epsilon for 3 expected tries to {:.1f}"
+    assert said.format(*covers) in prose("docs/counted-search.md")
+
+
+def even(mu, factor=1.0 / NOISE):
+    """Errors of a threshold halfway where noise is too small by a factor."""
+    return (float(norm.sf(mu * factor / 2.0)),) * 2
+
+
+def planned(mu, factor, *, summed=True, of_claim=1.0):
+    return runs_for(
+        gaussian_claim(mu),
+        rates=even(of_claim * mu, factor),
+        false_alarm=FALSE_ALARM / len(QUICK),
+        power=PLANNED_POWER,
+        summed=summed,
+    )
+
+
+def test_runs_of_an_audit_are_planned_anew():
+    page, plain, mus = text("docs/audits.md"), prose("docs/audits.md"), (1.0, 1.5, 2.0, 2.5, 3.0)
+    faults = {"noise of 0.8 times the scale": 1.0 / NOISE, "half the sensitivity": 2.0}
+    assert {gate.factor for gate in MUTANTS.values()} == {*faults.values()}
+    runs = {name: [planned(mu, factor) for mu in mus] for name, factor in faults.items()}
+    for name, row in runs.items():
+        assert f"| {name} | {' | '.join(map(str, row))} |" in page
+    apart = [planned(mu, 1.0 / NOISE, summed=False) for mu in mus]
+    saved = {round(a / b, 2) for a, b in zip(runs[next(iter(faults))], apart, strict=True)}
+    assert f"It takes {min(saved)} to {max(saved)} times as many runs" in plain
+    assert f"take some more: {planned(MU, 1.0 / NOISE, of_claim=SEEN)}." in plain
+
+
+def test_rows_and_power_of_audits_are_counted_anew():
+    page = prose("docs/audits.md")
+    said = "{:.1e} for the {} of `--quick` and {:.1e} for the {} of `--all`"
+    counted = (FALSE_ALARM / len(QUICK), len(QUICK), FALSE_ALARM / len(LONG), len(LONG))
+    assert re.sub("e-0", "e-", said.format(*counted)) in page
+    mutants = len(QUICK) * len(MUTANTS)
+    assert f"all {mutants} mutants of `--quick` are seen" in page
+    told = float(re.search(r"are seen with probability (0\.\d+) or more", page)[1])
+    assert 0.0 <= PLANNED_POWER**mutants - told < 0.01
+
+    def power(mu, n_runs):
+        """As ``tg.audit`` counts both errors by themselves."""
+        return audit_power(gaussian_claim(mu), n_runs, rates=even(mu), false_alarm=FALSE_ALARM)
+
+    assert min(power(mu, 1_500) for mu in (1.5, 2.0, 3.0)) > 0.99
+    said = "with power above 0.99 for mu from 1.5 to 3, and {:.2f} at mu = 1, where 2 300 runs"
+    assert f"{said.format(power(1.0, 1_500))} reach {power(1.0, 2_300):.2f} (computed)" in page
+
+
+def test_the_fair_share_of_seeded_faults_is_that_of_its_sample():
+    """The last fresh sample over all rooms, and what the page makes of it."""
+    page, table = prose("docs/audits.md"), text("benchmarks/results/mutants.md")
+    row = re.search(r"^\| from the 1050th on.*$", table, re.M)[0].split(" | ")
+    share, limits, without, of_these = row[4], row[5], row[7], row[8].removesuffix(" |")
+    assert f"**{share} ({limits})**" in page
+    assert f"or {without} ({of_these}) of those that do harm" in page
+    tried, gone = re.search(r"Tried were (\d+) faults.* lines of (\d+) of them", table, re.S).groups()
+    assert f"Of all {tried} faults that were tried, the lines of {gone} are gone" in page
