@@ -1,9 +1,9 @@
 """Run the accuracy benchmark: ``make bench-accuracy``, or ``python -m accuracy --help``.
 
-Lines go to ``results/lines/<suite>.jsonl`` and are never run twice; the table and the plot are
-written anew from all lines at the end, with what is kept of suites and peers that were not run. ``--quick``
-runs two tasks at one epsilon and throws the results away. Set ``OPENBLAS_NUM_THREADS=1``, as the
-Makefile does, when several processes run.
+Lines go to ``results/lines/<suite>.jsonl`` and are never run twice. The table and the plot are
+written anew from all lines at the end, with what is kept of suites and of peers that were not run.
+``--quick`` runs two tasks at one epsilon and throws the results away. Set
+``OPENBLAS_NUM_THREADS=1``, as the Makefile does, when several processes run.
 """
 
 import argparse

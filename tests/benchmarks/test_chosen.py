@@ -1,4 +1,4 @@
-"""What is kept of peers gives the same table as all of their lines."""
+"""What is kept gives the same table as all lines, and a run of one suite changes no other."""
 
 import json
 
@@ -44,12 +44,32 @@ def test_a_table_of_our_lines_and_what_was_kept_is_that_of_all_lines(tmp_path):
     }
 
 
-def test_our_own_lines_and_failures_are_not_kept(tmp_path):
+def test_one_setting_of_each_method_is_kept_and_no_failure(tmp_path):
     chosen.write(tmp_path, LINES)
     kept = chosen.read(tmp_path)
-    assert {one["method"] for one in kept} >= {RIVAL, NON_PRIVATE}
-    assert not {one["method"] for one in kept} & {OURS, "broken"}
+    assert {one["method"] for one in kept} >= {OURS, RIVAL, NON_PRIVATE}
+    assert "broken" not in {one["method"] for one in kept}
     assert all(len(one["excess"]) == 1 for one in kept)
+
+
+def test_ours_of_a_suite_that_was_not_run_stays_with_its_library(tmp_path):
+    elsewhere = [one | {"suite": "real", "library": "0.1.0 at abc"} for one in OWN]
+    chosen.write(tmp_path, LINES + elsewhere)
+    again = [one | {"library": "0.2.0"} for one in OWN]
+    chosen.write(tmp_path, filled(tmp_path, again))
+    of = {cell.suite: cell.library for cell in cells.gather(filled(tmp_path, []))}
+    assert of == {"public": "0.2.0", "real": "0.1.0 at abc"}
+
+
+def test_a_new_run_of_a_suite_replaces_all_of_ours_in_it(tmp_path):
+    """Also where it left out a task, so that a suite is of one library."""
+    chosen.write(tmp_path, LINES)
+    other = [one | {"task": "T2"} for one in OWN]
+    assert filled(tmp_path, other) == other
+    chosen.write(tmp_path, filled(tmp_path, other))
+    kept = chosen.read(tmp_path)
+    assert {one["task"] for one in kept if one["method"] == OURS} == {"T2"}
+    assert {one["task"] for one in kept if one["method"] == RIVAL} == {"T1"}
 
 
 def test_lines_come_before_what_was_kept_and_replace_it(tmp_path):
@@ -65,9 +85,11 @@ def test_lines_come_before_what_was_kept_and_replace_it(tmp_path):
 
 def test_nothing_is_filled_into_other_tasks_budgets_or_families(tmp_path):
     chosen.write(tmp_path, LINES)
-    for other in ({"task": "T2"}, {"suite": "real"}, {"n": 77}):
+    for other in ({"task": "T2"}, {"n": 77}):
         lines = [one | other for one in OWN]
         assert filled(tmp_path, lines) == lines
+    elsewhere = [one | {"suite": "real"} for one in OWN]
+    assert {one["suite"] for one in filled(tmp_path, elsewhere)[2:]} == {"public"}
     budget = [one | {"epsilon": 4.0} for one in OWN]
     added = filled(tmp_path, budget)[len(budget) :]
     assert {one["method"] for one in added} == {NON_PRIVATE}
@@ -89,3 +111,8 @@ def test_a_report_of_our_lines_compares_them_with_what_was_kept(tmp_path):
         in (tmp_path / "accuracy.md").read_text()
     )
     assert RIVAL in {one["method"] for one in chosen.read(tmp_path)}
+    names = ("accuracy.md", "accuracy.csv", "summary.csv", chosen.FILE)
+    written = [(tmp_path / name).read_bytes() for name in names]
+    path.unlink()
+    write_report(tmp_path)
+    assert [(tmp_path / name).read_bytes() for name in names] == written

@@ -9,6 +9,7 @@ import pytest
 
 from accuracy import figure, methods, runner
 from accuracy.cells import NON_PRIVATE, OURS, gather
+from accuracy.library import library
 from accuracy.data import Data
 from accuracy.lines import generator, read
 from accuracy.methods import Method
@@ -74,7 +75,10 @@ def test_lines_of_an_earlier_family_are_not_gone_on_with(suite, tmp_path):
 
 
 def test_every_method_is_judged(suite, tmp_path):
-    cells = gather(run(suite, tmp_path / "lines.jsonl", tasks=("A",)))
+    lines = run(suite, tmp_path / "lines.jsonl", tasks=("A",))
+    assert {line.get("library") for line in lines if line["method"] == OURS} == {library()}
+    assert {line["method"] for line in lines if "library" in line} == {OURS}
+    cells = gather(lines)
     assert [cell.epsilon for cell in cells] == [1.0, 4.0]
     names = {method.key for method in methods.METHODS if "squared" in method.losses}
     assert set(cells[0].excess) == {*names, NON_PRIVATE}

@@ -221,6 +221,11 @@ def test_e44_e60_and_e61_conversions_and_printed_noise():
     says(61, f"enough up to `{enough:.1f} log(1/delta)`")
 
 
+def test_e46_printed_steps_of_the_first_phase():
+    steps = (10**4 // 2) ** 2  # the square of the number of records of that phase
+    says(46, f"printed steps: {steps / 1e7:.1f}·10⁷ in the first phase of 10⁴ records")
+
+
 def test_e47_an_observer_of_batches_finds_the_record():
     """All other gradients are 0; the one of unknown batch is C or -C."""
     epsilon, steps, delta = 0.5, 10, 1e4**-1.1
@@ -254,6 +259,21 @@ def test_e63_experiments_beyond_the_range():
     n, delta = 1e4, 1e4**-1.1
     beyond = 0.5 / sqrt(-log(delta) / (32.0 * n)), 0.5 / sqrt(log(n / delta) / n)
     says(63, "{:.0f} times that range and more, and {:.1f} times".format(*beyond))
+
+
+def test_e65_what_theorem_3_leaves():
+    says(65, "Theorem 3 say 0.00070")  # worked out in test_errata.py
+    facts = {"moment": tg.Moment(4.0, 64.0, kind="norm"), "row_limit": 2.0 * sqrt(8.0)}
+    facts |= {"diameter": 2.0, "growth_constant": 0.5}
+
+    def left(n_rows):
+        theorem = tg.papers.xu2025.unknown_growth(n_rows, 8, tg.ZCDP(50.0), **facts)
+        return theorem.predicted_excess(1.0)
+
+    says(65, f"Algorithm 5 is planned to leave {left(4 * 10**6):.5f}")
+    slope = log(left(10**8) / left(10**5)) / log(1_000.0)
+    told = re.search(r"Theorem 3 stays at (-0\.\d+) up to 10⁸", erratum(65))
+    assert float(told[1]) == pytest.approx(slope, abs=0.01)
 
 
 def test_a_wrong_figure_is_seen():
