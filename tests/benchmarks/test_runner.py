@@ -9,8 +9,8 @@ import pytest
 
 from accuracy import figure, methods, runner
 from accuracy.cells import NON_PRIVATE, OURS, gather
-from accuracy.library import library
 from accuracy.data import Data
+from accuracy.library import library
 from accuracy.lines import generator, read
 from accuracy.methods import Method
 from accuracy.runner import Options
