@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import install_size
+import tailguard as tg
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -313,6 +314,36 @@ def test_descriptions_are_compared_as_they_were_measured():
             cells.insert(0, f"{100 * better / asked:.0f} %, {100 * level / asked:.0f} %")
             unseen = f"{100 * hidden / asked:.0f} %"
         assert f"| {label} | {' | '.join(cells)} | {unseen} |" in page
+
+
+def shares(rival, kept=lambda row: True):
+    """Per cent of the cells in which ours is better or level, and those that noise hides."""
+    rows = [row for row in lines_of(f"{DESCRIBED}.csv") if row["rival"] == rival and kept(row)]
+    better_or_level, hidden, asked = added(rows, "level", "hidden", "cells")
+    return f"{100 * better_or_level / asked:.0f}", f"{100 * hidden / asked:.0f}"
+
+
+def test_descriptions_of_other_libraries_and_of_few_records_are_those_measured():
+    page, cells = prose("docs/describe.md"), {}
+    for rival in ("opendp", "google", "tumult"):
+        each = [shares(rival, lambda row, e=e: row["epsilon"] == e) for e in ("0.3", "1.0", "3.0")]
+        cells[rival] = [", ".join(row) for row in zip(*each, strict=True)]
+    said = "ours is better or level in {} % and in {} % of cells, where {} % are hidden"
+    (opendp, hidden), (google, _), (tumult, _) = cells.values()
+    assert said.format(opendp, google, hidden) in page
+    assert f"was asked for the quantiles of two tables: {tumult} %" in page
+    asked = [len({r["table"] for r in lines_of(f"{DESCRIBED}.csv") if r["rival"] == rival})
+             for rival in cells]  # fmt: skip
+    assert f"asked on {asked[0]} of these tables" in page
+    assert f"(PyDP 1.1.5) on {asked[1]}, with ten draws" in page
+    assert asked[2] == 2
+
+    def is_small(row):
+        mu = tg.ApproxDP(float(row["epsilon"]), 1e-6).gaussian_mu()
+        return float(row["n"]) * mu / float(row["d"]) ** 0.5 < 50.0
+
+    said = "below 50, for `k` columns, {} % of cells are better than the tree's or level, and {} %"
+    assert f"{said.format(*shares('tree', is_small))} hidden" in page
 
 
 def test_errors_and_intervals_of_descriptions_are_those_that_were_measured():

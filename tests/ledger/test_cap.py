@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -233,7 +234,9 @@ def test_twenty_mixed_fits_cost_far_less_than_their_epsilons_added_up(tmp_path):
     assert total.accountant == "pld"
     peer = by_the_peer([ledger.reserved])
     assert total.epsilon == pytest.approx(peer, rel=1e-3)
-    print(f"twenty fits: {total.epsilon:.5f}, the peer {peer:.5f}, added up {added:.2f}")
+    page = " ".join((Path(__file__).parents[2] / "docs/ledger-rules.md").read_text().split())
+    said = f"epsilons add up to {added:.1f}, cost {total.epsilon:.2f} together at delta 1e-6"
+    assert said in page
 
 
 def test_gaussian_runs_are_counted_exactly(tmp_path):
