@@ -44,6 +44,24 @@ def test_a_factor_and_one_end():
     assert below("new", "old", at="last")(found, "tight").outcome == "does not hold"
 
 
+@pytest.mark.parametrize(
+    ("own", "outcome"),
+    [((4.6, 4.8), "holds"), ((8.0, 4.8), "does not hold"), ((12.0, 12.0), "does not hold")],
+)
+def test_where_no_loss_is_near_zero_gains_over_an_answer_without_records_are_compared(own, outcome):
+    """The old one gains 6 and 8 of 10, and half of it is enough."""
+    found = results({"new": own, "old": (4.0, 2.0), "zero": (10.0, 10.0)})
+    assert below("new", "old", factor=2.0, zero="zero")(found, "tight").outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("ratio", "factor", "shown"), [(1.3, 1.0, "1.3"), (1.002, 1.0, "1.002"), (1.12, 1.1, "1.12")]
+)
+def test_figures_have_digits_that_tell_them_from_the_factor(ratio, factor, shown):
+    found = results({"new": (ratio,), "old": (1.0,)}, spread=0.0)
+    assert below("new", "old", factor=factor)(found, "tight").figure.startswith(f"{shown} times")
+
+
 def test_what_was_not_measured_is_not_run():
     found = results({"new": (1.0,), "old": (2.0,)}, noise="tight")
     assert below("new", "old")(found, "printed").outcome == "not run"

@@ -66,7 +66,9 @@ def test_every_theorem_runs(name):
     slope = short_slope(name)
     (cell,) = risk_cells([slope])
     points = cell.measure(3)
-    assert [point.curve for point in points] == [slope.curve] * 2 + [UPPER] * 2 + [LOWER] * 2
+    assert [point.curve for point in points] == [
+        name for name in (slope.curve, *slope.drawn) for _ in range(2)
+    ]
     assert all(0.0 < point.value < 4.0 for point in points)
     assert points[:2] != cell.measure(4)[:2]
 
@@ -157,12 +159,48 @@ def test_verdicts(name, axis):
         ("xu2025 7", "n", -1.0),
         ("xu2025 7", "d", 1.5),
         ("xu2025 7", "mu", -1.0),
+        # Xu 3: its square at theta = 2; Kamath 5.5: d^((1+q)/2) / (rho^(1/4) sqrt(n)), q = 1
+        ("xu2025 3", "n", -1.0),
+        ("xu2025 3", "d", 1.5),
+        ("xu2025 3", "mu", -1.0),
+        ("kamath2022 5.5", "mu", -0.5),
     ],
 )
 def test_slopes_as_printed_are_those_of_the_texts(name, axis, printed):
     slope = RiskSlope(CASES[name], axis, 2.0)
     assert slope.predicted(UPPER, "printed") == pytest.approx(printed)
     assert slope.predicted(UPPER) != pytest.approx(printed)
+
+
+@pytest.mark.parametrize("name", ["zhao2024 4", "zhao2024 7"])
+def test_the_lower_bound_of_zhao_is_printed_with_another_root_of_the_columns(name):
+    """(6) is sqrt(d) (sqrt(d) / (eps n))^(1/2) at p = 2; E51 takes the first root away."""
+    slope = RiskSlope(CASES[name], "d", 2.0)
+    assert [slope.predicted(LOWER, each) for each in ("printed", "tight")] == [0.75, 0.25]
+    decisions = [has_risk_rate(slope.case, "d")(measured(slope, 0.75), each).figure
+                 for each in ("printed", "tight")]  # fmt: skip
+    for decision, bound in zip(decisions, ("0.75", "0.25"), strict=True):
+        assert f"lower bound {bound} (" in decision
+    assert slope.drawn == {UPPER: 0.75, f"{LOWER}, printed": 0.75, f"{LOWER}, corrected": 0.25}
+
+
+@pytest.mark.parametrize(("name", "rate"), [("xu2025 3", -0.5), ("xu2025 7", -0.375)])
+def test_on_a_square_steps_for_the_whole_diameter_leave_the_power_four_thirds(name, rate):
+    """E65: of Theorem 1's rate, and of Theorem 6's with noise over batches; by the plans too."""
+    case = CASES[name]
+    slope = RiskSlope(case, "n", 2.0)
+    assert slope.predicted(UPPER) == pytest.approx(4.0 / 3.0 * rate)
+    sizes = (10**6, 10**7, 10**8)
+    risks = [case.theorem("n", size, order=2.0).predicted_excess(1.0) for size in sizes]
+    planned = np.polyfit(np.log(sizes), np.log(risks), 1)[0]
+    assert planned == pytest.approx(slope.predicted(UPPER), abs=0.02)
+
+
+def test_along_the_columns_of_the_grid_the_plans_of_xu_7_have_more():
+    case = CASES["xu2025 7"]
+    sizes = RiskSlope(case, "d", 2.0).sizes
+    risks = [case.theorem("d", size, order=2.0).predicted_excess(1.0) for size in sizes]
+    assert case.reason.endswith(f"{np.polyfit(np.log(sizes), np.log(risks), 1)[0]:.2f}.")
 
 
 def test_what_is_measured_is_held_to_either_slope():

@@ -1,6 +1,7 @@
 """The theorems side by side: what is measured, and the model by which tg.plan ranks against it."""
 
 import csv
+import math
 from itertools import groupby, product
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tailguard.papers.reproduce.experiments.ranking import (
     MOST_STEPS,
     N_ROWS,
     Place,
+    _improves,
 )
 from tailguard.papers.reproduce.figure import COLOURS, MARKERS, _coinciding, _looks
 from tailguard.papers.reproduce.results import Point, Results
@@ -56,8 +58,10 @@ def cells(medians):
     found = {}
     for task, epsilon in product(TASKS.values(), EPSILONS):
         place = Place(task, N_ROWS, epsilon)
+        shape = place.known.shape
+        curvature = math.sqrt(shape["strong_convexity"] * shape["smoothness"])
         found[task.name, epsilon] = [
-            (medians[key], place.theorem(name).predicted_excess(place.known.curvature))
+            (medians[key], place.theorem(name).predicted_excess(curvature))
             for name in NAMES
             if (key := (task.name, epsilon, name)) in medians
             and (name != SLOW or epsilon == SLOW_EPSILON)
@@ -171,6 +175,23 @@ def test_the_stated_strong_convexity_of_the_logistic_risk_holds():
 def test_no_two_curves_of_a_figure_look_alike():
     looks = _looks(map(str, range(len(COLOURS) * len(MARKERS)))).values()
     assert len({(look["color"], look["marker"]) for look in looks}) == len(looks)
+    styles = {(look["color"], look["linestyle"]) for look in [*looks][: 4 * len(COLOURS)]}
+    assert len(styles) == 4 * len(COLOURS)
+
+
+@pytest.mark.parametrize(
+    ("own", "old", "outcome"),
+    [
+        ("kamath2022 5.5", "wang2020 8", "holds"),
+        ("kamath2022 5.2", "wang2020 8", "does not hold"),  # 5/4 of d against 1, at k = 2
+        ("kamath2022 5.7", "wang2020 7", "holds"),
+        ("wang2020 7", "wang2020 2", "holds"),
+        ("wang2020 7", "wang2020 7", "does not hold"),  # printed it has d^2
+    ],
+)
+def test_bounds_are_compared_by_their_powers(own, old, outcome):
+    judge = _improves(own, old).judge
+    assert judge(Results([]), "tight").outcome == outcome
 
 
 def test_a_paper_has_a_colour_and_the_figure_no_more_than_eight(medians):
@@ -186,6 +207,7 @@ def test_a_paper_has_a_colour_and_the_figure_no_more_than_eight(medians):
 
 
 def test_curves_that_coincide_are_named():
+    """Within a hundredth of the panel's height, of a logarithm where the axis is."""
     heights = {"a": (1.0, 2.0), "b": (1.001, 2.004), "c": (1.0, 2.1), "d": (1.0,)}
     rows = [
         Point("panel", name, "-", float(x), height, seed)
@@ -195,3 +217,6 @@ def test_curves_that_coincide_are_named():
     ]
     assert _coinciding(Results(rows), "panel") == "one line: a / b"
     assert _coinciding(Results(rows), "another") == ""
+    rows += [Point("panel", "far", "-", float(x), 1e6, 0) for x in range(3)]
+    assert _coinciding(Results(rows), "panel") == "one line: a / b / c"
+    assert _coinciding(Results(rows), "panel", log=False) == "one line: a / b / c"

@@ -14,6 +14,7 @@ from tailguard.papers.reproduce.results import Results
 # Okabe and Ito 2008: colours told apart by every kind of colour vision; markers say the same.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 MARKERS = ("o", "s", "^", "D", "v", "P", "x", "*")
+STYLES = ("-", "--", "-.", ":")  # one each time colours begin again
 MOST_COLUMNS = 3  # of panels, so that their text can be read
 PANEL_SIZE = (4.4, 3.1)  # inches
 LEAST_WIDTH = 7.5  # inches
@@ -25,15 +26,16 @@ ALONG = {"n": "records n", "d": "columns d", "mu": "budget mu", "epsilon": "epsi
 MOST_DECADES = 2.0  # with more, powers of ten alone
 FEWEST_FOR_INTERVAL = 6  # seeds: with fewer, the interval of order statistics is the range
 MOST_MARKED = 12  # places on a curve: with more, markers cover it
-COINCIDE = 0.005  # of a value: no eye tells such lines apart
+COINCIDE = 0.01  # of a panel's height, which is the width of a line: no eye tells them apart
 DOTS_PER_INCH = 80  # the text can be read, and no figure is above 150 kB
-N_COLOURS = 200  # of a file: with fewer, curves of another colour become grey
+N_COLOURS = 256  # of a file: with fewer, curves of another colour become grey
 NOTE_WIDTH = 64  # letters of a panel's note on curves that coincide
 LINES: dict[str, dict[str, Any]] = {
     "-": {"linestyle": ":"},
     "printed": {"linestyle": "--", "linewidth": 1.0, "markerfacecolor": "none"},
+    "tight": {"linestyle": "-"},
 }
-"""Noise -> how its lines differ from solid ones."""
+"""Noise -> how its lines are drawn, in a figure that has noises."""
 
 Looks = dict[str, dict[str, Any]]
 
@@ -109,14 +111,16 @@ def _save(plot: Any, path: Path) -> None:
 
 def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Looks) -> None:
     """Draw the curves of one panel."""
+    noises = {noise for *_, noise in results.keys}
     for own, name, noise in results.keys:
         if own == panel:
             alone = noise != "printed" or (panel, name, "tight") not in results.keys
             label = name if alone else f"_{name}"  # which no legend shows
             found = results.summaries(own, name, noise)
-            _draw_curve(axis, axes, found, label, looks[name] | LINES.get(noise, {}))
+            line = LINES[noise] if noises != {"-"} else {}
+            _draw_curve(axis, axes, found, label, looks[name] | line)
     axis.set_title(panel, fontsize=9)
-    told = wrap(_coinciding(results, panel), NOTE_WIDTH)
+    told = wrap(_coinciding(results, panel, log=axes.log_y), NOTE_WIDTH)
     along = ALONG.get(panel.rpartition("along ")[2], axes.x)
     axis.set_xlabel("\n".join((along, *told)), fontsize=8)
     axis.set_ylabel(axes.y, fontsize=8)
@@ -139,7 +143,7 @@ def _looks(curves: Iterable[str]) -> Looks:
     """Return colour and marker of every curve, those of one paper together and of one colour.
 
     A curve is of a paper if its name begins with the paper's and a dot. Where colours begin again,
-    markers are others.
+    markers and styles of lines are others.
     """
     papers: dict[str, list[str]] = {}
     for curve in curves:
@@ -151,26 +155,33 @@ def _looks(curves: Iterable[str]) -> Looks:
         for step, name in enumerate(names):
             marker = MARKERS[(place + turn + step) % len(MARKERS)]
             looks[name] = {"color": COLOURS[colour], "linewidth": 1.6, "marker": marker}
+            looks[name]["linestyle"] = STYLES[turn % len(STYLES)]
     return looks
 
 
-def _coinciding(results: Results, panel: str) -> str:
-    """Name curves of a panel that lie on one another, medians within :data:`COINCIDE`."""
-    groups: list[tuple[dict[float, float], list[str]]] = []
-    for own, name, noise in results.keys:
-        if own != panel:
-            continue
-        line = {each.x: each.median for each in results.summaries(own, name, noise)}
-        told = f"{name}, printed" if noise == "printed" else name
-        for other, names in groups:
-            near = (math.isclose(line[x], other[x], rel_tol=COINCIDE) for x in line.keys() & other)
-            if line.keys() == other.keys() and all(near):
-                names.append(told)
+def _coinciding(results: Results, panel: str, *, log: bool = True) -> str:
+    """Name curves of a panel whose medians lie within :data:`COINCIDE` of one another."""
+    lines = {
+        f"{name}, printed" if noise == "printed" else name: {
+            each.x: math.log(each.median) if log and each.median > 0.0 else each.median
+            for each in results.summaries(own, name, noise)
+        }
+        for own, name, noise in results.keys
+        if own == panel
+    }
+    heights = [height for line in lines.values() for height in line.values()]
+    near = COINCIDE * (max(heights, default=0.0) - min(heights, default=0.0))
+    groups: list[list[str]] = []
+    for name, line in lines.items():
+        for names in groups:
+            other = lines[names[0]]
+            if line.keys() == other.keys() and all(abs(line[x] - other[x]) <= near for x in line):
+                names.append(name)
                 break
         else:
-            groups.append((line, [told]))
-    told = "; ".join(" / ".join(names) for _, names in groups if len(names) > 1)
-    return f"one line: {told}" if told else ""
+            groups.append([name])
+    told = [" / ".join(names) for names in groups if len(names) > 1]
+    return f"one line: {'; '.join(told)}" if told else ""
 
 
 def _draw_curve(axis: Any, axes: Axes, found: list[Any], label: str, look: dict[str, Any]) -> None:

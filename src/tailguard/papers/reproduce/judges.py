@@ -36,6 +36,7 @@ class Decision:
 
 
 Judge = Callable[[Results, str], Decision]
+COMPARABLE = 2.0  # the factor of a word that promises the same size, and says not how near
 NOT_RUN = Decision("not run", "-")
 
 Seeds = Mapping[int, float]
@@ -51,13 +52,18 @@ def below(
     panels: Iterable[str] = (),
     at: Literal["all", "first", "last", "end"] = "all",
     bar: str = "",
+    zero: str = "",
 ) -> Judge:
     """Judge whether a curve lies below ``factor`` times another at all places.
 
     It fails where one place is above; ``at`` may be the first or the last place of both alone, or
     the end of either, and ``panels`` at some panels. ``bar`` is a curve that needs no record:
-    places where the other one lies above it do not count.
+    places where the other one lies above it do not count. So is ``zero``: with it, the other one
+    gains at most ``factor`` times as much over it, which suits losses that are never near 0.
     """
+
+    def gain(losses: Seeds, own: Seeds) -> Seeds:
+        return {seed: losses[seed] - own[seed] for seed in own}
 
     def pairs_of(curves: Curves, noise: str) -> Iterator[Pair]:
         own, its = curves(curve, noise), curves(other, noise)
@@ -66,6 +72,9 @@ def below(
             pairs = [(own[max(own)], its[max(its)], max(its))]
         elif at != "all":
             pairs = pairs[:1] if at == "first" else pairs[-1:]
+        if zero:
+            losses = next(iter(curves(zero, noise).values()), {})
+            pairs = [(gain(losses, b), gain(losses, a), x) for a, b, x in pairs if losses]
         yield from pairs
 
     return _compared(pairs_of, panels, factor, bar)
@@ -172,25 +181,31 @@ def _compared(
         n_places = len(lost) + len(found)
         beaten = f"; {bar} beat the rival at {len(lost)} of {n_places}" if lost else ""
         if lost and not found:
-            return Decision("not decidable", f"{_spread(lost)} times{beaten}")
-        decision = _decided(found)
+            return Decision("not decidable", f"{_spread(lost, factor)} times{beaten}")
+        decision = _decided(found, factor)
         return replace(decision, figure=decision.figure + beaten)
 
     return judge
 
 
-def _spread(found: Iterable[Comparison]) -> str:
+def _spread(found: Iterable[Comparison], factor: float) -> str:
     """Say the least and the largest ratio."""
     ordered = sorted(each.ratio for each in found)
-    return " to ".join(dict.fromkeys(f"{ratio:.2g}" for ratio in (ordered[0], ordered[-1])))
+    return " to ".join(dict.fromkeys(_shown(each, factor) for each in (ordered[0], ordered[-1])))
 
 
-def _decided(found: list[Comparison]) -> Decision:
+def _shown(ratio: float, factor: float) -> str:
+    """Show a ratio with digits enough to tell it from the factor."""
+    shown = [f"{ratio:.{digits}g}" for digits in (2, 3, 4)]
+    return next((each for each in shown if float(each) != factor), shown[-1])
+
+
+def _decided(found: list[Comparison], factor: float) -> Decision:
     """Decide whether all comparisons are less."""
     if not found:
         return NOT_RUN
     counts = Counter(each.verdict(len(found)) for each in found)
-    figure = f"{_spread(found)} times; below at {counts['less']} of {len(found)}"
+    figure = f"{_spread(found, factor)} times; below at {counts['less']} of {len(found)}"
     if counts["more"]:
         figure += f", above at {counts['more']}"
     if counts["less"] == len(found):

@@ -140,6 +140,7 @@ def _nothing(facts: MeanFacts, largest: MeanFacts) -> dict[str, Any]:
     return {}
 
 
+# fmt: off
 ROWS = (
     RateCase("clamped", Clamped, "central", (2.0, 3.0), _groups, FEWEST_MOMENT_UNITS),
     RateCase("clamped-pure", Clamped, "central", (2.0, 3.0), _groups, FEWEST_MOMENT_UNITS),
@@ -151,16 +152,10 @@ ROWS = (
     RateCase("iterative", Iterative, "directional", (2.0, 3.0), _nothing, norm=True),
     # The proved constants trim more records and ask for more rows. Along n, with no bias to help,
     # there are no grids of enough; along d they would take longer than all other rows together.
-    RateCase(
-        "trimmed-tight",
-        Trimmed,
-        None,
-        (2.0, 3.0),
-        partial(_trimming, "tight"),
-        theory="trimmed",
-        symmetric_axes=(),
-    ),
+    RateCase("trimmed-tight", Trimmed, None, (2.0, 3.0), partial(_trimming, "tight"),
+             theory="trimmed", symmetric_axes=()),
 )
+# fmt: on
 
 # Row of the table of rates -> how it is measured.
 CASES = {row.name: row for row in ROWS}

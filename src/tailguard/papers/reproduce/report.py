@@ -45,9 +45,10 @@ def judge_claims(experiment: Experiment, results: Results, setup: Setup) -> list
     for claim in experiment.claims:
         printed, tight = (claim.judge(results, noise) for noise in ("printed", "tight"))
         fails = {printed.outcome, tight.outcome} & {"does not hold", "not decidable"}
+        says = f"Of ours: {claim.says}" if claim.kind == "ours" else claim.says
         found.append(
             Verdict(
-                *(experiment.name, claim.kind, experiment.source, claim.name, claim.says, run),
+                *(experiment.name, claim.kind, experiment.source, claim.name, says, run),
                 *(printed.figure, printed.outcome, tight.figure, tight.outcome),
                 claim.reason if fails else "",
             )
@@ -164,11 +165,6 @@ def _counts(verdicts: Sequence[Verdict]) -> list[list[str]]:
 
 def _row(verdict: Verdict) -> tuple[str, ...]:
     """Show a verdict."""
-    shown = [
-        outcome if figure == "-" else f"**{outcome}**: {figure}"
-        for outcome, figure in (
-            (verdict.printed_outcome, verdict.printed_figure),
-            (verdict.tight_outcome, verdict.tight_figure),
-        )
-    ]
+    told = zip(verdict.outcomes, (verdict.printed_figure, verdict.tight_figure), strict=True)
+    shown = [words if figure == "-" else f"**{words}**: {figure}" for words, figure in told]
     return verdict.claim, verdict.says, *shown, verdict.reason

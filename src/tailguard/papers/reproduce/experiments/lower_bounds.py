@@ -93,10 +93,8 @@ class HardCase:
 
     def answer(self, curve: str, n_rows: int, law: Any, seed: int) -> FloatArray:
         """Run one algorithm on records of a law."""
-        drawn, linear = (
-            nested_seed(seed, n_rows, law.mean.size),
-            self.risk is instances.linear_excess,
-        )
+        drawn = nested_seed(seed, n_rows, law.mean.size)
+        linear = self.risk is instances.linear_excess
         rows = law.sample(n_rows, seed=drawn)
         if curve in self.means:
             value = np.atleast_1d(mean(rows, random_state=drawn, **self.means[curve]).value)
@@ -330,12 +328,8 @@ def experiments() -> tuple[Experiment, ...]:
     """List the one experiment on lower bounds."""
     places = ((name, curve) for name, case in CASES.items() for curve in case.curves)
     between = [claim for place in places for claim in _between(*place)]
-    found = Experiment(
-        name="lower-bounds",
-        source="Kamath, Tao and Xu, lower bounds",
-        title="risk of public algorithms on the hard instances, between both bounds",
-        axes=Axes("records", "excess risk (Tao 2: error)", log_x=True),
-        cells=_cells,
-        claims=(*between, *map(_meaning, CASES)),
-    )
-    return (found,)
+    source = "Kamath, Tao and Xu, lower bounds"
+    title = "risk of public algorithms on the hard instances, between both bounds"
+    axes = Axes("records", "excess risk (Tao 2: error)", log_x=True)
+    claims = (*between, *map(_meaning, CASES))
+    return (Experiment("lower-bounds", source, title, axes, _cells, claims),)

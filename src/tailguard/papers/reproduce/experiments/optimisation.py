@@ -57,10 +57,22 @@ class RiskSlope:
         return tuple(float(f"{x:.3g}") if self.axis == "mu" else float(round(x)) for x in places)
 
     def predicted(self, bound: str, reading: str = "tight") -> float:
-        """Return the slope of the theorem, corrected or as printed, or of the lower bound."""
-        upper = self.case.upper if reading == "tight" else self.case.printed or self.case.upper
-        slopes = upper if bound == UPPER else self.case.lower
+        """Return the slope of the theorem or of the lower bound, corrected or as printed."""
+        case = self.case
+        stated = (case.upper, case.printed) if bound == UPPER else (case.lower, case.printed_lower)
+        slopes = stated[1] if reading == "printed" and stated[1] else stated[0]
         return float(getattr(slopes(1.0 - 1.0 / self.order), self.axis))
+
+    @property
+    def drawn(self) -> dict[str, float]:
+        """Curve -> slope: one of each bound, or two where it is corrected along the axis."""
+        found: dict[str, float] = {}
+        for bound in (UPPER, LOWER):
+            slopes = self.predicted(bound, "printed"), self.predicted(bound)
+            same = slopes[0] == slopes[1]
+            names = [bound] if same else [f"{bound}, {each}" for each in ("printed", "corrected")]
+            found |= dict(zip(names, slopes, strict=False))
+        return found
 
 
 def list_slopes(paper: str, *, quick: bool) -> list[RiskSlope]:
@@ -101,7 +113,7 @@ def has_risk_rate(case: cases.RiskCase, axis: cases.Axis) -> judges.Judge:
             verdicts.add(_verdict(found, wanted))
             shown.append(
                 f"{found.mean:.2f} ± {found.high - found.mean:.2f} of {wanted:.2f}, lower bound "
-                f"{slope.predicted(LOWER):.2f} (k = {order:g})"
+                f"{slope.predicted(LOWER, reading):.2f} (k = {order:g})"
             )
         worst = [each for each in ORDERED if each in verdicts]
         if not worst:
@@ -136,11 +148,10 @@ def _cell(slope: RiskSlope) -> Cell:
             Point(slope.panel, slope.curve, "tight", size, risk)
             for size, risk in zip(slope.sizes, risks, strict=True)
         ]
-        for bound in (UPPER, LOWER) if order == case.orders[0] else ():
-            heights = slope.predicted(bound) * (places - places.mean())
-            line = np.exp(heights + np.mean(np.log(risks)))
+        for name, power in slope.drawn.items() if order == case.orders[0] else ():
+            line = np.exp(power * (places - places.mean()) + np.mean(np.log(risks)))
             found += [
-                Point(slope.panel, bound, "-", size, float(height))
+                Point(slope.panel, name, "-", size, float(height))
                 for size, height in zip(slope.sizes, line, strict=True)
             ]
         return found
@@ -163,25 +174,21 @@ def _cells(paper: str, setup: Setup) -> Sequence[Cell]:
 
 def _experiment(paper: str) -> Experiment:
     says = ("falls with the records", "grows with the columns", "falls with the budget")
-    return Experiment(
-        name=f"optimisation-{paper}",
-        source=SOURCES[paper],
-        title="excess risk where privacy is what costs, and the slopes of both bounds",
-        axes=Axes("size", "excess risk", log_x=True),
-        cells=partial(_cells, paper),
-        claims=tuple(
-            Claim(
-                f"{name.partition(' ')[2]}, along {axis}",
-                f"The excess risk {words} as the theorem says.",
-                has_risk_rate(case, axis),
-                case.reason,
-            )
-            for name, case in cases.CASES.items()
-            if name.startswith(paper)
-            for axis, words in zip(cases.AXES, says, strict=True)
-        ),
-        readings=judges.READINGS,
+    claims = tuple(
+        Claim(
+            f"{name.partition(' ')[2]}, along {axis}",
+            f"The excess risk {words} as the theorem says.",
+            has_risk_rate(case, axis),
+            case.reason,
+        )
+        for name, case in cases.CASES.items()
+        if name.startswith(paper)
+        for axis, words in zip(cases.AXES, says, strict=True)
     )
+    title = "excess risk where privacy is what costs, and the slopes of both bounds"
+    drawn = Axes("size", "excess risk", log_x=True), partial(_cells, paper)
+    told = f"optimisation-{paper}", SOURCES[paper], title
+    return Experiment(*told, *drawn, claims, readings=judges.READINGS)
 
 
 def experiments() -> tuple[Experiment, ...]:

@@ -258,22 +258,16 @@ def experiments() -> tuple[Experiment, ...]:
         ("n", "falls with the rows", "n^-(1 - 1/k)"),
         ("d", "grows with the columns", "the root of d times the cost of privacy"),
     )
-    rates = Experiment(
-        name="rates",
-        source="All papers, theorems on means",
-        title="error of every private mean where privacy is what costs",
-        axes=Axes("size", "error", log_x=True),
-        cells=_cells,
-        claims=tuple(
-            Claim(
-                f"{name}, along {axis}",
-                f"{case.rate.theorem}: the error {says}, as {law}.",
-                has_rate(name, axis),
-                kind="ours" if case.rate.derived else "paper",
-            )
-            for name, case in CASES.items()
-            for axis, says, law in axes
-        ),
-        n_quick_seeds=3,
+    claims = tuple(
+        Claim(
+            f"{name}, along {axis}",
+            f"{case.rate.theorem}: the error {says}, as {law}.",
+            has_rate(name, axis),
+            kind="ours" if case.rate.derived else "paper",
+        )
+        for name, case in CASES.items()
+        for axis, says, law in axes
     )
-    return (rates,)
+    source, drawn = "All papers, theorems on means", Axes("size", "error", log_x=True)
+    title = "error of every private mean where privacy is what costs"
+    return (Experiment("rates", source, title, drawn, _cells, claims, n_quick_seeds=3),)
