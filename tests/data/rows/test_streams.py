@@ -145,20 +145,22 @@ import tailguard as tg
 from tailguard.noise import orders
 from tailguard.data.rows import streams
 
-n_rows, path = int(sys.argv[1]), sys.argv[2]
+path, *sizes = sys.argv[1:]
 rng = np.random.default_rng(0)
 schema = pa.schema([(name, pa.float32()) for name in ("a", "b", "c", "d", "e", "f", "g", "y")])
-with ParquetWriter(path, schema) as file:
-    for _ in range(n_rows // 50_000):
-        columns = rng.standard_normal((8, 50_000), np.float32)
-        file.write_table(pa.Table.from_arrays(list(map(pa.array, columns)), schema=schema))
 streams.NUMBERS_KEPT, streams.NUMBERS_GATHERED, orders.MOST_KEPT = 2**18, 2**20, 2**14
 orders.MOST_SAMPLED = 2**14
 streams.NUMBERS_AT_ONCE = 2**17
 passes, runs = [], streams.StreamRows.runs
 streams.StreamRows.runs = lambda rows, *names: passes.append(1) or runs(rows, *names)
-tg.HuberRegression(epsilon=1.0, delta=1e-9).fit(path, target="y")
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(passes))
+for n_rows in map(int, sizes):
+    with ParquetWriter(path, schema) as file:
+        for _ in range(n_rows // 50_000):
+            columns = rng.standard_normal((8, 50_000), np.float32)
+            file.write_table(pa.Table.from_arrays(list(map(pa.array, columns)), schema=schema))
+    passes.clear()
+    tg.HuberRegression(epsilon=1.0, delta=1e-9).fit(path, target="y")
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(passes))
 """
 
 
@@ -167,11 +169,9 @@ def test_neither_memory_nor_passes_grow_with_the_table(tmp_path):
 
     It is six windows of a random order, the shorter one is two; samples are a tenth of them.
     """
-    told_of = []
-    for n_rows in (200_000, 700_000):
-        told = [sys.executable, "-c", PEAK, str(n_rows), str(tmp_path / "rows.parquet")]
-        done = subprocess.run(told, capture_output=True, text=True, check=True)
-        told_of.append([int(number) for number in done.stdout.split()])
+    told = [sys.executable, "-c", PEAK, str(tmp_path / "rows.parquet"), "200_000", "700_000"]
+    done = subprocess.run(told, capture_output=True, text=True, check=True)
+    told_of = [[int(number) for number in line.split()] for line in done.stdout.splitlines()]
     (small, few), (large, many) = told_of
     assert (large - small) / 1024 < 16, told_of
     assert many <= few
