@@ -9,6 +9,7 @@ import pytest
 
 import tailguard as tg
 from support.adversary import records
+from support.person_orders import STRANGE, HeardReads, first_seen, strangeness
 from support.solvers import few_rounds
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.keys import Persons
@@ -122,10 +123,16 @@ REFUSED = {
 }
 
 
+READS = {}
+PERSON_OF = dict(zip(X[:, 0].tolist(), KEYS.tolist(), strict=True))
+
+
 @lru_cache
 def answer_of(name):
-    """What a method finds, which several tests look at."""
-    return TAKEN[name]()
+    """What a method finds, and what it reads, which several tests look at."""
+    with pytest.MonkeyPatch.context() as patch:
+        READS[name] = HeardReads(patch).reads
+        return TAKEN[name]()
 
 
 def certificate_of(found):
@@ -144,6 +151,30 @@ def test_what_takes_persons_says_so(name):
     certificate = certificate_of(answer_of(name))
     assert certificate.unit.person == "person"
     assert certificate.n_rows == N_PERSONS
+
+
+def placed_reads(name):
+    """The persons of each read of pairs, of groups, or of some persons alone, in their order."""
+    answer_of(name)
+    for together, cells in READS[name]:
+        persons = first_seen(PERSON_OF.get(cell) for cell in cells)
+        if None not in persons and (together in ("some", "groups") or len(persons) < N_PERSONS):
+            yield persons
+
+
+PLACED = {
+    *(f"minimize {name}" for name in ("clamped", "iterative", "hard-thresholding")),
+    *(f"minimize in {name}" for name in ("blocks", "samples")),
+    *(f"mean {name}" for name in MEANS),  # scales come of differences of pairs
+    "private_score",
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_methods_read_persons_together_in_no_order_of_their_keys(name):
+    reads = [*placed_reads(name)]
+    assert bool(reads) == (name in PLACED)
+    assert all(strangeness(read, N_PERSONS) < STRANGE for read in reads)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

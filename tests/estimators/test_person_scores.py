@@ -9,11 +9,15 @@ import pytest
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 import tailguard as tg
-from support.person_attack import OverheardPersons
+from support.person_attack import (
+    AUDITED_MU,
+    AUDITED_PERSONS,
+    audited_pair,
+    check_overheard,
+    overheard,
+)
 from support.told import Told
-from support.transcripts import check_noises
 from tailguard.data.rows import persons as persons_module
-from tailguard.gate.plan import Problem
 from tailguard.progress import listening
 from tailguard.summaries.score import ScoreStatistics
 
@@ -213,36 +217,23 @@ def test_errors_tell_no_number_of_rows():
 
 # A whole score, overheard -----------------------------------------------------------------------
 
-AUDITED_PERSONS, AUDITED_MU = 200, 1.5
 SCORE = ScoreStatistics.of(tg.losses.Logistic())
 
 
-def audited_pair():
-    """Ordinary persons of two rows; the first has five that are right, or three far out."""
+def pair_of_scores():
+    """Scores and targets; the first person has five rows that are right, or three far out."""
     rng, others = np.random.default_rng(0), 2 * (AUDITED_PERSONS - 1)
     scores = rng.standard_normal(others)
     targets = (scores + rng.logistic(size=others) > 0.0).astype(float)
-    keys = np.tile(np.arange(1, AUDITED_PERSONS), 2)
-    for count, own in ((5, [0.01, 0.0]), (3, [-1e4, 1.0])):
-        cells = np.concatenate([np.tile(own, (count, 1)), np.column_stack([scores, targets])])
-        yield cells, None, np.append(np.zeros(count, dtype=np.int64), keys)
-
-
-def overheard(n_runs):
-    """Runs of everything that a score releases, on either table by turns."""
-    pair, problem = tuple(audited_pair()), Problem(None, AUDITED_PERSONS, 2, max_rows=5)
-    plan = SCORE.plan(problem, tg.GDP(AUDITED_MU))
-    return [OverheardPersons.told(SCORE, plan, pair, seed=seed) for seed in range(n_runs)]
+    return tuple(
+        audited_pair(np.column_stack([scores, targets]), (5, [0.01, 0.0]), (3, [-1e4, 1.0]))
+    )
 
 
 def test_a_whole_score_shows_most_of_what_it_claims_of_a_person_and_never_more():
-    told = overheard(60)
-    for one in told:
-        assert 0.7 * AUDITED_MU <= one.mu <= AUDITED_MU * (1.0 + 1e-9)
-    assert len({query.name for query in told[0].queries}) == 4
-    check_noises(np.concatenate([one.noises for one in told]))
+    check_overheard(overheard(SCORE, pair_of_scores(), 60), n_queries=4)
 
 
 def test_rows_that_each_count_as_a_person_are_overheard(monkeypatch):
     monkeypatch.setattr(persons_module, "shares_of", lambda counts: np.ones(len(counts)))
-    assert min(one.mu for one in overheard(6)) > 1.5 * AUDITED_MU
+    assert min(one.mu for one in overheard(SCORE, pair_of_scores(), 6)) > 1.5 * AUDITED_MU

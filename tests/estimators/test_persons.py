@@ -9,7 +9,12 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import tailguard as tg
-from support.person_attack import OverheardPersons
+from support.person_attack import (
+    AUDITED_MU,
+    AUDITED_PERSONS,
+    OverheardPersons,
+    audited_pair,
+)
 from support.transcripts import check_noises
 from tailguard.gate.plan import Problem
 from tailguard.solvers.newton.solver import WhitenedNewton
@@ -239,27 +244,20 @@ def test_saved_models_predict_and_repeat_who_was_protected(tmp_path):
 
 # A whole fit, overheard -------------------------------------------------------------------------
 
-AUDITED_PERSONS, AUDITED_MU = 200, 1.5
 
-
-def audited_pair(first, second, *, classes=False):
+def pair_of_fits(first, second, *, classes=False):
     """Ordinary persons of two rows; the first has five or three, far apart and each alike."""
     rng = np.random.default_rng(0)
     signs, sizes = rng.choice([-1.0, 1.0], (2, 2, 200)), rng.uniform(1.0, 1.4, (2, 2, 200))
     x, y = (signs * sizes).reshape(2, -1)
     y = rng.integers(0, 3, len(y)).astype(float) if classes else y
-    keys = np.tile(np.arange(AUDITED_PERSONS), 2)
-    for count, (far, cost) in ((5, first), (3, second)):
-        rest = keys != 0
-        yield (
-            np.append(np.full(count, far), x[rest])[:, None],
-            np.append(np.full(count, cost), y[rest]),
-            np.append(np.zeros(count, dtype=np.int64), keys[rest]),
-        )
+    others = np.delete(np.column_stack([x, y]), [0, AUDITED_PERSONS], axis=0)
+    for cells, _, keys in audited_pair(others, (5, first), (3, second)):
+        yield cells[:, :1], cells[:, 1], keys
 
 
-SQUARES = tuple(audited_pair((2.0**6, 2.0**6), (-(2.0**12), 2.0**12)))
-OF_CLASSES = tuple(audited_pair((1.2, 0.0), (2.0**12, 2.0), classes=True))
+SQUARES = tuple(pair_of_fits((2.0**6, 2.0**6), (-(2.0**12), 2.0**12)))
+OF_CLASSES = tuple(pair_of_fits((1.2, 0.0), (2.0**12, 2.0), classes=True))
 
 
 MEDIANS = make_solver(

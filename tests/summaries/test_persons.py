@@ -9,11 +9,15 @@ import pytest
 from scipy import sparse
 
 import tailguard as tg
-from support.person_attack import OverheardPersons
+from support.person_attack import (
+    AUDITED_MU,
+    AUDITED_PERSONS,
+    audited_pair,
+    check_overheard,
+    overheard,
+)
 from support.told import Told
-from support.transcripts import check_noises
 from tailguard.data.rows import persons as persons_module
-from tailguard.gate.plan import Problem
 from tailguard.progress import listening
 from tailguard.summaries.statistics import Statistics
 
@@ -243,40 +247,25 @@ def test_a_ledger_of_rows_refuses_a_summary_of_persons(tmp_path):
 
 # A whole description, overheard -----------------------------------------------------------------
 
-AUDITED_PERSONS, AUDITED_MU = 200, 1.5
 DESCRIPTION = Statistics(
     (0, 1), levels=(0.25, 0.5, 0.75), moments=True, products=True, tables=(((2, 3),),)
 )
 
 
-def audited_pair():
-    """Ordinary persons of two rows; the first has five in the middle, or three far out."""
+def pair_of_tables():
+    """Numbers and levels; the first person has five rows in the middle, or three far out."""
     rest, level = np.random.default_rng(0).standard_normal((2, 2 * (AUDITED_PERSONS - 1), 2))
     others = np.column_stack([rest, level[:, 0] > 0.0, level[:, 0] <= 0.0])
-    keys = np.tile(np.arange(1, AUDITED_PERSONS), 2)
-    for count, own in ((5, [0.01, 0.01, 1.0, 0.0]), (3, [1e4, 1e4, 0.0, 1.0])):
-        X = np.concatenate([np.tile(own, (count, 1)), others])
-        yield X, None, np.append(np.zeros(count, dtype=np.int64), keys)
-
-
-def overheard(n_runs):
-    """Runs of everything that a description releases, on either table by turns."""
-    pair, problem = tuple(audited_pair()), Problem(None, AUDITED_PERSONS, 4, max_rows=5)
-    plan = DESCRIPTION.plan(problem, tg.GDP(AUDITED_MU))
-    return [OverheardPersons.told(DESCRIPTION, plan, pair, seed=seed) for seed in range(n_runs)]
+    return tuple(audited_pair(others, (5, [0.01, 0.01, 1.0, 0.0]), (3, [1e4, 1e4, 0.0, 1.0])))
 
 
 def test_a_whole_description_shows_most_of_what_it_claims_of_a_person_and_never_more():
-    told = overheard(180)
-    for one in told:
-        assert 0.7 * AUDITED_MU <= one.mu <= AUDITED_MU * (1.0 + 1e-9)
-    assert len({query.name for query in told[0].queries}) == 4
-    check_noises(np.concatenate([one.noises for one in told]))
+    check_overheard(overheard(DESCRIPTION, pair_of_tables(), 180), n_queries=4)
 
 
 def test_rows_that_each_count_as_a_person_are_overheard(monkeypatch):
     monkeypatch.setattr(persons_module, "shares_of", lambda counts: np.ones(len(counts)))
-    assert min(one.mu for one in overheard(6)) > 2.0 * AUDITED_MU
+    assert min(one.mu for one in overheard(DESCRIPTION, pair_of_tables(), 6)) > 2.0 * AUDITED_MU
 
 
 # How many rows persons have ---------------------------------------------------------------------

@@ -6,17 +6,21 @@ from support.adversary import EXTREMES, records
 from support.attack import MU
 from support.examples import query_examples
 from support.query_example import N_FEATURES
+from support.transcripts import check_noises
 from tailguard.audit.gates import OverheardGate
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.persons import PersonRows
+from tailguard.gate.plan import Problem
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian
+from tailguard.privacy.guarantees import GDP
 from tailguard.privacy.unit import Unit
 from tailguard.queries.base import calibration_for
 
 N_PERSONS, REPLACED = 40, 7  # as many as rows elsewhere: some examples have 40 groups
-AUDITED_ROWS = 5  # most rows of a person in whole runs that are overheard
+AUDITED_PERSONS, AUDITED_ROWS, AUDITED_MU = 200, 5, 1.5
+"""How many persons, and of how many rows at most, there are in whole runs that are overheard."""
 EXAMPLES = {e.name: e for e in query_examples() if getattr(e.query, "takes_persons", False)}
 UNITS = [
     Unit(person="key", max_rows=1),
@@ -95,3 +99,29 @@ class OverheardPersons(OverheardGate):
         with np.errstate(all="ignore"):
             solver.run(plan, gate)
         return gate.transcript
+
+
+def audited_pair(others, *replaced):
+    """Tables of the same persons of two rows, ``others``, and a first one: her rows, all alike.
+
+    Of her are told, for each table, how many rows she has, and what is in each.
+    """
+    keys = np.tile(np.arange(1, AUDITED_PERSONS), 2)
+    for count, row in replaced:
+        cells = np.concatenate([np.tile(row, (count, 1)), others])
+        yield cells, None, np.append(np.zeros(count, dtype=np.int64), keys)
+
+
+def overheard(statistics, pair, n_runs):
+    """Runs of everything that statistics release, on either table by turns."""
+    problem = Problem(None, AUDITED_PERSONS, pair[0][0].shape[1], max_rows=AUDITED_ROWS)
+    plan = statistics.plan(problem, GDP(AUDITED_MU))
+    return [OverheardPersons.told(statistics, plan, pair, seed=seed) for seed in range(n_runs)]
+
+
+def check_overheard(told, n_queries):
+    """Check that whole runs show most of what they claim of a person, and never more."""
+    for one in told:
+        assert 0.7 * AUDITED_MU <= one.mu <= AUDITED_MU * (1.0 + 1e-9)
+    assert len({query.name for query in told[0].queries}) == n_queries
+    check_noises(np.concatenate([one.noises for one in told]))
