@@ -203,10 +203,10 @@ def summary(cells):
 def shared_errors(cells):
     """Median errors on the tables that the most methods have answered, of what a rival has.
 
-    A method that was asked on less than a tenth of the tables is left out.
+    A method that was asked on less than a quarter of the tables is left out.
     """
     tables = cells.groupby("name")["table"].nunique()
-    cells = cells[cells["name"].isin(tables.index[tables >= tables.max() / 10.0])]
+    cells = cells[cells["name"].isin(tables.index[tables >= tables.max() / 4.0])]
     methods = cells.groupby("table")["name"].transform("nunique")
     errors = cells[methods == methods.max()]
     answers = errors.groupby(["name", "statistic"])["error"].transform("count")
