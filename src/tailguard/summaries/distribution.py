@@ -163,13 +163,16 @@ class DistributionEstimate:
         for name in ("_shares", "_noise"):
             self.__dict__.pop(name, None)
 
-    def settle(self, n_rows: float, noise_std: float = 0.0) -> None:
+    def settle(self, n_rows: float, noise_std: float = 0.0) -> bool:
         """Update the count of cells by the number of records, unless some are surely missing.
 
-        That of records has ``noise_std`` where they count by weights.
+        That of records has ``noise_std`` where they count by weights. Return whether none is.
         """
-        if n_rows - self.mass.sum() < NO_GAPS * math.hypot(self.total_std, noise_std):
+        deviation = math.hypot(self.total_std, noise_std)
+        full = bool(n_rows - self.mass.sum() < NO_GAPS * deviation)
+        if full:
             self.count_cells(n_rows, max(noise_std, EXACT))
+        return full
 
     @property
     def total(self) -> float:

@@ -222,13 +222,12 @@ class Statistics:
             (answer,), total_std = ask("weights", None)
             total = min(max(float(answer), 1.0), most)
             most = min(total + SURELY_MORE * total_std, most)
-        solution = replace(solution, total=total)
         if self.search is not None:
             quantiles = self.search.run(plan, gate, most)
             if not self.by:
-                for estimate in quantiles.estimates:
-                    estimate.settle(total, total_std)
-            solution = replace(solution, quantiles=quantiles)
+                full = [e.total for e in quantiles.estimates if e.settle(total, total_std)]
+                total = float(np.mean(full)) if self.weighted and full else total
+            solution = replace(solution, quantiles=quantiles, total=total)
         estimates = () if solution.quantiles is None else solution.quantiles.estimates
         if self.moments:
             shape = len(estimates) // len(self.columns), len(self.columns)
