@@ -274,3 +274,17 @@ def test_an_audit_of_the_greediest_function_keeps_the_promise_and_of_a_leak_does
     assert kept.accepted
     assert kept.share > 0.15  # a good part of what is claimed is seen
     assert not broken.accepted
+
+
+@pytest.mark.parametrize(("shift", "noted"), [(0.0, True), (9.0, False)])
+def test_updates_that_do_not_leave_their_start_are_noted(shift, noted):
+    """Groups around the origin hold updates there; groups apart from it draw them in."""
+    records = np.random.default_rng(2).standard_normal((5_000, 3)) + shift
+    told = {"guarantee": tg.GDP(2.0), "clip_norm": 20.0, "random_state": 0}
+    found = tg.mean(records, method="iterative", start="origin", **told)
+    assert np.any(found.value) != noted
+    assert any("stayed at the origin" in note for note in found.notes) == noted
+    assert ("stayed at the origin" in found.explain()) == noted
+    other = tg.mean(records, method="iterative", **told)
+    assert np.any(other.value)
+    assert "stayed at the origin" not in other.explain()

@@ -51,6 +51,8 @@ def test_a_tight_mean_is_that_of_the_core(name):
     papers = called(name)(X, calibration="tight", random_state=3, **told)
     np.testing.assert_array_equal(papers.value, ours.value)
     assert papers.certificate.to_json() == ours.certificate.to_json()
+    assert "differs from the paper: " in papers.explain()
+    assert "differs from the paper: " not in ours.explain()
     printed = called(name)(X, **PRINTED, **told)
     assert (printed.value != ours.value).any()
 

@@ -77,6 +77,10 @@ ALL = "all"
 """Instead of a centre: the means of all groups, one after the other."""
 GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")
+STAYED = (
+    "the updates stayed at the origin, where they start: no direction has enough of the noised "
+    "group means ahead; start='median' begins among them."
+)
 FEW_GROUPS, FEWEST_ROWS = 20, 20  # groups, and records in each
 WORTHWHILE = 1e-3  # the least part of mu that a shuffle must add to be used
 ACCURACY = 1e-3  # of mu, where an accountant searches for it at a fraction of a second a step
@@ -289,7 +293,10 @@ class Iterative(MeanMethod):
             centre = centre_of(means, self.centre, self.level, self.start)
             value = units.center + units.scale * centre
         predicted = units.scale * (CENTRE_LOSS * noise / math.sqrt(k))
-        return mean_solution(plan, value, predicted, {"clip norm": clip_norm})
+        solution = mean_solution(plan, value, predicted, {"clip norm": clip_norm})
+        walks = self.centre == "updates" and self.start == "origin"
+        stayed = walks and not np.any(value - units.center)
+        return replace(solution, notes=(STAYED,)) if stayed else solution
 
     def groups(self, problem: Problem) -> int:
         """Return how many groups the records are cut into."""

@@ -7,7 +7,7 @@ Kamath, Liu and Zhang 2022, Section 3: descent on a private mean of known bias a
 
 import math
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pkgutil import get_data
@@ -58,6 +58,19 @@ def sentences(paper: str) -> dict[str, Any]:
     return found
 
 
+def said(
+    listed: Sequence[Any], cases: tuple[str, ...], shared: Mapping[str, str], **values: object
+) -> tuple[str, ...]:
+    """Return the sentences of a list that are true in some cases, of printed or tight noise."""
+    each = [part if isinstance(part, dict) else {"says": part} for part in listed]
+    words = [
+        part["says"]
+        for part in each
+        if part.get("when", cases[-1]) in cases and part.get("unless") not in cases
+    ]
+    return tuple(shared.get(part, part).format(**values) for part in words)
+
+
 def statement_of(
     theorem: str, facts: Facts, lower_bound: float, *cases: str, **values: object
 ) -> Statement:
@@ -69,23 +82,16 @@ def statement_of(
     paper, _, name = theorem.partition(".")
     known = sentences(paper)
     own, cases = {**known, **known[name]}, (*cases, facts.calibration)
-
-    def said(part: str) -> tuple[str, ...]:
-        """Return the sentences of a part that are true in these cases."""
-        listed = [each if isinstance(each, dict) else {"says": each} for each in own.get(part, ())]
-        words = [
-            each["says"]
-            for each in listed
-            if each.get("when", facts.calibration) in cases and each.get("unless") not in cases
-        ]
-        return tuple(known["shared"].get(each, each).format(**values) for each in words)
-
+    accuracy, tight, differs, privacy = (
+        said(own.get(part, ()), cases, known["shared"], **values)
+        for part in ("accuracy", "tight", "differs", "privacy")
+    )
     return Statement(
         f"{known['paper']}, {own['theorem']}",
         lower_bound,
-        said("accuracy"),
-        (() if facts.prints else said("tight")) + said("differs"),
-        said("privacy") or NOTHING,
+        accuracy,
+        (() if facts.prints else tight) + differs,
+        privacy or NOTHING,
     )
 
 

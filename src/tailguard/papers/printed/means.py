@@ -16,6 +16,7 @@ from tailguard.gate.stage import Share
 from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan
 from tailguard.means.choice import make_method, own_options
 from tailguard.means.clamped import ClampedMean
+from tailguard.papers.common.statement import said, sentences
 from tailguard.papers.printed.terms import CALIBRATIONS, share_with_rounding
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
@@ -72,4 +73,8 @@ def mean_of_paper(
     check_choice("calibration", calibration, CALIBRATIONS)
     own = {each: told.pop(each) for each in own_options(name) if each in told}
     method = printed(**own) if calibration == "printed" else make_method(name, **own)
-    return mean(X, method=method, **told)
+    result = mean(X, method=method, **told)
+    paper, plan = printed.__module__.split(".")[2], result.choice.plan
+    lines = said(sentences("means")[f"{paper}.{name}_mean"], (calibration,), {})
+    remarks = (*plan.remarks, *(f"differs from the paper: {line}" for line in lines))
+    return replace(result, choice=replace(result.choice, plan=replace(plan, remarks=remarks)))

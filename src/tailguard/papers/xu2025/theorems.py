@@ -197,8 +197,5 @@ def accelerated_growth(
 
 def _accelerated_knobs(facts: Norms, n_rows: int) -> dict[str, Any]:
     """Return the parameters of accelerated solvers, and how they calibrate."""
-    return {
-        **facts.knobs(n_rows),
-        "smoothness": facts.shape["smoothness"],
-        "calibration": facts.calibration,
-    }
+    more = {"smoothness": facts.shape["smoothness"], "calibration": facts.calibration}
+    return facts.knobs(n_rows) | more
