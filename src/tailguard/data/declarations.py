@@ -196,6 +196,18 @@ def check_terms(schema: Any) -> None:
                 )
 
 
+def check_gaps(schema: Any) -> None:
+    """Refuse a column that is read beside its gaps, if no constant is declared for these."""
+    factors = [factor for term in schema.model_terms for factor in term.factors]
+    read = {factor.column for factor in factors if not factor.tells_gaps}
+    for factor in factors:
+        if factor.tells_gaps and factor.column in read and factor.column not in schema.missing:
+            raise InputError(
+                f"missing must have a constant for {factor.column!r}, which terms read beside "
+                f"'{factor}': without one, records with such gaps are void."
+            )
+
+
 def _check_mapping(declaration: str, values: str, given: Any) -> None:
     if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given):
         raise InputError(

@@ -223,7 +223,7 @@ class Schema:
             if terms is not None and REST not in terms:
                 features = read
         if terms is not None:
-            alone = {term.columns[0] for term in self.model_terms if len(term.factors) == 1}
+            alone = {term.columns[0] for term in self.model_terms if term.reads_cells_alone}
             rest = [str(Factor(name)) for name in features if name not in alone]
             terms = [each for text in terms for each in (rest if text == REST else [text])]
         if not features:
@@ -233,7 +233,9 @@ class Schema:
             )
         named = (*features, *self.categorical, *self.dates, *self.drop, *self.missing, *read)
         declarations.check_columns(named, columns, where)
-        return replace(self, features=features, terms=terms)
+        settled = replace(self, features=features, terms=terms)
+        declarations.check_gaps(settled)
+        return settled
 
     def _read(self) -> list[str]:
         """Return the columns that terms read, in their order."""

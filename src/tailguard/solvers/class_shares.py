@@ -2,13 +2,19 @@
 
 No record's probability exceeds one. So no fit has a mean log-loss lower than that of the shares by
 more than their entropy. Where classes are rare that is little, and the noise of their counts is
-most of what a constant loses. If a comparison could not see most of the entropy, what is left of
-the budget buys more counts. Released shares and public numbers decide.
+most of what a constant loses. So classes are counted with a small part of the budget, and again
+with as much of it as brings the loss down to a small part of the entropy. If a comparison could
+not see most of the entropy, what is left buys counts as well. Released counts and public numbers
+decide.
 
 Reference
 ---------
-Cover and Thomas 2006, Section 2.1 (entropy); Cochran 1977, Section 5.6 (weights by precision).
+Cover and Thomas 2006, Section 2.1 (entropy) and Theorem 2.7.1 (log-loss of wrong shares); Cochran
+1977, Section 5.6 (weights by precision).
 """
+
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,33 +29,70 @@ from tailguard.solvers.session import BudgetSession
 
 # A class is taken to have at least half as many records as the noise has standard deviation.
 LEAST_COUNT = 0.5
+# Classes are counted again where noise is expected to cost the shares more than this part of the
+# entropy.
+LARGEST_LOSS = 0.0005
 # No fit is tried where its gain must surpass this part of the entropy. With a fifth fits would be
 # given up that gain two thirds of it (n * mu of 300, one record in a hundred of the rarest class);
 # of over a hundred fits of signals as strong those beyond .5 lost .03 to .24 of it.
 LARGEST_MARGIN = 0.5
 
 
-def class_shares(session: BudgetSession, classes: int, stage: Stage) -> FloatArray:
-    """Return the share of the records that each class has, none of them zero."""
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """Released counts of the records of each class, and the variance of their noise."""
+
+    counts: FloatArray
+    variance: float
+
+    @property
+    def likely(self) -> FloatArray:
+        """The counts, none of them hidden by the noise or below one."""
+        return np.maximum(self.counts, max(LEAST_COUNT * math.sqrt(self.variance), 1.0))
+
+    @property
+    def shares(self) -> FloatArray:
+        """The share of the records that each class has, none of them zero."""
+        return np.asarray(self.likely / self.likely.sum())
+
+    @property
+    def loss(self) -> float:
+        """What noise is expected to cost the shares, in parts of their entropy."""
+        likely, shares = self.likely, self.shares
+        entropy = -float(shares @ np.log(shares)) * float(likely.sum())
+        return float((self.variance / (2.0 * likely)).sum()) / entropy
+
+    def joined(self, other: "ClassCounts") -> "ClassCounts":
+        """Return the mean of both counts, weighted by precision."""
+        part = self.variance / (self.variance + other.variance)
+        counts = (1.0 - part) * self.counts + part * other.counts
+        return ClassCounts(counts, part * other.variance)
+
+
+def count_classes(session: BudgetSession, classes: int, stage: Stage) -> ClassCounts:
+    """Count the records of each class."""
     # At scores of zero a residual is minus the class's number: bins count classes backwards.
     bins = Bins("linear", 0.5 - classes, 1.0, classes)
     query = WhitenedHistogram(_view(session), "residual", bins)
     counts, noise_std = session.histograms(query, None, stage)
-    counts = np.maximum(counts[::-1], max(LEAST_COUNT * noise_std, 1.0))
-    return np.asarray(counts / counts.sum())
+    return ClassCounts(counts[::-1], noise_std**2)
+
+
+def sharpened(
+    session: BudgetSession, counted: ClassCounts, first: Stage, again: Stage
+) -> ClassCounts:
+    """Count again with what brings the loss of the shares down, and at most that stage's budget."""
+    more = first.mu * math.sqrt(max(counted.loss / LARGEST_LOSS - 1.0, 0.0))
+    if more == 0.0:
+        return counted
+    stage = replace(again, mu=min(more, again.mu))
+    return counted.joined(count_classes(session, counted.counts.size, stage))
 
 
 def can_win(session: BudgetSession, shares: FloatArray, choice: Stage) -> bool:
     """Whether a comparison at that stage could tell that a fit is better than the shares."""
     _, sure = compare_classes(session, _view(session), shares, choice)
     return sure <= LARGEST_MARGIN * -float(shares @ np.log(shares))
-
-
-def counted_again(session: BudgetSession, shares: FloatArray, counted: Stage) -> FloatArray:
-    """Spend what is left on counts; return the mean of both shares, weighted by precision."""
-    rest = session.rest()
-    part = rest.mu**2 / (counted.mu**2 + rest.mu**2)
-    return (1.0 - part) * shares + part * class_shares(session, shares.size, rest)
 
 
 def _view(session: BudgetSession) -> View:

@@ -40,7 +40,7 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import LEVELS, find_units
 from tailguard.solvers.class_correction import Contrasts, corrected, solution_of_classes
-from tailguard.solvers.class_shares import can_win, class_shares, counted_again
+from tailguard.solvers.class_shares import can_win, count_classes, sharpened
 from tailguard.solvers.newton.allocation import EIGHTHS, shares_for
 from tailguard.solvers.newton.choices import HALF_KEPT, compare_classes
 from tailguard.solvers.newton.clipping import (
@@ -81,11 +81,9 @@ from tailguard.solvers.newton.whitening import StepShortening, noise_level, whit
 from tailguard.solvers.session import BEYOND_FLOATS, WEIGHT, usable
 from tailguard.solvers.units import columns_of
 
-COUNTS, CHOICE = "class counts", "choice of fit"
-# The counts should stand out by so much, as share of mu times n, at between a hundredth and a fifth
-# of the squared budget: their noise, half a percent of the records then, is all that a constant
-# loses. Rare classes lose most by it.
-COUNTS_SIGNIFICANCE, LEAST_COUNTS, LARGEST_COUNTS = 280.0, 0.01, 0.2
+COUNTS, AGAIN, CHOICE = "class counts", "class counts again", "choice of fit"
+# Shares of the squared budget: of the first counts, and of the second at most.
+COUNTS_SHARE, AGAIN_SHARE = 0.01, 0.19
 CHOICE_SHARE = 0.1
 # The correction's share of mu**2, and the n * mu from which there is one: so many times the cube of
 # the number of weights beside those of the first class, and no less than the other number. From
@@ -161,18 +159,22 @@ class SoftmaxNewton:
         of_two, classes = replace(plan, problem=_of_two(plan.problem)), _classes(plan.problem)
         session = FitSession(of_two, gate, _shares(plan.problem, plan.guarantee.gaussian_mu()))
         session.weigh()
+        counted = count_classes(session, classes, session.stage(COUNTS))
+        if not session.plans(AGAIN):
+            return _constant(plan, counted.shares, ONLY_SHARES)
+        counted = sharpened(session, counted, session.stage(COUNTS), session.stage(AGAIN))
+        if not can_win(session, counted.shares, session.stage(CHOICE)):
+            counted = counted.joined(count_classes(session, classes, session.rest()))
+            return _constant(plan, counted.shares, NONE_CAN_WIN)
         alive = np.zeros(session.problem.n_features, dtype=np.bool_)
         with suppress(*BEYOND_FLOATS):
-            if session.plans("second moments"):
-                units, found = find_units(session, columns_of(session.problem))
-                alive = found.detected[: alive.size]
+            units, found = find_units(session, columns_of(session.problem))
+            alive = found.detected[: alive.size]
         if not alive.any():
-            return _constant(plan, class_shares(session, classes, session.rest()), ONLY_SHARES)
-        session.share_out()
-        counted = session.stage(COUNTS)
-        shares = class_shares(session, classes, counted)
-        if not can_win(session, shares, session.stage(CHOICE)):
-            return _constant(plan, counted_again(session, shares, counted), NONE_CAN_WIN)
+            counted = counted.joined(count_classes(session, classes, session.rest()))
+            return _constant(plan, counted.shares, ONLY_SHARES)
+        session.share_out(COUNTS, AGAIN)
+        shares = counted.shares
         notes = _without_correction(session, float(shares.min()))
         try:
             solved = _fitted(session, plan, units, np.append(alive, True), shares)
@@ -208,24 +210,22 @@ def _shares(problem: Problem, mu: float) -> Shares:
     budget, two = problem.n_rows * mu, _of_two(problem)
     times = (budget / (ROUNDS_UNIT * problem.size)) ** 2
     times = int(min(max(times, 1.0), MOST_ROUNDS / sum(EIGHTHS)))
-    counts = min(max((COUNTS_SIGNIFICANCE / budget) ** 2, LEAST_COUNTS), LARGEST_COUNTS)
     rounds = tuple(times * eighths for eighths in EIGHTHS)
     enough = budget >= max(LEAST_CORRECTED, CORRECTED_CUBE * _width(problem) ** 3)
     found = replace(shares_for(two, mu), rounds=rounds, sample=0, early=0)
-    return replace(
-        found, constant=counts, fit_choice=CHOICE_SHARE, correction=CORRECTION_SHARE * enough
-    )
+    return replace(found, fit_choice=CHOICE_SHARE, correction=CORRECTION_SHARE * enough)
 
 
 def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tuple[Stage, ...]:
     """Lay out every release; ``alone``: what records weigh, and the counts of classes."""
     classes, height = _classes(problem), problem.n_features + 1
     weighed = WEIGHT_SHARE * problem.has_weights
-    counts = 1.0 - weighed if alone else shares.constant
+    counts = 1.0 - weighed if alone else COUNTS_SHARE
     square, bins = height * (height + 1) // 2, ROW_NORM_BINS.count
     planned = [
         (WEIGHT, "what records weigh together, and their squared weights", weighed, 2),
         (COUNTS, "how many records each class has", counts, classes),
+        (AGAIN, "the same where a class is rare", AGAIN_SHARE, classes),
         ("row norms", "norms of rows", shares.row_norms, bins),
         ("second moments", "second moments of the columns", shares.second_moments, square),
         ("whitened row norms", "norms of whitened rows", shares.whitened_row_norms, bins),

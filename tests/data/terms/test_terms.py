@@ -157,6 +157,29 @@ def test_the_rest_are_all_columns_that_no_other_term_of_one_column_reads():
     assert settled.settled(columns) == settled == tg.Schema.from_json(settled.to_json())
 
 
+def test_a_column_whose_gaps_alone_are_a_term_is_among_the_rest():
+    terms = ["...", "missing(age)", "log(km)", "missing(km)"]
+    schema = tg.Schema(terms=terms, missing={"age": 40, "km": 1})
+    settled = schema.settled(["age", "km", "years"])
+    assert settled.terms == ("age", "years", "missing(age)", "log(km)", "missing(km)")
+    table = pd.DataFrame({"age": [30.0, None], "km": [1.0, 1.0], "years": [2.0, 3.0]})
+    np.testing.assert_array_equal(
+        design_matrix(table, settled), [[30, 2, 0, 0, 0], [40, 3, 1, 0, 0]]
+    )
+
+
+@pytest.mark.parametrize("terms", [["..."], ["x"], ["log(x)"], ["y", "x:y"]])
+def test_a_column_beside_its_gaps_needs_a_constant_for_them(terms):
+    """Without one its gaps make records void, and their indicator is zero in all others."""
+    schema = tg.Schema(terms=[*terms, "missing(x)"], features=["x", "y"] if "y" in terms else None)
+    columns = ["x", "y"]
+    with pytest.raises(tg.InputError, match=r"missing must have a constant for 'x', which terms"):
+        schema.settled(columns)
+    filled = schema.with_declared(missing={"x": 1})
+    assert filled.settled(columns).coefficient_names[-1] == "missing(x)"
+    assert tg.Schema(terms=["y", "missing(x)"]).settled(columns).terms == ("y", "missing(x)")
+
+
 REFUSED = {
     "a product whose baseline would have no slope": (
         {"terms": ["region", "x:region"]},
@@ -230,8 +253,10 @@ def text_of(name):
     return str(Factor("x", name, tuple(map(float, range(1, count + 1)))))
 
 
-def test_a_cell_of_any_kind_changes_no_other_record():
-    schema = tg.Schema(terms=[text_of(name) for name in FUNCTIONS]).settled(["x"])
+@pytest.mark.parametrize("constants", [{}, {"x": 1.0}])
+def test_a_cell_of_any_kind_changes_no_other_record(constants):
+    terms = [text_of(name) for name in FUNCTIONS if constants or name != "missing"]
+    schema = tg.Schema(terms=terms, missing=constants).settled(["x"])
     plain = [0.5, "2", 3.25, None]
     cells = [case.cell for case in hostile.cells(200)] + [1e308, -1e308, 5e-324, 10**400, "1e400"]
 

@@ -21,7 +21,7 @@ from tailguard.checks import InputError, shown
 from tailguard.data.terms.functions import FUNCTIONS, number_text
 
 REST = "..."
-"""As a term: all columns that no other term reads, each as it is."""
+"""As a term: all columns whose cells no other term of one column reads, each as it is."""
 
 QUOTED = re.compile(r"`([^`]+)`")
 # What stands for a quoted name in the text of an expression; no column's name is looked up by it.
@@ -48,9 +48,14 @@ class Factor:
         return f"{self.function}({', '.join([column, *map(number_text, self.numbers)])})"
 
     @property
+    def tells_gaps(self) -> bool:
+        """Whether it reads of a cell only whether it is missing."""
+        return self.function is not None and FUNCTIONS[self.function].of_gaps
+
+    @property
     def takes_levels(self) -> bool:
         """Whether it may read a column of levels."""
-        return self.function is None or FUNCTIONS[self.function].of_gaps
+        return self.function is None or self.tells_gaps
 
     def names(self, levels: Mapping[str, Sequence[str]]) -> Sequence[str]:
         """Return the names of its columns; ``levels`` has those of columns of levels."""
@@ -66,7 +71,7 @@ class Factor:
             return filled
         function = FUNCTIONS[self.function]
         with np.errstate(all="ignore"):
-            return function.values((read if function.of_gaps else filled)[:, 0], self.numbers)
+            return function.values((read if self.tells_gaps else filled)[:, 0], self.numbers)
 
     def are_indicators(self, levels: Mapping[str, Sequence[str]]) -> bool:
         """Whether a record has at most one 1 among its columns, and else zeros."""
@@ -94,6 +99,11 @@ class Term:
     def columns(self) -> tuple[str, ...]:
         """The columns that it reads."""
         return tuple(factor.column for factor in self.factors)
+
+    @property
+    def reads_cells_alone(self) -> bool:
+        """Whether it reads one column, and more than its gaps."""
+        return len(self.factors) == 1 and not self.factors[0].tells_gaps
 
     def names(self, levels: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """Return the names of its coefficients."""

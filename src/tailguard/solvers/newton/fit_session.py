@@ -79,9 +79,9 @@ class FitSession(BudgetSession):
         later = [stage for stage in self.plan.stages if stage.name in awaited]
         return self.left(self._total_mu(later))
 
-    def share_out(self) -> None:
-        """Let rounds and corrections have what was planned for units and not spent."""
-        spent = {*UNITS, WEIGHT}
+    def share_out(self, *others: str) -> None:
+        """Let rounds and corrections have what was planned for units, and others, and not spent."""
+        spent = {*UNITS, WEIGHT, *others}
         later = (stage.total_mu**2 for stage in self.plan.stages if stage.name not in spent)
         unspent_mu = self.left(reserve=math.sqrt(sum(later)))
         rounds = self.rounds(range(len(self.shares.rounds)))
