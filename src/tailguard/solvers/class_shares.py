@@ -2,10 +2,9 @@
 
 No record's probability exceeds one. So no fit has a mean log-loss lower than that of the shares by
 more than their entropy. Where classes are rare that is little, and the noise of their counts is
-most of what a constant loses. So classes are counted with a small part of the budget, and again
-with as much of it as brings the loss down to a small part of the entropy. If a comparison could
-not see most of the entropy, what is left buys counts as well. Released counts and public numbers
-decide.
+most of what a constant loses. So classes are counted first of all, and again with as much as
+brings that loss down to a small part of the entropy. If a comparison could not see most of the
+entropy, all that is left buys counts as well. Released counts and public numbers decide.
 
 Reference
 ---------
@@ -30,8 +29,9 @@ from tailguard.solvers.session import BudgetSession
 # A class is taken to have at least half as many records as the noise has standard deviation.
 LEAST_COUNT = 0.5
 # Classes are counted again where noise is expected to cost the shares more than this part of the
-# entropy.
-LARGEST_LOSS = 0.0005
+# entropy. At epsilon 3 the shares of 2,000 simulated records with rare classes lose .6 of what they
+# do without. With .0005 they lose .4 of that, and fits that are kept gain .03 less.
+LARGEST_LOSS = 0.003
 # No fit is tried where its gain must surpass this part of the entropy. With a fifth fits would be
 # given up that gain two thirds of it (n * mu of 300, one record in a hundred of the rarest class);
 # of over a hundred fits of signals as strong those beyond .5 lost .03 to .24 of it.
@@ -69,11 +69,15 @@ class ClassCounts:
         return ClassCounts(counts, part * other.variance)
 
 
+def backward_counts(view: View, classes: int) -> WhitenedHistogram:
+    """Return the query that counts each class, the last one first."""
+    # At scores of zero a residual is minus the class's number.
+    return WhitenedHistogram(view, "residual", Bins("linear", 0.5 - classes, 1.0, classes))
+
+
 def count_classes(session: BudgetSession, classes: int, stage: Stage) -> ClassCounts:
     """Count the records of each class."""
-    # At scores of zero a residual is minus the class's number: bins count classes backwards.
-    bins = Bins("linear", 0.5 - classes, 1.0, classes)
-    query = WhitenedHistogram(_view(session), "residual", bins)
+    query = backward_counts(_view(session), classes)
     counts, noise_std = session.histograms(query, None, stage)
     return ClassCounts(counts[::-1], noise_std**2)
 

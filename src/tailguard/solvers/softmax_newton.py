@@ -50,7 +50,12 @@ from tailguard.solvers.newton.clipping import (
     choose_clip,
 )
 from tailguard.solvers.newton.constant import NOT_FITTED
-from tailguard.solvers.newton.covariance import LITTLE, RARE_LEVEL, UNSEEN_COLUMN
+from tailguard.solvers.newton.covariance import (
+    LITTLE,
+    RARE_CLASS,
+    RARE_LEVEL,
+    UNSEEN_COLUMN,
+)
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import (
     BURN_IN,
@@ -82,8 +87,10 @@ from tailguard.solvers.session import BEYOND_FLOATS, WEIGHT, usable
 from tailguard.solvers.units import columns_of
 
 COUNTS, AGAIN, CHOICE = "class counts", "class counts again", "choice of fit"
-# Shares of the squared budget: of the first counts, and of the second at most.
-COUNTS_SHARE, AGAIN_SHARE = 0.01, 0.19
+# The counts should stand out by so much, as share of mu times n, at between a hundredth and a fifth
+# of the squared budget: their noise, half a percent of the records then, is all that a constant
+# loses where classes are even. Second counts may spend what the first leave of that fifth.
+COUNTS_SIGNIFICANCE, LEAST_COUNTS, LARGEST_COUNTS = 280.0, 0.01, 0.2
 CHOICE_SHARE = 0.1
 # The correction's share of mu**2, and the n * mu from which there is one: so many times the cube of
 # the number of weights beside those of the first class, and no less than the other number. From
@@ -97,7 +104,7 @@ ROUNDS_UNIT, MOST_ROUNDS = 7.0, 96
 # Of the last way a round without much noise goes this part again: scores that spread are flatter
 # than at the start. Of a table of eight classes 96 rounds had gone 90 % of the way, with it 99 %.
 MOMENTUM = 0.8
-RARE_CLASS = "a class is rare: the rounds got what a correction was planned for"
+NO_INTERVALS = "no intervals: "
 ONLY_SHARES = "no coefficient was fitted: the budget showed no scale, and went to class counts"
 NONE_CAN_WIN = (
     "no coefficient was fitted: a comparison of losses would not tell a better fit from the "
@@ -149,7 +156,7 @@ class SoftmaxNewton:
             stages=_stages(problem, shares, usable_mu(guarantee, coordinates), alone=alone),
             settings={"classes": _classes(problem), "feature_bound": shares.bound},
             assumptions=("columns vary, and their scales can be told from the noise",),
-            remarks=(ESTIMAND if shares.correction > 0.0 else f"no intervals: {LITTLE}",),
+            remarks=(ESTIMAND if shares.correction > 0.0 else NO_INTERVALS + LITTLE,),
             warnings=(warning(two, guarantee, constant=alone),) if hidden else (),
             takes_persons=True,
         )
@@ -160,9 +167,10 @@ class SoftmaxNewton:
         session = FitSession(of_two, gate, _shares(plan.problem, plan.guarantee.gaussian_mu()))
         session.weigh()
         counted = count_classes(session, classes, session.stage(COUNTS))
-        if not session.plans(AGAIN):
+        if not session.plans("second moments"):
             return _constant(plan, counted.shares, ONLY_SHARES)
-        counted = sharpened(session, counted, session.stage(COUNTS), session.stage(AGAIN))
+        if session.plans(AGAIN):
+            counted = sharpened(session, counted, session.stage(COUNTS), session.stage(AGAIN))
         if not can_win(session, counted.shares, session.stage(CHOICE)):
             counted = counted.joined(count_classes(session, classes, session.rest()))
             return _constant(plan, counted.shares, NONE_CAN_WIN)
@@ -175,12 +183,15 @@ class SoftmaxNewton:
             return _constant(plan, counted.shares, ONLY_SHARES)
         session.share_out(COUNTS, AGAIN)
         shares = counted.shares
-        notes = _without_correction(session, float(shares.min()))
+        _drop_correction(session, float(shares.min()))
         try:
             solved = _fitted(session, plan, units, np.append(alive, True), shares)
-            return replace(solved, notes=(*solved.notes, *notes))
         except BEYOND_FLOATS:
             return _constant(plan, shares, OVERFLOWED)
+        if not session.dropped:
+            return solved
+        reasons = tuple(each.replace(LITTLE, RARE_CLASS) for each in solved.reasons)
+        return replace(solved, reasons=reasons, notes=(*solved.notes, NO_INTERVALS + RARE_CLASS))
 
 
 def _classes(problem: Problem) -> int:
@@ -210,22 +221,25 @@ def _shares(problem: Problem, mu: float) -> Shares:
     budget, two = problem.n_rows * mu, _of_two(problem)
     times = (budget / (ROUNDS_UNIT * problem.size)) ** 2
     times = int(min(max(times, 1.0), MOST_ROUNDS / sum(EIGHTHS)))
+    counts = min(max((COUNTS_SIGNIFICANCE / budget) ** 2, LEAST_COUNTS), LARGEST_COUNTS)
     rounds = tuple(times * eighths for eighths in EIGHTHS)
     enough = budget >= max(LEAST_CORRECTED, CORRECTED_CUBE * _width(problem) ** 3)
     found = replace(shares_for(two, mu), rounds=rounds, sample=0, early=0)
-    return replace(found, fit_choice=CHOICE_SHARE, correction=CORRECTION_SHARE * enough)
+    return replace(
+        found, constant=counts, fit_choice=CHOICE_SHARE, correction=CORRECTION_SHARE * enough
+    )
 
 
 def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tuple[Stage, ...]:
     """Lay out every release; ``alone``: what records weigh, and the counts of classes."""
     classes, height = _classes(problem), problem.n_features + 1
     weighed = WEIGHT_SHARE * problem.has_weights
-    counts = 1.0 - weighed if alone else COUNTS_SHARE
+    counts = 1.0 - weighed if alone else shares.constant
     square, bins = height * (height + 1) // 2, ROW_NORM_BINS.count
     planned = [
         (WEIGHT, "what records weigh together, and their squared weights", weighed, 2),
         (COUNTS, "how many records each class has", counts, classes),
-        (AGAIN, "the same where a class is rare", AGAIN_SHARE, classes),
+        (AGAIN, "the same where a class is rare", LARGEST_COUNTS - shares.constant, classes),
         ("row norms", "norms of rows", shares.row_norms, bins),
         ("second moments", "second moments of the columns", shares.second_moments, square),
         ("whitened row norms", "norms of whitened rows", shares.whitened_row_norms, bins),
@@ -252,14 +266,12 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
     return tuple(stages)
 
 
-def _without_correction(session: FitSession, rarest: float) -> list[str]:
-    """Leave a planned correction to the rounds, and say so, where a class is rare."""
+def _drop_correction(session: FitSession, rarest: float) -> None:
+    """Leave a planned correction to the rounds where a class is rare."""
     events = rarest * (1.0 - rarest) * session.n_rows() * session.plan.total_mu
     enough = events >= EVENTS_FOR_CORRECTION * (session.problem.n_features + 1)
-    if enough or not session.plans("contribution rounds"):
-        return []
-    session.dropped = frozenset(CORRECTION_OF_LIKELIHOOD)
-    return [RARE_CLASS]
+    if session.plans("contribution rounds") and not enough:
+        session.dropped = frozenset(CORRECTION_OF_LIKELIHOOD)
 
 
 def _fitted(

@@ -9,6 +9,7 @@ from tailguard.queries.class_view import ClassView
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.solvers.class_shares import backward_counts
 
 
 def examples():
@@ -34,6 +35,9 @@ def examples():
     expected = Weighting(kind="expected-curvature", bound=0.5)
     query = WhitenedHistogram(View.plain(tweedie, raw), "length", lengths, expected)
     yield Example("whitened-histogram/expected", query, weights, *steep, tweedie)
+    query = backward_counts(View.plain(None, raw), 3)
+    pair = (0.1, 0.0, 0.0, 0.0), (5.0, 0.0, 0.0, 2.0)
+    yield Example("whitened-histogram/class-counts", query, None, *pair, None)
     classes = ClassView(None, raw, np.eye(3 * N_FEATURES), n_classes=3)
     for name, view in (("class-contributions", classes), ("class-curvature", classes.curved())):
         query = WhitenedHistogram(view, "length", lengths)

@@ -68,6 +68,7 @@ RARE_BASELINE = "fewer records have the baseline of this column than the budget 
 UNTOLD_COLUMN = "noise hides what tells its column from others"
 RAISED_COLUMN = "noise hides how large a part of its column is"
 LITTLE = "the budget is too small to tell how far off coefficients may be"
+RARE_CLASS = "a class is too rare to tell how far off coefficients may be"
 UNSETTLED = "a few records reach so far that the corrected fit did not settle"
 
 
