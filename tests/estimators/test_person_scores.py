@@ -16,6 +16,7 @@ from support.person_attack import (
     check_overheard,
     overheard,
 )
+from support.solvers import FEW_ROUNDS
 from support.told import Told
 from tailguard.data.rows import persons as persons_module
 from tailguard.progress import listening
@@ -32,22 +33,23 @@ COSTS = ETA + RNG.standard_normal(N_PERSONS)[KEYS] + 0.5 * RNG.standard_normal(l
 ILL = (ETA + RNG.logistic(size=len(KEYS)) > 0.5).astype(float)
 TABLE = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "cost": COSTS, "patient": KEYS})
 RICH = {"guarantee": tg.GDP(30.0), "random_state": 0}
+BRIEF = {**RICH, "solver": FEW_ROUNDS}
 WEIGHTS = {"person": 1.0 / COUNTS[KEYS], "row": np.ones(len(KEYS))}
 
 
 @cache
 def costly():
-    return tg.LinearRegression(max_rows=MOST, **RICH).fit(X, COSTS, person=KEYS)
+    return tg.LinearRegression(max_rows=MOST, **BRIEF).fit(X, COSTS, person=KEYS)
 
 
 @cache
 def sick():
-    return tg.LogisticRegression(max_rows=MOST, **RICH).fit(X, ILL, person=KEYS)
+    return tg.LogisticRegression(max_rows=MOST, **BRIEF).fit(X, ILL, person=KEYS)
 
 
 @cache
 def named():
-    model = tg.LinearRegression(person="patient", max_rows=MOST, **RICH)
+    model = tg.LinearRegression(person="patient", max_rows=MOST, **BRIEF)
     return model.fit(TABLE, target="cost")
 
 
