@@ -2,12 +2,15 @@
 
 import json
 import re
+import shutil
 import statistics
 from itertools import groupby
 
 import pytest
 
-from docs.test_numbers import METHODS, lines_of, prose, text
+from accuracy import __main__ as accuracy
+from accuracy import chosen, picture
+from docs.test_numbers import METHODS, ROOT, lines_of, prose, text
 
 RESULTS = "benchmarks/results"
 
@@ -177,3 +180,22 @@ def test_the_comparison_says_how_far_a_default_fit_is_from_the_best():
                 ours[task] = mean
     worst = max(ours[task] / best[task] for task in ours)
     assert f"at most {worst:.1f} times the best of all rows" in prose("docs/statement-of-need.md")
+
+
+def test_tables_of_accuracy_follow_from_the_lines_that_are_kept(tmp_path, monkeypatch):
+    """Of each suite whose lines of tailguard are kept, and of the picture of real tables."""
+    kept = ROOT / "benchmarks/accuracy/results"
+    shutil.copy(kept / chosen.FILE, tmp_path)
+    monkeypatch.setattr(accuracy.figure, "draw", lambda *told: None)
+    monkeypatch.setattr(picture, "draw", lambda *told: None)
+    accuracy.write_report(tmp_path)
+    picture.write(tmp_path)
+    assert (tmp_path / "tables.csv").read_bytes() == (kept / "tables.csv").read_bytes()
+    suites = {line["suite"] for line in lines_of(tmp_path / "summary.csv")}
+    assert "tables" in suites
+    for name in ("summary.csv", "accuracy.csv"):
+        stored = [line for line in lines_of(kept / name) if line["suite"] in suites]
+        assert lines_of(tmp_path / name) == stored
+    told = (kept / "accuracy.md").read_text()
+    for section in (tmp_path / "accuracy.md").read_text().split("\n\n## ")[1:]:
+        assert section.strip() in told
