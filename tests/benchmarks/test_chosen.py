@@ -66,6 +66,8 @@ def test_a_new_run_of_a_suite_replaces_all_of_ours_in_it(tmp_path):
     chosen.write(tmp_path, LINES)
     other = [one | {"task": "T2"} for one in OWN]
     assert filled(tmp_path, other) == other
+    newer = [line(RIVAL, seed, [7.0], tuning="oracle-tuned") for seed in range(2)]
+    assert [one for one in filled(tmp_path, other + newer) if one["method"] == OURS] == other
     chosen.write(tmp_path, filled(tmp_path, other))
     kept = chosen.read(tmp_path)
     assert {one["task"] for one in kept if one["method"] == OURS} == {"T2"}
