@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from PIL import Image
 from pyarrow import parquet
 
 from tailguard.checks import InputError
@@ -78,6 +79,7 @@ def test_an_experiment_runs(name, folder):
     assert all(np.isfinite(point.value) and point.value >= 0.0 for point in points)
     found = judge_claims(experiment, Results(points), setup)
     assert len(found) == len(experiment.claims)
+    assert all(each.says.startswith("Of ours: ") == (each.kind == "ours") for each in found)
     full = experiment.cells(Setup(data=folder))
     assert len(full) >= len(cells)
     assert len(experiment.seeds(Setup())) >= 10 or experiment.table is not None
@@ -94,6 +96,18 @@ def test_a_figure_in_two_panels_is_small(folder, tmp_path):
     path = tmp_path / "kappa.png"
     draw_figure(path, experiment, Results(points))
     assert 5_000 < path.stat().st_size < 150_000
+
+
+def test_the_key_has_the_colour_of_a_curve_that_others_cover(tmp_path):
+    curves = [f"curve {number}" for number in range(5)]
+    points = [Point("panel", each, "-", x, x, seed) for each in curves
+              for x in (1.0, 2.0) for seed in range(6)]  # fmt: skip
+    draw_figure(tmp_path / "one.png", find_experiments("rates")[0], Results(points))
+    with Image.open(tmp_path / "one.png") as image:
+        pixels = np.asarray(image.convert("RGB"), dtype=int).reshape(-1, 3)
+    for colour in figure.COLOURS[: len(curves)]:
+        wanted = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+        assert np.abs(pixels - wanted).max(axis=1).min() <= 3
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -139,6 +153,14 @@ def test_tables_have_a_line_a_bound():
         assert text.count("\n| ") == len(experiment.cells(Setup())) + 1
 
 
+def test_the_term_of_clipping_alone_shows_where_epsilon_is_large():
+    """d^(3/2 - 1/p) against sqrt(d) (sqrt(d) / (eps n))^(1 - 1/p), Table I."""
+    names = tables.ITERATIVE, tables.CLIPPING
+    for order, outcome in ((names, "holds"), (names[::-1], "does not hold")):
+        decision = tables._grows_slower(*order, epsilon=1.0)(Results([]), "printed")
+        assert decision.outcome == outcome
+
+
 def test_what_is_committed_is_complete():
     """Every experiment has figures, and every claim was decided at one noise or the other."""
     verdicts = read_verdicts(STORED / "claims.csv")
@@ -148,6 +170,7 @@ def test_what_is_committed_is_complete():
         assert (STORED / f"{name}.csv").stat().st_size < 150_000
         assert (STORED / f"{name}.png").stat().st_size < 150_000
     assert all({*verdict.outcomes} != {"not run"} for verdict in verdicts)
+    assert all(each.says.startswith("Of ours: ") == (each.kind == "ours") for each in verdicts)
     assert any("does not hold" in verdict.outcomes for verdict in verdicts)
     page = (STORED.parents[2] / "docs/claims.md").read_text()
     assert all(verdict.says in page for verdict in verdicts)

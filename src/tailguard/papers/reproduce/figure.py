@@ -26,9 +26,9 @@ ALONG = {"n": "records n", "d": "columns d", "mu": "budget mu", "epsilon": "epsi
 MOST_DECADES = 2.0  # with more, powers of ten alone
 FEWEST_FOR_INTERVAL = 6  # seeds: with fewer, the interval of order statistics is the range
 MOST_MARKED = 12  # places on a curve: with more, markers cover it
-COINCIDE = 0.01  # of a panel's height, which is the width of a line: no eye tells them apart
+COINCIDE = 0.02  # of a panel's height, two widths of a line: closer ones leave no gap
 DOTS_PER_INCH = 80  # the text can be read, and no figure is above 150 kB
-N_COLOURS = 256  # of a file: with fewer, curves of another colour become grey
+N_COLOURS, OCTREE = 256, 2  # of a file, and Pillow's method that keeps those of thin lines
 NOTE_WIDTH = 64  # letters of a panel's note on curves that coincide
 LINES: dict[str, dict[str, Any]] = {
     "-": {"linestyle": ":"},
@@ -106,7 +106,7 @@ def _save(plot: Any, path: Path) -> None:
     with BytesIO() as drawn:
         plot.savefig(drawn, dpi=DOTS_PER_INCH)
         with Image.open(drawn) as image:
-            image.convert("RGB").quantize(N_COLOURS).save(path, optimize=True)
+            image.convert("RGB").quantize(N_COLOURS, OCTREE).save(path, optimize=True)
 
 
 def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Looks) -> None:
