@@ -51,6 +51,7 @@ def test_whole_weights_are_repeated_rows_to_a_description():
     exact = REPEATED[NUMBERS]
     np.testing.assert_allclose(found.usable[0], exact.count(), rtol=2e-3)
     np.testing.assert_allclose(found.missing[0], exact.isna().sum(), rtol=1e-2, atol=3.0)
+    assert found.missing[0, 0] == pytest.approx(0.0, abs=1e-6)  # a full column has all that counts
     np.testing.assert_allclose(found.mean[0], exact.mean(), atol=0.02)
     np.testing.assert_allclose(found.std[0], exact.std(), rtol=0.01)
     np.testing.assert_allclose(found.quantiles, again.quantiles, atol=0.1)
