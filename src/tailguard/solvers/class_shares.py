@@ -29,8 +29,8 @@ from tailguard.solvers.session import BudgetSession
 # A class is taken to have at least half as many records as the noise has standard deviation.
 LEAST_COUNT = 0.5
 # Classes are counted again where noise is expected to cost the shares more than this part of the
-# entropy. At epsilon 3 the shares of 2,000 simulated records with rare classes lose .6 of what they
-# do without. With .0005 they lose .4 of that, and fits that are kept gain .03 less.
+# entropy. At epsilon 3 the shares of 2,000 simulated records with rare classes lose half of what
+# they do without. With .0005 they lose .4 of that, and fits that are kept gain .03 less.
 LARGEST_LOSS = 0.003
 # No fit is tried where its gain must surpass this part of the entropy. With a fifth fits would be
 # given up that gain two thirds of it (n * mu of 300, one record in a hundred of the rarest class);
