@@ -44,8 +44,18 @@ def test_rows_of_one_feature_are_a_matrix():
 def test_weights_of_another_shape_tell_no_number_of_rows():
     X, y, keys = visits(200)
     model = tg.LinearRegression(max_rows=5, weight_bound=1.0, **BUDGET)
-    with pytest.raises(tg.InputError, match=r"weight must be a vector, one entry per row of X; it"):
+    with pytest.raises(tg.InputError, match=r"^sample_weight must be a vector, one entry per row"):
         model.fit(X, y, person=keys, sample_weight=np.ones((len(y), 2)))
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"), [("sample_weight", 1.0), ("exposure", None), ("offset", None)]
+)
+def test_another_length_is_told_of_the_argument_by_its_name_without_a_number(name, bound):
+    X, y, keys = visits(200)
+    model = tg.PoissonRegression(max_rows=5, weight_bound=bound, **BUDGET)
+    with pytest.raises(tg.InputError, match=f"^{name} must have one entry per row of X; it has"):
+        model.fit(X, np.abs(y), person=keys, **{name: np.ones(len(y) - 1)})
 
 
 @pytest.mark.parametrize("max_rows", [5, 1_000])

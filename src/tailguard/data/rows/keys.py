@@ -17,7 +17,7 @@ from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_integer, require
 from tailguard.data.columns import identifiers_of
 from tailguard.data.declarations import check_columns
-from tailguard.data.design import column_of
+from tailguard.data.design import Offset, column_of
 from tailguard.data.frames import column_names, frame_column, is_column
 from tailguard.data.matrices import one_column
 from tailguard.data.readers.lazy import silenced
@@ -175,14 +175,14 @@ class PersonRule:
             not isinstance(shape, tuple) or (len(shape) in axes and 0 not in shape[1:]),
             "X must be a matrix of rows by features, with at least one feature; it is none.",
         )
-        for name, given in (*beside.items(), ("person", self.keys)):
+        for name, given in (*_by_argument(beside), ("person", self.keys)):
             shape = getattr(getattr(given, "column", given), "shape", None)
             one = not isinstance(shape, tuple) or shape[1:] in ((), (1,))
             require(one, f"{name} must be a vector, one entry per row of X; it is none.")
 
     def check_lengths(self, n_rows: int, **beside: Any) -> None:
         """Refuse another length than that of X, in a sentence that does not reveal the lengths."""
-        for name, given in beside.items():
+        for name, given in _by_argument(beside):
             column = getattr(given, "column", given)
             if self.keys is not None and column is not None and not isinstance(column, str):
                 length = len(one_column(column, name)[1])
@@ -301,6 +301,13 @@ class PersonKeys:
         if len(keys) and not np.array_equal(self.whole.take(places, mode="clip"), keys):
             raise InputError(CHANGED)
         return places
+
+
+def _by_argument(beside: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Yield what is given beside X, each by the name of its argument."""
+    for name, given in beside.items():
+        role = given.role if isinstance(given, Offset) else name
+        yield "sample_weight" if role == "weight" else role, given
 
 
 def _parted(column: Identifiers) -> tuple[IntArray, list[str]]:
