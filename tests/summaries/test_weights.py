@@ -163,6 +163,10 @@ REFUSED = [
         {"schema": {"weight": "w", "weight_bound": 4.0}, "weight_bound": 2.0},
         "weight_bound must be None where the schema declares weights",
     ),
+    (
+        {"schema": {"weight": "w", "weight_bound": 4.0}, "sample_weight": "w", "weight_bound": 2.0},
+        "weight_bound must be declared once",
+    ),
 ]
 
 

@@ -246,8 +246,8 @@ def read_inputs(
     if rule.column is not None and (schema is None or schema.person is None):
         said |= {"person": rule.column, "max_rows": rule.unit.max_rows}
     if weight is not None and isinstance(weight.column, str):
-        known = schema is not None and schema.weight == weight.column
-        said |= {} if known else {"weight": weight.column, "weight_bound": weight.bound}
+        told = {"weight": weight.column, "weight_bound": weight.bound}
+        said |= {name: given for name, given in told.items() if getattr(schema, name, 0) != given}
     beside = {"y": y, "offset": added, "weight": weight, "persons": rule}
     unnamed = formula is None and all(name is None for name in said.values())
     if schema is None and unnamed and not isinstance(X, Table):
