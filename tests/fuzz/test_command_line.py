@@ -15,7 +15,7 @@ from typer.main import get_command
 
 import tailguard as tg
 from support.fuzzing import NUMBERS, TEXTS, how_often, often
-from tailguard.audit.suite import audit_row
+from tailguard.audit import suite
 from tailguard.cli.app import INTERNAL_ERROR, app, run
 
 COMPLETE = {
@@ -76,9 +76,8 @@ def folders(tmp_path_factory):
 def answer(folders, tmp_path, monkeypatch, capsys):
     """Call in a copy of the first folder or the second; return the exit code, and stderr."""
     # What is attacked does not follow from the words: one row, attacked once, stands for all.
-    row = audit_row("query count-below, Laplace", false_alarm=1e-3)
-    attacked = "tailguard.audit.suite.run_audit"
-    monkeypatch.setattr(attacked, lambda names, n_jobs: [row for _ in names])
+    row = suite.audit_row("query count-below, Laplace", false_alarm=1e-3)
+    monkeypatch.setattr(suite, "run_audit", lambda names, n_jobs: [row for _ in names])
     monkeypatch.setattr("tailguard.cli.app.get_command", commands)
     # A page of plans at 360 sizes takes 3 seconds; at what is given and one more, it says the same.
     for axis, shown in {"ROWS": 1000, "EPSILONS": 1.0, "COLUMNS": 3}.items():
