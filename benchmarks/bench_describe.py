@@ -2,8 +2,8 @@
 
     python benchmarks/bench_describe.py [TABLE.parquet ...] [--draws 10] [--methods tailguard tree]
         [--pieces FOLDER] [--out FOLDER]
-    TAILGUARD_NUM_THREADS=1 python benchmarks/bench_describe.py --speed [--rows 1000000]
-    python benchmarks/bench_describe.py --file TABLE.parquet --rows 100000000
+    TAILGUARD_NUM_THREADS=1 python benchmarks/bench_describe.py --speed [--out FOLDER]
+    python benchmarks/bench_describe.py --file TABLE.parquet --rows 20000000 [--out FOLDER]
 
 Without tables, a simulated one of 50 000 records is described, or of 5 000 with ``--quick``. With
 ``--speed`` nothing but processor time on one thread is measured, of quantiles of 20 columns; with
@@ -17,7 +17,7 @@ same zCDP out evenly over columns and statistics, five quantiles, a mean and a s
 A piece is a table and a method. With ``--pieces`` each has a file in that folder, and what is there
 with as many draws is not measured again: so a long run goes on where it stopped, and methods that
 live in environments of their own add their pieces to the same folder. ``--out`` then writes what
-pages quote, of all pieces.
+pages quote, of all pieces; with ``--speed`` and ``--file`` it adds to ``describe_cost.json``.
 
 An error is the distance to the table's own statistic over the larger of its interquartile range and
 of its standard deviation between the 1 % and 99 % quantiles. A cell is a column, a statistic and an
@@ -26,6 +26,7 @@ smaller, or larger by at most two standard errors of the median's. Nothing here 
 """
 
 import argparse
+import json
 import math
 import tempfile
 import time
@@ -243,6 +244,13 @@ def intervals(cells):
     return sums.round(3).to_string()
 
 
+def store_cost(folder, **told):
+    """Add to the stored costs, or put what was measured now in the place of what is there."""
+    file = folder / "describe_cost.json"
+    before = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps({**before, **told}, indent=1, sort_keys=True) + "\n")
+
+
 def speed(n_rows, n_columns=20, n_runs=3):
     """Least processor time of quantiles and a description, beside NumPy's, in seconds."""
     kinds = simulated(n_rows)[["normal", "skewed", "ages", "zeros"]].to_numpy()
@@ -254,13 +262,16 @@ def speed(n_rows, n_columns=20, n_runs=3):
         "tg.quantile": lambda: tg.quantile(table, LEVELS, **promise),
         "tg.describe": lambda: tg.describe(table, **promise),
     }
+    least = {}
     for name, call in asked.items():
         taken = []
         for _ in range(n_runs + 1):  # the first one compiles
             start = time.process_time()
             call()
             taken.append(time.process_time() - start)
-        print(f"{name:18} {min(taken[1:]):.3f} s")
+        least[name] = round(min(taken[1:]), 3)
+        print(f"{name:18} {least[name]:.3f} s", flush=True)
+    return {f"{n_columns} columns of {n_rows} rows": least}
 
 
 def write(file, n_rows):
@@ -289,6 +300,7 @@ def out_of_core(n_rows, file):
     print(found)
     print(f"{n_rows} rows, {file.stat().st_size / 1e9:.2f} GB: {taken:.1f} s, {worked:.1f} s of "
           f"processor time, {most / 1024:.0f} MB, {kilobytes / 1024:.0f} before")  # fmt: skip
+    return {f"file of {n_rows} rows": {"seconds": round(worked, 1), "MB": round(most / 1024)}}
 
 
 def main():
@@ -307,11 +319,10 @@ def main():
     parser.add_argument("--rows", type=int, default=1_000_000, help="for --speed and --file")
     given = parser.parse_args()
     warnings.simplefilter("ignore", BudgetWarning)
-    if given.speed:
-        speed(given.rows)
-        return
-    if given.file:
-        out_of_core(given.rows, given.file)
+    if given.speed or given.file:
+        told = speed(given.rows) if given.speed else out_of_core(given.rows, given.file)
+        if given.out:
+            store_cost(given.out, **told)
         return
     if missing := set(given.methods) - {OURS, *installed()}:
         parser.error(f"--methods must be installed; {', '.join(sorted(missing))} is not.")

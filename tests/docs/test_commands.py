@@ -47,6 +47,7 @@ PUBLISHED = [
     ("docs/describe.md", f"{RESULTS}/describe.csv", "benchmarks/bench_describe.py"),
     ("docs/describe.md", f"{RESULTS}/describe_errors.csv", "benchmarks/bench_describe.py"),
     ("docs/describe.md", f"{RESULTS}/describe_intervals.csv", "benchmarks/bench_describe.py"),
+    ("docs/describe.md", f"{RESULTS}/describe_cost.json", "benchmarks/bench_describe.py"),
     ("docs/describe.md", f"{RESULTS}/describe_laws.csv", "python benchmarks/bench_laws.py"),
 ]
 

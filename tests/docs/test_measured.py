@@ -133,6 +133,22 @@ def test_how_many_records_beat_a_constant_is_counted():
     assert said.format(beat[2], fits, beat[1], fits, beat[3], fits) in page
 
 
+def test_what_a_description_costs_is_stored():
+    costs, page = stored("describe_cost"), prose("docs/describe.md")
+    speed = costs["20 columns of 1000000 rows"]
+    said = "twenty columns of a million records take {:.2f} s of processor time, and "
+    said += "`numpy.quantile` {:.2f} s column by column or {:.2f} s by `axis=0`"
+    told = (speed[name] for name in ("tg.quantile", "numpy, by column", "numpy, axis=0"))
+    assert said.format(*told) in page
+    files = [costs[f"file of {millions}000000 rows"] for millions in (1, 20)]
+    assert len(costs) == 1 + len(files)
+    said = (
+        "five columns of 1 and 20 million rows took {} and {} MB at most, and {:.2g} and {:.2g} s"
+    )
+    told = [file[key] for key in ("MB", "seconds") for file in files]
+    assert said.format(*told) in page
+
+
 def test_intervals_of_classes_are_counted():
     rows, page = lines_of(f"{RESULTS}/classes.csv"), prose("docs/default-stages.md")
     shares = []
