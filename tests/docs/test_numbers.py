@@ -284,6 +284,14 @@ def test_the_panels_of_persons_are_those_of_the_stored_results():
             assert f" | `{each['name']}` | {fits} | {robust} |\n" in page
 
 
+def test_what_a_table_has_beside_its_description_is_stored():
+    page = text("docs/one-ledger.md")
+    for row in json.loads(text("benchmarks/results/one_ledger.json")):
+        own = (f"{row[key]:.3g}" for key in ("median", "95 %", "mean"))
+        cells = r" \| [^|]+ \| ".join(["`" + row["column"] + "`", *map(re.escape, own)])
+        assert re.search(rf"\| {cells} \|", page), row
+
+
 # The paper
 
 
