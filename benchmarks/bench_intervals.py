@@ -1,7 +1,7 @@
 """Do 95 % intervals hold the coefficients that real tables have without privacy?
 
     python benchmarks/bench_intervals.py --data FOLDER [--quick] [--tables NAME ...]
-                                         [--out FILE.json]
+                                         [--schema] [--out FILE.json]
 
 FOLDER holds tables as ``benchmarks/accuracy/tables.py`` tells. Columns that others nearly repeat
 are left out, missing cells are the median, and a table has at most 30,000 records; those of fewer
@@ -12,6 +12,13 @@ table and an epsilon, over seeds: slopes, how many have an interval ("given"), h
 hold ("held"), and the median of their widths over those of the sandwich intervals (HC0) without
 privacy. For counts "totals" is how many predicted totals lie within 5 % and two stated errors of
 the actual one. Noise follows seeds: nothing here is private.
+
+With ``--schema`` tables are as a user has them: categories are put together again from their
+one-hot columns ("region=north") and declared, the first level being the baseline, and columns that
+repeat others stay. Tables without a category of three levels are not run. "Slopes" are then those
+that the records determine; an interval of any other is "false". "Silent" are intervals left out
+without a reason, and "excess" is what a fit loses above the best one without privacy, in parts of
+what a constant loses: the mean of the fits.
 """
 
 import argparse
@@ -20,17 +27,20 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy.linalg import qr
 
 import tailguard as tg
 from accuracy.optimum import minimise
 from accuracy.risks import curvature_of, mean_of
-from accuracy.tables import table
+from accuracy.tables import risk_of, scores_of, table
 
 EPSILONS, SEEDS = (1.0, 4.0), (90210, 90211, 90212, 90213, 90214)
 LEAST_ROWS, MOST_ROWS, MOST_COLUMNS = 2_000, 30_000, 60
 NEARLY_REPEATED = 1e-2  # of the largest pivot; a column with less is left out
 SEPARATED = 35.0  # scores of outcomes beyond it have no finite optimum
+LEAST_LEVELS = 3  # a category with fewer is a column of zeros and ones
+UNDETERMINED = 1e-6  # singular value of standardised columns, over the largest; part of a slope
 Z = 1.959964
 MODELS = {
     "squared": tg.LinearRegression,
@@ -51,7 +61,7 @@ def read(folder, name):
 
 
 def sandwich(X, y, kind):
-    """Return the best slopes without privacy and their HC0 errors; None where there are none."""
+    """Return the best slopes without privacy, their HC0 errors, and scores; or None."""
     coef, intercept = minimise(X, y, kind, intercept=True)
     score = X @ coef + intercept
     if kind == "logistic" and np.abs(score).max() > SEPARATED:
@@ -61,7 +71,7 @@ def sandwich(X, y, kind):
     bread = np.linalg.pinv((rows * curvature_of(kind, score)[:, None]).T @ rows, hermitian=True)
     meat = (rows * ((y - mean_of(kind, score)) ** 2)[:, None]).T @ rows
     errors = np.sqrt(np.maximum(np.diag(bread @ meat @ bread), 0.0))
-    return coef, errors[:-1] / scale[:-1]
+    return coef, errors[:-1] / scale[:-1], score
 
 
 def judged(X, y, kind, epsilon, seed):
@@ -73,7 +83,7 @@ def judged(X, y, kind, epsilon, seed):
     found = sandwich(X if bounds is None else np.clip(X, *bounds.T), y, kind)
     if found is None:
         return None
-    best, errors = found
+    best, errors, _ = found
     low, high = np.asarray(model.conf_int())[: X.shape[1]].T
     given = np.isfinite(low) & np.isfinite(high) & (errors > 0.0)
     held = given & (low <= best) & (best <= high)
@@ -102,11 +112,96 @@ def measure(folder, name, kind, seeds):
         yield row | ({"totals": sum(totals)} if kind == "poisson" else {})
 
 
+def declared(folder, name):
+    """Return a table whose categories are put together, and the levels of each."""
+    cells = pd.read_parquet(folder / f"{name}.parquet").astype(float)
+    rows = np.random.default_rng(0).permutation(len(cells))[:MOST_ROWS]
+    cells = cells.fillna(cells.median()).iloc[rows].reset_index(drop=True)
+    categories = {}
+    for column in cells.columns:
+        if "=" in column:
+            name, level = column.split("=", 1)
+            categories.setdefault(name, []).append(level)
+    categories = {name: of for name, of in categories.items() if len(of) >= LEAST_LEVELS}
+    for name, levels in categories.items():
+        shown = cells[[f"{name}={level}" for level in levels]]
+        cells = cells.drop(columns=shown.columns)
+        cells[name] = np.array(levels)[shown.to_numpy().argmax(axis=1)]
+        levels[:] = [level for level in levels if level != "other"]  # the level that schemas have
+    # Nothing but levels has an equals sign in its name.
+    return cells.rename(columns=lambda name: name.replace("=", " is ")), categories
+
+
+def columns_of(frame, model):
+    """Return the columns of the coefficients, as the model reads them."""
+    columns = []
+    for name in model.schema_.coefficient_names:
+        column, _, level = name.partition("=")
+        cells = frame[column]
+        if level == "other":
+            known = model.schema_.categorical[column]
+            columns.append(~cells.isin([each for each in known if each != "other"]))
+        else:
+            columns.append(cells == level if level else cells)
+    X = np.column_stack(columns).astype(float)
+    return X if model.feature_bounds_ is None else np.clip(X, *model.feature_bounds_.T)
+
+
+def determined(X):
+    """Return which slopes the records determine."""
+    centred = X - X.mean(axis=0)
+    _, values, directions = np.linalg.svd(
+        centred / np.maximum(X.std(axis=0), 1e-300), full_matrices=False
+    )
+    free = directions[values <= UNDETERMINED * values.max()]
+    return (X.std(axis=0) > 0.0) & (np.abs(free).max(axis=0, initial=0.0) < UNDETERMINED)
+
+
+def measure_declared(folder, name, kind, seeds):
+    """Yield a row for each epsilon, of a table with categories."""
+    frame, categories = declared(folder, name)
+    n_rows, width = len(frame), len(frame.columns) + sum(map(len, categories.values()))
+    if not categories or n_rows < LEAST_ROWS or width > MOST_COLUMNS:
+        return
+    y = frame["target"].to_numpy()
+    mean = y.mean()
+    alone = {"squared": mean, "logistic": np.log(mean / (1.0 - mean)), "poisson": np.log(mean)}
+    constant = risk_of(kind, alone[kind], y)
+    for epsilon in EPSILONS:
+        row = dict.fromkeys(("slopes", "given", "held", "false", "silent"), 0)
+        widths, excess = [], []
+        for seed in seeds:
+            promise = {"epsilon": epsilon, "delta": n_rows**-1.1, "random_state": seed}
+            schema = {"categorical": categories, "target": "target"}
+            model = MODELS[kind](schema=schema, **promise).fit(frame)
+            X = columns_of(frame, model)
+            if (found := sandwich(X, y, kind)) is None:
+                return
+            best, errors, score = found
+            low, high = np.asarray(model.conf_int())[: X.shape[1]].T
+            told, shown = determined(X), np.isfinite(low) & np.isfinite(high)
+            given = told & shown
+            row["slopes"] += int(told.sum())
+            row["given"] += int(given.sum())
+            row["held"] += int((given & (low <= best) & (best <= high)).sum())
+            row["false"] += int((shown & ~told).sum())
+            row["silent"] += sum(not why for why in np.array(model.reasons_)[: len(low)][~shown])
+            if given.any():
+                widths.append(float(np.median((high - low)[given] / (2.0 * Z * errors[given]))))
+            least, own = (risk_of(kind, of, y) for of in (score, scores_of(kind, model, frame)))
+            excess.append((own - least) / (constant - least))
+        mu = model.plan_.guarantee.gaussian_mu()
+        yield {"table": name, "loss": kind, "rows": n_rows, "epsilon": epsilon,
+               "n_mu": round(n_rows * mu), "fits": len(seeds), **row, "widths": widths,
+               "excess": float(np.mean(excess))}  # fmt: skip
+
+
 def main():
     """Print a line for each table and epsilon."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", required=True, type=Path, metavar="FOLDER")
     parser.add_argument("--tables", nargs="+", metavar="NAME", help="these alone")
+    parser.add_argument("--schema", action="store_true", help="with categories, as declared")
     parser.add_argument("--quick", action="store_true", help="one seed; nothing is kept")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
@@ -115,7 +210,8 @@ def main():
     for facts in json.loads((given.data / "metadata.json").read_text()):
         if given.tables is None or facts["name"] in given.tables:
             seeds = SEEDS[: 1 if given.quick else None]
-            for row in measure(given.data, facts["name"], facts["kind"], seeds):
+            how = measure_declared if given.schema else measure
+            for row in how(given.data, facts["name"], facts["kind"], seeds):
                 rows.append(row)
                 print(json.dumps(row), flush=True)
     if given.out and not given.quick:
