@@ -248,12 +248,10 @@ def test_phases_are_those_of_the_text(row, printed):
     noises, spent = np.array(gate.noises), np.array(gate.spent)
     assert theorem.noise_std == pytest.approx(noises[0], rel=1e-12)
     if printed:
-        ideal = np.array([each[3] for each in says])
-        hidden = spent < 1.01 / ratio * (1 - 1e-12)  # the printed noise hides the errors of floats
-        np.testing.assert_allclose(noises[hidden], ideal[hidden], rtol=PRECISION)
-        assert (noises[~hidden] > ideal[~hidden]).all()
-        assert hidden[0]
-        assert hidden.sum() >= 3
+        np.testing.assert_allclose(noises, [each[3] for each in says], rtol=PRECISION)
+        # At most what all records of a phase may do: float errors beyond that are drawn back.
+        assert (spent <= np.array([each[0] for each in says]) / ratio * (1 + LATTICE)).all()
+        assert "MORE than promised" in theorem.explain()  # at this n and epsilon
     else:
         ideal = np.array([2 * clip / (size * pull) / texts.MU for size, clip, pull in says])
         assert noises[0] == pytest.approx(ideal[0] * 1.002, rel=LATTICE)
@@ -262,9 +260,8 @@ def test_phases_are_those_of_the_text(row, printed):
             query = ClippedMinimiser(PROBLEM.loss, UNITS, strength, clip_norm, 3.0)
             move = 2 * clip_norm / (size * strength)
             assert query.sensitivity(size, D).ideal == pytest.approx(move, rel=PRECISION)
-    assert "noise is larger in phases in which it would not hide the errors" in theorem.explain()
     assert plan.total_mu == pytest.approx(theorem.spent.gaussian_mu(), rel=ROOM)
-    assert not printed or plan.total_mu <= 1.01 / ratio  # and less where answers lie close anyway
+    assert plan.total_mu == max(spent)
 
 
 @pytest.mark.parametrize("printed", [True, False], ids=["printed", "tight"])

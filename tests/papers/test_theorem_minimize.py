@@ -1,6 +1,7 @@
 """A theorem in one call: sizes from the table, and nothing that is told twice."""
 
 import inspect
+import math
 import pickle
 
 import numpy as np
@@ -119,6 +120,23 @@ def test_what_breaks_its_promise_is_a_simulation_that_says_so(name):
         assert max(found.total.epsilon or 0.0, found.total.rho or 0.0) > 1.5 * GUARANTEE.epsilon
         assert found.mode == "reproduction: NOT PRIVATE"
         assert found.guarantee == CASES[name].guarantee
+
+
+@pytest.mark.parametrize("name", ["localised", "tsybakov", "unknown_growth"])
+def test_printed_noise_below_the_errors_of_floats_is_added_and_not_private(name):
+    """Penalties that grow like the square of the records leave less than that in late phases."""
+    printed = CASES[f"xu2025.{name}"].theorem(calibration="printed", exponent=2.0)
+    assert "MORE than promised" in printed.explain()
+    with pytest.raises(tg.BudgetError, match="random_state must be given"):
+        printed.minimize(SQUARED, *heavy_records())
+    solved = printed.minimize(SQUARED, *heavy_records(), random_state=5)
+    found, least = solved.certificate, 8.0 * math.sqrt(-math.log(GUARANTEE.delta))
+    assert found.mode == "reproduction: NOT PRIVATE"
+    assert found.total.epsilon > 1.3 * GUARANTEE.epsilon
+    phases = printed.solver.phases(CASES[f"xu2025.{name}"].problem(), 1.0, GUARANTEE)
+    for phase, release in zip(phases, found.releases, strict=True):
+        noise = least * phase.clip_norm / (phase.n_rows * phase.strength * GUARANTEE.epsilon)
+        assert release.noise_std == pytest.approx(noise, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)

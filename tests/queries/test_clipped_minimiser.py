@@ -9,6 +9,7 @@ import tailguard as tg
 from support.adversary import replaced
 from tailguard.data.rows.arrays import make_rows
 from tailguard.queries import certified_descent as descent
+from tailguard.queries import clipped_minimiser
 from tailguard.queries.certified_descent import gradient_error
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.units import Units
@@ -155,17 +156,68 @@ def test_one_step_may_be_as_long_as_the_penalty_allows_whatever_the_curvature():
             query_of(**(steep | more))
 
 
-def test_balls_that_do_not_hold_the_start_lead_no_further_than_the_noise_is_made_for():
-    query = query_of(constraint=tg.sets.L2Ball(9.0), n_steps=2, balls=(((9.0,), 0.1),))
+@pytest.mark.parametrize("more", [{}, {"n_steps": 2}])
+def test_a_ball_that_does_not_hold_the_start_is_where_it_begins(more):
+    ball = ((9.0,), 0.1)
+    query = query_of(constraint=tg.sets.L2Ball(9.0), balls=(ball,), **more)
     X, y = np.ones((40, 1)), np.linspace(-1.0, 1.0, 40)
-    largest = query.sensitivity(40, 1).largest_total
-    assert answer(query, X, y)[0] == pytest.approx(largest, abs=1e-6)
+    assert query.center(np.zeros(1), 40)[0] == answer(query, X, y)[0] == pytest.approx(8.9)
 
 
-@pytest.mark.parametrize("options", [{"n_steps": 3}, {"constraint": tg.sets.L2Ball(1.0)}, {}])
-def test_balls_go_with_plain_steps_in_a_bounded_set(options):
-    with pytest.raises(tg.InputError, match="balls need n_steps"):
-        query_of(size=2, balls=BALLS, **options)
+def test_balls_apart_lead_no_further_than_the_noise_is_made_for():
+    balls = ((9.0,), 0.1), ((-9.0,), 0.1)
+    query = query_of(constraint=tg.sets.L2Ball(9.0), n_steps=1, strength=0.6, balls=balls)
+    near = answer(query, np.ones((40, 1)), np.linspace(-1.0, 1.0, 40), 9.0)
+    assert abs(near - query.center(np.array([9.0]), 40)) <= query.sensitivity(40, 1).largest_total
+
+
+BALL = (((0.3, 0.2), 0.25),)
+
+
+def test_a_search_in_a_ball_finds_where_its_steps_end():
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((40, 2)), 3.0 + rng.standard_normal(40)
+    query = query_of(size=2, row_limit=2.0, constraint=tg.sets.L2Ball(0.5), balls=BALL)
+    w = start = np.array([0.25, 0.1])
+    for _ in range(3_000):
+        slope = clipped_gradient(SQUARED, w, X, y, 1.0, 2.0) + 0.5 * (w - start)
+        w = drawn(drawn(w - 0.2 * slope, np.zeros(2), 0.5), np.array(BALL[0][0]), 0.25)
+    accuracy = query.accuracy(40)
+    assert accuracy.certified
+    assert np.linalg.norm(w - BALL[0][0]) == pytest.approx(0.25)  # it cuts
+    # Steps of another length end at the edge of both at another point, where both cut.
+    assert np.linalg.norm(answer(query, X, y, start) - w) <= 1e-3 + accuracy.tolerance
+
+
+@pytest.mark.parametrize("strength", [1e12, 3e16])
+def test_where_penalties_leave_less_room_than_floats_err_the_charge_is_the_room(
+    strength, monkeypatch
+):
+    """The start is on the edge, and one record may do as much as all: as there is one."""
+    start = np.array([0.36, 0.48, 0.8])
+    query = query_of(size=3, strength=strength, constraint=tg.sets.L2Ball(1.0))
+    stated, calibration = query.sensitivity(1, 3), query.calibrate(1, 3, MU)
+    room = 2.0 / strength * (1.0 + 2.0**-46)
+    assert stated.ideal + 2.0 * query.accuracy(1).tolerance > room >= stated.computed
+
+    def widest():
+        axes = np.vstack([np.eye(3), np.random.default_rng(7).standard_normal((9, 3))])
+        pairs = [(axis[None], np.array([side])) for axis in axes for side in (-1e9, 1e9)]
+        rows = [make_rows(X, y, loss=SQUARED) for X, y in pairs]
+        ends = [query.answer(each, start, calibration) * calibration.grid for each in rows]
+        return np.linalg.norm(np.array(ends)[:, None] - np.array(ends), axis=2).max()
+
+    assert 0.5 * stated.computed < widest() <= calibration.charged
+    if strength > 1e16:  # roundoff would lead further
+        monkeypatch.setattr(clipped_minimiser, "drawn_into", lambda point, *_: point)
+        assert widest() > calibration.charged
+
+
+@pytest.mark.parametrize("balls", [BALLS, BALL])
+def test_several_balls_go_with_plain_steps_and_all_in_a_bounded_set(balls):
+    options = {"constraint": tg.sets.L2Ball(1.0)} if balls is BALLS else {"n_steps": 3}
+    with pytest.raises(tg.InputError, match="balls need a set of finite"):
+        query_of(size=2, balls=balls, **options)
 
 
 # What one record may do.
@@ -185,7 +237,13 @@ POOL = (
 @pytest.mark.parametrize("loss", [SQUARED, LOGISTIC, LP, tg.losses.Huber(1.0)])
 @pytest.mark.parametrize(
     "how",
-    [{}, {"most_steps": 4}, {**IN_BALLS, "n_steps": 6}, {"n_steps": 1, "step_size": 20.0}],
+    [
+        {},
+        {"most_steps": 4},
+        {**IN_BALLS, "n_steps": 6},
+        {**IN_BALLS, "balls": BALL},
+        {"n_steps": 1, "step_size": 20.0},
+    ],
     ids=",".join,
 )
 def test_replacing_one_record_by_the_worst_ones_stays_within_the_charge(loss, how):

@@ -15,6 +15,13 @@ g and g' differ by ``2 C / m`` at most. So ``|w - w'| <= 2 C / (m strength)``. A
 do the ends of exact steps, which are projections: neither distance exceeds the set's diameter. The
 center is where both searches start, and does not depend on the records.
 
+Answers are drawn into the ball of radius ``travel = min(C / strength, diameter)`` around the start,
+which shortens distances: the above still holds. A minimiser lies within it, and two points of it
+within ``2 travel`` of one another, whatever the tolerance. Floats end a draw within
+``(size + 8) 2^-52`` of the radius, relatively, so that the pair is charged ``2^-48 (size + 1)``.
+Where strong penalties leave so little room that this is less than twice the tolerance, it counts,
+except for a part within a ball, which is charged its tolerance: there are balls for such noise.
+
 This holds for a loss of ONE score. The clipped gradient of another convex loss is no gradient of a
 convex function, and one record can move where it vanishes any number of times as far. It holds for
 the penalty outside of the clip only.
@@ -23,9 +30,15 @@ Where the tolerance could need too many steps, the largest allowed number of ste
 With steps that the curvature allows, ``step_size * (curvature + 2 strength) <= 2``, each shortens
 the distance between neighbours by ``1 - step_size * strength`` and adds ``step_size * 2 C / m``:
 together no more than the above, times the progress of the descent. A single step from the same
-start needs no curvature: it adds ``step_size * 2 C / m``. Balls that points are drawn back into
-after the projection, each towards its own center, lengthen no distance either; a center in the set
-and in the balls before keeps points in all of them.
+start needs no curvature: it adds ``step_size * 2 C / m``.
+
+Balls that points are drawn back into after the projection, each towards its own center, lengthen no
+distance either; a center in the set and in the balls before keeps points in all of them. With such
+a ball the search is for the fixed point w of its step T: ``T`` and ``T'`` of neighbours differ by
+``step_size * 2 C / m``, and so ``|w - w'| = |T(w) - T'(w')|`` is at most that and
+``(1 - step_size * strength) |w - w'|``, together the same bound. Without a loss T keeps the start,
+where the penalty is centered and which lies in the set and the ball; a loss moves the ends of steps
+by ``step_size * C`` at most: w lies within C / strength of the start.
 
 Reference
 ---------
@@ -64,6 +77,7 @@ from tailguard.sets.whole_space import WholeSpace
 
 # Steps of the sum of one chunk: far finer than its roundings, and a total of 2**26 rows fits.
 FINE_STEPS = 2.0**36
+DRAWN_ROUNDOFF = 2.0**-48  # of a radius and for each coordinate, and one: see above
 EVERYWHERE = WholeSpace()
 
 
@@ -91,21 +105,24 @@ class ClippedMinimiser(GaussianQuery):
     most_steps
         Where more plain steps could be needed, this many or 20 000 are taken, and the noise is set
         for them.
-    n_steps, balls
-        Plain descent replaces the search, with exactly this many steps. After each step the point
-        is drawn into the balls, a center and a radius each, one after the other.
+    n_steps
+        Plain descent replaces the search, with exactly this many steps.
+    balls
+        After each step the point is drawn into the balls, a center and a radius each, one after the
+        other. More than one need ``n_steps``.
 
     Guarantee
     ---------
     Replacing any record by any other moves the answer by at most ``2 clip_norm / (m strength)`` in
-    l2 norm, and by at most the diameter of the set, plus twice the tolerance and the charged
-    rounding, under replace-one neighbours.
+    l2 norm, and by at most the diameter of the set, plus twice the tolerance, or by twice the
+    distance that the penalty allows; plus the charged rounding, under replace-one neighbours.
 
     Edge cases
     ----------
     A void record contributes zero and stays counted. A search that does not converge is followed
     by plain descent; it never raises. How long it takes depends on the records: the running time is
-    not part of the guarantee. A center too far off for floats is moved closer. Offsets are refused.
+    not part of the guarantee. A center too far off for floats is moved closer, and a search begins
+    and centers its penalty within the ball. Offsets are refused.
 
     Examples
     --------
@@ -141,8 +158,9 @@ class ClippedMinimiser(GaussianQuery):
         is_cut_by_ball(self.constraint)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps, minimum=1)
-        if self.balls and (self.n_steps is None or math.isinf(self.constraint.diameter())):
-            raise InputError("balls need n_steps and a set of finite diameter.")
+        many = len(self.balls) > 1 and self.n_steps is None
+        if self.balls and (many or math.isinf(self.constraint.diameter())):
+            raise InputError("balls need a set of finite diameter, and several of them n_steps.")
         if self.step_size is not None:
             check_positive("step_size", self.step_size)
             alone = self.n_steps == 1 and self.step_size * self.strength <= 1.0
@@ -197,30 +215,33 @@ class ClippedMinimiser(GaussianQuery):
         """State how far one record moves the answer; see the module's proof."""
         accuracy = self.accuracy(n_rows)
         ideal = min(self._move(n_rows) * accuracy.progress, self._widest)
-        largest = self._farthest(accuracy)
+        size = self.units.size
+        largest = self.facts.travel * (1.0 + DRAWN_ROUNDOFF * (size + 1))
+        room = math.inf if is_cut_by_ball(self.constraint) else 2.0 * largest
         return Sensitivity(
             norm="l2",
             ideal=ideal,
-            computed=ideal + 2.0 * accuracy.tolerance,
-            size=self.units.size,
+            computed=min(ideal + 2.0 * accuracy.tolerance, room),
+            size=size,
             largest_partial=largest,
             largest_total=largest,
         )
 
     def center(self, state: FloatArray, n_rows: int) -> FloatArray:
-        """Return the point that the answer starts from: the center, moved into the set."""
-        return self.constraint.project(self._near(state, n_rows))
+        """Return the point that the answer starts from: the center, moved into set and balls."""
+        point = self.constraint.project(self._near(state, n_rows))
+        for center, radius in self._balls:
+            point = drawn_into(point, center, radius)
+        return point
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Minimise, in many passes over the records, and round to the lattice."""
         if rows.has_offset:
             raise InputError("offset must be None for a minimiser: it would cancel in floats.")
         accuracy = self.accuracy(rows.n_rows)
-        near = self._near(state, rows.n_rows)
-        start = self.constraint.project(near)
-        pull = start - near
-
-        balls = [(self.constraint.project(center), radius) for center, radius in self.balls]
+        start, balls = self.center(state, rows.n_rows), self._balls
+        searched = balls and self.n_steps is None  # then the start is the penalty's center, too
+        pull = start - (start if searched else self._near(state, rows.n_rows))
 
         def step(point: FloatArray) -> FloatArray:
             slope = self._gradient(rows, start + point) + self.strength * (point + pull)
@@ -234,8 +255,7 @@ class ClippedMinimiser(GaussianQuery):
                 found = certified_point(step, start.size, self.facts, accuracy.search_distance)
             else:
                 found = descended(step, start.size, accuracy.n_steps)
-                # Balls that do not hold the start may have led further.
-                found = drawn_into(found, np.zeros(start.size), self._farthest(accuracy))
+        found = drawn_into(found, np.zeros(start.size), self.facts.travel)
         return round_to_lattice(found, calibration.grid)
 
     def parameters(self) -> dict[str, float | int | str]:
@@ -252,9 +272,10 @@ class ClippedMinimiser(GaussianQuery):
             "coordinates": self.units.size,
         }
 
-    def _farthest(self, accuracy: Accuracy) -> float:
-        """How far from its start the answer can be."""
-        return self.facts.travel + accuracy.tolerance
+    @property
+    def _balls(self) -> list[tuple[FloatArray, float]]:
+        """The balls, around points of the set."""
+        return [(self.constraint.project(center), radius) for center, radius in self.balls]
 
     def _move(self, n_rows: int) -> float:
         """How far one record moves the minimiser of an unbounded set."""

@@ -238,6 +238,16 @@ def test_e44_e60_and_e61_conversions_and_printed_noise():
 def test_e46_printed_steps_of_the_first_phase():
     steps = (10**4 // 2) ** 2  # the square of the number of records of that phase
     says(46, f"printed steps: {steps / 1e7:.1f}·10⁷ in the first phase of 10⁴ records")
+    says(46, f"{20_000**0.25:.1f} times at n = 20 000")  # of the powers 1/2 of both fractions
+
+
+@pytest.mark.parametrize(("n_rows", "kept"), [(20_000, True), (50_000, False)])
+def test_e46_and_what_printed_noise_below_the_errors_of_floats_costs(n_rows, kept):
+    facts = {"moment": tg.Moment(4.0, 9.0, kind="norm"), "diameter": 2.0, "row_limit": 3.0}
+    facts |= {"calibration": "printed", "schedule": "printed"}
+    theorem = tg.papers.xu2025.localised(n_rows, 3, tg.ApproxDP(1.0, 1e-5), **facts)
+    assert (theorem.spent.gaussian_mu() <= MU) == kept
+    says(46, f"{'keeps its promise' if kept else 'breaks it'} at {spaced(n_rows)}")
 
 
 def test_e47_an_observer_of_batches_finds_the_record():

@@ -26,6 +26,10 @@ def examples():
     known = {"constraint": tg.sets.L2Ball(1.0), "n_steps": 5, "balls": balls}
     steps = ClippedMinimiser(squared, raw, 0.5, 1.5, 2.0, **known)
     yield Example("clipped-minimiser/steps", steps, state, *axis, squared)
+    in_ball = ClippedMinimiser(
+        squared, raw, 5.0, 0.5, 1.0, constraint=tg.sets.L2Ball(1.0), balls=(((0.2, 0.0, 0.0), 0.5),)
+    )
+    yield Example("clipped-minimiser/ball", in_ball, np.zeros(3), *axis, squared)
     size = ClippedMinimiser(tg.losses.Huber(1.0), skewed_units(True), 50.0, 1.0, 2.0)
     units = (0.5, -1.0, 0.0, 1e9), (0.5, -1.0, 0.0, -1e9)
     yield Example("clipped-minimiser/units", size, np.zeros(4), *units, size.loss)

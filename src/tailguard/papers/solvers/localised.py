@@ -46,7 +46,6 @@ from tailguard.solvers.options import check_ranges
 
 SCHEDULES = ("practical", "printed", "steps")
 MANY_READS = 10**10  # records read for gradients: some minutes
-FLOAT_ROOM = 1.01  # what printed noise may cost over its printed sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +83,14 @@ class Localised:
     step_parameter
         The paper's eta; None minimises the predicted risk.
     calibration
-        ``"tight"``, or ``"printed"``: the noise as printed, which is several times too much.
+        ``"tight"``, or ``"printed"``: the noise as printed, which is several times too much, except
+        where it lies below the errors of floats: those are charged, to more than the guarantee if
+        need be.
 
     Guarantee
     ---------
-    The run spends exactly the plan's event, whose total is at most the guarantee, for every input.
+    The run spends exactly the plan's event, for every input. Its total is at most the guarantee,
+    except with printed noise, where a run that spends more is a simulation that says so.
     That covers what the paper's proof does not: only losses of one score with bounded clipped
     curvature are taken, rows are bounded, and penalties stay outside of the clip.
 
@@ -101,8 +103,9 @@ class Localised:
     Xu et al. 2025, Algorithm 3 and Theorem 1. Deviations: answers are projected onto the set, which
     later phases need; by default the ball around each start is left out, since a penalised
     minimiser never reaches it, phases of a few records are left out as well, and minimisers are
-    certified and not the end of a fixed number of steps. Such steps are projected onto the set and
-    then drawn into the balls, which leads to a point of all of them, if not to the nearest.
+    certified and not the end of a fixed number of steps. Such steps, and all with printed noise,
+    are projected onto the set and then drawn into the balls, which leads to a point of all of them,
+    if not to the nearest.
 
     Examples
     --------
@@ -206,7 +209,7 @@ class Localised:
         """Return the phases, and the mu that each of them spends.
 
         That is all of the budget or, with the printed noise, what one record really moves an answer
-        by over that noise, which is made larger where it would not hide the errors of floats.
+        by, with the errors of floats, over that noise.
         """
         n_releases = len(self.phase_sizes(problem)) * self.n_groups(problem.n_rows)
         mu = usable_mu(guarantee, n_releases * problem.size)
@@ -219,8 +222,7 @@ class Localised:
         for phase, query in zip(phases, queries, strict=True):
             sizes = phase.n_rows, problem.n_features
             ideal = Gaussian(query.sensitivity(*sizes).ideal / (phase.move * ratio))
-            spent = share_with_rounding(query, *sizes, ideal)
-            shares.append(min(amount_of(spent), FLOAT_ROOM / ratio))
+            shares.append(amount_of(share_with_rounding(query, *sizes, ideal)))
         return phases, shares
 
     @property
@@ -301,16 +303,16 @@ class Localised:
         self, problem: Problem, phase: Phase, middle: FloatArray, point: FloatArray
     ) -> ClippedMinimiser:
         """Return the query of a phase that starts at a point, in a round around its middle."""
-        everywhere, more = set_of(problem), dict[str, Any]()
-        nearby = _within(everywhere, middle, phase.radius)
+        nearby, more = set_of(problem), dict[str, Any]()
+        balls = [(middle, phase.radius)]
         if self.schedule == "steps":
-            reach, nearby = everywhere.diameter(), everywhere
-            balls = ((middle, phase.radius), (point, phase.travel))
-            more = {
-                "step_size": phase.step_size,
-                "n_steps": phase.n_steps,
-                "balls": tuple((tuple(map(float, c)), r) for c, r in balls if r < reach),
-            }
+            balls.append((point, phase.travel))
+            more = {"step_size": phase.step_size, "n_steps": phase.n_steps}
+        if self.calibration == "printed" or self.schedule == "steps":
+            reach = nearby.diameter()
+            more["balls"] = tuple((tuple(map(float, c)), r) for c, r in balls if r < reach)
+        else:
+            nearby = _within(nearby, middle, phase.radius)
         return ClippedMinimiser(
             cast(Loss, problem.loss),  # the query refuses every other loss
             Units.raw(problem.n_features, intercept=problem.intercept),
