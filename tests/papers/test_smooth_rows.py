@@ -11,7 +11,19 @@ import pytest
 
 import tailguard as tg
 from papers.support import texts_smooth as texts
-from papers.support.texts import APPROX, DELTA, DIAMETER, EPSILON, RHO, ZCDP, D, N, sqrt, tao_10
+from papers.support.texts import (
+    APPROX,
+    DELTA,
+    DIAMETER,
+    EPSILON,
+    RHO,
+    ZCDP,
+    D,
+    N,
+    log,
+    sqrt,
+    tao_10,
+)
 from papers.support.texts_wang_xu import wang_2, wang_trimmed
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate.plan import Problem
@@ -116,6 +128,9 @@ def test_row_2_trimmed_mean(printed, table):
     if printed:
         says = wang_trimmed(True, D, rho)
         query = PrintedTrimmedMean(None, units, -5.0, 5.0)
+        assert "smoothness share" not in plan.settings
+        noise = texts.wang_2_noise(2 * 0.625 * sqrt(((N / 2) ** (2 / 3) - 1) / 2), 10.0, **says)
+        assert plan.expected.noise == close(sqrt(D) * noise, rel=0.01)  # the plan has a grid
     else:
         share, errors = plan.settings["smoothness share"], texts.wang_2_errors(RHO / D, -5.0, 5.0)
         assert errors[share] <= 1.01 * min(errors.values())  # the plan has the law on a grid
@@ -146,6 +161,11 @@ def test_row_3_descent_on_trimmed_means(printed, table):
     says = texts.wang_3(printed, 4.0)
     checked({**vars(theorem.solver), **oracle.parameters, **numbers}, says)
     constants = {name: says[name] for name in ("smoothness", "shift", "n_trimmed")}
+    if printed:  # exponential tails of scale 1; K22 Theorem 3.2 with steps of 1 / b
+        m, noise = says["n_trimmed"], texts.wang_2_noise(2 * log(N), 2.0, **constants)
+        error = D * (noise**2 + 1 / N + (log(N / m) * m / N) ** 2)
+        left = (1 - 1 / 2) ** theorem.solver.n_steps * DIAMETER
+        assert theorem.bound == close(2 * (left**2 + error), rel=1e-8)  # margins of plans
     trimmed_answer(query, table, asked.rho, constants, printed)
 
 

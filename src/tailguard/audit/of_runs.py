@@ -167,7 +167,7 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
     method = Trimmed(calibration="numerical", low=-2.0, high=2.0, n_trimmed=20)
     problem = Problem(None, n_rows, n_columns)
     plan = method.plan(problem, ZCDP(rho * n_columns))
-    told = (float(plan.settings[name]) for name in ("low", "high", "spread", "smoothness share"))
+    told = (float(plan.settings[name]) for name in ("low", "high", "spread"))
     query = method.query(Units.raw(n_columns, intercept=False), *told)
     rates = arsinh_rates(query.calibrate_event(n_rows, n_columns, plan.stage("mean").asked).shift)
 

@@ -31,7 +31,7 @@ along, and there is no privacy.
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -248,6 +248,20 @@ class TrimmedMean(SmoothQuery):
         """Return the scale of one coordinate's sorted values."""
         return trimmed_scale(ordered, m, self.width, calibration.decay, exact=self.exact)
 
+    def expected_scale(
+        self, distribution: MagnitudeDistribution, public: SmoothCalibration, n_rows: int
+    ) -> float:
+        """Predict the scale from a distribution of magnitudes, by its expected order statistics.
+
+        With ``k`` of ``m`` trimmed values moved, one record moves the mean by at most the distance
+        between the order statistics ``m - k`` from either end, over the number of values kept.
+        """
+        m = int(public.facts["n_trimmed"])
+        moved = np.unique(np.geomspace(1.0, m, 60).astype(int)) - 1
+        reach = np.array([distribution.quantile(min(2.0 * (m - k) / n_rows, 1.0)) for k in moved])
+        scales = np.exp(-public.smoothness * moved) * 2.0 * reach / (n_rows - 2 * m)
+        return float(scales.max())
+
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the scale, beside those of the calibration."""
         return {"low": self.low, "high": self.high, "exact": str(self.exact).lower()}
@@ -287,6 +301,7 @@ class Trimmed(MeanMethod):
     calibration: str = "tight"
 
     name = "trimmed"
+    shares: ClassVar[tuple[float, ...]] = SMOOTHNESS_SHARES  # that are tried
     more_assumptions = (SYMMETRIC,)
     example = MeanExample(
         {"low": -50.0, "high": 50.0, "n_trimmed": 400}, refuses=(PureDP, GDP), distance=0.01
@@ -316,9 +331,10 @@ class Trimmed(MeanMethod):
         stage = Stage.of(cost, "mean", "the trimmed mean", 1, public.size, **kept)
         settings: dict[str, float | int | str] = {
             "trimmed at either end": int(public.facts["n_trimmed"]),
-            "smoothness share": query.smoothness_share,
             **{"low": low, "high": high, "spread": spread},
         }
+        if query.smoothness_share != FIRST_SHARE:
+            settings["smoothness share"] = query.smoothness_share
         return self.planned(facts, (*released, stage), expected, settings)
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -328,13 +344,14 @@ class Trimmed(MeanMethod):
         if len(plan.stages) > 1:
             released = PrivateUnits.planned(plan, "entries").release(gate)
             units, distribution, fraction = released.units, released.distribution, released.fraction
-        names = ("low", "high", "spread", "smoothness share")
-        query = self.query(units, *(float(plan.settings[name]) for name in names))
+        low, high, spread = (float(plan.settings[name]) for name in ("low", "high", "spread"))
+        share = float(plan.settings.get("smoothness share", FIRST_SHARE))
+        query = self.query(units, low, high, spread, share)
         found = gate.ask(query, np.zeros(gate.n_features), stage) / fraction
         noise_std = math.nan
         if distribution is not None:
             public = query.calibrate_event(gate.n_records, gate.n_features, stage.asked)
-            noise_std = _noise_std(distribution, public, gate.n_records) / fraction
+            noise_std = _noise_std(query, distribution, public, gate.n_records) / fraction
         return mean_solution(plan, units.center + units.scale * found, units.scale * noise_std)
 
     def rho(self, facts: MeanFacts) -> float:
@@ -360,11 +377,11 @@ class Trimmed(MeanMethod):
         """Split the budget between smoothness and noise for the least error, bias included."""
         found, refusals, raw = [], [], Units.raw(facts.n_features, intercept=False)
         entries = assumed_entries(spread)
-        for share in SMOOTHNESS_SHARES if self.n_trimmed is None else (FIRST_SHARE,):
+        for share in self.shares if self.n_trimmed is None else (FIRST_SHARE,):
             query = self.query(raw, low, high, spread, share)
             try:
                 public = query.calibrate_event(facts.n_rows, facts.n_features, cost)
-                found.append((query, public, _expected(entries, public, facts, spread)))
+                found.append((query, public, _expected(query, entries, public, facts, spread)))
             except InputError as refusal:
                 refusals.append(refusal)
         if not found:
@@ -373,25 +390,21 @@ class Trimmed(MeanMethod):
 
 
 def _expected(
-    entries: MagnitudeDistribution, public: SmoothCalibration, facts: MeanFacts, spread: float
+    query: TrimmedMean,
+    entries: MagnitudeDistribution,
+    public: SmoothCalibration,
+    facts: MeanFacts,
+    spread: float,
 ) -> Expected:
     """Predict noise, bias and sampling error from a distribution of magnitudes."""
     part = 2.0 * int(public.facts["n_trimmed"]) / facts.n_rows
     edge, root = entries.quantile(min(part, 1.0)), math.sqrt(facts.n_features)
-    noise, bias = _noise_std(entries, public, facts.n_rows), entries.cut_bias(edge)
+    noise, bias = _noise_std(query, entries, public, facts.n_rows), entries.cut_bias(edge)
     return Expected(noise * root, bias * root, root * spread / math.sqrt(facts.n_rows))
 
 
 def _noise_std(
-    distribution: MagnitudeDistribution, public: SmoothCalibration, n_rows: int
+    query: TrimmedMean, distribution: MagnitudeDistribution, public: SmoothCalibration, n_rows: int
 ) -> float:
-    """Predict the noise from a distribution of magnitudes, by its expected order statistics.
-
-    With ``k`` of ``m`` trimmed values moved, one record moves the mean by at most the distance
-    between the order statistics ``m - k`` from either end, over the number of values kept.
-    """
-    trimmed = int(public.facts["n_trimmed"])
-    moved = np.unique(np.geomspace(1.0, trimmed, 60).astype(int)) - 1
-    reach = np.array([distribution.quantile(min(2.0 * (trimmed - k) / n_rows, 1.0)) for k in moved])
-    scales = np.exp(-public.smoothness * moved) * 2.0 * reach / (n_rows - 2 * trimmed)
-    return NOISE_OVER_SCALE * float(scales.max()) / public.shift
+    """Predict the noise from a distribution of magnitudes."""
+    return NOISE_OVER_SCALE * query.expected_scale(distribution, public, n_rows) / public.shift

@@ -25,11 +25,9 @@ from tailguard.privacy.guarantees import Guarantee
 
 # Of the excess of a point without records: what saves less of it is not worth its noise.
 IDLE_SHARE = 0.5
-# Name -> package.
-PAPERS = {
-    each.__name__.rpartition(".")[2]: each
-    for each in (kamath2022, tao2022, wang2020, xu2025, zhao2024)
-}
+FIRST = "the default method comes first; its error is in other units than those of theorems."
+PACKAGES = (kamath2022, tao2022, wang2020, xu2025, zhao2024)
+PAPERS = {each.__name__.rpartition(".")[2]: each for each in PACKAGES}  # by name
 # Kind of risk -> the theorems for it, by their public names below ``tg.papers``.
 THEOREMS: dict[str, dict[str, Callable[..., Theorem]]] = {
     kind: {
@@ -68,10 +66,7 @@ class Ranking:
 
     def notes(self, *, alone: bool) -> list[str]:
         """Say how theorems were ranked, and, unless they are ``alone``, what stands before them."""
-        first = (
-            "the default method comes first; its error is in other units than those of theorems."
-        )
-        notes = [] if alone else [first]
+        notes = [] if alone else [FIRST]
         if alone and self.idle:
             notes.append(
                 "no method saves half of the excess of a point that is chosen without records: the "

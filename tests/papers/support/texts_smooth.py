@@ -141,6 +141,12 @@ def wang_2_errors(rho, low, high):
     return found
 
 
+def wang_2_noise(spread, width, smoothness, shift, n_trimmed):
+    """Steps 1 and 3: the noise of a number whose values lie that far apart."""
+    scale = max(spread / (N - 2 * n_trimmed), math.exp(-n_trimmed * smoothness) * width)
+    return sqrt(math.expm1(2) / 2) * scale / shift
+
+
 def wang_2_answer(column, low, high, m, smoothness, printed):
     """Steps 1 and 2: the trimmed and cut mean, and its scale; E1: order statistics for ends."""
     x = sorted(column)

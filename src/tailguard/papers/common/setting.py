@@ -15,6 +15,7 @@ from tailguard.means.formulas import LARGEST_COUNT, check_facts, put_into
 from tailguard.moments import Moment
 from tailguard.papers.common.steps import whole_steps
 from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
+from tailguard.privacy.accounting.zcdp import rho_of_simple
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
 Found = TypeVar("Found")
@@ -161,3 +162,15 @@ class Facts:
         if self.prints:
             raise InputError("calibration must be 'tight' here: the paper prints no noise.")
         return self.guarantee
+
+
+@dataclass(frozen=True)
+class Concentrated(Facts):
+    """The facts of a theorem for zCDP, to which its paper converts epsilon and delta itself."""
+
+    @property
+    def mu(self) -> float:
+        """As the guarantee says or, as printed, by the textbook's conversion."""
+        if self.prints and isinstance(self.guarantee, ApproxDP):
+            return math.sqrt(2.0 * rho_of_simple(*self.terms))
+        return self.guarantee.gaussian_mu()

@@ -23,7 +23,7 @@ from tailguard.papers.common.groups import (
     group_count_with_probability,
     median_sensitivity,
 )
-from tailguard.papers.common.setting import Facts
+from tailguard.papers.common.setting import Concentrated, Facts
 from tailguard.papers.common.statement import EVERYWHERE, Statement, statement_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.kamath2022 import bounds, parameters, printed
@@ -31,7 +31,7 @@ from tailguard.papers.wang2020.bounds import smoothed_mean_error
 from tailguard.solvers.oracles import make_oracle
 
 
-@theorem_on("central")
+@theorem_on("central", of=Concentrated)
 def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     """Descent on the clamped median of means, for convex losses.
 
@@ -57,7 +57,7 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     return _convex_clamped(facts, count, _statement("convex", facts), uniform=True)
 
 
-@theorem_on("central", "smoothness")
+@theorem_on("central", "smoothness", of=Concentrated)
 def convex_with_probability(facts: Facts, *, failure_probability: float = 0.1) -> Theorem:
     """Run the same with enough groups for a bound that fails with ``failure_probability``.
 
@@ -76,7 +76,7 @@ def convex_with_probability(facts: Facts, *, failure_probability: float = 0.1) -
     return _convex_clamped(facts, count, _statement("convex_with_probability", facts))
 
 
-@theorem_on("central", orders=(2.0, 2.0))
+@theorem_on("central", of=Concentrated, orders=(2.0, 2.0))
 def soft_convex(
     facts: Facts, *, balance: float | None = None, noise_variance: float = 1.0
 ) -> Theorem:
@@ -120,7 +120,7 @@ def soft_convex(
     return descent.convex_theorem(facts, statement, count, partial(step.by_root, facts))
 
 
-@theorem_on("central", "strong_convexity", "smoothness")
+@theorem_on("central", "strong_convexity", "smoothness", of=Concentrated)
 def strongly_convex(facts: Facts) -> Theorem:
     """Descent on the clamped median of means over disjoint blocks, for strongly convex losses.
 

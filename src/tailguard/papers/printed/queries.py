@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.means.magnitude_distribution import MagnitudeDistribution
 from tailguard.means.trimmed import TrimmedMean, published_constants
 from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events import Event
@@ -59,6 +60,14 @@ class PrintedTrimmedMean(TrimmedMean):
         spread = float(ordered[-1] - ordered[0]) / (ordered.size - 2 * m)
         least = math.exp(-m * calibration.smoothness) * self.width
         return max(spread, least) / (1.0 + FLOAT_MARGIN)  # which protects nothing here
+
+    def expected_scale(
+        self, distribution: MagnitudeDistribution, public: SmoothCalibration, n_rows: int
+    ) -> float:
+        """Predict the scale from the largest magnitude on either side."""
+        m = int(public.facts["n_trimmed"])
+        whole = 2.0 * distribution.quantile(2.0 / n_rows) / (n_rows - 2 * m)
+        return max(whole, math.exp(-m * public.smoothness) * self.width)
 
 
 def printed_smooth_scale(

@@ -72,9 +72,8 @@ class RateCase:
 
     def facts(self, n_rows: int, n_features: int, *, amount: float, order: float) -> MeanFacts:
         """Return the public facts of one point of a grid."""
-        guarantee, moment = self.guarantee(amount), self._moment(order)
-        problem = Problem(None, n_rows, n_features, moment=moment)
-        return MeanFacts(problem, guarantee)
+        problem = Problem(None, n_rows, n_features, moment=self._moment(order))
+        return MeanFacts(problem, self.guarantee(amount))
 
     def plan(self, facts: MeanFacts, largest: MeanFacts) -> tuple[MeanMethod, MeanPlan]:
         """Return the method with its options, and its plan."""
@@ -106,9 +105,8 @@ class RateCase:
         """Return what holds for independent coordinates with mean 0 and central moments of 1."""
         if self.kind is None:
             return None
-        if self.kind == "directional":
-            return Moment(order, _directional_bound(order), kind="directional")
-        return Moment(order, 1.0, kind=self.kind)
+        bound = _directional_bound(order) if self.kind == "directional" else 1.0
+        return Moment(order, bound, kind=self.kind)
 
 
 def _directional_bound(order: float) -> float:

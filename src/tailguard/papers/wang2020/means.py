@@ -43,14 +43,10 @@ class PrintedSoft(PrintedLevel, Soft):
                 "calibration='printed' needs moment= with the soft mean and epsilon=, as the "
                 "printed noise is stated for a moment."
             )
-        noise_std = facts.into(
-            parameters.printed_noise_std,
-            facts.known_moment("raw").at_order(2.0),
-            n_steps=1,
-            failure_probability=self.failure_probability,
-            epsilon=asked.epsilon,
-            delta=asked.delta,
-        )
+        told = {"epsilon": asked.epsilon, "delta": asked.delta, "n_steps": 1}
+        told["failure_probability"] = self.failure_probability
+        moment = facts.known_moment("raw").at_order(2.0)
+        noise_std = facts.into(parameters.printed_noise_std, moment, **told)
         query = self.raw_query(facts.n_features, level, groups)
         return query.sensitivity(facts.n_rows, facts.n_features).ideal / noise_std
 
@@ -58,6 +54,8 @@ class PrintedSoft(PrintedLevel, Soft):
 @dataclass(frozen=True)
 class PrintedTrimmed(Printed, Trimmed):
     """The trimmed mean with constants, scale and conversion of epsilon as printed."""
+
+    shares = (FIRST_SHARE,)  # which the printed constants do not ask for
 
     def rho(self, facts: MeanFacts) -> float:
         """Return the budget by the textbook's conversion."""

@@ -21,13 +21,12 @@ from tailguard.checks import InputError, check_choice, check_integer, check_posi
 from tailguard.gate.stage import concentrated_budget, usable_guarantee
 from tailguard.papers.common import descent
 from tailguard.papers.common.prediction import released_excess
-from tailguard.papers.common.setting import Facts
+from tailguard.papers.common.setting import Concentrated, Facts
 from tailguard.papers.common.statement import statement_of, theorem_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.printed.solvers import PrintedSampleAndAggregate, PrintedTrimmedOracle
 from tailguard.papers.wang2020 import parameters
 from tailguard.papers.wang2020.theorems import SECOND, least_of
-from tailguard.privacy.accounting.zcdp import rho_of_simple
 from tailguard.privacy.calibration import SmoothCalibration
 from tailguard.privacy.events import Approximate, Unbounded, ZeroConcentrated
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee
@@ -40,7 +39,7 @@ PROOFS = ("tight", "numerical", "published")
 ARSINH_STD = math.sqrt(math.expm1(2.0) / 2.0)  # of sinh(Y), Y standard normal
 
 
-@theorem_on("raw", "strong_convexity", "smoothness", orders=SECOND)
+@theorem_on("raw", "strong_convexity", "smoothness", of=Concentrated, orders=SECOND)
 def trimmed_strongly_convex(
     facts: Facts,
     *,
@@ -73,7 +72,8 @@ def trimmed_strongly_convex(
     """
     count = facts.into(parameters.strongly_convex_steps)
     n_steps, step_size = facts.steps(math.ceil(count)), 1.0 / facts.shape["smoothness"]
-    spent = _concentrated(facts) if facts.prints else facts.guarantee
+    converts = facts.prints and isinstance(facts.guarantee, ApproxDP)  # as the textbook does
+    spent = ZCDP(facts.rho) if converts else facts.guarantee
     oracle = _trimmed_oracle(facts, mean_range, n_trimmed, proof)
     noise, sampling, bias = _trimmed_errors(facts, oracle, n_steps, spent)
     least = least_of(facts, facts.moment.scale**2)
@@ -158,13 +158,6 @@ def _least_scale(facts: Facts, public: SmoothCalibration) -> float:
     return 2.0 * least if facts.prints else least
 
 
-def _concentrated(facts: Facts) -> Guarantee:
-    """Return the budget of Algorithm 3, which the textbook's conversion makes of its promise."""
-    if isinstance(facts.guarantee, ApproxDP):
-        return ZCDP(rho_of_simple(facts.guarantee.epsilon, facts.guarantee.delta))
-    return facts.guarantee
-
-
 def _trimmed_oracle(
     facts: Facts, mean_range: float | None, n_trimmed: int | None, proof: str
 ) -> Oracle:
@@ -202,7 +195,11 @@ def _trimmed_errors(
     share = ZeroConcentrated(concentrated_budget(usable) / n_steps)
     public = query.calibrate_event(n_rows, facts.n_features, share)
     n_trimmed = int(public.facts["n_trimmed"])
-    tail = scale * math.log(n_rows / n_trimmed)
-    noise = ARSINH_STD * max(tail / (n_rows - 2 * n_trimmed), 1e-3 / n_rows) / public.shift
+    n_kept, tail = n_rows - 2 * n_trimmed, scale * math.log(n_rows / n_trimmed)
+    expected = max(tail / n_kept, 1e-3 / n_rows)
+    if facts.prints:  # Algorithm 2: the whole range, or what is left of the width
+        left = query.width * math.exp(-n_trimmed * public.smoothness)
+        expected = max(2.0 * scale * math.log(n_rows) / n_kept, left)
+    noise = ARSINH_STD * expected / public.shift
     sampling, bias = scale / math.sqrt(n_rows), tail * n_trimmed / n_rows
     return noise, sampling, bias

@@ -20,7 +20,7 @@ from tailguard.checks import InputError, check_choice, check_integer, check_posi
 from tailguard.gate.stage import usable_guarantee
 from tailguard.means.formulas import check_facts
 from tailguard.papers.common import descent
-from tailguard.papers.common.setting import Facts
+from tailguard.papers.common.setting import Concentrated, Facts
 from tailguard.papers.common.statement import (
     Statement,
     descent_prediction,
@@ -32,7 +32,6 @@ from tailguard.papers.common.statement import (
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.kamath2022 import bounds as kamath2022
 from tailguard.papers.wang2020 import bounds, parameters
-from tailguard.privacy.accounting.zcdp import rho_of_simple
 from tailguard.solvers.descent import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
@@ -42,7 +41,7 @@ SECOND = (2.0, 2.0)
 
 
 @dataclass(frozen=True)
-class _Facts(Facts):
+class _Facts(Concentrated):
     """How gradients are softly truncated, besides."""
 
     failure_probability: float = 0.01
@@ -95,8 +94,7 @@ def smoothed_convex(facts: _Facts) -> Theorem:
     >>> theorem.solver.n_steps, theorem.solver.iterate
     (5, 'last')
     """
-    rho = rho_of_simple(*facts.printed_terms) if facts.prints else facts.rho
-    count = round(facts.into(parameters.convex_steps, rho=rho))
+    count = round(facts.into(parameters.convex_steps))
     statement = _statement("smoothed_convex", facts)
     return descent.convex_theorem(facts, statement, count, lambda n: _step(facts, n), smooth=True)
 

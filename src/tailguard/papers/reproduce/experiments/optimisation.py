@@ -102,7 +102,7 @@ def has_risk_rate(case: cases.RiskCase, axis: cases.Axis) -> judges.Judge:
     def judge(results: Results, reading: str) -> judges.Decision:
         if not case.reached:
             needs = f"from {case.rows_needed():.0e} records on, at mu = {case.base[2]:g}"
-            return judges.Decision("not reached at this size", f"needs {needs}")
+            return judges.Decision("not run", f"needs {needs}")
         shown, verdicts = [], set()
         for order in case.orders:
             slope = RiskSlope(case, axis, order)

@@ -216,7 +216,8 @@ def _improves(own: str, old: str) -> Claim:
         return Decision("holds" if holds else "does not hold", f"slopes {figure}")
 
     told = [each.replace(" ", ", Theorem ") for each in (own, old)]
-    return Claim(f"rate of {own}", f"By its bound {told[0]} improves on {told[1]}.", judge)
+    quoted = ", as Kamath and others quote it" if old in CASES else ""
+    return Claim(f"rate of {own}", f"By its bound {told[0]} improves on {told[1]}{quoted}.", judge)
 
 
 def _below(name: str, rival: str, reason: str = "", **options: Any) -> Claim:

@@ -43,10 +43,7 @@ THEOREM_5, RGD, BATCH_RGD = "Algorithm 3 by Theorem 5", "RGD, no privacy", "RGD,
 
 RIDGE = Task("ridge", Squared(), L2Ball(RADIUS))
 LOGISTIC = Task("logistic", Logistic(), L2Ball(RADIUS), {"classes": (0.0, 1.0)})
-LAWS: dict[str, Callable[..., Dataset]] = {
-    "ridge": simulated.lognormal_line,
-    "logistic": simulated.loglogistic_labels,
-}
+LAWS = {"ridge": simulated.lognormal_line, "logistic": simulated.loglogistic_labels}
 # The risk of the logistic task falls along the weights up to the edge of the ball.
 LENGTHS = {"ridge": 1.0, "logistic": RADIUS}
 N_QUANTILES = 100_000  # of an integral: twice as many move an excess by less than 1e-8
@@ -182,7 +179,4 @@ def _logistic_means() -> tuple[FloatArray, float]:
     return np.asarray(stats.norm.ppf(chances), dtype=np.float64), along
 
 
-RISKS: dict[str, Callable[[FloatArray, FloatArray], float]] = {
-    "ridge": _squared_risk,
-    "logistic": _logistic_risk,
-}
+RISKS: dict[str, Callable[..., float]] = {"ridge": _squared_risk, "logistic": _logistic_risk}
