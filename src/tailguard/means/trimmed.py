@@ -248,10 +248,10 @@ class TrimmedMean(SmoothQuery):
         """Return the scale of one coordinate's sorted values."""
         return trimmed_scale(ordered, m, self.width, calibration.decay, exact=self.exact)
 
-    def expected_scale(
+    def expected_noise(
         self, distribution: MagnitudeDistribution, public: SmoothCalibration, n_rows: int
     ) -> float:
-        """Predict the scale from a distribution of magnitudes, by its expected order statistics.
+        """Predict the noise from a distribution of magnitudes, by its expected order statistics.
 
         With ``k`` of ``m`` trimmed values moved, one record moves the mean by at most the distance
         between the order statistics ``m - k`` from either end, over the number of values kept.
@@ -260,7 +260,7 @@ class TrimmedMean(SmoothQuery):
         moved = np.unique(np.geomspace(1.0, m, 60).astype(int)) - 1
         reach = np.array([distribution.quantile(min(2.0 * (m - k) / n_rows, 1.0)) for k in moved])
         scales = np.exp(-public.smoothness * moved) * 2.0 * reach / (n_rows - 2 * m)
-        return float(scales.max())
+        return NOISE_OVER_SCALE * float(scales.max()) / public.shift
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the scale, beside those of the calibration."""
@@ -351,7 +351,7 @@ class Trimmed(MeanMethod):
         noise_std = math.nan
         if distribution is not None:
             public = query.calibrate_event(gate.n_records, gate.n_features, stage.asked)
-            noise_std = _noise_std(query, distribution, public, gate.n_records) / fraction
+            noise_std = query.expected_noise(distribution, public, gate.n_records) / fraction
         return mean_solution(plan, units.center + units.scale * found, units.scale * noise_std)
 
     def rho(self, facts: MeanFacts) -> float:
@@ -376,12 +376,11 @@ class Trimmed(MeanMethod):
     ) -> tuple[TrimmedMean, SmoothCalibration, Expected]:
         """Split the budget between smoothness and noise for the least error, bias included."""
         found, refusals, raw = [], [], Units.raw(facts.n_features, intercept=False)
-        entries = assumed_entries(spread)
         for share in self.shares if self.n_trimmed is None else (FIRST_SHARE,):
             query = self.query(raw, low, high, spread, share)
             try:
                 public = query.calibrate_event(facts.n_rows, facts.n_features, cost)
-                found.append((query, public, _expected(query, entries, public, facts, spread)))
+                found.append((query, public, _expected(query, public, facts, spread)))
             except InputError as refusal:
                 refusals.append(refusal)
         if not found:
@@ -390,21 +389,10 @@ class Trimmed(MeanMethod):
 
 
 def _expected(
-    query: TrimmedMean,
-    entries: MagnitudeDistribution,
-    public: SmoothCalibration,
-    facts: MeanFacts,
-    spread: float,
+    query: TrimmedMean, public: SmoothCalibration, facts: MeanFacts, spread: float
 ) -> Expected:
     """Predict noise, bias and sampling error from a distribution of magnitudes."""
-    part = 2.0 * int(public.facts["n_trimmed"]) / facts.n_rows
+    entries, part = assumed_entries(spread), 2.0 * int(public.facts["n_trimmed"]) / facts.n_rows
     edge, root = entries.quantile(min(part, 1.0)), math.sqrt(facts.n_features)
-    noise, bias = _noise_std(query, entries, public, facts.n_rows), entries.cut_bias(edge)
+    noise, bias = query.expected_noise(entries, public, facts.n_rows), entries.cut_bias(edge)
     return Expected(noise * root, bias * root, root * spread / math.sqrt(facts.n_rows))
-
-
-def _noise_std(
-    query: TrimmedMean, distribution: MagnitudeDistribution, public: SmoothCalibration, n_rows: int
-) -> float:
-    """Predict the noise from a distribution of magnitudes."""
-    return NOISE_OVER_SCALE * query.expected_scale(distribution, public, n_rows) / public.shift

@@ -12,7 +12,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.means.magnitude_distribution import MagnitudeDistribution
-from tailguard.means.trimmed import TrimmedMean, published_constants
+from tailguard.means.trimmed import NOISE_OVER_SCALE, TrimmedMean, published_constants
 from tailguard.privacy.calibration import FLOAT_MARGIN, SmoothCalibration
 from tailguard.privacy.events import Event
 from tailguard.queries.sample_aggregate import (
@@ -61,13 +61,14 @@ class PrintedTrimmedMean(TrimmedMean):
         least = math.exp(-m * calibration.smoothness) * self.width
         return max(spread, least) / (1.0 + FLOAT_MARGIN)  # which protects nothing here
 
-    def expected_scale(
+    def expected_noise(
         self, distribution: MagnitudeDistribution, public: SmoothCalibration, n_rows: int
     ) -> float:
-        """Predict the scale from the largest magnitude on either side."""
+        """Predict the noise from the largest magnitude on either side."""
         m = int(public.facts["n_trimmed"])
         whole = 2.0 * distribution.quantile(2.0 / n_rows) / (n_rows - 2 * m)
-        return max(whole, math.exp(-m * public.smoothness) * self.width)
+        scale = max(whole, math.exp(-m * public.smoothness) * self.width)
+        return NOISE_OVER_SCALE * scale / public.shift
 
 
 def printed_smooth_scale(

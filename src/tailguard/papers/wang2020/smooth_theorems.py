@@ -122,9 +122,7 @@ def sample_aggregate(
     radius = math.sqrt(48.0 * blocks * variance / facts.n_rows) / facts.shape["strong_convexity"]
     radius = min(radius, facts.diameter / 4.0)  # minimisers lie in the ball
     noise = max(4.0 * radius, _least_scale(facts, public)) / public.shift
-    layout = "none found" if solver.layout == "overlapping" else "disjoint"
-    if public.facts["layout"] == "overlapping":
-        layout = "overlapping"
+    layout = solver.layout if public.facts["layout"] == solver.layout else "none found"
     least = least_of(facts, variance / n_features)
     told = {name: public.facts[name] for name in ("n_blocks", "overlap")}
     statement = statement_of("wang2020.sample_aggregate", facts, least, layout, **told)
