@@ -212,6 +212,10 @@ CALLS = {
         lambda: linear().fit(X, Y, exposure=np.ones(N_ROWS)),
         "exposure must be None for a Linear",
     ),
+    "exposure in the schema of no log link": (
+        lambda: linear(schema={"exposure": "km"}).fit(TABLE, target="cost"),
+        "exposure must be left out of the schema of a LinearRegression, .* as offset, .* got 'km'",
+    ),
     "missing as a word": (lambda: linear(missing="mean").fit(X, Y), "missing must map columns to"),
     "missing as a number": (
         lambda: linear(missing=0).fit(X, Y),

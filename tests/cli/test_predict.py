@@ -59,8 +59,11 @@ def test_levels_of_which_no_records_were_counted_are_said_to_be_the_baseline(
     out, rows = tmp_path / "model.json", tmp_path / "rows.csv"
     levels = ["--categorical", "region=north,south,moon", "--features", "age,region"]
     privacy = ["--epsilon", "5", "--delta", "1e-6", "--random-state", "1"]
+    levels += ["--missing", "age=40"]
     fitted = call("fit", csv_file, "--target", "cost", *levels, *privacy, "--out", out)
     assert "not estimated: no records" in fitted.out
+    assert fitted.out.count("not estimated") == 2  # in its row, and the words below
+    assert "missing cells are taken as: age = 40" in fitted.out
     rows.write_text("region,age\nnorth,50\nmars,50\nsouth,50\nvenus,60\n")
     answer = call("predict", out, rows)
     predicted = numbers(answer.out)

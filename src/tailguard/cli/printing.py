@@ -8,6 +8,8 @@ from rich.console import Console
 from tailguard.estimators.summary import (
     HEADERS,
     coefficient_cells,
+    declared_lines,
+    in_table,
     note_line,
     shown_rows,
     summary_notes,
@@ -32,10 +34,17 @@ def print_wrapped(console: Console, text: str) -> None:
     print_plain(console, fill(text, width, break_on_hyphens=False, break_long_words=False))
 
 
+def print_declared(console: Console, model: Any) -> None:
+    """Print what stands for missing cells, what was assumed, and how many records can be used."""
+    for line in declared_lines(model):
+        print_wrapped(console, line)
+
+
 def print_notes(console: Console, model: Any) -> None:
-    """Print what the fit decided on the way, on released numbers."""
+    """Print what the fit decided on the way, on released numbers; not what was printed above."""
     for note in model.notes_:
-        print_wrapped(console, note_line(note))
+        if note not in declared_lines(model) and not in_table(model, note):
+            print_wrapped(console, note_line(note))
 
 
 def print_plain(console: Console, text: str) -> None:

@@ -284,15 +284,12 @@ def offset_given(exposure: Any, offset: Any) -> Offset | None:
 
 
 def with_declared(
-    given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None, *, exposed: bool
+    given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None
 ) -> dict[str, Any]:
-    """Return the arguments beside X, completed by the declarations of the schema.
-
-    An exposure is read only by models that are ``exposed``, which have a log link.
-    """
+    """Return the arguments beside X, completed by the declarations of the schema."""
     found = {**given, "weight_bound": weight_bound}
     if schema is not None and found.get("exposure") is None and found.get("offset") is None:
-        found |= {"exposure": schema.exposure if exposed else None, "offset": schema.offset}
+        found |= {"exposure": schema.exposure, "offset": schema.offset}
     if schema is not None and found.get("sample_weight") is None:
         found |= {"sample_weight": schema.weight, "weight_bound": schema.weight_bound}
     return found

@@ -58,13 +58,19 @@ called epsilon.
         return super().__new__(cls)
 
 
-def check_exposure(model: Any, exposure: Any) -> None:
-    """Refuse an exposure for a model without a log link, whose score is no logarithm."""
-    if exposure is not None and not model.takes_exposure:
+def check_exposure(model: Any, exposure: Any, declared: str | None = None) -> None:
+    """Refuse an exposure, given or declared, for a model whose score is no logarithm."""
+    if model.takes_exposure or (exposure is None and declared is None):
+        return
+    whose = f"a {type(model).__name__}, whose link is no logarithm"
+    if exposure is not None:
         raise InputError(
-            f"exposure must be None for a {type(model).__name__}, whose link is no logarithm; "
-            "what is to be added to scores is given as offset."
+            f"exposure must be None for {whose}; what is to be added to scores is given as offset."
         )
+    raise InputError(
+        f"exposure must be left out of the schema of {whose}: declare what is to be added to "
+        f"scores as offset, or the column as a feature or dropped; got {declared!r}."
+    )
 
 
 def check_target(model: BaseEstimator, y: Any) -> None:

@@ -274,8 +274,10 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         """
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         stated = self._given_schema()
-        check_exposure(self, told.get("exposure"))
-        told = with_declared(told, stated, self.weight_bound, exposed=self.takes_exposure)
+        declared = None if stated is None else stated.exposure
+        declared = declared if told.get("offset") is None else None  # which takes its place
+        check_exposure(self, told.get("exposure"), declared)
+        told = with_declared(told, stated, self.weight_bound)
         if not (self.person is None or isinstance(self.person, str)):
             raise InputError(
                 "person must be the name of a column; give keys beside X: fit(X, y, person=keys)."

@@ -20,7 +20,7 @@ from tailguard.estimators.wald import (
     standard_errors,
     wald_test,
 )
-from tailguard.gate.plan import NOT_ESTIMATED
+from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
 from tailguard.printable import html_list, html_table, html_words, printable
 from tailguard.solvers.newton.covariance import RARE_LEVEL
@@ -215,6 +215,21 @@ def note_line(note: str) -> str:
     return note if note.startswith(PLAIN_NOTES) else f"decided on released numbers: {note}"
 
 
+def in_table(model: Any, note: str) -> bool:
+    """Whether a note says again why coefficients have no number or no interval, as tables do.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0)
+    >>> model = model.fit(np.arange(100.0)[:, None] * [1.0, 0.0], np.arange(100.0))
+    >>> in_table(model, "not estimated: 1 of 3 coefficients: the budget did not show its column")
+    True
+    """
+    told = note.startswith((NOT_ESTIMATED, NO_INTERVAL))
+    return told and any(model.reasons_[row] for row in shown_rows(model) if model.reasons_)
+
+
 def unseen_others(
     schema: Schema | None, reasons: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -387,12 +402,20 @@ def _head(model: Any) -> list[str]:
         type(model).__name__ + (f" of {printable(target)}" if target else ""),
         f"{certificate.unit.noun}: {certificate.n_rows}   mode: {certificate.mode}",
         f"{certificate.guarantee.describe()}, for {certificate.unit.describe()}",
-        *_declared_lines(model),
+        *declared_lines(model),
     ]
 
 
-def _declared_lines(model: Any) -> list[str]:
-    """Say what stands for missing cells, what was assumed, and how many records can be used."""
+def declared_lines(model: Any) -> list[str]:
+    """Say what stands for missing cells, what was assumed, and how many records can be used.
+
+    Examples
+    --------
+    >>> import tailguard as tg
+    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), missing={0: 40}, random_state=0)
+    >>> declared_lines(model.fit(np.arange(100.0)[:, None], np.arange(100.0)))[0]
+    'missing cells are taken as: x0 = 40'
+    """
     declared = missing_cells(model)
     lines = [f"missing cells are taken as: {declared}"] if declared else []
     return lines + [note for note in model.notes_ if note.startswith(PLAIN_NOTES)]

@@ -24,7 +24,6 @@ from tailguard.queries.view import View
 from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.correction.correct import correct
 from tailguard.solvers.newton.covariance import (
-    LITTLE,
     UNSETTLED,
     UNTOLD_COLUMN,
     follows,
@@ -32,7 +31,7 @@ from tailguard.solvers.newton.covariance import (
     triangular,
 )
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.outlook import ESTIMAND
+from tailguard.solvers.newton.outlook import ESTIMAND, LITTLE
 from tailguard.solvers.newton.state import Estimate, Fit, Geometry, NewtonIterate
 from tailguard.solvers.newton.whitening import FLATTEST, StepShortening, Whitening
 

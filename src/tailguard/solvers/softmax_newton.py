@@ -51,7 +51,6 @@ from tailguard.solvers.newton.clipping import (
 )
 from tailguard.solvers.newton.constant import NOT_FITTED
 from tailguard.solvers.newton.covariance import (
-    LITTLE,
     RARE_CLASS,
     RARE_LEVEL,
     UNSEEN_COLUMN,
@@ -66,6 +65,7 @@ from tailguard.solvers.newton.newton import (
 )
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
+    LITTLE,
     constant_hides,
     is_little,
     refusal,

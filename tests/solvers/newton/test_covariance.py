@@ -1,5 +1,6 @@
 """Standard errors: the bias that clipping leaves is counted, where there is any."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -337,6 +338,28 @@ def test_counts_whose_curvature_hides_have_no_intervals_and_say_so():
     assert "variance" not in {release.stage for release in hidden.certificate_.releases}
     assert reason not in seen.notes_
     assert np.isfinite(seen.conf_int()).any()
+
+
+@pytest.mark.parametrize(
+    ("model", "n_rows"),
+    [(tg.LinearRegression, 5_000), (tg.LogisticRegression, 1_000), (tg.PoissonRegression, 1_000)],
+)
+def test_a_budget_without_intervals_says_which_records_or_epsilon_give_them(model, n_rows):
+    X = np.random.default_rng(0).standard_normal((10_000, 3))
+    y = (X[:, 0] > 0.0).astype(int)
+
+    def fitted(rows, epsilon):
+        return model(epsilon=epsilon, delta=1e-6, random_state=0).fit(X[:rows], y[:rows])
+
+    without = fitted(n_rows, 1.0)
+    assert np.isnan(without.conf_int()).all()
+    (reason,) = set(without.reasons_)
+    assert f"no intervals: {reason.removeprefix('no interval: ')}" in without.plan_.explain()
+    words = re.search(r"; about ([\d,]+) records, or epsilon = ([\d.]+), would do$", reason)
+    records, epsilon = int(words[1].replace(",", "")), float(words[2])
+    assert not any("; about" in each for each in fitted(records, 1.0).reasons_)
+    assert not any("; about" in each for each in fitted(n_rows, epsilon).reasons_)
+    assert any("; about" in each for each in fitted(int(0.8 * records), 1.0).reasons_)
 
 
 def test_indicators_that_noise_hides_have_no_intervals_and_others_do():

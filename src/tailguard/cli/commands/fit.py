@@ -52,7 +52,7 @@ from tailguard.cli.declarations import (
     tell_undeclared,
 )
 from tailguard.cli.model_file import make_estimator
-from tailguard.cli.printing import print_coefficients, print_notes, print_plain
+from tailguard.cli.printing import print_coefficients, print_declared, print_notes, print_plain
 from tailguard.data.readers.opening import opened_table
 from tailguard.data.table import Table
 from tailguard.estimators.model_file import model_name, model_text
@@ -176,6 +176,7 @@ def _print_fit(console: Console, estimator: Any, out: Path) -> None:
         f"{certificate.mode}\n{certificate.guarantee.describe()}, for "
         f"{certificate.unit.describe()}",
     )
+    print_declared(console, estimator)
     print_coefficients(console, estimator)
     print_notes(console, estimator)
     print_plain(console, f"Wrote {out}; its certificate: tailguard certificate {out}")

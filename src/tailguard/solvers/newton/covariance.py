@@ -29,12 +29,16 @@ from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, TOTAL_ERROR, Solutio
 from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.scaling.units import LEVELS
-from tailguard.solvers.newton.allocation import MOSTLY_NOISE, fits_squares
 from tailguard.solvers.newton.choices import FARTHER_STILL
 from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.constant import score_bounds
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.outlook import ESTIMAND, ESTIMAND_OF_BULK
+from tailguard.solvers.newton.outlook import (
+    ESTIMAND,
+    ESTIMAND_OF_BULK,
+    planned_without,
+    with_remedy,
+)
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
 from tailguard.solvers.newton.state import Fit, Geometry
 from tailguard.solvers.newton.whitening import shrunk
@@ -67,7 +71,6 @@ RARE_LEVEL = "fewer records have this level than the budget can tell"
 RARE_BASELINE = "fewer records have the baseline of this column than the budget can tell"
 UNTOLD_COLUMN = "noise hides what tells its column from others"
 RAISED_COLUMN = "noise hides how large a part of its column is"
-LITTLE = "the budget is too small to tell how far off coefficients may be"
 RARE_CLASS = "a class is too rare to tell how far off coefficients may be"
 UNSETTLED = "a few records reach so far that the corrected fit did not settle"
 
@@ -192,24 +195,20 @@ def unresolved(fit: Fit) -> BoolArray:
 def no_intervals(session: FitSession, fit: Fit) -> str | None:
     """Say why no coefficient has a known variance; None where some may have one.
 
-    Where the plan predicts that noise moves predictions by a tenth of the residuals' scale, 85 % of
-    1,677 intervals held the truth (T00 to T55, n * mu below 30 a coefficient), and 96 % above. Of
-    log-rates whose curvature was not released 90 % of 195 intervals that one could compute held
+    Of log-rates whose curvature was not released 90 % of 195 intervals that one could compute held
     the truth on two training tasks (T37, T77), 80 % of 148 on a third (T21).
     """
     if fit.estimate is not None:
         return None if fit.estimate.settled else UNSETTLED
-    plan, n_rows, geometry = session.plan, session.problem.n_rows, fit.geometry
-    little = n_rows * plan.guarantee.gaussian_mu() < MOSTLY_NOISE
-    if little or float(plan.settings["predicted_privacy_error"]) > 0.1:
-        return LITTLE
+    plan, geometry = session.plan, fit.geometry
     robust = plan.settings["target"] == "robust"
-    if fits_squares(session.problem, robust=robust):
-        return "the budget is too small to see how far single records reach"
+    if (why := planned_without(session.problem, plan.guarantee, robust=robust)) is not None:
+        return why
     if far_rows_still_matter(geometry):
         return "columns are so heavy that far rows still move the fit"
     if geometry.loss.link.log and not geometry.curvature_released:
-        return "the budget is too small to estimate the curvature of the loss"
+        why = "the budget is too small to estimate the curvature of the loss"
+        return with_remedy(why, session.problem, plan.guarantee, robust=robust)
     hidden = "noise hides how large the largest targets are, and these move the fit"
     return hidden if clips_hidden_targets(fit.clipping) else None
 

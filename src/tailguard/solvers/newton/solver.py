@@ -46,6 +46,7 @@ from tailguard.solvers.newton.outlook import (
     check_fitted,
     is_little,
     meaning,
+    planned_without,
     predicted,
     scales_hide,
     warning,
@@ -120,6 +121,8 @@ class WhitenedNewton:
         coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
         mu = usable_mu(guarantee, coordinates)
         hidden = default_shares and is_little(problem, guarantee)
+        robust = self.target == "robust"
+        without = planned_without(problem, guarantee, robust=robust) if default_shares else None
         return Plan(
             solver="whitened-newton",
             problem=problem,
@@ -130,7 +133,11 @@ class WhitenedNewton:
                 **ridge_setting(problem),
             },
             assumptions=assumptions(problem, mu),
-            remarks=(meaning(problem), *[ESTIMAND] * (shares.correction > 0.0)),
+            remarks=(
+                meaning(problem),
+                *[ESTIMAND] * (shares.correction > 0.0),
+                *[f"no intervals: {without}"] * (without is not None),
+            ),
             warnings=(warning(problem, guarantee, constant=False),) if hidden else (),
             takes_persons=True,
         )
