@@ -105,3 +105,21 @@ def test_a_model_of_a_matrix_has_no_columns_to_look_for(call, csv_file, tmp_path
     answer = call("score", tmp_path / "model.json", csv_file, *PRIVACY)
     assert "--target must name the column to predict" in " ".join(answer.err.split())
     assert call("score", tmp_path / "model.json", csv_file, *PRIVACY, "--target", "cost").code == 0
+
+
+def test_weights_are_those_of_the_fit_or_of_another_column(call, tmp_path):
+    rng = np.random.default_rng(0)
+    age, weight = rng.uniform(20.0, 80.0, (2, 900)).round(3)
+    table = pd.DataFrame({"age": age, "w": weight, "v": weight[::-1]})
+    table["cost"] = (2.0 * age + weight * rng.standard_normal(900)).round(3)
+    file, model, out = (tmp_path / name for name in ("v.csv", "model.json", "score.json"))
+    table.to_csv(file, index=False)
+    weighed = ("--features", "age", "--weight", "w", "--weight-bound", "80")
+    assert call("fit", file, "--target", "cost", *weighed, *PRIVACY, "--out", model).code == 0
+    for options, told in (((), {}), (("--weight", "v"), {"sample_weight": "v"})):
+        assert call("score", model, file, *PRIVACY, *SEED, *options, "--out", out).code == 0
+        python = tg.load(model).private_score(table, table["cost"], **told, **BUDGET)
+        assert rows_of(out)["R2"] == [*python.explained]
+    answer = call("score", model, file, *PRIVACY, "--weight-bound", "3")
+    assert answer.code == 2
+    assert "--weight-bound must be None without --weight" in " ".join(answer.err.split())

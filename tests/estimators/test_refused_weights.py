@@ -19,7 +19,6 @@ STATED = {
     "noisy-gradient-descent": tg.solvers.NoisyGradientDescent(step_size=0.1),
     "sample-and-aggregate": tg.solvers.SampleAndAggregate(diameter=2.0),
 }
-ALIKE = "sample_weight: rows count alike there; fits, tg.minimize and tg.describe take weights"
 
 
 def test_every_solver_beside_the_default_one_is_tried():
@@ -50,9 +49,3 @@ def test_minimize_by_other_solvers_refuses_weights(solver):
 def test_means_refuse_weights(method, name):
     with pytest.raises(tg.InputError, match="rows count alike there"):
         tg.mean(X, method=method, **{name: WEIGHTS}, **BUDGET)
-
-
-def test_scores_refuse_weights():
-    model = tg.LinearRegression(**BUDGET).fit(X, X[:, 0])
-    with pytest.raises(TypeError, match=f"private_score must not be given {ALIKE}"):
-        model.private_score(X, X[:, 0], sample_weight=WEIGHTS, **BUDGET)

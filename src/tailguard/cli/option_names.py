@@ -16,6 +16,7 @@ RENAMED = {
     "n_rows": "rows",
     "n_tries": "tries",
     "q": "quantiles",
+    "sample_weight": "weight",
     "weight": "person_weight",
 }
 """Python's name -> the name in commands that have no parameter of the first one."""

@@ -1,12 +1,12 @@
 """The inputs of a fit in one dataclass: a matrix, a table by its schema, or a table in batches."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tailguard.array_types import Features, FloatArray
+from tailguard.array_types import Features
 from tailguard.checks import InputError, check_choice
 from tailguard.data.columns import identifiers_of
 from tailguard.data.declarations import check_columns, undeclared_note
@@ -22,10 +22,8 @@ from tailguard.data.design import (
     offset_marks,
     read_columns,
     target_marks,
-    target_numbers,
     weight_given,
     weight_marks,
-    with_offset,
 )
 from tailguard.data.frames import column_names, frame_column, frame_columns, is_column, rows_of
 from tailguard.data.matrices import to_matrix_or_vector
@@ -266,22 +264,6 @@ def read_inputs(
     found = read(table, settled, **beside)
     undeclared = declared.undeclared(table.names) if schema is None else ()
     return replace(found, source=X, order=order, undeclared=undeclared)
-
-
-def scored_inputs(
-    X: Any, y: Any, score_of: Callable[[Any], FloatArray], fitted: Unit, *,
-    exposure: Any, offset: Any, loss: Any, labels: Sequence[Any] | None, **persons: Any,
-) -> Inputs:  # fmt: skip
-    """Return scores and targets in two columns, and the persons: by default those of the fit."""
-    beside = {"y": y, "exposure": exposure, "offset": offset}
-    rule = PersonRule.of_score(fitted, X, beside, **persons)
-    score = score_of(X)
-    rule.check_lengths(len(score), **beside)  # later a message would tell how many rows there are
-    score = with_offset(score, X, exposure, offset)
-    cells = np.column_stack([score, target_numbers(y, loss, labels, len(score))])
-    cells[~np.isfinite(cells).all(axis=1)] = np.nan
-    found = read_inputs(cells, features_only=True)
-    return replace(found, persons=rule.read(None, len(score)), unit=rule.unit)
 
 
 def _of_matrix(X: Any, missing: Any, order: str, *, may_be_vector: bool, **beside: Any) -> Inputs:

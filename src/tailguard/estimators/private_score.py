@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.checks import InputError
-from tailguard.data.inputs import scored_inputs
+from tailguard.data.scored import scored_inputs
 from tailguard.estimators.arguments import check_exposure, check_target
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
@@ -44,6 +44,8 @@ class PrivatelyScored:
         *,
         exposure: Any = None,
         offset: Any = None,
+        sample_weight: Any = None,
+        weight_bound: float | None = None,
         person: Any = None,
         max_rows: int | None = None,
         weight: str | None = None,
@@ -66,7 +68,7 @@ class PrivatelyScored:
         The rows may be those of the fit or others. If they are the same, or share persons, both
         costs add up, which a ``ledger`` counts; a model that was fitted to them without privacy
         tells of them, whatever its score does; and a model scored on its own rows looks better than
-        it is. There are no sample weights here, nor a table in batches.
+        it is. A table in batches is refused.
 
         Of a model that protects persons the score does so, too. Its intervals take the rows of a
         person for as alike as they are, and in the area for alike.
@@ -75,6 +77,10 @@ class PrivatelyScored:
         ----------
         X, y, exposure, offset
             As for ``score``; ``y`` is a column of targets or labels.
+        sample_weight, weight_bound
+            How much each row counts, a number per row or the name of a column of X, and the largest
+            weight that counts in full: by default as the schema of the fit declares. Weights of a
+            fit that were given as an array are given anew.
         person, max_rows, weight
             A key per row, or the name of a column of X, how many rows of a person are used at most,
             and whether ``"person"`` or ``"row"`` counts alike: by default as in the fit.
@@ -95,7 +101,8 @@ class PrivatelyScored:
         loss = _measure(model)
         labels = None if loss.link.scaled else model.classes_.tolist()
         told = {"exposure": exposure, "offset": offset, "loss": loss, "labels": labels}
-        told |= {"person": person, "max_rows": max_rows, "weight": weight}
+        told |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
+        told |= {"schema": model.schema_, "person": person, "max_rows": max_rows, "weight": weight}
         table = scored_inputs(X, y, model._score_of, model.certificate_.unit, **told)
         model._labels(y)  # refuses categories where no classes are declared, as fit does
         solved, solution, _ = released(

@@ -10,10 +10,13 @@ it moves one count of each histogram down and one up: ``sqrt(4) = 2`` in l2 norm
 ``(a, b, a^2, b^2, a b)``, or zero. Every entry lies in [0, 1], so that replacing it moves the sums
 by at most ``sqrt(5)`` in l2 norm and 5 in l1 norm, from ``a = b = 0`` to ``a = b = 1``.
 
-*Persons.* For counts a row adds its share of its person, in whole steps. For moments a person is
+*Weights.* A record of weight ``w`` in [0, 1] adds ``w`` times what it would, counts in whole steps.
+
+*Persons.* For counts a row adds its share of its person times its weight. For moments a person is
 one record: her deviances are the means over her usable rows, and her weight is that of these rows
 together. So the squares show how persons vary, whether the rows of one are alike or not. Either way
-a person adds a point of the convex hull of single records' additions, which is no wider.
+she, as any weighted record, adds a point of the convex hull of single records' additions, which is
+no wider.
 
 Reference
 ---------
@@ -94,6 +97,7 @@ class DevianceSizes(GaussianQuery):
     name = "histograms of deviances"
     places = "none"
     takes_persons = True
+    takes_weights = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -166,6 +170,7 @@ class DevianceMoments(GaussianQuery):
     name = "moments of deviances"
     places = "none"
     takes_persons = True
+    takes_weights = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:

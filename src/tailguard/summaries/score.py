@@ -194,7 +194,10 @@ class ScoreStatistics(Statistics):
         if self._labels and min(mean, 1.0 - mean) <= SEEN * noise:
             return solution
         explained, deviance = self._explained(plan, gate, mean, std, targets)
-        notes = (_rests(targets.total, gate), *((HIDDEN,) if math.isnan(explained.value) else ()))
+        notes = (
+            _rests(targets.total, gate, weighted=self.weighted),
+            *((HIDDEN,) if math.isnan(explained.value) else ()),
+        )
         solution = replace(solution, explained=explained, deviance=deviance, notes=notes)
         if not self._labels or solution.unseen.any():
             return solution
@@ -242,9 +245,11 @@ class ScoreStatistics(Statistics):
         return area_under_curve(counts[0], counts[1], noise_std, totals, scores.total * noise)
 
 
-def _rests(total: float, gate: Gate) -> str:
+def _rests(total: float, gate: Gate, *, weighted: bool) -> str:
     """Say how many records count, or how many rows do where these count alike."""
     records, begin = f"{gate.n_records:,} {gate.unit.noun}", "the score rests on about"
+    if weighted:
+        return f"{begin} {total:,.0f} times weight_bound, from {records}"
     if gate.unit.weight == "row":
         return f"{begin} {total * gate.unit.max_rows:,.0f} rows of {records}"
     return f"{begin} {total:,.0f} of {records}"

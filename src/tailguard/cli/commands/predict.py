@@ -224,6 +224,8 @@ def score(
     target: options.ScoredTargetOption = None,
     exposure: options.ExposureOption = None,
     offset: options.OffsetOption = None,
+    weight: options.WeightOption = None,
+    weight_bound: options.WeightBoundOption = None,
     person: options.PersonOption = None,
     max_rows: options.MaxRowsOption = None,
     person_weight: options.ScoredWeightOption = None,
@@ -240,8 +242,8 @@ def score(
     The share of the deviance that is explained (R2 or D2), the mean squared error
     or deviance and, for labels, the area under the curve, with intervals of 95 %.
 
-    FILE needs the model's columns and its target; exposures, offsets and persons
-    are read where the model was fitted with them. If the rows are those of the
+    FILE needs the model's columns and its target; exposures, offsets, weights and
+    persons are read where the model was fitted with them. If the rows are those of the
     fit, or of the same persons, both costs add up, which a ledger counts, and the
     model looks better than it is.
 
@@ -279,6 +281,8 @@ def score(
             column_of(table, target),
             exposure=exposure,
             offset=offset,
+            sample_weight=weight,
+            weight_bound=weight_bound,
             person=person,
             max_rows=max_rows,
             weight=person_weight,
