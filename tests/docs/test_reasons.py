@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailguard.estimators.summary import NO_RECORDS
-from tailguard.solvers.newton import covariance
+from tailguard.solvers.newton import covariance, outlook
 
 PAGE = (Path(__file__).parents[2] / "docs" / "read-your-summary.md").read_text()
 FEWEST_WORDS = 5  # a shorter text in the code is a name
@@ -22,7 +22,8 @@ def sentences(source):
     return [n.value for n in texts if id(n) not in apart and len(n.value.split()) >= FEWEST_WORDS]
 
 
-REASONS = [*sentences(inspect.getsource(covariance)), NO_RECORDS]
+BY_PUBLIC_NUMBERS = [outlook.LITTLE, outlook.FAR_RECORDS]
+REASONS = [*sentences(inspect.getsource(covariance)), *BY_PUBLIC_NUMBERS, NO_RECORDS]
 
 
 def test_reasons_are_found():

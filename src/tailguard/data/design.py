@@ -228,6 +228,23 @@ def weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
     return Weight("sample_weight", check_positive("weight_bound", bound), sample_weight)
 
 
+def weight_of_score(
+    X: Any, names: Sequence[str], sample_weight: Any, bound: float | None, schema: Schema | None
+) -> Weight | None:
+    """Return the weights to score rows of these columns by: by default as a schema declares."""
+    if schema is not None and schema.weight is not None and bound is None:
+        if sample_weight is None and schema.weight not in names:
+            raise InputError(
+                "sample_weight must be given to score a model whose rows counted by weights, since "
+                f"X has no column {schema.weight!r}: a number per row, or another column's name."
+            )
+        sample_weight = schema.weight if sample_weight is None else sample_weight
+        bound = schema.weight_bound
+    check_weight_bound("sample_weight", sample_weight, bound)
+    named = isinstance(sample_weight, str)
+    return weight_given(column_of(X, sample_weight) if named else sample_weight, bound)
+
+
 def weight_parts(weight: Weight, n_rows: int) -> FloatArray:
     """Return weights as parts of their bound, in [0, 1]; NaN where missing, negative, infinite."""
     numbers = to_vector(weight.column, "sample_weight", n_rows=n_rows)

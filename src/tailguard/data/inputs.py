@@ -22,8 +22,12 @@ from tailguard.data.design import (
     offset_marks,
     read_columns,
     target_marks,
+    target_numbers,
     weight_given,
     weight_marks,
+    weight_of_score,
+    weight_parts,
+    with_offset,
 )
 from tailguard.data.frames import column_names, frame_column, frame_columns, is_column, rows_of
 from tailguard.data.matrices import to_matrix_or_vector
@@ -131,9 +135,8 @@ class Inputs:
     @property
     def weight_notes(self) -> tuple[str, ...]:
         """A note on weights, if rows have any."""
-        if self.weight is None:
-            return ()
-        return (f"rows count by their weights; weights above {self.weight.bound:g} are cut",)
+        said = "rows count by their weights; weights above {:g} are cut"
+        return () if self.weight is None else (said.format(self.weight.bound),)
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -266,6 +269,27 @@ def read_inputs(
     return replace(found, source=X, order=order, undeclared=undeclared)
 
 
+def scored_inputs(
+    X: Any, y: Any, score_of: Any, fitted: Unit, *,
+    exposure: Any, offset: Any, weighed: tuple[Any, float | None], schema: Schema | None, loss: Any,
+    labels: Sequence[Any] | None, **persons: Any,
+) -> Inputs:  # fmt: skip
+    """Return scores and targets in two columns; weights and persons by default as in the fit."""
+    names = X.names if isinstance(X, Table) else column_names(X) or ()
+    weight = weight_of_score(X, names, *weighed, schema)
+    beside = {"y": y, "exposure": exposure, "offset": offset, "weight": weight}
+    rule = PersonRule.of_score(fitted, X, beside, **persons)
+    score = score_of(X)
+    rule.check_lengths(len(score), **beside)  # later a message would tell how many rows there are
+    if weight is not None:
+        weight_parts(weight, len(score))  # refuses other lengths
+    score = with_offset(score, X, exposure, offset)
+    cells = np.column_stack([score, target_numbers(y, loss, labels, len(score))])
+    cells[~np.isfinite(cells).all(axis=1)] = np.nan
+    found = read_inputs(cells, features_only=True)
+    return replace(found, weight=weight, persons=rule.read(None, len(score)), unit=rule.unit)
+
+
 def _of_matrix(X: Any, missing: Any, order: str, *, may_be_vector: bool, **beside: Any) -> Inputs:
     features, is_vector = X, False
     if may_be_vector and not hasattr(X, "tocsr"):
@@ -354,9 +378,7 @@ def _of_batches(
     beside = (schema.target, offset and offset.name, weight and weight.name, schema.row_id)
     check_columns([*filter(None, beside)], table.names, table.where)
     # A column that is not read must not make records void.
-    unread: dict[str, Any] = {
-        role: None for role in ("exposure", "offset") if not offset or offset.role != role
-    }
+    unread: dict[str, Any] = dict.fromkeys({"exposure", "offset"} - {offset and offset.role})
     unread |= {} if weight else {"weight": None, "weight_bound": None}
     target = schema.target
     targets = [] if target is None else [frame_column(each, target) for each in table.empties()]

@@ -18,9 +18,8 @@ from tailguard.data.missing import filled
 from tailguard.data.schema import Declared, Schema
 from tailguard.data.sparse import dense_pieces, to_features
 from tailguard.estimators.arguments import NamedArguments, check_exposure, check_target, with_shared
-from tailguard.estimators.coefficient_tables import CoefficientTables
+from tailguard.estimators.coefficient_tables import CoefficientTables, unseen_others
 from tailguard.estimators.private_score import PrivatelyScored
-from tailguard.estimators.summary import unseen_others
 from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solved, Solver, fits_with, run

@@ -1,6 +1,7 @@
 """What a fitted model tells of its coefficients: intervals, tests and tables."""
 
 from collections.abc import Mapping
+from itertools import cycle
 from os import PathLike
 from typing import Any, overload
 
@@ -9,11 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, write_file
+from tailguard.data.declarations import OTHER, listing
 from tailguard.data.missing import missing_constants
 from tailguard.data.schema import Schema
 from tailguard.estimators.model_file import model_text
 from tailguard.estimators.reports import model_report
 from tailguard.estimators.summary import (
+    NO_RECORDS,
+    UNSEEN,
     coefficient_rows,
     missing_cells,
     note_line,
@@ -21,7 +25,9 @@ from tailguard.estimators.summary import (
     summary_table,
 )
 from tailguard.estimators.wald import Contrasts, JointTest, intervals, joint_test, wald_test
+from tailguard.gate.plan import NOT_ESTIMATED
 from tailguard.report.content import Report, Reported, Stated
+from tailguard.solvers.newton.covariance import RARE_LEVEL
 
 
 class CoefficientTables(Reported):
@@ -181,3 +187,36 @@ class CoefficientTables(Reported):
     def _plan_text(self) -> str:
         """Return what the budget was spent on; of a model from a file, as it was written."""
         return self.plan_.explain() if hasattr(self, "plan_") else str(self._stored_plan)
+
+
+def unseen_others(
+    schema: Schema | None, reasons: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Say where no records of levels that were not declared were counted: reasons, and a note.
+
+    Examples
+    --------
+    >>> schema = Schema(features=["sex"], categorical={"sex": ["f", "m"]})
+    >>> unseen_others(schema, ("", f"{NOT_ESTIMATED}: {RARE_LEVEL}", ""))[0]
+    ('', 'not estimated: no records', '')
+    """
+    if schema is None or not reasons:
+        return reasons, ()
+    names = schema.coefficient_names
+    others = {f"{column}={OTHER}": column for column in schema.categorical}
+    unseen = f"{NOT_ESTIMATED}: {RARE_LEVEL}"
+    # Of several classes a reason for each column comes once a class, those of intercepts last.
+    named = zip(cycle(names), reasons, strict=False)
+    places = {
+        place: others[name]
+        for place, (name, reason) in enumerate(named)
+        if name in others and reason == unseen
+    }
+    if not places:
+        return reasons, ()
+    told = tuple(NO_RECORDS if place in places else each for place, each in enumerate(reasons))
+    note = (
+        f"{UNSEEN}{listing([*dict.fromkeys(places.values())])} that were not declared: "
+        "predictions for these are the baseline's"
+    )
+    return told, (note,)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.checks import InputError
-from tailguard.data.scored import scored_inputs
+from tailguard.data.inputs import scored_inputs
 from tailguard.estimators.arguments import check_exposure, check_target
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
@@ -101,7 +101,7 @@ class PrivatelyScored:
         loss = _measure(model)
         labels = None if loss.link.scaled else model.classes_.tolist()
         told = {"exposure": exposure, "offset": offset, "loss": loss, "labels": labels}
-        told |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
+        told |= {"weighed": (sample_weight, weight_bound)}
         told |= {"schema": model.schema_, "person": person, "max_rows": max_rows, "weight": weight}
         table = scored_inputs(X, y, model._score_of, model.certificate_.unit, **told)
         model._labels(y)  # refuses categories where no classes are declared, as fit does

@@ -3,15 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from textwrap import fill, wrap
 from typing import Any
 
 import numpy as np
 
-from tailguard.data.declarations import OTHER, UNDECLARED, listing
+from tailguard.data.declarations import UNDECLARED, listing
 from tailguard.data.labels import CLASSES_ASSUMED
-from tailguard.data.schema import Schema
 from tailguard.estimators.wald import (
     baseline_notes,
     centers,
@@ -23,7 +21,6 @@ from tailguard.estimators.wald import (
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
 from tailguard.printable import html_list, html_table, html_words, printable
-from tailguard.solvers.newton.covariance import RARE_LEVEL
 
 NO_RECORDS = f"{NOT_ESTIMATED}: no records"
 """Of the level of all that was not declared, where none of it was counted."""
@@ -228,39 +225,6 @@ def in_table(model: Any, note: str) -> bool:
     """
     told = note.startswith((NOT_ESTIMATED, NO_INTERVAL))
     return told and any(model.reasons_[row] for row in shown_rows(model) if model.reasons_)
-
-
-def unseen_others(
-    schema: Schema | None, reasons: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Say where no records of levels that were not declared were counted: reasons, and a note.
-
-    Examples
-    --------
-    >>> schema = Schema(features=["sex"], categorical={"sex": ["f", "m"]})
-    >>> unseen_others(schema, ("", f"{NOT_ESTIMATED}: {RARE_LEVEL}", ""))[0]
-    ('', 'not estimated: no records', '')
-    """
-    if schema is None or not reasons:
-        return reasons, ()
-    names = schema.coefficient_names
-    others = {f"{column}={OTHER}": column for column in schema.categorical}
-    unseen = f"{NOT_ESTIMATED}: {RARE_LEVEL}"
-    # Of several classes a reason for each column comes once a class, those of intercepts last.
-    named = zip(cycle(names), reasons, strict=False)
-    places = {
-        place: others[name]
-        for place, (name, reason) in enumerate(named)
-        if name in others and reason == unseen
-    }
-    if not places:
-        return reasons, ()
-    told = tuple(NO_RECORDS if place in places else each for place, each in enumerate(reasons))
-    note = (
-        f"{UNSEEN}{listing([*dict.fromkeys(places.values())])} that were not declared: "
-        "predictions for these are the baseline's"
-    )
-    return told, (note,)
 
 
 def missing_cells(model: Any) -> str:
