@@ -212,6 +212,10 @@ CALLS = {
         lambda: linear().fit(X, Y, exposure=np.ones(N_ROWS)),
         "exposure must be None for a Linear",
     ),
+    "a bound of weights beside them": (
+        lambda: linear().fit(X, Y, sample_weight=np.ones(N_ROWS), weight_bound=1.0),
+        r"fit must not be given weight_bound: .* LinearRegression\(weight_bound=2\)",
+    ),
     "exposure in the schema of no log link": (
         lambda: linear(schema={"exposure": "km"}).fit(TABLE, target="cost"),
         "exposure must be left out of the schema of a LinearRegression, .* as offset, .* got 'km'",

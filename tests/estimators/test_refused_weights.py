@@ -45,7 +45,10 @@ def test_minimize_by_other_solvers_refuses_weights(solver):
 
 
 @pytest.mark.parametrize("method", ["auto", *MEANS])
-@pytest.mark.parametrize("name", ["sample_weight", "weight_bound"])
-def test_means_refuse_weights(method, name):
-    with pytest.raises(tg.InputError, match="rows count alike there"):
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("sample_weight", "rows count alike there"), ("weight_bound", "it goes with sample_weight")],
+)
+def test_means_refuse_weights(method, name, words):
+    with pytest.raises(tg.InputError, match=words):
         tg.mean(X, method=method, **{name: WEIGHTS}, **BUDGET)
