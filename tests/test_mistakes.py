@@ -102,6 +102,26 @@ CALLS = {
     "conf_int 95": (lambda: fitted().conf_int(95), "level must be .* between 0 and 1; got 95"),
     "mean eps": (lambda: tg.mean(X, eps=1.0, delta=1e-6), "mean must not be given eps: .* epsilon"),
     "plan n": (lambda: tg.plan("mean", n=9, d=2, epsilon=1.0, delta=1e-6), "is called n_rows"),
+    "describe quantiles": (
+        lambda: tg.describe(X, quantiles=[0.5], epsilon=1.0, delta=1e-6),
+        "describe must not be given quantiles: the parameter is called q",
+    ),
+    "quantile percentiles": (
+        lambda: tg.quantile(X, percentiles=[0.5], epsilon=1.0, delta=1e-6),
+        "the parameter is called q",
+    ),
+    "describe groupby": (
+        lambda: tg.describe(TABLE, groupby="region", epsilon=1.0, delta=1e-6),
+        "the parameter is called by",
+    ),
+    "describe include": (
+        lambda: tg.describe(TABLE, include="all", epsilon=1.0, delta=1e-6),
+        "the parameter is called columns",
+    ),
+    "correlation by": (
+        lambda: tg.correlation(TABLE, by="region", epsilon=1.0, delta=1e-6),
+        "correlation must not be given by: tg.describe and tg.quantile take groups",
+    ),
     "plan size": (
         lambda: tg.plan("mean", n_rows=99, epsilon=1.0, delta=1e-6),
         "n_features must be given",

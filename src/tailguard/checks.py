@@ -32,7 +32,9 @@ c = give alpha, a ridge beside the mean loss, which is 1 / (C * n_rows)
 penalty l1_ratio = give alpha for a ridge; sparse estimators keep n_nonzero columns
 alpha = level = a ridge goes with linear, logistic, Poisson, Gamma and Tweedie models
 ridge l2 lam lambda_ reg_lambda = alpha
-quantile quantiles q tau = level = a quantile is fitted by QuantileRegression(level=0.9)
+q tau = level = a quantile is fitted by QuantileRegression(level=0.9)
+percentile percentiles probs = q = a quantile is fitted by QuantileRegression(level=0.9)
+quantile quantiles = level = q = a quantile is fitted by QuantileRegression(level=0.9)
 confidence conf_level coverage = level
 n_jobs n_threads num_threads workers = threads follow the environment variable NUMBA_NUM_THREADS
 seed random_seed rng generator = random_state
@@ -47,6 +49,8 @@ categorical category categories levels = categorical = declare them: schema={'ca
 dummies cat_features = categorical = declare them: schema={'categorical': {'sex': ['f', 'm']}}
 labels target_names = classes
 impute imputer fillna na_values nan_policy = missing
+by group_by groupby group groups strata = by = tg.describe and tg.quantile take groups
+include exclude = columns
 weights weight w = sample_weight
 family link loss distribution objective = loss = each loss has an estimator, as PoissonRegression
 k sparsity n_features_to_select = n_nonzero = threshold

@@ -20,8 +20,10 @@ def test_it_prints_tables_and_writes_them_with_their_certificate(call, csv_file,
     assert "mode: private" in answer.out
     assert "budget by statistic" in answer.out
     written = json.loads(out.read_text())
-    columns, correlations = written["tables"]
-    assert [row[0] for row in columns["rows"]] == ["cost", "age"]
+    columns, intervals, correlations = written["tables"]
+    assert intervals["title"] == "95% intervals of quantiles"
+    for table in (columns, intervals):
+        assert [row[0] for row in table["rows"]] == ["cost", "age"]
     assert correlations["title"] == "correlations"
     assert tg.Certificate.from_dict(written["certificate"]).total.epsilon <= 5.0
 
@@ -47,13 +49,14 @@ def test_a_table_wider_than_the_screen_is_folded_and_loses_nothing(
     cells = []
     for columns in (1000, width):
         monkeypatch.setenv("COLUMNS", str(columns))
-        wide = call(*asked).out.partition("the result rests on")[0]
+        out = call(*asked, "--explain").out
+        assert max(map(len, out.splitlines())) <= columns
+        wide = out.partition("the result rests on")[0]
         ages = [line.split()[1:] for line in wide.splitlines() if line.startswith("age")]
-        assert max(map(len, wide.splitlines())) <= columns
         cells.append([cell for line in ages for cell in line])
-        ends = [line for line in wide.splitlines() if "95% from" in line]
-        assert ends
-        assert all("95% from" in line and " to" in line for line in ends)
+        for low, high in (("95% from", " to"), ("90% low", "90% high")):
+            (ends,) = (line for line in wide.splitlines() if low in line)
+            assert high in ends
     assert len(ages) > 2
     assert cells[1] == cells[0]
 
@@ -87,4 +90,4 @@ def test_weights_are_those_of_python(call, csv_file, tmp_path):
     assert means == found.to_frame()["mean"].tolist()
     refused = call(*asked, *weighed[:2])
     assert refused.code == 2
-    assert "must be declared beside weight" in refused.err
+    assert "--weight-bound must be declared beside --weight:" in refused.err

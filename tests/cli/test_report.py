@@ -76,7 +76,8 @@ def test_a_description_keeps_its_tables(files, call):
     data = json.loads(page_text((files / "description.html").read_text()))
     stored = json.loads((files / "description.json").read_text())
     assert data["notes"] == stored["notes"]
-    assert [each["title"] for each in data["tables"]] == ["columns", "correlations"]
+    titles = ["columns", "95% intervals of quantiles", "correlations"]
+    assert [each["title"] for each in data["tables"]] == titles
     for made, kept in zip(data["tables"], stored["tables"], strict=True):
         assert made["headers"] == kept["header"]
         assert [row[0] for row in made["rows"]] == [row[0] for row in kept["rows"]]

@@ -32,8 +32,8 @@ def test_a_column_of_weights_is_that_of_python(csv_file, columns, tmp_path, call
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--weight", "years"), "--weight-bound must be declared beside weight"),
-        (("--weight-bound", "2"), "--weight-bound must be None without weight"),
+        (("--weight", "years"), "--weight-bound must be declared beside --weight:"),
+        (("--weight-bound", "2"), "--weight-bound must be left out without --weight;"),
         (("--weight", "years", "--weight-bound", "-1"), "--weight-bound must be"),
         (("--weight", "nobody", "--weight-bound", "1"), "must have a column 'nobody'"),
     ],

@@ -150,11 +150,10 @@ def test_what_a_description_costs_is_stored():
     said += "`numpy.quantile` {:.2f} s column by column or {:.2f} s by `axis=0`"
     told = (speed[name] for name in ("tg.quantile", "numpy, by column", "numpy, axis=0"))
     assert said.format(*told) in page
-    files = [costs[f"file of {millions}000000 rows"] for millions in (1, 20)]
+    files = [costs[f"file of {millions}000000 rows"] for millions in (1, 20, 100)]
     assert len(costs) == 1 + len(files)
-    said = (
-        "five columns of 1 and 20 million rows took {} and {} MB at most, and {:.2g} and {:.2g} s"
-    )
+    said = "five columns of 1, 20 and 100 million rows took {}, {} and {} MB at most, and "
+    said += "{:.2g}, {:.2g} and {:.3g} s"
     told = [file[key] for key in ("MB", "seconds") for file in files]
     assert said.format(*told) in page
 

@@ -60,10 +60,25 @@ def test_it_prints_as_tables_and_renders(described):
     text = repr(described)
     for word in (*NUMBERS, "usable", "95%", "shares of levels", "correlations", "missing"):
         assert word in text
-    assert described.to_frame()["column"].tolist() == NUMBERS
+    assert max(map(len, described.explain(80).splitlines())) <= 80
     assert "<table>" in described._repr_html_()
     assert "budget by statistic" in described.explain()
     assert described.certificate.mode == "simulation: NOT PRIVATE"
+
+
+@pytest.mark.parametrize("by", [None, "region"])
+def test_intervals_of_quantiles_are_shown(by):
+    found = tg.describe(table(), q=[0.25, 0.5], by=by, schema=SCHEMA, random_state=1, **PROMISE)
+    frame, (columns, intervals, *_) = found.to_frame(), found.tables()
+    assert frame["column"].tolist() == NUMBERS * len(found.groups)
+    shown = [each for each in columns.header if each in ("group", "column")]
+    assert intervals.header == (*shown, "25% low", "25% high", "50% low", "50% high")
+    assert list(frame) == [*columns.header, *intervals.header[-4:]]
+    for name, part in (("low", found.quantiles_low), ("high", found.quantiles_high)):
+        np.testing.assert_array_equal(frame[f"50% {name}"], part[..., 1].ravel())
+    for text in (repr(found), found._repr_html_(), found.report().to_html()):
+        assert "95% intervals of quantiles" in text
+        assert f"{found.quantiles_high[0, 0, 1]:.6g}" in text
 
 
 def test_correlations_are_a_correlation_matrix_whatever_the_noise():

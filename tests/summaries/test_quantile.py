@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import beta, expon, gamma, logistic, weibull_min
 
 import tailguard as tg
@@ -138,6 +139,30 @@ def test_a_plan_reads_no_record_and_keeps_the_promise(summary, promise):
     assert sum(stage.additive for stage in plan.stages) <= {
         tg.GDP: 0.3**2, tg.PureDP: 1.0, tg.ApproxDP: tg.ApproxDP(1.0, 1e-6).gaussian_mu() ** 2,
     }[type(promise)] * (1.0 + 1e-9)  # fmt: skip
+
+
+def test_groups_have_rows_of_their_own():
+    told = {"by": "region", "schema": SCHEMA, "random_state": 3, "guarantee": tg.GDP(3.0)}
+    data = table()
+    names = {"north": "region=north", "south": "region=south"}
+    groups = data.drop(columns="region").groupby(data["region"].map(names))
+    halves = tg.quantile(data, 0.5, **told)
+    spreads = tg.variance(data, **told)
+    bins = tg.histogram(data, edges=[0.5, 1.5], **told)
+    for found in (halves, spreads, bins):
+        assert found.names == (*data.columns.drop("region"),) * 4
+        assert found.groups[::3] == (*names.values(), "region=other", "region=missing")
+        assert list(found.to_frame())[:2] == ["group", "column"]
+        assert found.plot(Figure().subplots(), columns=["whole"]) is not None
+    for g, name in enumerate(names.values()):
+        own = groups.get_group(name)
+        place = 3 * g + own.columns.get_loc("whole")
+        assert abs(halves.value[place, 0] - own["whole"].median()) < 0.3
+        assert spreads.value[place] == pytest.approx(own["whole"].var(), rel=0.1)
+        exact = np.histogram(own["whole"], [-np.inf, 0.5, 1.5, np.inf])[0]
+        np.testing.assert_allclose(bins.counts[place], exact, atol=6.0 * bins.noise_std)
+    with pytest.raises(tg.InputError, match="by must be one of 'region'"):
+        tg.quantile(data, 0.5, **told | {"by": "whole"})
 
 
 def test_histograms_count_cells_between_public_edges_and_in_a_private_range():

@@ -271,11 +271,11 @@ def check_places(schema: Any) -> None:
 def check_weight_bound(name: str, weight: Any, bound: float | None) -> None:
     """Refuse weights without a bound, a bound without weights, and a bound that is not positive."""
     if weight is None and bound is not None:
-        raise InputError(f"weight_bound must be None without {name}; got {shown(bound)}.")
+        raise InputError(f"weight_bound must be left out without {name}=; got {shown(bound)}.")
     if weight is not None and bound is None:
         raise InputError(
-            f"weight_bound must be declared beside {name}: the largest weight that counts in full, "
-            "known without the rows; got None."
+            f"weight_bound must be declared beside {name}=: the largest weight that counts in "
+            "full, known without the rows; it is not."
         )
     if bound is not None:
         check_positive("weight_bound", bound)

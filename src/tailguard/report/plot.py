@@ -148,10 +148,11 @@ def histogram(
         )
     wanted = _wanted({*result.names}, columns)
     ax = _axes(ax)
-    for name, edges, counts in zip(result.names, result.edges, result.counts, strict=True):
+    rows = zip(result.names, _labels(result), result.edges, result.counts, strict=True)
+    for name, label, edges, counts in rows:
         if name in wanted:
             bins, middles = counts[1:-1], (edges[1:] + edges[:-1]) / 2.0
-            ax.stairs(bins, edges, label=name, fill=True, alpha=0.5)
+            ax.stairs(bins, edges, label=label, fill=True, alpha=0.5)
             ax.errorbar(middles, bins, 2.0 * result.noise_std, fmt="none", ecolor="0.3")
     ax.set_ylabel("cells")
     ax.legend()
@@ -278,19 +279,19 @@ def estimates(
     """
     value: Any = getattr(result, "value", None)
     if hasattr(result, "ratio"):
-        names, parts = result.groups, (result.ratio, result.low, result.high)
-        said = "actual over expected"
+        names = labels = result.groups
+        parts, said = (result.ratio, result.low, result.high), "actual over expected"
     elif hasattr(result, "std") and np.ndim(value) == 1:
         apart = 2.0 * result.noise_std
-        names, parts = result.names, (value, value - apart, value + apart)
-        said = "variance"
+        names, labels = result.names, _labels(result)
+        parts, said = (value, value - apart, value + apart), "variance"
     else:
         raise InputError(
             "result must be what tg.actual_expected or tg.variance returned; got a "
             f"{type(result).__name__}."
         )
     wanted = _wanted({*names}, columns)
-    rows = [row for row in zip(names, *parts, strict=True) if row[0] in wanted]
+    rows = [row for name, *row in zip(names, labels, *parts, strict=True) if name in wanted]
     ax = _axes(ax)
     for place, (_, value, low, high) in enumerate(rows):
         known = np.isfinite(low) and np.isfinite(high)
@@ -358,7 +359,13 @@ def _curves(result: Any) -> list[tuple[Any, ...]]:
             f"{type(result).__name__}."
         )
     parts = result.value, result.low, result.high
-    return [(name, name, *(part[j] for part in parts)) for j, name in enumerate(result.names)]
+    return list(zip(result.names, _labels(result), *parts, strict=True))
+
+
+def _labels(result: Any) -> list[str]:
+    """Return what each row of a result is called: its column, or its group and column."""
+    rows = zip(result.groups, result.names, strict=True)
+    return [f"{group}: {name}" if group else name for group, name in rows]
 
 
 def _axes(ax: "Axes | None") -> "Axes":

@@ -5,6 +5,7 @@ Reference
 Dwork, Talwar, Thakurta and Zhang 2014, Theorem 1 (second moments of bounded rows).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
 
@@ -14,7 +15,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate.engine import Solved
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
-from tailguard.summaries.results import Cell, ResultTable, SummaryResult
+from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 
@@ -24,10 +25,11 @@ class VarianceResult(SummaryResult):
 
     Attributes
     ----------
-    names
-        The columns.
+    groups, names
+        The group and the column of each number; without groups these have no names.
     value, std
-        Variance and standard deviation of each column, of cells cut to a private range.
+        Variance and standard deviation of each column, group by group, of cells cut to a private
+        range.
     noise_std
         Deviation of the privacy noise of each variance.
 
@@ -42,6 +44,7 @@ class VarianceResult(SummaryResult):
     """
 
     picture: ClassVar[str] = "estimates"
+    groups: tuple[str, ...]
     names: tuple[str, ...]
     value: FloatArray
     std: FloatArray
@@ -49,9 +52,9 @@ class VarianceResult(SummaryResult):
 
     def tables(self) -> list[ResultTable]:
         """Return one table: a row per column."""
-        numbers = zip(self.names, self.value, self.noise_std, self.std, strict=True)
-        rows: list[tuple[Cell, ...]] = [(name, *map(float, rest)) for name, *rest in numbers]
-        return [ResultTable("", ("column", "variance", "privacy noise", "std"), rows)]
+        numbers = (part.tolist() for part in (self.value, self.noise_std, self.std))
+        rows = zip(self.groups, self.names, *numbers, strict=True)
+        return [by_groups("", ("column", "variance", "privacy noise", "std"), rows)]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -90,13 +93,17 @@ class MatrixResult(SummaryResult):
 
 
 @summary
-def variance(X: Any, **options: Unpack[RunOptions]) -> VarianceResult:
+def variance(
+    X: Any, *, by: str | Sequence[str] | None = None, **options: Unpack[RunOptions]
+) -> VarianceResult:
     """Estimate the variance of every column privately, without bounds.
 
     Parameters
     ----------
     X
         Columns of numbers: whatever ``tg.mean`` takes.
+    by
+        Up to three declared columns; each combination of their levels is a group of its own.
     options
         As for ``tg.quantile``.
 
@@ -122,18 +129,26 @@ def variance(X: Any, **options: Unpack[RunOptions]) -> VarianceResult:
     >>> tg.variance(claims.features, epsilon=1.0, delta=1e-6).value.size == claims.features.shape[1]
     True
     """
-    solved, solution, table = released(
-        X, lambda given: Statistics(given.needs_numbers(), moments=True), **options
-    )
+
+    def make(table: SummaryTable) -> Statistics:
+        return Statistics(table.needs_numbers(), table.groups(by)[1], moments=True)
+
+    solved, solution, table = released(X, make, **options)
     moments = solution.moments
     assert moments is not None
     value, std, noise = (
-        np.where(solution.unseen, np.nan, part[0])
+        np.where(solution.unseen, np.nan, part.ravel())
         for part in (moments.std**2, moments.std, moments.variance_noise)
     )
-    names = tuple(table.numbers)
+    groups, names = table.rows(by)
     return VarianceResult(
-        solved=solved, title="private variances", names=names, value=value, std=std, noise_std=noise
+        solved=solved,
+        title="private variances",
+        groups=groups,
+        names=names,
+        value=value,
+        std=std,
+        noise_std=noise,
     )
 
 

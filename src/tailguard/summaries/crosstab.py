@@ -15,7 +15,6 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
-from tailguard.summaries.describe import check_groups, group_names
 from tailguard.summaries.quantile import Z
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult
@@ -98,9 +97,7 @@ def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> 
     """
 
     def make(table: SummaryTable) -> Statistics:
-        indicators = table.indicators("by", by)[1]
-        check_groups(indicators)
-        return Statistics(tables=(indicators,))
+        return Statistics(tables=(table.groups(by)[1],))
 
     solved, solution, table = released(X, make, **options)
     names = table.indicators("by", by)[0]
@@ -213,10 +210,8 @@ def actual_expected(
     def make(table: SummaryTable) -> Statistics:
         for name, column in (("actual", actual), ("expected", expected)):
             check_choice(name, column, table.numbers)
-        grouping = () if by is None else table.indicators("by", by)[1]
-        check_groups(grouping)
         columns = table.numbers[actual], table.numbers[expected]
-        return Statistics(columns, by=grouping, moments=True)
+        return Statistics(columns, by=table.groups(by)[1], moments=True)
 
     solved, solution, table = released(X, make, **options)
     moments, found = solution.moments, solution.quantiles
@@ -234,7 +229,7 @@ def actual_expected(
     return ActualExpectedResult(
         solved=solved,
         title="private totals, actual and expected",
-        groups=("",) if by is None else group_names(table, table.indicators("by", by)[0]),
+        groups=table.groups(by)[0],
         actual=sums[:, 0],
         expected=sums[:, 1],
         ratio=ratio,

@@ -7,9 +7,8 @@ Proposition 2.1 (post-processing).
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from os import PathLike
 from typing import Any, Unpack
 
@@ -30,12 +29,12 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.summaries.quantile import Z, checked_levels, quantiles_of
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
-from tailguard.summaries.results import Cell, ResultTable, SummaryResult
+from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
+# The quartiles, as is usual, and the ends of the middle 90 %.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-# Columns that make groups, and groups: with more there is only noise.
-MOST_GROUPING, MOST_GROUPS = 3, 1000
+INTERVALS = "95% intervals of quantiles"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -88,8 +87,8 @@ class Description(SummaryResult):
     suppressed: BoolArray
 
     def tables(self) -> list[ResultTable]:
-        """Return tables of columns, of levels and of correlations, without empty ones."""
-        found = [self._numbers()] if self.names else []
+        """Return tables of columns, intervals, levels and correlations, without empty ones."""
+        found = [self._numbers(), self._intervals()] if self.names else []
         if self.shares:
             rows: list[tuple[Cell, ...]] = [
                 (name, level, share, self.share_noise)
@@ -104,19 +103,45 @@ class Description(SummaryResult):
             found.append(ResultTable("correlations", ("column", *self.names), rows))
         return found
 
+    def to_frame(self) -> Any:
+        """Return the columns as a pandas DataFrame, with the intervals of quantiles at its end."""
+        frame = super().to_frame()
+        if self.names:
+            intervals = self._intervals()
+            for place in range(-2 * len(self.levels), 0):
+                frame[intervals.header[place]] = [row[place] for row in intervals.rows]
+        return frame
+
     def _numbers(self) -> ResultTable:
-        grouped = self.groups != ("",)
         parts = (self.usable, self.missing, self.mean, self.mean_low, self.mean_high, self.std)
-        rows: list[tuple[Cell, ...]] = []
-        for g, group in enumerate(self.groups):
-            for j, name in enumerate(self.names):
-                counts = (_whole(part[g, j]) for part in parts[:2])
-                values = (float(part[g, j]) for part in parts[2:])
-                quantiles = map(float, self.quantiles[g, j])
-                rows.append((*([group] if grouped else []), name, *counts, *values, *quantiles))
-        shown_levels = (f"{100.0 * level:g}%" for level in self.levels)
-        head = ("column", "usable", "missing", "mean", "95% from", "to", "std", *shown_levels)
-        return ResultTable("", (*(["group"] if grouped else []), *head), rows)
+        head = ("usable", "missing", "mean", "95% from", "to", "std", *map(_percent, self.levels))
+
+        def cells(g: int, j: int) -> tuple[Cell, ...]:
+            counts = (_whole(part[g, j]) for part in parts[:2])
+            values = (float(part[g, j]) for part in parts[2:])
+            return (*counts, *values, *map(float, self.quantiles[g, j]))
+
+        return self._table("", head, cells)
+
+    def _intervals(self) -> ResultTable:
+        head = [f"{_percent(level)} {end}" for level in self.levels for end in ("low", "high")]
+        ends = np.stack([self.quantiles_low, self.quantiles_high], axis=-1)
+        return self._table(INTERVALS, head, lambda g, j: tuple(map(float, ends[g, j].ravel())))
+
+    def _table(
+        self, title: str, head: Iterable[str], cells: Callable[[int, int], tuple[Cell, ...]]
+    ) -> ResultTable:
+        """Return a table with a row for each group and column."""
+        rows = [
+            (group, name, *cells(g, j))
+            for g, group in enumerate(self.groups)
+            for j, name in enumerate(self.names)
+        ]
+        return by_groups(title, ("column", *head), rows)
+
+
+def _percent(level: float) -> str:
+    return f"{100.0 * level:g}%"
 
 
 def _whole(count: float) -> Cell:
@@ -158,7 +183,7 @@ def describe(
     Returns
     -------
     Description
-        It prints as tables and renders in a notebook; ``to_frame()`` is the first table.
+        It prints as tables and renders in a notebook; ``to_frame()`` is the table of columns.
 
     Guarantee
     ---------
@@ -192,10 +217,9 @@ def describe(
 
     def make(table: SummaryTable) -> Statistics:
         columns = tuple(table.numbers.values())
-        grouping = () if by is None else table.indicators("by", by)[1]
+        grouping = table.groups(by)[1]
         tables = tuple((places,) for places in table.declared.values())
         if by is not None:
-            check_groups(grouping)
             table.needs_numbers()
         return Statistics(
             columns,
@@ -208,8 +232,7 @@ def describe(
         )
 
     solved, solution, table = released(X, make, **options)
-    groups = ("",) if by is None else group_names(table, table.indicators("by", by)[0])
-    return _description(solution, table, groups, levels, solved)
+    return _description(solution, table, table.groups(by)[0], levels, solved)
 
 
 @named_arguments
@@ -337,22 +360,6 @@ def _description(
         correlation=correlation,
         suppressed=hidden,
     )
-
-
-def group_names(table: SummaryTable, by: tuple[str, ...]) -> tuple[str, ...]:
-    """Name all groups, in the order in which they are released."""
-    levels = ([f"{name}={level}" for level in table.levels[name]] for name in by)
-    return tuple(", ".join(parts) for parts in product(*levels))
-
-
-def check_groups(by: tuple[tuple[int, ...], ...]) -> None:
-    """Refuse more groups than a budget can tell apart."""
-    groups = math.prod(len(places) + 2 for places in by)
-    if len(by) > MOST_GROUPING or groups > MOST_GROUPS:
-        raise InputError(
-            f"by must name at most {MOST_GROUPING} columns that make at most {MOST_GROUPS} groups; "
-            f"got {len(by)} columns and {groups} groups."
-        )
 
 
 def _checked_spend(spend: Any) -> dict[str, float]:

@@ -242,7 +242,7 @@ class DistributionEstimate:
         ``noise_std`` is that of the last histogram.
         """
         place, mass = self.bin_of(level)
-        if mass * self.n_rows > STANDS_OUT * noise_std and self._holds_one_value(place):
+        if mass * self.total > STANDS_OUT * noise_std and self._holds_one_value(place):
             low, high = map(float, self.edges[place : place + 2])
             return roundest(math.nextafter(low, math.inf), high)
         return _without_dust(float(self.at(np.array([level]))[0]))

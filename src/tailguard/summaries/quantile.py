@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_between, check_integer, shown
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
-from tailguard.summaries.results import Cell, ResultTable, SummaryResult
+from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 LEVEL = 0.95  # of intervals, as is usual
@@ -32,16 +32,16 @@ class QuantileResult(SummaryResult):
 
     Attributes
     ----------
-    names
-        The columns, or groups and columns.
+    groups, names
+        The group and the column of each row; without groups these have no names.
     levels
         The levels of the quantiles.
     value, low, high
-        A row per name and a column per level: the quantile, and an interval that holds the law's
-        quantile in 95 % of tables; infinite where no released edge bounds it. NaN where the budget
-        was too small to see the column.
+        A row per column, group by group, and a column per level: the quantile, and an interval that
+        holds the law's quantile in 95 % of tables; infinite where no released edge bounds it. NaN
+        where the budget was too small to see the column or the group.
     usable
-        The released number of readable cells of each column.
+        The released number of readable cells of each row.
 
     Examples
     --------
@@ -53,6 +53,7 @@ class QuantileResult(SummaryResult):
     True
     """
 
+    groups: tuple[str, ...]
     names: tuple[str, ...]
     levels: tuple[float, ...]
     value: FloatArray
@@ -63,15 +64,21 @@ class QuantileResult(SummaryResult):
     def tables(self) -> list[ResultTable]:
         """Return one table: a row per column and level."""
         rows: list[tuple[Cell, ...]] = [
-            (name, level, *map(float, (self.value[i, j], self.low[i, j], self.high[i, j])))
-            for i, name in enumerate(self.names)
+            (*names, level, *map(float, (self.value[i, j], self.low[i, j], self.high[i, j])))
+            for i, names in enumerate(zip(self.groups, self.names, strict=True))
             for j, level in enumerate(self.levels)
         ]
-        return [ResultTable("", ("column", "level", "quantile", "95% from", "to"), rows)]
+        return [by_groups("", ("column", "level", "quantile", "95% from", "to"), rows)]
 
 
 @summary
-def quantile(X: Any, q: ArrayLike = 0.5, **options: Unpack[RunOptions]) -> QuantileResult:
+def quantile(
+    X: Any,
+    q: ArrayLike = 0.5,
+    *,
+    by: str | Sequence[str] | None = None,
+    **options: Unpack[RunOptions],
+) -> QuantileResult:
     """Estimate quantiles of every column, privately and jointly, without bounds.
 
     Parameters
@@ -81,6 +88,8 @@ def quantile(X: Any, q: ArrayLike = 0.5, **options: Unpack[RunOptions]) -> Quant
     q
         Levels between 0 and 1, one or several. All come from one distribution function, so that
         they never cross.
+    by
+        Up to three declared columns; each combination of their levels is a group of its own.
     options
         ``epsilon``, ``delta`` or ``guarantee``; ``person`` and ``max_rows``, by which each person
         counts as one record, shared out evenly over her rows; ``sample_weight``, how much each row
@@ -116,15 +125,19 @@ def quantile(X: Any, q: ArrayLike = 0.5, **options: Unpack[RunOptions]) -> Quant
     (1, 2)
     """
     levels = checked_levels("q", q)
-    solved, solution, table = released(
-        X, lambda given: Statistics(given.needs_numbers(), levels=levels), **options
-    )
+
+    def make(table: SummaryTable) -> Statistics:
+        return Statistics(table.needs_numbers(), table.groups(by)[1], levels)
+
+    solved, solution, table = released(X, make, **options)
     value, low, high = quantiles_of(solution, levels)
     assert solution.quantiles is not None
+    groups, names = table.rows(by)
     return QuantileResult(
         solved=solved,
         title="private quantiles",
-        names=tuple(table.numbers),
+        groups=groups,
+        names=names,
         levels=levels,
         value=value,
         low=low,
@@ -162,12 +175,13 @@ class HistogramResult(SummaryResult):
 
     Attributes
     ----------
-    names
-        The columns.
+    groups, names
+        The group and the column of each row; without groups these have no names.
     edges
-        The edges of the bins, a row per column. A cell at an edge is in the bin below it.
+        The edges of the bins, a row per column, group by group. A cell at an edge is in the bin
+        below it.
     counts
-        A row per column: cells up to the first edge, in each bin, and beyond the last edge.
+        As many rows: cells up to the first edge, in each bin, and beyond the last edge.
     noise_std
         Deviation of the privacy noise of each count.
 
@@ -182,6 +196,7 @@ class HistogramResult(SummaryResult):
     """
 
     picture: ClassVar[str] = "histogram"
+    groups: tuple[str, ...]
     names: tuple[str, ...]
     edges: FloatArray
     counts: FloatArray
@@ -190,16 +205,23 @@ class HistogramResult(SummaryResult):
     def tables(self) -> list[ResultTable]:
         """Return one table: a row per column and bin."""
         rows: list[tuple[Cell, ...]] = []
-        for name, edges, counts in zip(self.names, self.edges, self.counts, strict=True):
+        for *names, edges, counts in zip(
+            self.groups, self.names, self.edges, self.counts, strict=True
+        ):
             ends = [-math.inf, *edges.tolist(), math.inf]
-            pairs = zip(ends[:-1], ends[1:], counts, strict=True)
-            rows += [(name, low, high, float(count), self.noise_std) for low, high, count in pairs]
-        return [ResultTable("", ("column", "above", "up to", "cells", "privacy noise"), rows)]
+            bins = zip(ends[:-1], ends[1:], map(float, counts), strict=True)
+            rows += [(*names, *each, self.noise_std) for each in bins]
+        return [by_groups("", ("column", "above", "up to", "cells", "privacy noise"), rows)]
 
 
 @summary
 def histogram(
-    X: Any, bins: int = 20, *, edges: Any = None, **options: Unpack[RunOptions]
+    X: Any,
+    bins: int = 20,
+    *,
+    edges: Any = None,
+    by: str | Sequence[str] | None = None,
+    **options: Unpack[RunOptions],
 ) -> HistogramResult:
     """Count the cells of every column by bins, privately, in a private range or by public edges.
 
@@ -212,6 +234,8 @@ def histogram(
         and costs part of the budget. Two more counts are those below and above the range.
     edges
         Public edges instead, for all columns: rising numbers.
+    by
+        Up to three declared columns, whose levels make groups; each has a private range of its own.
     options
         As for ``tg.quantile``.
 
@@ -239,17 +263,19 @@ def histogram(
     public = None if edges is None else _checked_edges(edges)
 
     def make(table: SummaryTable) -> Statistics:
-        columns = table.needs_numbers()
+        columns, (groups, grouping) = table.needs_numbers(), table.groups(by)
         if public is None:
-            return Statistics(columns, bins=bins)
-        return Statistics(columns, edges=(public,) * len(columns))
+            return Statistics(columns, grouping, bins=bins)
+        return Statistics(columns, grouping, edges=(public,) * (len(groups) * len(columns)))
 
     solved, solution, table = released(X, make, **options)
     counts, used = solution.counts
+    groups, names = table.rows(by)
     return HistogramResult(
         solved=solved,
         title="private histograms",
-        names=tuple(table.numbers),
+        groups=groups,
+        names=names,
         edges=used,
         counts=counts[:, : used.shape[1] + 1] * table.unit,
         noise_std=solution.noise_std * table.unit,

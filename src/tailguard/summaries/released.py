@@ -5,8 +5,10 @@ Reference
 Dwork and Roth 2014, Proposition 2.1 (post-processing): results are made of released numbers.
 """
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from os import PathLike
 from typing import Any, ParamSpec, TypedDict, TypeVar
 
@@ -23,7 +25,7 @@ from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
-from tailguard.queries.level_tables import Indicators
+from tailguard.queries.level_tables import Indicators, n_codes
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 P = ParamSpec("P")
@@ -113,6 +115,28 @@ class SummaryTable:
             raise InputError(f"{parameter} must name columns that differ; got {shown(names)}.")
         return chosen, tuple(self.declared[name] for name in chosen)
 
+    def groups(self, by: str | Sequence[str] | None) -> tuple[tuple[str, ...], Indicators]:
+        """Name all groups, in the order in which they are released, and return their indicators.
+
+        Without ``by`` there is one, of no name. Refuse more than a budget can tell apart.
+        """
+        if by is None:
+            return ("",), ()
+        chosen, indicators = self.indicators("by", by)
+        groups = n_codes(indicators)
+        if len(indicators) > MOST_GROUPING or groups > MOST_GROUPS:
+            raise InputError(
+                f"by must name at most {MOST_GROUPING} columns that make at most {MOST_GROUPS} "
+                f"groups; got {len(indicators)} columns and {groups} groups."
+            )
+        levels = ([f"{name}={level}" for level in self.levels[name]] for name in chosen)
+        return tuple(", ".join(parts) for parts in product(*levels)), indicators
+
+    def rows(self, by: str | Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the group and the column of each row of numbers, group by group."""
+        groups, n_columns = self.groups(by)[0], len(self.numbers)
+        return tuple(np.repeat(groups, n_columns).tolist()), (*self.numbers,) * len(groups)
+
     def codes(self, name: str, levels: Any) -> tuple[int, ...]:
         """Return the codes of levels of a declared column; refuse unknown levels."""
         chosen = (levels,) if isinstance(levels, str | int) else tuple(levels)
@@ -126,6 +150,8 @@ class SummaryTable:
         return tuple(self.numbers.values())
 
 
+# Columns that make groups, and groups: with more there is only noise.
+MOST_GROUPING, MOST_GROUPS = 3, 1000
 OTHER, MISSING = "other", "missing"
 """Names of the last two levels of a declared column: undeclared levels, and empty cells."""
 
@@ -215,6 +241,11 @@ def read_features(
     shape = inputs.n_records, inputs.n_features
     if min(shape) < 1:
         raise InputError(f"X must have at least one row and one column; got shape {shape}.")
+    if inputs.weight is not None and math.isinf(inputs.weight.bound * inputs.n_records):
+        raise InputError(
+            f"weight_bound must be such that {inputs.n_records} rows of this weight add up to a "
+            f"finite number; got {shown(inputs.weight.bound)}."
+        )
     return inputs
 
 

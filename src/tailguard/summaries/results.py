@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH = 100  # characters in a printed line
+FOLDED = 6 * " "  # before the rest of a line that is folded
 DIGITS = 6  # significant digits of a printed number
 
+UPPER_ENDS = "to", " high"
+"""How headers of the upper ends of intervals end."""
 COLUMNS = "columns"
 """The title of a table that has none of its own."""
 
@@ -38,6 +41,20 @@ class ResultTable(NamedTuple):
     title: str
     header: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
+
+
+def by_groups(title: str, header: Sequence[str], rows: Iterable[tuple[Cell, ...]]) -> ResultTable:
+    """Return a table of rows that begin with their groups; without groups it has no such column.
+
+    Examples
+    --------
+    >>> by_groups("", ("column", "mean"), [("", "age", 41.25)])
+    ResultTable(title='', header=('column', 'mean'), rows=[('age', 41.25)])
+    """
+    found = list(rows)
+    if any(group for group, *_ in found):
+        return ResultTable(title, ("group", *header), found)
+    return ResultTable(title, tuple(header), [row[1:] for row in found])
 
 
 def reported_table(
@@ -89,9 +106,10 @@ class SummaryResult(Reported):
         """Assumptions about columns, how many records are usable, and what noise hides."""
         return self.solved.notes
 
-    def explain(self) -> str:
-        """Say what the budget was spent on, by statistic."""
-        return "\n".join([self.solved.plan.explain(), *(f"  {note}" for note in self.notes)])
+    def explain(self, width: int = WIDTH) -> str:
+        """Say what the budget was spent on, by statistic; longer lines are folded."""
+        lines = [*self.solved.plan.explain().split("\n"), *(f"  {note}" for note in self.notes)]
+        return "\n".join(fill(line, width, subsequent_indent=FOLDED) for line in lines)
 
     def tables(self) -> list[ResultTable]:
         """Return the tables; the first one is that of ``to_frame``."""
@@ -176,7 +194,8 @@ def text_table(table: ResultTable, width: int = WIDTH) -> list[str]:
     names = [0, *takewhile(lambda place: texts[place], range(1, len(texts)))]
     parts: list[list[int]] = [[]]
     for place in range(len(names), len(widths)):
-        ends = table.header[place + 1 : place + 2] == ("to",)  # of an interval stay together
+        # Both ends of an interval stay together.
+        ends = "".join(table.header[place + 1 : place + 2]).endswith(UPPER_ENDS)
         fits = sum(widths[p] for p in (*names, *parts[-1], *range(place, place + 1 + ends)))
         if parts[-1] and fits > width + 2:
             parts.append([])

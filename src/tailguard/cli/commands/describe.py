@@ -111,4 +111,4 @@ def describe(
     console = Console()
     print_plain(console, result.to_text(console.width))
     if explain:
-        print_plain(console, result.explain())
+        print_plain(console, result.explain(console.width))
