@@ -17,8 +17,8 @@ text with at most a dozen values become indicators and others are left out; miss
 median. Noise follows seeds: nothing here is private.
 """
 
+import argparse
 import csv
-import sys
 import warnings
 from pathlib import Path
 
@@ -135,27 +135,34 @@ def report(name, draw, seeds, epsilons):
         yield name, len(y), X.shape[1], int(y.max()) + 1, epsilon, seeds, *numbers, *counts
 
 
-def main(words):
+def main():
     """Run the laws, or the files that are named."""
-    quick, files = "--quick" in words, [word for word in words if ".parquet" in word]
-    seeds = int(words[words.index("--seeds") + 1]) if "--seeds" in words else N_SEEDS
-    seeds, n_rows = (QUICK_SEEDS, QUICK_N_ROWS) if quick else (seeds, N_ROWS)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE.parquet[:TARGET]")
+    parser.add_argument("--quick", action="store_true", help="few records; keeps nothing")
+    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    seeds = given.seeds or (QUICK_SEEDS if given.quick else N_SEEDS)
+    n_rows = QUICK_N_ROWS if given.quick else N_ROWS
     warnings.simplefilter("ignore", tg.BudgetWarning)
     warnings.filterwarnings("ignore", module="sklearn")  # optima that are far off
     head = f"{'n':>6} {'d':>3} {'K':>3} {'epsilon':>7} {'explained':>9} {'least':>9}"
     print(f"{'classes':38} {head} {'beyond':>7} const given  hold")
     rows = [HEADER]
-    for file in files:
+    for file in given.files:
         table = read(file)
         path, _, target = file.partition(":")
         name = f"{Path(path).stem}:{target}"
         rows += report(name, lambda seed, table=table: table, seeds, EPSILONS)
-    for law in {} if files else LAWS:
+    for law in {} if given.files else LAWS:
         rows += report(law, lambda seed, law=law: simulated(law, n_rows, seed), seeds, EPSILONS)
-    if "--out" in words and not quick:
-        with Path(words[words.index("--out") + 1]).open("w", newline="") as kept:
+    if given.out and not given.quick:
+        with given.out.open("w", newline="") as kept:
             csv.writer(kept, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

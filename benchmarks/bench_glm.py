@@ -19,8 +19,8 @@ fits alike. With --ridge least squares is fitted too, and all fits have a ridge 
 of standard deviation one; it counts in all losses. Noise follows seeds: nothing here is private.
 """
 
+import argparse
 import csv
-import sys
 import warnings
 from pathlib import Path
 
@@ -157,17 +157,25 @@ def report(name, power, alpha, draw, seeds):
         yield name, power, alpha, epsilon, seeds, *(f"{number:.5g}" for number in numbers)
 
 
-def main(words):
+def main():
     """Run the laws, or the files that are named."""
-    quick, files = "--quick" in words, [word for word in words if ".parquet" in word]
-    seeds = int(words[words.index("--seeds") + 1]) if "--seeds" in words else N_SEEDS
-    seeds, n_rows = (QUICK_SEEDS, QUICK_N_ROWS) if quick else (seeds, N_ROWS)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE.parquet[:TARGET]")
+    parser.add_argument("--quick", action="store_true", help="few records; keeps nothing")
+    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--ridge", action="store_true")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    seeds = given.seeds or (QUICK_SEEDS if given.quick else N_SEEDS)
+    n_rows = QUICK_N_ROWS if given.quick else N_ROWS
     warnings.simplefilter("ignore", tg.BudgetWarning)
     warnings.filterwarnings("ignore", module="sklearn")  # columns that add up to another
     head = f"{'epsilon':>7} {'excess':>9} {'worst':>9} {'beyond':>7} {'given':>6} hold"
     print(f"{'target':32} {'power':>5} {head}")
-    rows, alpha = [HEADER], RIDGE * ("--ridge" in words)
-    for file in files:
+    rows, alpha = [HEADER], RIDGE * given.ridge
+    for file in given.files:
         X, y = read(file)
         X = X / np.where(X.std(axis=0) > 0.0, X.std(axis=0), 1.0) if alpha else X
         power = 2.0 if (y > 0.0).all() else 1.5
@@ -175,12 +183,12 @@ def main(words):
         scaled = (X, y / y.std(), None) if alpha else (X, y, None)
         for own in (power, 0.0) if alpha else (power,):
             rows += report(name, own, alpha, lambda seed, scaled=scaled: scaled, seeds)
-    for law, power in {} if files else LAWS.items():
+    for law, power in {} if given.files else LAWS.items():
         rows += report(law, power, alpha, lambda seed, law=law: simulated(law, n_rows, seed), seeds)
-    if "--out" in words and not quick:
-        with Path(words[words.index("--out") + 1]).open("w", newline="") as kept:
+    if given.out and not given.quick:
+        with given.out.open("w", newline="") as kept:
             csv.writer(kept, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
