@@ -52,6 +52,24 @@ def test_weights_are_by_default_those_that_the_schema_of_the_fit_declares(declar
     assert total == pytest.approx(WEIGHTS.sum() / 2.0, rel=0.05)
 
 
+@pytest.mark.parametrize("beside", ["exposure", "offset"])
+def test_exposures_and_offsets_are_by_default_those_of_the_schema(beside):
+    """Without them counts would be compared with rates."""
+    years = np.exp(RNG.uniform(-2.0, 2.0, N_ROWS))
+    counts = RNG.poisson(years * np.exp(0.3 * X[:, 0]))
+    column = years if beside == "exposure" else np.log(years)
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(n=counts, beside=column)
+    schema = {"target": "n", "features": ["a", "b"], beside: "beside"}
+    model = tg.PoissonRegression(schema=schema, **RICH).fit(table)
+    found = model.private_score(table, counts, **RICH)
+    assert found.explained == model.private_score(table, counts, **{beside: column}, **RICH).explained
+    told = model.score(table, counts, **{beside: column})
+    assert found.explained.value == pytest.approx(told, abs=0.03)
+    assert abs(told - model.score(table, counts)) > 0.2
+    with pytest.raises(tg.InputError, match="'beside'"):
+        model.private_score(table.drop(columns="beside"), counts, **RICH)
+
+
 def test_void_weights_count_as_zero_and_larger_ones_as_the_bound(declared):
     odd = np.arange(N_ROWS) % 2 == 1
     weights = np.where(odd, np.minimum(WEIGHTS, 1.0), 0.0)

@@ -274,7 +274,9 @@ def scored_inputs(
     exposure: Any, offset: Any, weighed: tuple[Any, float | None], schema: Schema | None, loss: Any,
     labels: Sequence[Any] | None, **persons: Any,
 ) -> Inputs:  # fmt: skip
-    """Return scores and targets in two columns; weights and persons by default as in the fit."""
+    """Return scores and targets in two columns; what is beside X by default as in the fit."""
+    if schema is not None and exposure is None and offset is None:
+        exposure, offset = schema.exposure, schema.offset
     names = X.names if isinstance(X, Table) else column_names(X) or ()
     weight = weight_of_score(X, names, *weighed, schema)
     beside = {"y": y, "exposure": exposure, "offset": offset, "weight": weight}

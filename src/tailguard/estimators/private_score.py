@@ -75,8 +75,10 @@ class PrivatelyScored:
 
         Parameters
         ----------
-        X, y, exposure, offset
+        X, y
             As for ``score``; ``y`` is a column of targets or labels.
+        exposure, offset
+            As for ``score``, and by default as the schema of the fit declares.
         sample_weight, weight_bound
             How much each row counts, a number per row or the name of a column of X, and the largest
             weight that counts in full: by default as the schema of the fit declares. Weights of a
