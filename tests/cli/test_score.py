@@ -122,4 +122,4 @@ def test_weights_are_those_of_the_fit_or_of_another_column(call, tmp_path):
         assert rows_of(out)["R2"] == [*python.explained]
     answer = call("score", model, file, *PRIVACY, "--weight-bound", "3")
     assert answer.code == 2
-    assert "--weight-bound must be None without --weight" in " ".join(answer.err.split())
+    assert "--weight-bound must be left out without --weight" in " ".join(answer.err.split())

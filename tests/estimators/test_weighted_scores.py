@@ -62,7 +62,9 @@ def test_exposures_and_offsets_are_by_default_those_of_the_schema(beside):
     schema = {"target": "n", "features": ["a", "b"], beside: "beside"}
     model = tg.PoissonRegression(schema=schema, **RICH).fit(table)
     found = model.private_score(table, counts, **RICH)
-    assert found.explained == model.private_score(table, counts, **{beside: column}, **RICH).explained
+    assert (
+        found.explained == model.private_score(table, counts, **{beside: column}, **RICH).explained
+    )
     told = model.score(table, counts, **{beside: column})
     assert found.explained.value == pytest.approx(told, abs=0.03)
     assert abs(told - model.score(table, counts)) > 0.2
@@ -110,7 +112,7 @@ def test_intervals_hold_as_often_as_they_say():
         ({"X": TABLE[["a", "b"]]}, "sample_weight must be given .* no column 'w'"),
         ({"sample_weight": WEIGHTS[:9], "weight_bound": 1.0}, "sample_weight must"),
         ({"sample_weight": "v"}, "'v'"),
-        ({"weight_bound": 1.0}, "weight_bound must be None without sample_weight"),
+        ({"weight_bound": 1.0}, "weight_bound must be left out without sample_weight"),
     ],
 )
 def test_wrong_weights_are_refused_in_a_sentence(declared, told, words):
