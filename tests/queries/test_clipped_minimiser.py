@@ -220,6 +220,12 @@ def test_several_balls_go_with_plain_steps_and_all_in_a_bounded_set(balls):
         query_of(size=2, balls=balls, **options)
 
 
+@pytest.mark.parametrize("ball", [((0.3, 0.2), np.nan), ((0.3,), 0.1), ((0.3, np.nan), 0.1)])
+def test_a_ball_has_a_radius_and_a_center_of_numbers(ball):
+    with pytest.raises(tg.InputError, match="balls"):
+        query_of(size=2, balls=(ball,), constraint=tg.sets.L2Ball(1.0))
+
+
 # What one record may do.
 
 POOL = (

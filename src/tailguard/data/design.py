@@ -312,9 +312,13 @@ def with_declared(
     return found
 
 
-def with_offset(score: FloatArray, X: Any, exposure: Any, offset: Any) -> FloatArray:
-    """Return the scores of some rows with what is added to them, given or a column of X."""
+def with_offset(
+    score: FloatArray, X: Any, exposure: Any, offset: Any, schema: Schema | None = None
+) -> FloatArray:
+    """Return the scores of some rows with what is added to them: given, or else declared."""
     added = offset_given(exposure, offset)
+    if added is None and schema is not None:
+        added = offset_given(schema.exposure, schema.offset)
     if added is None:
         return score
     if isinstance(name := added.column, str):

@@ -275,8 +275,6 @@ def scored_inputs(
     labels: Sequence[Any] | None, **persons: Any,
 ) -> Inputs:  # fmt: skip
     """Return scores and targets in two columns; what is beside X by default as in the fit."""
-    if schema is not None and exposure is None and offset is None:
-        exposure, offset = schema.exposure, schema.offset
     names = X.names if isinstance(X, Table) else column_names(X) or ()
     weight = weight_of_score(X, names, *weighed, schema)
     beside = {"y": y, "exposure": exposure, "offset": offset, "weight": weight}
@@ -285,7 +283,7 @@ def scored_inputs(
     rule.check_lengths(len(score), **beside)  # later a message would tell how many rows there are
     if weight is not None:
         weight_parts(weight, len(score))  # refuses other lengths
-    score = with_offset(score, X, exposure, offset)
+    score = with_offset(score, X, exposure, offset, schema)
     cells = np.column_stack([score, target_numbers(y, loss, labels, len(score))])
     cells[~np.isfinite(cells).all(axis=1)] = np.nan
     found = read_inputs(cells, features_only=True)

@@ -161,6 +161,10 @@ class ClippedMinimiser(GaussianQuery):
         many = len(self.balls) > 1 and self.n_steps is None
         if self.balls and (many or math.isinf(self.constraint.diameter())):
             raise InputError("balls need a set of finite diameter, and several of them n_steps.")
+        for center, radius in self.balls:
+            check_positive("the radius of balls", radius)
+            if len(center) != self.units.size or not np.isfinite(center).all():
+                raise InputError(f"centers of balls must be {self.units.size} finite numbers.")
         if self.step_size is not None:
             check_positive("step_size", self.step_size)
             alone = self.n_steps == 1 and self.step_size * self.strength <= 1.0

@@ -32,6 +32,7 @@ from tailguard.solvers.newton.debiasing import squared_bias
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import averaged, step
 from tailguard.solvers.newton.schedule import SLOPE_BINS, Shares
+from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.newton.state import Correction
 
 N_ROWS = 20_000
@@ -124,6 +125,19 @@ def test_intervals_of_skewed_records_whose_spread_varies_cover_the_intercept():
         scores.append(((low + high) / 2.0 - truth) / ((high - low) / 3.92))
     assert np.mean(np.abs(scores) < 1.96) >= 0.9
     assert abs(np.mean(scores, axis=0)[3]) < 1.1  # 1.4 where the bias is not counted
+
+
+def test_rounds_of_squares_have_no_intervals_where_the_default_would_have_a_correction():
+    X = np.random.default_rng(0).standard_normal((20_000, 3))
+    rounds, corrected = (
+        tg.LinearRegression(solver=WhitenedNewton(shares=shares), guarantee=tg.GDP(1.0)).fit(
+            X, X.sum(axis=1)
+        )
+        for shares in (Shares(), None)
+    )
+    assert np.isnan(rounds.conf_int()).all()
+    assert any("how far single records reach" in note for note in rounds.notes_)
+    assert np.isfinite(corrected.conf_int()).all()
 
 
 def test_a_budget_too_small_for_the_variance_has_no_intervals():

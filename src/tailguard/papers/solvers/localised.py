@@ -105,7 +105,7 @@ class Localised:
     minimiser never reaches it, phases of a few records are left out as well, and minimisers are
     certified and not the end of a fixed number of steps. Such steps, and all with printed noise,
     are projected onto the set and then drawn into the balls, which leads to a point of all of them,
-    if not to the nearest.
+    if not to the nearest; the center of ``penalty`` and of a phase together is drawn there, too.
 
     Examples
     --------

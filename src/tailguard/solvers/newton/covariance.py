@@ -36,7 +36,7 @@ from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
     ESTIMAND_OF_BULK,
-    planned_without,
+    rounds_without,
     with_remedy,
 )
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
@@ -202,7 +202,7 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
         return None if fit.estimate.settled else UNSETTLED
     plan, geometry = session.plan, fit.geometry
     robust = plan.settings["target"] == "robust"
-    if (why := planned_without(session.problem, plan.guarantee, robust=robust)) is not None:
+    if (why := rounds_without(session.problem, plan.guarantee, robust=robust)) is not None:
         return why
     if far_rows_still_matter(geometry):
         return "columns are so heavy that far rows still move the fit"

@@ -192,11 +192,9 @@ def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
     return noise_refusal(problem.n_rows, guarantee, _remedy(problem, guarantee))
 
 
-def planned_without(problem: Problem, guarantee: Guarantee, *, robust: bool) -> str | None:
-    """Say why no coefficient gets an interval, by public numbers; None where some may have one."""
-    shares, mu = planned(problem, guarantee, robust=robust)
-    if shares.correction > 0.0:
-        return None
+def rounds_without(problem: Problem, guarantee: Guarantee, *, robust: bool) -> str | None:
+    """Say why no coefficient of rounds has an interval, by public numbers; None where some may."""
+    _, mu = planned(problem, guarantee, robust=robust)
     if is_mostly_noise(problem, guarantee, mu):
         return with_remedy(LITTLE, problem, guarantee, robust=robust)
     if fits_squares(problem, robust=robust):

@@ -46,8 +46,8 @@ from tailguard.solvers.newton.outlook import (
     check_fitted,
     is_little,
     meaning,
-    planned_without,
     predicted,
+    rounds_without,
     scales_hide,
     warning,
 )
@@ -122,7 +122,8 @@ class WhitenedNewton:
         mu = usable_mu(guarantee, coordinates)
         hidden = default_shares and is_little(problem, guarantee)
         robust = self.target == "robust"
-        without = planned_without(problem, guarantee, robust=robust) if default_shares else None
+        rounds_alone = default_shares and shares.correction == 0.0
+        without = rounds_without(problem, guarantee, robust=robust) if rounds_alone else None
         return Plan(
             solver="whitened-newton",
             problem=problem,
