@@ -7,9 +7,8 @@ nothing else. A cell has a level if it reads the same, as text or as a number. S
 ``"2"`` are one level, and a column of whole numbers that one missing cell turned into floats keeps
 its levels.
 
-Marks say what each cell is: a finite number if it can be used, NaN if it is empty, and else
-infinity. They show which column makes records void, and each follows from its own cell and the
-declarations.
+Marks say what each cell is: a finite number if it can be used, NaN if it is empty, else infinity.
+They show which column makes records void; each follows from its own cell and the declarations.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
