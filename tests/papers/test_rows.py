@@ -79,7 +79,7 @@ THEOREMS = (
     Row(19, "tao2022.strongly_convex", texts.tao_7, tg.Moment(2.0, 2.0, kind="raw"), SHAPE),
     Row(23, "zhao2024.convex", texts.zhao_4, ALONG3, {"smoothness": 1.5}),
     Row(25, "zhao2024.iterative_convex", texts.zhao_7, moment("directional", 2.0, 2.0),
-        {"smoothness": 1.5, "n_groups": 50}),
+        {"smoothness": 1.5, "n_groups": 47}),
 )
 # fmt: on
 

@@ -216,7 +216,7 @@ def test_where_penalties_leave_less_room_than_floats_err_the_charge_is_the_room(
 @pytest.mark.parametrize("balls", [BALLS, BALL])
 def test_several_balls_go_with_plain_steps_and_all_in_a_bounded_set(balls):
     options = {"constraint": tg.sets.L2Ball(1.0)} if balls is BALLS else {"n_steps": 3}
-    with pytest.raises(tg.InputError, match="balls need a set of finite"):
+    with pytest.raises(tg.InputError, match="constraint must be a bounded set"):
         query_of(size=2, balls=balls, **options)
 
 

@@ -160,7 +160,7 @@ class ClippedMinimiser(GaussianQuery):
             check_integer("n_steps", self.n_steps, minimum=1)
         many = len(self.balls) > 1 and self.n_steps is None
         if self.balls and (many or math.isinf(self.constraint.diameter())):
-            raise InputError("balls need a set of finite diameter, and several of them n_steps.")
+            raise InputError("constraint must be a bounded set for balls; several need n_steps.")
         for center, radius in self.balls:
             check_positive("the radius of balls", radius)
             if len(center) != self.units.size or not np.isfinite(center).all():

@@ -5,7 +5,7 @@ What does not fit into a few lines is worked out where the code is that the erra
 
 import math
 import re
-from math import erf, exp, log, sqrt
+from math import erf, exp, log, log2, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ import tailguard as tg
 from docs.test_numbers import ROOT
 from tailguard.gate.plan import Problem
 from tailguard.papers.instances import growth_constant
+from tailguard.papers.solvers.phases import printed_doubling_sizes
 from tailguard.papers.tao2022.parameters import printed_step_noise_over_sensitivity
 from tailguard.papers.zhao2024.parameters import printed_amplified_rho
 from tailguard.privacy.accounting.gaussian import delta_of, epsilon_of
@@ -131,6 +132,29 @@ def test_e13_what_a_smoothed_mean_spends():
     says(13, "16/9 as c goes to 0", f"c >= {math.ceil(1e4 * least) / 1e4} only")
 
 
+def test_e16_the_chance_that_a_block_fails_is_held():
+    rho = (sqrt(0.6 - log(1e-6)) - sqrt(-log(1e-6))) ** 2
+    told = {"n_rows": 7777, "n_features": 5, "guarantee": tg.ApproxDP(0.6, 1e-6)}
+    told |= {"diameter": 3.0, "strong_convexity": 1.0, "smoothness": 5.0}
+    theorem = tg.papers.kamath2022.strongly_convex(
+        **told, moment=tg.Moment(2.0, 1.0), calibration="printed"
+    )
+    steps = theorem.solver.n_steps
+    chance = 5 * steps / 7777 + 5 * sqrt(5) * steps**1.5 / (sqrt(rho) * 7777)
+    says(16, f"{chance:.2f} for {steps} steps at n = 7777, d = 5, epsilon = 0.6 and delta = 10⁻⁶")
+    assert theorem.solver.oracle.parameters["n_groups"] == 2 * math.ceil(2 * log(2 * 5 / 0.5))
+
+
+def test_e48_printed_sizes_by_both_powers():
+    power = log(2.0) / log(1.6)
+    last = math.floor(power * log2(log2(7777))) - 1
+    found = [
+        [math.floor(2**i * 7777 / log2(7777) ** k) for i in (0, last)] for k in (power, power**2)
+    ]
+    says(48, "rounds of {} to {} of 7777".format(*found[0]), "gives {} to {}.".format(*found[1]))
+    assert printed_doubling_sizes(7777, 1.6)[::last] == tuple(found[0])
+
+
 def test_e27_textbook_noise_over_exact_noise():
     ratios = [
         printed_step_noise_over_sensitivity(n_steps=steps, epsilon=epsilon, delta=delta)
@@ -241,7 +265,7 @@ def test_e46_printed_steps_of_the_first_phase():
     says(46, f"{20_000**0.25:.1f} times at n = 20 000")  # of the powers 1/2 of both fractions
 
 
-@pytest.mark.parametrize(("n_rows", "kept"), [(20_000, True), (50_000, False)])
+@pytest.mark.parametrize(("n_rows", "kept"), [(20_000, True), (40_000, False)])
 def test_e46_and_what_printed_noise_below_the_errors_of_floats_costs(n_rows, kept):
     facts = {"moment": tg.Moment(4.0, 9.0, kind="norm"), "diameter": 2.0, "row_limit": 3.0}
     facts |= {"calibration": "printed", "schedule": "printed"}

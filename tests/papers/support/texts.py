@@ -338,7 +338,7 @@ def zhao_24(groups, epsilon=EPSILON, delta=DELTA):
     return epsilon**2 * groups / (64 * math.e**4 * log(8 / delta) * spread)
 
 
-def zhao_7(printed, k=50, q=2.0, m=2.0, b=1.5):
+def zhao_7(printed, k=47, q=2.0, m=2.0, b=1.5):
     """Theorem 7: clip norm, steps; (32): shares; (23) and (24): noise; Lemma 8: eta = 1/4."""
     clip = (1 if printed else m) * sqrt(D) * (N * EPSILON / sqrt(D)) ** (1 / q)
     move, reach = 2 * clip / (N // k), b * DIAMETER

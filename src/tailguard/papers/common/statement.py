@@ -99,9 +99,10 @@ def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
     """Noise of one answer in each coordinate, at its exact calibration."""
     query = oracle.query(None, Units.raw(facts.n_features, intercept=False))
     calibration = query.calibrate(n_rows, facts.n_features, mu)
-    # Finishing is linear, or the centre of groups, which all say the same here.
-    noise = float(query.finish(np.full(calibration.size, calibration.noise_std), n_rows)[0])
     n_groups = calibration.size // facts.n_features
+    # Finishing is linear, or the centre of groups of equal size, which all say the same here.
+    n_equal = n_rows - n_rows % n_groups
+    noise = float(query.finish(np.full(calibration.size, calibration.noise_std), n_equal)[0])
     return noise if n_groups == 1 else noise * CENTRE_LOSS / math.sqrt(n_groups)
 
 

@@ -72,9 +72,7 @@ def equal_sizes(n_rows: int, *, printed: bool = False) -> tuple[int, ...]:
 
     The last takes the remainder, which the printed rounds of Algorithm 4 leave out.
     """
-    count = 1
-    if n_rows > 1:
-        count = max(1, math.floor(math.log2(2.0 * n_rows / math.log2(n_rows)) / 2.0) - 1)
+    count = max(1, math.floor(math.log2(2.0 * n_rows / max(1.0, math.log2(n_rows))) / 2.0) - 1)
     size = n_rows // count
     return (*[size] * (count - 1), size if printed else n_rows - (count - 1) * size)
 
@@ -119,7 +117,8 @@ def doubling_rounds(
     if not sizes or min(sizes) < 1:
         raise InputError(
             f"growth_bound must leave records in every round for the printed sizes of {n_rows} "
-            f"records; got {growth_bound:g}, which has rounds of {shown(sizes)}."
+            f"records; got {growth_bound:g}, which has rounds of "
+            f"{', '.join(map(str, sizes)) or 'no'} records."
         )
     return sizes
 
