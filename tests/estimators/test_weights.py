@@ -88,6 +88,7 @@ def test_the_plan_spends_what_it_says_and_the_certificate_tells_of_weights():
     assert certificate.total.epsilon <= 4.0
     assert "rows count by their weights; weights above 4 are cut" in found.notes_
     assert "weights above 4 are cut" in certificate.to_json()
+    assert "weights above 4 are cut" in " ".join(str(found.summary()).splitlines())
     assert not any("weights" in note for note in tg.LinearRegression(**BUDGET).fit(X, COSTS).notes_)
 
 

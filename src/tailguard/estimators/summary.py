@@ -26,7 +26,9 @@ NO_RECORDS = f"{NOT_ESTIMATED}: no records"
 """Of the level of all that was not declared, where none of it was counted."""
 UNSEEN = "beyond noise no records were counted with levels of "
 """How the note on it begins."""
-PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN)
+WEIGHTED = "rows count by their weights"
+"""How the note on them begins."""
+PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN, WEIGHTED)
 """How notes begin that a summary shows, and that say themselves where they come from."""
 WIDTH = 88  # of a summary; a wider table is stacked, so that nothing is cut
 
