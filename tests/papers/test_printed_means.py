@@ -10,8 +10,9 @@ import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.noise.discrete_gaussian import lattice_std
 from tailguard.papers.zhao2024.means import PrintedIterative
-from tailguard.papers.zhao2024.parameters import printed_amplified_rho
+from tailguard.papers.zhao2024.parameters import printed_amplified_rho, printed_rho
 from tailguard.privacy.accounting.total_cost import satisfies
+from tailguard.privacy.accounting.zcdp import rho_of_simple
 from tailguard.privacy.events import Shuffled
 
 PRIVACY = {"epsilon": 1.0, "delta": 1e-6}
@@ -68,8 +69,8 @@ def test_a_mean_has_one_switch_of_two_positions(name):
 
 UNPRINTED = [
     (wang.soft_mean, PRIVACY, "calibration='printed' needs moment="),
-    (kamath.clamped_mean, {**PRIVACY, "moment": tg.Moment(2.0, 1.0)}, "needs guarantee=ZCDP"),
-    (zhao.clipped_mean, {"guarantee": tg.GDP(1.0), "moment": ALONG}, "unless epsilon and delta"),
+    (kamath.soft_mean, {"guarantee": tg.PureDP(1.0), "threshold": 3.0}, "must not be PureDP here"),
+    (zhao.iterative_mean, {"guarantee": tg.GDP(1.0), "moment": ALONG}, "unless epsilon and delta"),
     (zhao.clipped_mean, PAIR, "the paper has no private scale"),
 ]
 
@@ -78,6 +79,28 @@ UNPRINTED = [
 def test_what_no_paper_prints_is_refused(mean, told, words):
     with pytest.raises(tg.InputError, match=words):
         mean(heavy(500), **told, **PRINTED)
+
+
+# What a printed noise that is stated in rho has for epsilon and delta.
+CONVERTED = {
+    "kamath2022.clamped_mean": (rho_of_simple(1.0, 1e-5), {"moment": tg.Moment(2.0, 4.0)}),
+    "kamath2022.soft_mean": (rho_of_simple(1.0, 1e-5), {"threshold": 3.0}),
+    "zhao2024.clipped_mean": (printed_rho(epsilon=1.0, delta=1e-5), {"moment": ALONG}),
+}
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_a_noise_printed_in_rho_has_the_papers_conversion_for_epsilon_and_delta(name):
+    """Lemma 2.3 of Kamath and others; equation (15) of Zhao and others."""
+    rho, told = CONVERTED[name]
+    by_rho, by_mu, by_pair = (
+        called(name)(heavy(2_000), guarantee=each, **told, **PRINTED)
+        for each in (tg.ZCDP(rho), tg.GDP(math.sqrt(2.0 * rho)), tg.ApproxDP(1.0, 1e-5))
+    )
+    np.testing.assert_allclose(by_pair.noise_std, by_rho.noise_std, rtol=1e-6)
+    np.testing.assert_allclose(by_mu.noise_std, by_rho.noise_std, rtol=1e-6)
+    assert by_pair.certificate.total.rho == pytest.approx(by_rho.certificate.total.rho, rel=1e-6)
+    assert by_pair.certificate.total.epsilon < 1.0
 
 
 def test_a_printed_noise_that_keeps_its_promise_is_private_and_charged_what_it_costs(tmp_path):

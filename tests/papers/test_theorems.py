@@ -215,10 +215,24 @@ def test_no_printed_noise_is_made_up():
         CASES["wang2020.stochastic"].theorem(calibration="printed")
 
 
-@pytest.mark.parametrize("name", ["tao2022.convex", "xu2025.localised", "zhao2024.convex"])
+@pytest.mark.parametrize(
+    "name", ["tao2022.convex", "xu2025.localised", "zhao2024.iterative_convex"]
+)
 def test_noise_printed_in_epsilon_and_delta_needs_them(name):
     with pytest.raises(tg.InputError, match="unless epsilon and delta are promised"):
         CASES[name].theorem(guarantee=tg.GDP(0.3), calibration="printed")
+
+
+def test_the_noise_of_zhao_is_printed_in_rho_to_which_epsilon_and_delta_are_converted():
+    rho = tg.papers.zhao2024.parameters.printed_rho(epsilon=1.0, delta=1e-5)
+    by_rho, by_pair = (
+        CASES["zhao2024.convex"].theorem(guarantee=each, calibration="printed")
+        for each in (tg.ZCDP(rho), tg.ApproxDP(1.0, 1e-5))
+    )
+    assert by_rho.noise_std == pytest.approx(by_pair.noise_std, rel=1e-9)
+    assert by_rho.solver.n_steps == by_pair.solver.n_steps
+    norms = [each.solver.oracle.parameters["clip_norm"] for each in (by_rho, by_pair)]
+    assert norms[0] == pytest.approx(norms[1], rel=1e-9)
 
 
 @every_theorem

@@ -21,7 +21,7 @@ from tailguard.papers.reproduce.experiments.ranking import (
     Place,
     _improves,
 )
-from tailguard.papers.reproduce.figure import COLOURS, MARKERS, _coinciding, _looks
+from tailguard.papers.reproduce.figure import COLOURS, MARKERS, _looks, _note
 from tailguard.papers.reproduce.results import Point, Results
 from tailguard.papers.reproduce.tasks.optimum import Objective
 from tailguard.papers.reproduce.tasks.wang import (
@@ -206,7 +206,7 @@ def test_a_paper_has_a_colour_and_the_figure_no_more_than_eight(medians):
     assert len(runs) == len({*runs})
 
 
-def test_curves_that_coincide_are_named():
+def test_curves_that_coincide_or_are_one_point_are_named():
     """Within a hundredth of the panel's height, of a logarithm where the axis is."""
     heights = {"a": (1.0, 2.0), "b": (1.001, 2.004), "c": (1.0, 2.1), "d": (1.0,)}
     rows = [
@@ -215,8 +215,11 @@ def test_curves_that_coincide_are_named():
         for x, height in enumerate(line)
         for seed in range(3)
     ]
-    assert _coinciding(Results(rows), "panel") == "one line: a / b"
-    assert _coinciding(Results(rows), "another") == ""
+    assert _note(Results(rows), "panel") == "one line: a / b; one point: d at 0"
+    assert _note(Results(rows), "another") == ""
+    alone = [each for each in rows if each.curve == "d"]
+    assert _note(Results(alone), "panel") == ""
     rows += [Point("panel", "far", "-", float(x), 1e6, 0) for x in range(3)]
-    assert _coinciding(Results(rows), "panel") == "one line: a / b / c"
-    assert _coinciding(Results(rows), "panel", log=False) == "one line: a / b / c"
+    for log in (True, False):
+        found = _note(Results(rows), "panel", log=log)
+        assert found == "one line: a / b / c; one point: d at 0"

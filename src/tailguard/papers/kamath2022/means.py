@@ -10,15 +10,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tailguard.checks import InputError
 from tailguard.estimators.mean import MeanResult
 from tailguard.gate.stage import Share
 from tailguard.means.base import Level, MeanFacts
 from tailguard.means.clamped import Clamped, clamping_bias
 from tailguard.papers.kamath2022 import parameters
 from tailguard.papers.printed.means import UNIT, PrintedLevel, mean_of_paper
+from tailguard.papers.printed.terms import stated_rho
 from tailguard.papers.wang2020.means import PrintedSoft
-from tailguard.privacy.guarantees import GDP, ZCDP, PureDP
+from tailguard.privacy.accounting.zcdp import rho_of_simple
+from tailguard.privacy.guarantees import PureDP
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,10 @@ class PrintedClamped(PrintedLevel, Clamped):
         """Return the threshold of Corollary 4.2, which has no moment in it."""
         moment = facts.known_moment("central")
         if isinstance(facts.guarantee, PureDP):
-            told = {"epsilon": facts.guarantee.epsilon, **UNIT}
-            threshold = facts.into(parameters.mean_threshold_pure, moment, **told)
+            epsilon = facts.guarantee.epsilon
+            threshold = facts.into(parameters.mean_threshold_pure, moment, epsilon=epsilon, **UNIT)
         else:
-            told = {"rho": _stated_rho(facts), **UNIT}
-            threshold = facts.into(parameters.mean_threshold, moment, **told)
+            threshold = facts.into(parameters.mean_threshold, moment, rho=_rho(facts), **UNIT)
         bias = facts.into(clamping_bias, moment, threshold=threshold, mean_bound=threshold)
         return Level(threshold, bias, facts.sampling)
 
@@ -45,7 +45,7 @@ class PrintedClamped(PrintedLevel, Clamped):
             told["epsilon"] = facts.guarantee.epsilon
             scale = facts.into(parameters.printed_noise_scale_pure, **told)
             return query.pure_sensitivity(facts.n_rows, facts.n_features).ideal / scale
-        noise_std = facts.into(parameters.printed_noise_std, rho=_stated_rho(facts), **told)
+        noise_std = facts.into(parameters.printed_noise_std, rho=_rho(facts), **told)
         return query.sensitivity(facts.n_rows, facts.n_features).ideal / noise_std
 
 
@@ -55,18 +55,13 @@ class PrintedZcdpSoft(PrintedSoft):
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return what it really spends: more than it promises for a smoothing above 1.3233."""
-        spent = parameters.printed_soft_noise_rho(rho=_stated_rho(facts), smoothing=self.strength)
+        spent = parameters.printed_soft_noise_rho(rho=_rho(facts), smoothing=self.strength)
         return math.sqrt(2.0 * spent)
 
 
-def _stated_rho(facts: MeanFacts) -> float:
-    """Return the promise in the terms in which the paper prints its noise."""
-    if not isinstance(facts.guarantee, ZCDP | GDP):
-        raise InputError(
-            "calibration='printed' needs guarantee=ZCDP(rho) here, or PureDP(epsilon) of the "
-            f"clamped mean: the paper prints its noise in them; got {facts.guarantee!r}."
-        )
-    return facts.guarantee.gaussian_mu() ** 2 / 2.0
+def _rho(facts: MeanFacts) -> float:
+    """Return the budget of Lemma 2.3."""
+    return stated_rho(facts.guarantee, rho_of_simple)
 
 
 def clamped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
@@ -79,7 +74,8 @@ def clamped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResu
     calibration
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="clamped")``.
         ``"printed"``: the noise of Theorem 4.1, which is four times too much, and the threshold of
-        Corollary 4.2, for data in units in which their moment is 1.
+        Corollary 4.2, for data in units in which their moment is 1; epsilon and delta are
+        converted by Lemma 2.3.
     told
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``threshold``, ``n_groups``, ``ledger``.
@@ -111,7 +107,8 @@ def soft_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="soft")``.
-        ``"printed"``: the noise of Algorithm 4, too little for a smoothing above 1.3233.
+        ``"printed"``: the noise of Algorithm 4, too little for a smoothing above 1.3233; epsilon
+        and delta are converted by Lemma 2.3.
     told
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``threshold``, ``smoothing``, ``ledger``.

@@ -1,5 +1,7 @@
 """What the papers state their noise in, and what it truly costs."""
 
+from collections.abc import Callable
+
 from tailguard.checks import InputError
 from tailguard.gate.stage import Share
 from tailguard.means.base import amount_of
@@ -20,6 +22,13 @@ def printed_in(guarantee: Guarantee) -> ApproxDP:
         "calibration must be 'tight' unless epsilon and delta are promised: the paper prints its "
         f"noise in them; got {guarantee!r}."
     )
+
+
+def stated_rho(guarantee: Guarantee, convert: Callable[..., float]) -> float:
+    """Return rho for noise that its paper prints in it, to which it converts epsilon and delta."""
+    if isinstance(guarantee, ApproxDP):
+        return convert(epsilon=guarantee.epsilon, delta=guarantee.delta)
+    return guarantee.gaussian_mu() ** 2 / 2.0
 
 
 def share_with_rounding(

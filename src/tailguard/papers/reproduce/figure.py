@@ -29,7 +29,7 @@ MOST_MARKED = 12  # places on a curve: with more, markers cover it
 COINCIDE = 0.02  # of a panel's height, two widths of a line: closer ones leave no gap
 DOTS_PER_INCH = 80  # the text can be read, and no figure is above 150 kB
 N_COLOURS, OCTREE = 256, 2  # of a file, and Pillow's method that keeps those of thin lines
-NOTE_WIDTH = 64  # letters of a panel's note on curves that coincide
+NOTE_WIDTH = 64  # letters of a panel's note on curves
 LINES: dict[str, dict[str, Any]] = {
     "-": {"linestyle": ":"},
     "printed": {"linestyle": "--", "linewidth": 1.0, "markerfacecolor": "none"},
@@ -120,7 +120,7 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Look
             line = LINES[noise] if noises != {"-"} else {}
             _draw_curve(axis, axes, found, label, looks[name] | line)
     axis.set_title(panel, fontsize=9)
-    told = wrap(_coinciding(results, panel, log=axes.log_y), NOTE_WIDTH)
+    told = wrap(_note(results, panel, log=axes.log_y), NOTE_WIDTH)
     along = ALONG.get(panel.rpartition("along ")[2], axes.x)
     axis.set_xlabel("\n".join((along, *told)), fontsize=8)
     axis.set_ylabel(axes.y, fontsize=8)
@@ -159,8 +159,8 @@ def _looks(curves: Iterable[str]) -> Looks:
     return looks
 
 
-def _coinciding(results: Results, panel: str, *, log: bool = True) -> str:
-    """Name curves of a panel whose medians lie within :data:`COINCIDE` of one another."""
+def _note(results: Results, panel: str, *, log: bool = True) -> str:
+    """Name curves of a panel with medians within :data:`COINCIDE` of another's, or of one place."""
     lines = {
         f"{name}, printed" if noise == "printed" else name: {
             each.x: math.log(each.median) if log and each.median > 0.0 else each.median
@@ -180,8 +180,11 @@ def _coinciding(results: Results, panel: str, *, log: bool = True) -> str:
                 break
         else:
             groups.append([name])
-    told = [" / ".join(names) for names in groups if len(names) > 1]
-    return f"one line: {'; '.join(told)}" if told else ""
+    most = max(map(len, lines.values()), default=0)
+    alike = [" / ".join(names) for names in groups if len(names) > 1]
+    alone = [f"{name} at {min(x):g}" for name, x in lines.items() if len(x) == 1 < most]
+    told = {"one line": alike, "one point": alone}
+    return "; ".join(f"{what}: {'; '.join(names)}" for what, names in told.items() if names)
 
 
 def _draw_curve(axis: Any, axes: Axes, found: list[Any], label: str, look: dict[str, Any]) -> None:

@@ -15,17 +15,17 @@ from tailguard.means.base import Level, MeanFacts, directional_level
 from tailguard.means.clipped import Clipped
 from tailguard.means.iterative import Iterative
 from tailguard.papers.printed.means import UNIT, PrintedLevel, mean_of_paper, with_rounding
-from tailguard.papers.printed.terms import printed_in
+from tailguard.papers.printed.terms import printed_in, stated_rho
 from tailguard.papers.zhao2024 import parameters
 from tailguard.privacy.events import Gaussian
 
 
 @dataclass(frozen=True)
 class PrintedClipped(PrintedLevel, Clipped):
-    """The l2-clipped mean with the clip norm and the budget that the paper's conversion leaves."""
+    """The l2-clipped mean with the clip norm and the budget of the paper."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
-        """Return what the noise of Theorem 2 spends: less than it promises."""
+        """Return what the noise of Theorem 2 spends: of epsilon and delta less than is promised."""
         return math.sqrt(2.0 * _rho(facts))
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
@@ -51,9 +51,8 @@ class PrintedIterative(PrintedLevel, Iterative):
 
 
 def _rho(facts: MeanFacts) -> float:
-    """Return the budget of equation (15)."""
-    asked = printed_in(facts.guarantee)
-    return parameters.printed_rho(epsilon=asked.epsilon, delta=asked.delta)
+    """Return the budget of equation (15), or the rho of Algorithm 2."""
+    return stated_rho(facts.guarantee, parameters.printed_rho)
 
 
 def clipped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
@@ -65,7 +64,8 @@ def clipped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResu
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="clipped")``.
-        ``"printed"``: the noise of Theorem 2, which is too much, and the clip norm of equation
+        ``"printed"``: the noise of Theorem 2, which is too much for epsilon and delta, and a
+        millionth too little, for rounding, where rho is promised; and the clip norm of equation
         (19), which has no moment in it (E38).
     told
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,

@@ -26,6 +26,7 @@ from tailguard.papers.common.statement import Statement, needed_of_batches, stat
 from tailguard.papers.common.steps import composed_shares
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.printed.solvers import FromTheStart
+from tailguard.papers.printed.terms import stated_rho
 from tailguard.papers.solvers.grouped_descent import GroupedDescent
 from tailguard.papers.zhao2024 import bounds, parameters
 from tailguard.solvers.oracles import Oracle, make_oracle
@@ -48,10 +49,8 @@ def convex(facts: Facts) -> Theorem:
     >>> theorem.solver.n_steps, theorem.solver.oracle.describe()
     (40, 'clipped (clip_norm = 63.7293)')
     """
-    rho = facts.rho
-    if facts.prints:  # clip norm and steps follow from the printed budget too
-        epsilon, delta = facts.printed_terms
-        rho = parameters.printed_rho(epsilon=epsilon, delta=delta)
+    # Clip norm and steps follow from the printed budget too.
+    rho = stated_rho(facts.guarantee, parameters.printed_rho) if facts.prints else facts.rho
     clip_norm = facts.as_printed().into(parameters.mean_clip_norm, rho=rho)
     oracle = make_oracle("clipped", clip_norm=clip_norm)
     printed_mu = math.sqrt(2.0 * rho) if facts.prints else None

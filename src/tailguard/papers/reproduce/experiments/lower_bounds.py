@@ -329,7 +329,7 @@ def experiments() -> tuple[Experiment, ...]:
     places = ((name, curve) for name, case in CASES.items() for curve in case.curves)
     between = [claim for place in places for claim in _between(*place)]
     source = "Kamath, Tao and Xu, lower bounds"
-    title = "risk of public algorithms on the hard instances, between both bounds"
+    title = "risk of the papers' algorithms on the hard instances, between both bounds"
     axes = Axes("records", "excess risk (Tao 2: error)", log_x=True)
     claims = (*between, *map(_meaning, CASES))
     return (Experiment("lower-bounds", source, title, axes, _cells, claims),)

@@ -164,7 +164,7 @@ SOURCES = {
     "tao2022": "Tao and others 2022, Theorems 6, 7 and 10",
     "wang2020": "Wang and others 2020, Theorems 7 and 8",
     "zhao2024": "Zhao and others 2024, Theorems 4 and 7",
-    "xu2025": "Xu and others 2025, Theorems 1, 2, 3, 6 and 7",
+    "xu2025": "Xu and others 2025, Theorems 1 to 3 (our practical schedule), 6 and 7",
 }
 
 

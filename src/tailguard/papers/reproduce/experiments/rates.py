@@ -268,6 +268,6 @@ def experiments() -> tuple[Experiment, ...]:
         for name, case in CASES.items()
         for axis, says, law in axes
     )
-    source, drawn = "All papers, theorems on means", Axes("size", "error", log_x=True)
+    source, drawn = "Wang, Kamath, Tao and Zhao on means", Axes("size", "error", log_x=True)
     title = "error of every private mean where privacy is what costs"
     return (Experiment("rates", source, title, drawn, _cells, claims, n_quick_seeds=3),)
