@@ -170,9 +170,9 @@ def test_cells_of_other_types_are_there_or_missing():
 
 def test_lengths_of_time_in_an_array_are_refused():
     """NumPy makes them of whole numbers beside one, so to read them would change these."""
-    assert np.array([1, np.timedelta64("NaT")]).dtype.kind == "m"
+    assert np.array([1, np.timedelta64("NaT", "D")]).dtype.kind == "m"
     with pytest.raises(InputError, match=r"y must hold .*; got timedelta64: give it as a number"):
-        encode_labels(np.array([1, np.timedelta64("NaT")]), [0, 1])
+        encode_labels(np.array([1, np.timedelta64("NaT", "D")]), [0, 1])
 
 
 NUMBERS = {

@@ -227,9 +227,12 @@ def _files_of(path: Path) -> list[Path]:
 
 def _writable(path: Path) -> bool:
     try:
-        return os.access(path if path.exists() else path.parent, os.W_OK)
-    except OSError:  # a name too long for a file
+        path.stat()  # exists() hides names too long for a file from Python 3.14 on
+    except FileNotFoundError:
+        return os.access(path.parent, os.W_OK)
+    except OSError:
         return False
+    return os.access(path, os.W_OK)
 
 
 def write_text(path: Path, text: str) -> None:
