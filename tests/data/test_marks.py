@@ -23,7 +23,7 @@ CELLS = [
     *[(cell, NUMBER) for cell in (0, 1.5, "2.5", " 7 ", "true", True, b"3", Decimal(4), "1e-300")],
     *[(cell, EMPTY) for cell in (None, float("nan"), "", "  ", "NaN", pd.NA, pd.NaT, b"", [])],
     *[(cell, EMPTY) for cell in (np.float32("nan"), Decimal("nan"), [None], np.array([np.nan]))],
-    *[(cell, EMPTY) for cell in (np.datetime64("NaT"), np.timedelta64("NaT", "D"))],
+    *[(cell, EMPTY) for cell in (np.datetime64("NaT", "D"), np.timedelta64("NaT", "D"))],
     *[(cell, OTHER) for cell in (np.datetime64("2020-01-01"), np.timedelta64(1, "D"))],
     *[(cell, OTHER) for cell in ("two", "2,5", "2020-01-01", "inf", float("-inf"), 10**400, b"x")],
     *[(cell, OTHER) for cell in (datetime.date(2020, 1, 1), 1j, object(), [1.0, 2.0], {"a": 1})],
