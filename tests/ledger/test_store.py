@@ -3,6 +3,7 @@
 import os
 import re
 import sqlite3
+import weakref
 from contextlib import closing
 from threading import get_ident
 
@@ -61,9 +62,10 @@ def held_by_another(path):
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
 
-    def connect(_, other=other):  # which stays open as long as the function
+    def connect(_):
         return sqlite3.connect(path, timeout=0.05, isolation_level=None)
 
+    weakref.finalize(connect, other.close)
     return connect
 
 
