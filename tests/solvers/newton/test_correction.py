@@ -254,7 +254,7 @@ def test_early_rounds_that_read_a_sample_count_how_far_off_its_optimum_is(monkey
     X, y = likelihoods("outcomes", 5, n_rows)
     model = fitted_likelihood("outcomes", X, y, 0, epsilon=4.0)
     apart = np.sqrt(1.0 / model.plan_.settings["sampled_records"] - 1.0 / n_rows)
-    assert noises[0] > apart > 5.0 * noises[1]
+    assert noises[0] > apart > 4.0 * noises[1]
 
 
 def test_squares_of_contributions_to_a_likelihood_average_what_it_says_at_least():
@@ -305,11 +305,28 @@ def test_intervals_lie_between_rounds_and_correction_and_are_the_longer_the_fart
 def test_errors_of_a_blend_are_those_of_two_estimates_whose_distance_is_no_more_than_noise():
     """With as large errors on either side and without caution it has half of their variance."""
     fit, rounds, estimate = two_fits(np.zeros(8))
-    plain = Blend._of(fit, rounds, rounds.noise, np.eye(8))
+    plain = Blend._of(fit, rounds, 0.5 * np.eye(8))
     np.testing.assert_allclose(plain.gained, 0.5 * np.eye(8))
     np.testing.assert_allclose(plain.noise @ plain.noise.T, (0.25 + 0.125) * np.eye(8))
     whole = plain.estimate(fit, estimate).whole()
     np.testing.assert_allclose(whole, (0.25 + 0.5) * np.eye(8))
+
+
+@pytest.mark.parametrize(("seen", "variance"), [(True, 0.2), (True, 3.0), (False, 0.2)])
+def test_predictions_count_what_sampling_moves_contributions_by_more_than_cut_residuals(
+    seen, variance
+):
+    """Corrected weights err by noise, and by sampling of variance one over the records."""
+    fit, rounds, _ = two_fits(np.zeros(8), others=1.0)
+    loss, alike = SimpleNamespace(link=SimpleNamespace(residual=True)), np.eye(8)
+    fit.geometry.loss = loss
+    slopes = SimpleNamespace(seen=seen, variance=lambda limit: limit * variance)
+    fit.clipping = SimpleNamespace(slopes=slopes, slope_limit=4.0, curvature=2.0)
+    rounds.metric = SimpleNamespace(covariance=lambda: alike)
+    lean = SimpleNamespace(along=lambda directions: np.zeros(len(directions)), beyond=0.0)
+    blend = Blend.typical(fit, rounds, lean, n_rows=4)
+    errors = 0.5 + (max(0.0, 1.0 - variance) / 4.0 if seen else 0.0)
+    np.testing.assert_allclose(blend.gained, errors**2 / (1.0 + errors) * alike)
 
 
 def test_a_distance_counts_two_standard_deviations_more_where_intervals_rest_on_it():
@@ -332,7 +349,7 @@ def test_a_distance_counts_two_standard_deviations_more_where_intervals_rest_on_
     ids=["counts", "counts that stay", "outcomes", "squares"],
 )
 def test_scores_of_a_log_link_are_believed_as_far_as_their_noise_and_prior_let_them(
-    loss, late, part
+    loss, late, part, monkeypatch
 ):
     """Noise as large as the prior halves whatever is not the constant; they stay if unsettled."""
     fit = example_fit(loss, phase=0)[1]
@@ -344,7 +361,9 @@ def test_scores_of_a_log_link_are_believed_as_far_as_their_noise_and_prior_let_t
     if late > 4.0:
         fit = replace(fit, weights=fit.geometry.matrix @ whitened, noise=noise)
     level = fit.geometry.along_constant(whitened)
-    found = _believed(fit, rounds, blend).whitened
+    monkeypatch.setattr(Blend, "typical", lambda *_: blend)
+    session = SimpleNamespace(problem=SimpleNamespace(n_rows=100))
+    found = _believed(session, fit, rounds, None).whitened
     np.testing.assert_allclose(found, level + part * (whitened - level), atol=1e-9)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.correction.errors import Lean, estimated
 from tailguard.solvers.newton.correction.released import (
     likely_metric,
@@ -44,7 +45,7 @@ def correct(session: FitSession, fit: Fit) -> Fit:
         with session.by_record():
             metric = likely_metric(session, fit, curvature)
             rounds = run_rounds(session, fit, curvature, metric, [early])
-        fit, stages = _believed(fit, rounds, Blend.typical(fit, rounds, Lean.of(rounds))), [late]
+        fit, stages = _believed(session, fit, rounds, Lean.of(rounds)), [late]
     curvature = release_curvature_again(session, fit, curvature)
     with session.by_record():
         metric = release_metric(session, fit, curvature)
@@ -53,16 +54,17 @@ def correct(session: FitSession, fit: Fit) -> Fit:
         estimate = estimated(session, fit, rounds, lean)
     if session.loss.link.log and session.loss.canonical:  # counts
         estimate = Blend.cautious(fit, rounds, estimate).estimate(fit, estimate)
-    return replace(_believed(fit, rounds, Blend.typical(fit, rounds, lean)), estimate=estimate)
+    return replace(_believed(session, fit, rounds, lean), estimate=estimate)
 
 
-def _believed(fit: Fit, rounds: Rounds, blend: "Blend") -> Fit:
+def _believed(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Fit:
     """Return the fit at the blend; where the rounds did not settle, it stays.
 
     With a log link noise of scores makes the means of far rows many times too large. Its size is
     told anew by the curvature, and scores are believed as far as their prior goes.
     """
     geometry, log = fit.geometry, fit.geometry.loss.link.log
+    blend = Blend.typical(fit, rounds, lean, session.problem.n_rows)
     if rounds.late <= SETTLED and rounds.curvature.lost() <= MOST_LOST:
         whitened, noise = blend.weights, blend.noise
     elif log:
@@ -96,33 +98,39 @@ class Blend:
     gained: FloatArray
 
     @classmethod
-    def typical(cls, fit: Fit, rounds: Rounds, lean: Lean) -> "Blend":
-        """Blend for predictions: what the level takes away counts as along a typical direction."""
+    def typical(cls, fit: Fit, rounds: Rounds, lean: Lean, n_rows: int) -> "Blend":
+        """Blend for predictions: what the level takes away counts as along a typical direction.
+
+        So does what sampling moves the corrected weights by more than those of residuals cut low.
+        """
         root, through = _root_and_gain(rounds)
         typical = float(lean.along(np.eye(len(root))).mean()) * lean.beyond**2
-        others = (rounds.noise**2 + typical) * through @ through.T
-        return cls._of(fit, rounds, rounds.noise, others)
+        others = typical * through @ through.T
+        if fit.geometry.loss.link.residual and fit.clipping.slopes.seen:
+            sampling = through @ rounds.metric.covariance() @ through.T
+            more = float(np.trace(sampling)) / len(root) - _clipped_variance(fit.clipping)
+            others += max(0.0, more) / n_rows * np.eye(len(root))
+        return cls._of(fit, rounds, others)
 
     @classmethod
     def cautious(cls, fit: Fit, rounds: Rounds, estimate: Estimate) -> "Blend":
         """Blend for intervals: by what the corrected weights are known to within."""
-        root, through = _root_and_gain(rounds)
-        noise = rounds.curvature.inflation * rounds.noise
+        root, _ = _root_and_gain(rounds)
         bias = root.T @ fit.geometry.inverse @ estimate.bias
-        others = noise**2 * through @ through.T + bias @ bias.T
-        return cls._of(fit, rounds, noise, others, CAUTION)
+        return cls._of(fit, rounds, bias @ bias.T, CAUTION)
 
     @classmethod
-    def _of(
-        cls, fit: Fit, rounds: Rounds, noise: float, others: FloatArray, caution: float = 0.0
-    ) -> "Blend":
-        """Blend by the errors of the corrected weights, ``others``, where the curvature is one.
+    def _of(cls, fit: Fit, rounds: Rounds, others: FloatArray, caution: float = 0.0) -> "Blend":
+        """Blend by the errors of the corrected weights, where the curvature is one.
 
-        ``caution`` standard deviations are added to the squared distance between both weights: of
-        what it would vary by if both were off by no more than is known.
+        Those are ``others``, noise, with that of the curvature, and the way left. ``caution``
+        standard deviations are added to the squared distance between both weights: of what it
+        would vary by if both were off by no more than is known.
         """
         root, through = _root_and_gain(rounds)
-        others = others + rounds.undone * root.T @ rounds.inverse @ root
+        noise = rounds.curvature.inflation * rounds.noise
+        others = others + noise**2 * through @ through.T
+        others += rounds.undone * root.T @ rounds.inverse @ root
         own, moved = root.T @ fit.noise, root.T @ (rounds.mean - rounds.start)
         before, alike = own @ own.T, np.eye(len(moved))
         known = before + others
@@ -149,6 +157,12 @@ class Blend:
             covariance=whole - noise @ noise.T,
             bias=np.zeros_like(corrected.bias),
         )
+
+
+def _clipped_variance(clipping: Clipping) -> float:
+    """Return by what sampling moves weights of a fit, a record, where the curvature is one."""
+    variance = clipping.slopes.variance(clipping.slope_limit)
+    return variance / max(clipping.curvature, 1e-12) ** 2
 
 
 def _root_and_gain(rounds: Rounds) -> tuple[FloatArray, FloatArray]:
