@@ -63,9 +63,6 @@ def _counts(problem: Problem) -> dict[str, float]:
 FEW = 350.0
 # With n * mu below this a fit may be mostly noise, and noise hides what bounds of features do.
 MOSTLY_NOISE = 500.0
-# What the last correction gets but for counts and amounts: with more predictions lose to what they
-# are without it, with less intervals are wider (simulated designs; docs/trials.md).
-CORRECTION = 0.30
 # What likelihoods leave to a correction: their last phase, the variance, part of the histograms.
 BEFORE_CORRECTION: dict[str, Any] = {
     "variance": 0.0, "curvature": 0.03, "second_moments": 0.04, "whitened_row_norms": 0.02,
@@ -153,7 +150,7 @@ REGIMES = {
     # times what a constant does (simulated, 20,000 records of four columns); and slopes moved by
     # .03 where equal weights were an eighth of their bound (mu of 20).
     "correction of a likelihood": Regime("likelihood alike", {
-        "correction": CORRECTION, "debiasing": 0.0, **BEFORE_CORRECTION,
+        "correction": 0.55, "debiasing": 0.0, **BEFORE_CORRECTION,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
     "sample of a corrected likelihood": Regime("likelihood alike sampled", {
         "rounds": (2, 2, 4), "diagnostic_phases": (0, 2), "curvature_phases": (2,), "early": 2,
@@ -163,9 +160,11 @@ REGIMES = {
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
     # Rounds have to come near only, and each is a pass over the records: half as many lose nothing
     # (docs/trials.md). As many with a sample: with six last rounds 3 of 60 fits (simulated, 2e5
-    # records of 10 columns) ended 2.3 to 2.7 times their stated noise from the best.
+    # records of 10 columns) ended 2.3 to 2.7 times their stated noise from the best. With a larger
+    # share predictions lose more to what they are without it, with less intervals are wider; of
+    # outcomes a smaller one than theirs gained nothing (docs/trials.md).
     "correction": Regime("squares", {
-        "correction": CORRECTION, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
+        "correction": 0.30, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
     }, above={"fixed": 2000.0, "size**1.5": 9.0}),
 }  # fmt: skip
 # The unit of n * mu and the most rounds, of residuals and of a likelihood; eighths of the phases. A
