@@ -64,6 +64,44 @@ def options_of(name, missing):
     return {"missing": missing, "solver": FEW_ROUNDS}
 
 
+# What a class takes from its base, which reads tables, weights and names for all of its losses: one
+# class of a base is checked for it. A constant for missing cells changes nothing else.
+OF_THE_BASE = {
+    *(
+        "check_estimator_sparse_array",
+        "check_estimator_sparse_matrix",
+        "check_estimator_sparse_tag",
+    ),
+    *("check_sample_weights_pandas_series", "check_sample_weights_not_an_array"),
+    *("check_sample_weights_list", "check_sample_weights_shape"),
+    *(
+        "check_sample_weights_not_overwritten",
+        "check_readonly_memmap_input",
+        "check_array_api_input",
+    ),
+    *("check_n_features_in", "check_n_features_in_after_fitting", "check_pipeline_consistency"),
+    *("check_dtype_object", "check_estimators_dtypes", "check_f_contiguous_array_estimator"),
+    *("check_regressor_data_not_an_array", "check_classifier_data_not_an_array"),
+    *("check_fit1d", "check_fit2d_1sample", "check_fit2d_1feature", "check_fit2d_predict1d"),
+    *("check_estimators_empty_data_messages", "check_methods_sample_order_invariance"),
+    *("check_methods_subset_invariance", "check_requires_y_none", "check_supervised_y_2d"),
+}
+
+
+def adds_only_a_loss(kind):
+    """Whether a class has nothing but its loss and parameters beside those of its base."""
+    own = {name for name in vars(kind) if not name.startswith(("__", "_abc_"))}
+    return own <= {"_loss", *kind().get_params()} | {n for n in own if n.endswith("_request")}
+
+
+def checked_for_their_base():
+    """The first class of every base, and every class that has methods of its own."""
+    first = {}
+    for name, kind in ESTIMATORS.items():
+        first.setdefault(kind.__mro__[1] if adds_only_a_loss(kind) else kind, name)
+    return {*first.values()}
+
+
 # They fit two or four classes, where three are declared, and expect a score for each that came.
 OF_THE_DATA = {
     "check_estimator_sparse_array": DECLARED,
@@ -85,6 +123,7 @@ def several_classes():
 
 def cases():
     yield from several_classes()
+    whole = checked_for_their_base()
     filled = ("LinearRegression", "LogisticRegression")
     for name, missing in [(name, None) for name in ESTIMATORS] + [
         (name, {0: 1.0}) for name in filled
@@ -96,7 +135,9 @@ def cases():
         exempt |= SPARSE_EXEMPTIONS if name.startswith("Sparse") else {}
         for estimator, check in estimator_checks_generator(model, legacy=True):
             checked = check.func.__name__
-            if checked not in exempt:
+            of_the_base = checked in OF_THE_BASE
+            wanted = of_the_base if missing else name in whole or not of_the_base
+            if wanted and checked not in exempt:
                 tested = taking_lists(estimator) if checked in ON_ARRAYS else estimator
                 yield pytest.param(tested, check, id=f"{name}-{missing}-{checked}")
 
@@ -110,10 +151,11 @@ def test_the_exemptions_name_checks_that_exist():
     model = tg.LogisticRegression(guarantee=tg.GDP(1.0), random_state=0)
     names = {check.func.__name__ for _, check in estimator_checks_generator(model, legacy=True)}
     exempt = {*EXEMPTIONS, *CLASSIFIER_EXEMPTIONS, *SPARSE_EXEMPTIONS, *OF_THE_DATA}
+    assert checked_for_their_base() >= {"LinearRegression", "LogisticRegression"}
     assert names >= exempt - {"check_estimators_nan_inf"}
     model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0)
     names |= {check.func.__name__ for _, check in estimator_checks_generator(model, legacy=True)}
-    assert names >= set(ON_ARRAYS)
+    assert names >= {*ON_ARRAYS, *OF_THE_BASE}
 
 
 def test_lists_are_refused_as_features_and_taken_as_targets():
