@@ -84,11 +84,15 @@ def standard_error(values):
 
 def gather(lines):
     """Return cells in the order of the lines."""
-    groups, facts = defaultdict(list), {}
+    groups, facts, gaps = defaultdict(list), {}, defaultdict(list)
     for line in lines:
         if "error" not in line:
             groups[line["suite"], line["task"], line["epsilon"], line["method"]].append(line)
             facts.setdefault((line["suite"], line["task"]), line)
+    for (suite, task, _, _), group in groups.items():
+        gaps[suite, task] += [line["gap"] for line in group]
+    # The mean over a task's trials of the excess of a constant.
+    gaps = {task: float(np.mean(each)) for task, each in gaps.items()}
     cells = {}
     for (suite, task, epsilon, method), group in groups.items():
         if epsilon is None:
@@ -96,7 +100,7 @@ def gather(lines):
         fact = facts[suite, task]
         cell = cells.setdefault(
             (suite, task, epsilon),
-            Cell(suite, task, fact["loss"], fact["n"], fact["d"], epsilon, _gap(groups, fact)),
+            Cell(suite, task, fact["loss"], fact["n"], fact["d"], epsilon, gaps[suite, task]),
         )
         cell.tuning[method] = group[0]["tuning"]
         cell.excess[method] = choose(group)
@@ -110,18 +114,6 @@ def gather(lines):
         if reference:
             cell.excess[NON_PRIVATE] = choose(reference)
     return list(cells.values())
-
-
-def _gap(groups, fact):
-    """Mean over a task's trials of the excess of a constant."""
-    suite, task = fact["suite"], fact["task"]
-    gaps = [
-        line["gap"]
-        for (other, name, _, _), group in groups.items()
-        if (other, name) == (suite, task)
-        for line in group
-    ]
-    return float(np.mean(gaps))
 
 
 def choose(group, key="excess"):

@@ -48,7 +48,7 @@ for dtype, (model, candidates) in product((np.float64, np.float32), searches.ite
     kinds = {"LogisticRegression": y > 0, "PoissonRegression": np.abs(y).round()}
     target = kinds.get(type(model).__name__, y)
     search = tg.PrivateSearch(
-        model, candidates, n_tries=9, law="poisson", epsilon=4.0, delta=1e-6, random_state=1
+        model, candidates, n_tries=6, law="poisson", epsilon=4.0, delta=1e-6, random_state=1
     )
     search.fit(X.astype(dtype), target)
 print(len(tries), [each for each in tries if each])
@@ -60,7 +60,7 @@ def test_a_try_compiles_nothing_and_loads_no_module():
     ran = subprocess.run(command, capture_output=True, check=False, text=True)
     assert ran.returncode == 0, ran.stderr
     count, left_out = ran.stdout.split(maxsplit=1)
-    assert int(count) > 60
+    assert int(count) > 40
     assert left_out.strip() == "[]"
 
 

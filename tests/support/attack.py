@@ -1,5 +1,7 @@
 """Attacks on a query: replace records by the worst ones and measure the move in lattice steps."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from support.adversary import datasets, neighbours, replaced
@@ -71,14 +73,20 @@ def allowed(example, n_rows=N_ROWS, *, pure=False):
     return calibration.charged / calibration.grid
 
 
+@lru_cache(maxsize=40)
+def worst_neighbours(n_pairs, seed, n_rows, width):
+    """Datasets, and of each the records to replace: the same ones for all queries of a width."""
+    rng, pairs_each = np.random.default_rng(seed), 25
+    drawn = datasets(rng, n_pairs // pairs_each, n_rows, width)
+    return [(data, [*neighbours(rng, data, pairs_each)]) for data in drawn]
+
+
 def attack(example, n_pairs, seed, *, n_rows=N_ROWS, pure=False, home=None):
     """Replace ``n_pairs`` records in all and return the largest move over the allowed one."""
-    rng = np.random.default_rng(seed)
-    pairs_each = 25
     worst, norm = 0.0, norm_of(example, pure=pure)
-    for data in datasets(rng, n_pairs // pairs_each, n_rows, example.width):
+    for data, pairs in worst_neighbours(n_pairs, seed, n_rows, example.width):
         before = lattice(example, data, pure=pure, home=home)
-        for slot, record in neighbours(rng, data, pairs_each):
+        for slot, record in pairs:
             after = lattice(example, replaced(data, slot, record), pure=pure, home=home)
             worst = max(worst, move(before, after, norm))
     return worst / allowed(example, n_rows, pure=pure)

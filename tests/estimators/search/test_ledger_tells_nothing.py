@@ -82,7 +82,7 @@ def searched(folder, monkeypatch, count=N_SEARCHES):
         before = len(ledger.lines())
         with_key = ledger.with_key(f"search {len(tries):02}")
         search = tg.PrivateSearch(
-            FAST, [{}], n_tries=5, epsilon=3.0, delta=1e-6, ledger=with_key
+            FAST, [{}], n_tries=3, epsilon=3.0, delta=1e-6, ledger=with_key
         ).fit(X, Y)
         tg.mean(X, epsilon=0.5, delta=1e-6, ledger=ledger, method="clamped")  # the next line
         lines = ledger.export()["lines"]
