@@ -6,7 +6,6 @@ Nothing on stderr, and no exit code, may tell which was read.
 
 import csv
 import shutil
-from functools import cache
 
 import numpy as np
 import pytest
@@ -34,18 +33,13 @@ COMPLETE = {
 }
 FILES = ("claims.csv", "model.json", "budget.sqlite", "made.json", "nowhere/made.json", ".")
 WORDS = ("age", "cost", "age,cost", "age=1", "yes=1", "convex", "mean", "poisson", "soft", "1", "0")
+COMMANDS = get_command(app)
 VALUES = st.one_of(TEXTS, NUMBERS.map(str), st.sampled_from([*FILES, *WORDS]))
-
-
-@cache
-def commands(_):
-    """The tree of all commands, which a process builds once."""
-    return get_command(app)
 
 
 def options_of(command):
     """All options of a command, and whether they stand alone."""
-    part = commands(app)
+    part = COMMANDS
     for word in command.split():
         part = part.commands[word]
     options = [option for option in part.params if option.param_type_name == "option"]
@@ -78,7 +72,6 @@ def answer(folders, tmp_path, monkeypatch, capsys):
     # What is attacked does not follow from the words: one row, attacked once, stands for all.
     row = suite.audit_row("query count-below, Laplace", false_alarm=1e-3)
     monkeypatch.setattr(suite, "run_audit", lambda names, n_jobs: [row for _ in names])
-    monkeypatch.setattr("tailguard.cli.app.get_command", commands)
     # A page of plans at 360 sizes takes 3 seconds; at what is given and one more, it says the same.
     for axis, shown in {"ROWS": 1000, "EPSILONS": 1.0, "COLUMNS": 3}.items():
         monkeypatch.setattr(f"tailguard.planning.{axis}_SHOWN", (shown,))

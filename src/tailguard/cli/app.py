@@ -23,6 +23,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import Annotated, Any, NoReturn
 from warnings import catch_warnings, simplefilter
 
@@ -129,11 +130,17 @@ def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
     typer.echo(f"Warning: {printable(' '.join(str(message).split()))}", err=True)
 
 
+@cache
+def _commands() -> Any:
+    """Return the tree of all commands, which takes longer to build than most of them to run."""
+    return get_command(app)
+
+
 def _run(arguments: Sequence[str]) -> int:
     """Run one command; any failure becomes one sentence and an exit code."""
     try:
         # The result is None or the code of typer.Exit, such as 130 after an interruption.
-        code = get_command(app).main(
+        code = _commands().main(
             list(arguments) or ["--help"], prog_name="tailguard", standalone_mode=False
         )
     except typer.TyperException as error:
@@ -142,7 +149,7 @@ def _run(arguments: Sequence[str]) -> int:
     except UnusableTableError as error:
         return _complain(unusable_sentence(error.records, error.columns, REMEDIES), code=3)
     except TailguardError as error:
-        return _complain(with_options(str(error), options_of(get_command(app), arguments)), code=2)
+        return _complain(with_options(str(error), options_of(_commands(), arguments)), code=2)
     except Exception:
         if os.environ.get("TAILGUARD_DEBUG") == "1":
             raise
