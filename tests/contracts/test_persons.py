@@ -7,6 +7,8 @@ under another key. Then the faults that this has to see: each is put in, and see
 import json
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -62,39 +64,58 @@ def persons_of(example, rows, keys, unit):
     return PersonRows(example.read(rows), found, SimulationSource(3))
 
 
-def attack(example, unit, n_pairs, seed, asked=None, most=100):
-    """Replace persons; return the largest move over the charged one."""
-    rng, worst = np.random.default_rng(seed), 0.0
-    calibration = calibrated(example, unit, asked)
-    norm, allowed = calibration.sensitivity.norm, calibration.charged / calibration.grid
+def attacked(name, unit, n_pairs, seed, most=100):
+    """Yield an order, persons, and the same ones with one of them replaced, five times."""
+    rng, example = np.random.default_rng(seed), EXAMPLES[name]
     for kind in range(n_pairs // 5):
-        rows, keys = table(rng, example.width, kind)
+        told = [table(rng, example.width, kind)]
         order = rng.permutation(N_PERSONS)
-        before = lattice(example, persons_of(example, rows, keys, unit), calibration, order)
-        for _ in range(5):
-            told = persons_of(example, *neighbour(rng, rows, keys, example.width, most), unit)
-            after = lattice(example, told, calibration, order)
-            worst = max(worst, move(before, after, norm) / allowed)
+        told += [neighbour(rng, *told[0], example.width, most) for _ in range(5)]
+        yield order, [persons_of(example, *each, unit) for each in told]
+
+
+@lru_cache(maxsize=64)
+def attacked_once_read(name, unit, n_pairs, seed):
+    """What several queries are asked, where nothing is mutated."""
+    return [*attacked(name, unit, n_pairs, seed)]
+
+
+def read_alike(name):
+    """The first example whose records are read as those of this one are."""
+    how = attrgetter("loss", "exposed", "weighted")
+    return next(other for other in EXAMPLES if how(EXAMPLES[other]) == how(EXAMPLES[name]))
+
+
+def attack(example, unit, found, asked=None):
+    """Replace persons; return the largest move over the charged one."""
+    worst, calibration = 0.0, calibrated(example, unit, asked)
+    norm, allowed = calibration.sensitivity.norm, calibration.charged / calibration.grid
+    for order, persons in found:
+        before, *others = (lattice(example, each, calibration, order) for each in persons)
+        worst = max(worst, *(move(before, after, norm) / allowed for after in others))
     return worst
 
 
 @every_example
 def test_one_replaced_person_moves_the_lattice_by_at_most_the_charge(name):
     for seed, unit in enumerate(UNITS):
-        assert attack(EXAMPLES[name], unit, 20, seed) <= 1.0 + 1e-12, unit
+        found = attacked_once_read(read_alike(name), unit, 20, seed)
+        assert attack(EXAMPLES[name], unit, found) <= 1.0 + 1e-12, unit
 
 
 @pytest.mark.parametrize("name", PURE)
 def test_with_laplace_noise_the_move_is_charged_in_its_own_norm(name):
     for seed, unit in enumerate(UNITS):
-        assert attack(EXAMPLES[name], unit, 20, seed, Laplace(MU)) <= 1.0 + 1e-12, unit
+        found = attacked_once_read(read_alike(name), unit, 20, seed)
+        assert attack(EXAMPLES[name], unit, found, Laplace(MU)) <= 1.0 + 1e-12, unit
 
 
 @pytest.mark.audit
 @every_example
 def test_thousands_of_replaced_persons_never_exceed_the_charge(name):
     for seed, unit in enumerate(UNITS):
-        assert attack(EXAMPLES[name], unit, 1_000, 100 + seed, most=1_000) <= 1.0 + 1e-12, unit
+        found = attacked(name, unit, 1_000, 100 + seed, most=1_000)
+        assert attack(EXAMPLES[name], unit, found) <= 1.0 + 1e-12, unit
 
 
 GROUPED = [name for name, example in EXAMPLES.items() if example.query.random_order]
@@ -389,7 +410,7 @@ def test_errors_tell_no_number_of_rows():
 
 
 def largest(names, unit, seed=0, n_pairs=40):
-    return max(attack(EXAMPLES[name], unit, n_pairs, seed) for name in names)
+    return max(attack(EXAMPLES[name], unit, attacked(name, unit, n_pairs, seed)) for name in names)
 
 
 @pytest.mark.parametrize("cells", [(None, "x"), (np.nan, np.inf), (None, 3.0)])
