@@ -55,8 +55,8 @@ weights weight w = sample_weight
 family link loss distribution objective = loss = each loss has an estimator, as PoissonRegression
 k sparsity n_features_to_select = n_nonzero = threshold
 class_weight balanced = classes count as they are in the table
-sample_weight = rows count alike there; fits, scores and tg.describe take weights
-weight_bound = it goes with sample_weight: LinearRegression(weight_bound=2), tg.describe
+sample_weight = rows count alike there; fits, scores, tg.mean and tg.describe take weights
+weight_bound = it goes with sample_weight: LinearRegression(weight_bound=2), tg.mean
 n n_samples n_records rows = n_rows
 d p n_columns = n_features
 y_name response label endog outcome = target

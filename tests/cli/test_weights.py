@@ -42,3 +42,21 @@ def test_what_does_not_fit_is_one_sentence(csv_file, tmp_path, call, options, me
     answer = fit(call, csv_file, tmp_path / "model.json", *options)
     assert answer.code == 2
     assert message in " ".join(answer.err.split())
+
+
+def test_a_mean_by_weight_is_that_of_python(csv_file, columns, tmp_path, call):
+    out = tmp_path / "mean.json"
+    told = ["--columns", "age", "--weight", "years", "--weight-bound", "2", "--out", out]
+    answer = call("mean", csv_file, *PRIVACY, *told)
+    assert answer.code == 0, answer.err
+    weighed = {"sample_weight": columns["years"], "weight_bound": 2.0}
+    age = np.asarray(columns["age"], dtype=float)
+    python = tg.mean(age, epsilon=5.0, delta=1e-6, random_state=1, **weighed)
+    assert json.loads(out.read_text())["means"]["age"]["mean"] == python.value
+
+
+def test_a_mean_that_takes_no_weights_says_so_in_options(csv_file, call):
+    told = ["--columns", "age", "--weight", "years", "--weight-bound", "2"]
+    answer = call("mean", csv_file, *PRIVACY, *told, "--method", "soft")
+    assert answer.code == 2
+    assert "--weight must be None unless the method is 'clipped'" in " ".join(answer.err.split())

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_arguments, four_digits, named_arguments, shown
+from tailguard.checks import InputError, four_digits, named_arguments, shown
 from tailguard.data.inputs import Inputs
-from tailguard.data.schema import Declared, Schema
+from tailguard.data.schema import Declared
 from tailguard.estimators.reports import mean_report
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
-from tailguard.gate.engine import run
+from tailguard.gate.engine import Solved, run
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
@@ -111,6 +111,8 @@ def mean(
     columns: Any = None,
     row_id: str | None = None,
     order: str = "file",
+    sample_weight: Any = None,
+    weight_bound: float | None = None,
     person: Any = None,
     max_rows: int | None = None,
     epsilon: float | None = None,
@@ -140,6 +142,10 @@ def mean(
         The name of a column with a different value in every row: the rows then need no order.
     order
         ``"any"`` if rows have neither an order nor a ``row_id``, for methods that need no places.
+    sample_weight, weight_bound
+        How much each row counts, one number per row or the name of a column, and the largest weight
+        that counts in full, chosen without looking at the rows; larger ones are cut. The result is
+        the weighted mean. Method ``"clipped"`` takes them, with a clip norm that it finds.
     person, max_rows
         A key per row that identifies its person, or the name of a column of keys, and the most rows
         of one person that are used: then all rows of a person are protected together, and the
@@ -173,12 +179,14 @@ def mean(
     Guarantee
     ---------
     The result is private at the certificate's guarantee for replace-one neighbours with public
-    ``n``, for every input. Moments are assumed for accuracy alone.
+    ``n``, for every input. Moments are assumed for accuracy alone. A weight is part of its record,
+    and what all records weigh together is released.
 
     Edge cases
     ----------
     A record with a missing or infinite value is void: it stays counted and contributes nothing.
-    With an assumed moment it counts as zero. Pairs and groups of records are drawn at random, so
+    With an assumed moment it counts as zero. So is one with a missing, infinite or negative weight.
+    Pairs and groups of records are drawn at random, so
     that a sorted file is as good as any.
 
     Reference
@@ -194,16 +202,21 @@ def mean(
     >>> result.certificate.mode
     'private'
     """
-    check_arguments("mean", {"sample_weight", "weight_bound"} & {*options}, ())
     asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = within_filter(asked, ledger)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
-    named: dict[str, Any] = {"columns": columns, "row_id": row_id}
-    named |= {"persons": {"keys": person, "max_rows": max_rows}, "order": order}
-    table = _unweighted(X, schema, **named)
-    sizes = table.n_records, table.n_features
-    problem = Problem(None, *sizes, moment=moment, max_rows=table.max_rows)
+    table = read_features(
+        X,
+        schema,
+        columns=columns,
+        row_id=row_id,
+        order=order,
+        sample_weight=sample_weight,
+        weight_bound=weight_bound,
+        persons={"keys": person, "max_rows": max_rows},
+    )
+    problem = _problem_of(table, moment)
 
     def make(rest: Guarantee) -> tuple[Choice, MeanPlan]:
         made = choose(method, problem, rest, **options)
@@ -220,28 +233,29 @@ def mean(
         random_state=random_state,
     )
     solved = run(choice.method, plan, gate, assumptions=table.assumed, check=check)
+    choice = replace(choice, plan=plan if check is None else check.whole(plan))
+    return _result(solved, choice, table)
+
+
+def _problem_of(table: Inputs, moment: Moment | None) -> Problem:
+    """Return the public facts of a table, and what is assumed of it."""
+    sizes, weighted = (table.n_records, table.n_features), table.weight is not None
+    return Problem(None, *sizes, moment=moment, max_rows=table.max_rows, has_weights=weighted)
+
+
+def _result(solved: Solved, choice: Choice, table: Inputs) -> MeanResult:
+    """Return the result of a run; of a single vector, numbers."""
     noise_std = solved.solution.coef_noise_std
     return MeanResult(
         value=float(solved.coef[0]) if table.is_vector else solved.coef,
         noise_std=float(noise_std[0]) if table.is_vector else noise_std,
-        method=plan.solver,
+        method=choice.plan.solver,
         certificate=solved.certificate,
-        choice=replace(choice, plan=plan if check is None else check.whole(plan)),
+        choice=choice,
         notes=solved.notes,
         names=table.names,
         found=solved.solution.found,
     )
-
-
-def _unweighted(X: Any, schema: Declared | None, **named: Any) -> Inputs:
-    """Read the table of a mean; refuse a schema that declares weights."""
-    stated = None if schema is None else Schema.of(schema)
-    if stated is not None and stated.weight is not None:
-        raise InputError(
-            "weight must not be declared in the schema of a mean, in which every row counts alike: "
-            f"take tg.describe, or leave it out and drop the column; got {stated.weight!r}."
-        )
-    return read_features(X, stated, **named)
 
 
 mean.__doc__ = str(mean.__doc__).replace("{methods}", indent(described(), 8 * " ").lstrip())

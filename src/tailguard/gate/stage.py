@@ -32,6 +32,8 @@ from tailguard.privacy.events import (
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee
 
 SAMPLE = "sample"  # the partition whose only block, at most half of the records, is the sample
+WEIGHT = "total weight"  # the stage that releases the total weight of the records
+WEIGHING = "what records weigh together, and their squared weights"  # its purpose
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from dataclasses import dataclass, fields, replace
 from inspect import cleandoc
 from typing import Any, TypeAlias
 
-from tailguard.checks import InputError, check_choice, check_methods, class_called
+from tailguard.checks import InputError, check_choice, check_methods, class_called, require
 from tailguard.gate.plan import Problem
+from tailguard.gate.stage import WEIGHT
 from tailguard.means.base import (
     IN_USER_UNITS,
     Expected,
@@ -31,7 +32,7 @@ from tailguard.means.base import (
 )
 from tailguard.means.private_units import affords_tail, affords_units
 from tailguard.moments import Moment
-from tailguard.privacy.guarantees import Guarantee
+from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 
 Planned: TypeAlias = tuple[MeanMethod, MeanPlan]
@@ -49,6 +50,10 @@ def _methods() -> dict[str, str]:
 
 MEANS = _methods()
 """Name -> ``"module:Class"``."""
+WEIGHTLESS = (
+    "sample_weight must be None unless the method is 'clipped', with neither clip_norm nor moment; "
+    "tg.describe takes weights in pure DP as well."
+)
 
 
 def make_method(name: str, **options: Any) -> MeanMethod:
@@ -122,6 +127,7 @@ def choose(
     """Plan the given method, object or name; with ``"auto"``, plan all and take the best."""
     if problem.moment is not None:
         check_level("moment.bound", problem.moment.bound)
+    require(not (problem.has_weights and isinstance(guarantee, PureDP)), WEIGHTLESS)
     if not isinstance(name, str):
         wanted = f"'auto', one of {', '.join(map(repr, MEANS))}, or a method object"
         method = check_methods("method", name, ("plan", "run"), wanted)
@@ -129,10 +135,10 @@ def choose(
             raise InputError(
                 f"{next(iter(options))} must be an option of the method object itself."
             )
-        return Choice(method, method.plan(problem, guarantee))
+        return Choice(method, _planned(method, problem, guarantee))
     if check_choice("method", name, ("auto", *MEANS)) != "auto":
         method = make_method(name, **options)
-        return Choice(method, method.plan(problem, guarantee))
+        return Choice(method, _planned(method, problem, guarantee))
     if options:
         raise InputError(
             f"{next(iter(options))} must be given with a method by name; got method='auto', which "
@@ -141,13 +147,20 @@ def choose(
     return _best_method(problem, guarantee)
 
 
+def _planned(method: MeanMethod, problem: Problem, guarantee: Guarantee) -> MeanPlan:
+    """Plan a method; refuse weights of records where it does not release their total."""
+    plan = method.plan(problem, guarantee)
+    require(not problem.has_weights or WEIGHT in plan.by_name, WEIGHTLESS)
+    return plan
+
+
 def _best_method(problem: Problem, guarantee: Guarantee) -> Choice:
     found: list[Planned] = []
     refusals: list[tuple[str, str]] = []
     for name in MEANS:
         method = make_method(name)
         try:
-            found.append((method, method.plan(problem, guarantee)))
+            found.append((method, _planned(method, problem, guarantee)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
     if problem.moment is not None:
@@ -172,7 +185,7 @@ def _released(problem: Problem, guarantee: Guarantee, *, last_resort: bool) -> l
         for name in MEANS:
             method = make_method(name)
             try:
-                plan = method.plan(replace(problem, moment=None, unit=unit), guarantee)
+                plan = _planned(method, replace(problem, moment=None, unit=unit), guarantee)
             except InputError:
                 continue
             yield method, _in_units_of(moment, plan)

@@ -59,7 +59,12 @@ from tailguard.means.base import (
     mean_solution,
 )
 from tailguard.means.formulas import clipping_bias, gradient_clip_norm, mean_clip_norm
-from tailguard.means.private_units import PrivateUnits, ReleasedUnits
+from tailguard.means.private_units import (
+    PrivateUnits,
+    ReleasedUnits,
+    planned_total,
+    released_total,
+)
 from tailguard.moments import Moment
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity
@@ -103,6 +108,7 @@ class ClippedShells(GaussianQuery):
 
     name = "clipped mean by shells"
     places = "none"
+    takes_weights = True
     takes_persons = True
 
     @classmethod
@@ -209,22 +215,25 @@ class Clipped(MeanMethod):
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Ask for the shells and combine them."""
         stage = plan.stage("mean")
-        if len(plan.stages) == 1:
+        if "clip norm" in plan.settings:
             units = Units.raw(gate.n_features, intercept=False)
             query = ClippedShells(units, (float(plan.settings["clip norm"]),))
             value = gate.ask(query, None, stage)[0]
             noise_std = query.noise_stds(gate.n_records, stage.mu)[0]
             return mean_solution(plan, value, np.full(gate.n_features, noise_std))
-        return _from_shells(plan, gate, PrivateUnits.planned(plan, "norm").release(gate))
+        total = released_total(plan, gate)
+        released = PrivateUnits.planned(plan, "norm").release(gate, total)
+        return _from_shells(plan, gate, released, total)
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release shells of several clip norms."""
-        units_plan, left = PrivateUnits.of(facts, "norm")
+        weighing, budget = planned_total(facts)
+        units_plan, left = PrivateUnits.of(facts, "norm", budget)
         d = facts.n_features
         stage = Stage.of(left, "mean", "the clipped mean", 1, MOST_SHELLS * d)
         unit_noise = _noise_per_unit(facts.n_rows, d, stage.mu)
         expected = units_plan.expected_of_clip(facts, unit_noise)
-        return self.planned(facts, (*units_plan.stages, stage), expected)
+        return self.planned(facts, (*weighing, *units_plan.stages, stage), expected)
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan with one clip norm."""
@@ -252,10 +261,10 @@ def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:
     return 2.0 * math.sqrt(n_features) / (n_rows * mu)
 
 
-def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
-    """Release the shells and return the mixture of least estimated error."""
+def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits, total: int) -> Solution:
+    """Release the shells, divide by the ``total``, and mix them for the least estimated error."""
     d, stage = gate.n_features, plan.stage("mean")
-    largest = released.distribution.radius(_noise_per_unit(gate.n_records, d, stage.mu))
+    largest = released.distribution.radius(_noise_per_unit(total, d, stage.mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO
     if d <= FEW_COLUMNS:
         most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO
@@ -263,10 +272,11 @@ def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits) -> Solution:
     count = 1 + min(most - 1, int(room))
     radii = largest * ratio ** -np.arange(count - 1.0, -1.0, -1.0)
     query = ClippedShells(released.units, tuple(radii.tolist()))
-    shells = gate.ask(query, None, stage)
+    shells = gate.ask(query, None, stage, total=total)
     slopes = np.array([released.mean_slope(radius) for radius in radii])
     sums = np.tril(np.ones((count, count))) / slopes[:, None]
-    means, noise = sums @ shells, sums * query.noise_stds(gate.n_records, stage.mu)
+    noise_stds = query.noise_stds(gate.n_records, stage.mu) * (gate.n_records / total)
+    means, noise = sums @ shells, sums * noise_stds
     weights = least_error_weights(means, noise)
     scale = released.units.scale
     return mean_solution(

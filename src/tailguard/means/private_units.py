@@ -21,7 +21,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
-from tailguard.gate.stage import Share, Stage, part_of
+from tailguard.gate.stage import WEIGHING, WEIGHT, Share, Stage, part_of
 from tailguard.means.base import (
     Expected,
     MeanFacts,
@@ -45,6 +45,7 @@ from tailguard.queries.base import Query, calibration_for
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
+from tailguard.queries.usable_records import WeightTotals
 from tailguard.scaling.columns import MeasuredColumns
 from tailguard.scaling.locations import FINEST_BINS
 from tailguard.scaling.required_records import scale_warnings
@@ -59,6 +60,7 @@ SIZE_SHARE, LOCATION_SHARE, PAIRS_SHARE = 0.25, 0.55, 0.2
 BIN_NOISE = 1.0 / 40.0  # target noise of a bin, as a part of the records: a third of a typical bulk
 SMALLEST_SHARE, LARGEST_SHARE = 0.02, 0.25
 TAIL_SHARE = 0.1
+WEIGHT_SHARE = 0.01  # of the squared mu, for the total weight, as in fits
 AFFORDED = 1.5  # times the fewest records at which sizes are seen: locations take a little more
 MISSED = 3.0  # noise standard deviations by which a count must fall short to show missing records
 SMALLEST_FRACTION = SMALLEST_SLOPE = 0.25  # the least number that a mean is divided by
@@ -76,14 +78,14 @@ def noise_of(stage: Stage, columns: int, n_rows: int, n_features: int) -> float:
 class MeanHistograms:
     """Asks the gate for the histograms of planned stages, and keeps count of unused releases."""
 
-    def __init__(self, gate: Gate, stages: Sequence[Stage]) -> None:
-        self._gate = gate
+    def __init__(self, gate: Gate, stages: Sequence[Stage], total: int) -> None:
+        self._gate, self._total = gate, total
         self._stages = {stage.name: stage for stage in stages}
         self._times_left = {stage.name: stage.times for stage in stages}
 
     def n_rows(self, stage: Stage | None = None) -> int:
-        """Return how many records there are: every stage reads all of them."""
-        return self._gate.n_records
+        """Return how many records there are, or their total weight: every stage reads all."""
+        return self._total
 
     def plans(self, name: str) -> bool:
         """Whether a stage of that name was planned."""
@@ -169,7 +171,7 @@ class PrivateUnits:
     @classmethod
     def planned(cls, plan: Plan, of_what: Magnitude) -> "PrivateUnits":
         """Read these releases off a plan."""
-        released = tuple(stage for stage in plan.stages if stage.name != "mean")
+        released = tuple(stage for stage in plan.stages if stage.name not in ("mean", WEIGHT))
         return cls(released, of_what, plan.problem.unit)
 
     def assumed(self, n_features: int) -> MagnitudeDistribution:
@@ -186,15 +188,19 @@ class PrivateUnits:
         sampling = facts.sampling * math.sqrt(facts.n_features)
         return Expected(unit_noise * radius, bias, sampling)
 
-    def release(self, gate: Gate) -> ReleasedUnits:
-        """Measure the columns, then count magnitudes in the units found."""
-        units, tail = self._units(gate)
+    def release(self, gate: Gate, total: int | None = None) -> ReleasedUnits:
+        """Measure the columns, then count magnitudes in the units found.
+
+        ``total`` is what records weigh together; by default their number.
+        """
+        total = gate.n_records if total is None else total
+        units, tail = self._units(gate, total)
         query = _magnitudes(units, self.of_what)
         counts, asked = gate.ask(query, None, tail), (gate.n_records, gate.n_features, tail.asked)
         noise_std, rare = noise_std_of(query, *asked), tail_noise(query, *asked)
         distribution = released_distribution(np.array(query.edges), counts, rare)
-        counted = counts.sum() / (gate.n_records * query.per_record)
-        slack = MISSED * noise_std * math.sqrt(counts.size) / (gate.n_records * query.per_record)
+        counted = counts.sum() / (total * query.per_record)
+        slack = MISSED * noise_std * math.sqrt(counts.size) / (total * query.per_record)
         fraction = counted if counted < 1.0 - slack else 1.0
         return ReleasedUnits(
             units,
@@ -202,15 +208,36 @@ class PrivateUnits:
             float(max(fraction, SMALLEST_FRACTION)),
         )
 
-    def _units(self, gate: Gate) -> tuple[Units, Stage]:
+    def _units(self, gate: Gate, total: int) -> tuple[Units, Stage]:
         """Return units, the public one about zero or measured ones, and what the tail may spend."""
         *histograms, tail = self.stages
         if self.unit is not None:
             width = gate.n_features
             return Units(np.zeros(width), np.full(width, self.unit), intercept=False), tail
-        session, columns = MeanHistograms(gate, histograms), MeasuredColumns(gate.n_features)
+        session, columns = MeanHistograms(gate, histograms, total), MeasuredColumns(gate.n_features)
         units = find_columns(session, columns, believe_narrow=True).units(columns)
         return replace(units, intercept=False), session.topped_up(tail)
+
+
+def planned_total(facts: MeanFacts) -> tuple[tuple[Stage, ...], Share]:
+    """Plan to release the total weight, where records have weights; also return the rest."""
+    if not facts.problem.has_weights:
+        return (), facts.budget
+    share = part_of(facts.budget, WEIGHT_SHARE)
+    calibration = calibration_for(WeightTotals(), facts.n_rows, facts.n_features, share)
+    assert isinstance(calibration, Calibration)
+    stage = Stage.of(Gaussian(calibration.share), WEIGHT, WEIGHING, 1, 2)
+    return (stage,), part_of(facts.budget, 1.0 - WEIGHT_SHARE)
+
+
+def released_total(plan: Plan, gate: Gate) -> int:
+    """Release the total weight in parts of its bound, where planned, or return the records."""
+    if WEIGHT not in plan.by_name:
+        return gate.n_records
+    query, stage = WeightTotals(), plan.stage(WEIGHT)
+    noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
+    total, _ = query.totals(gate.ask(query, None, stage), noise_std, gate.n_records)
+    return max(1, round(total))
 
 
 def affords_units(plan: Plan) -> bool:

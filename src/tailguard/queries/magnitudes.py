@@ -49,7 +49,8 @@ class CountMagnitudes(GaussianQuery):
 
     Edge cases
     ----------
-    A record with a non-finite value is counted nowhere; so is a pair with such a member.
+    A record with a non-finite value is counted nowhere; so is a pair with such a member. A pair has
+    its smaller weight.
 
     Examples
     --------
@@ -63,6 +64,7 @@ class CountMagnitudes(GaussianQuery):
     of: Literal["norm", "entries", "differences"] = "norm"
 
     name = "histogram of magnitudes"
+    takes_weights = True
     takes_persons = True
 
     def __post_init__(self) -> None:
@@ -105,7 +107,10 @@ class CountMagnitudes(GaussianQuery):
         block.check_features(self.units.center.size)
         edges, n_cells = np.array(self.edges, dtype=np.float64), len(self.edges) + 1
         counts, first = np.zeros(n_cells, dtype=np.int64), 0
-        weight = None if block.weight is None else block.weight[:: 1 + (self.of == "differences")]
+        weight = block.weight
+        if weight is not None and self.of == "differences":
+            ends = len(weight) // 2 * 2
+            weight = np.minimum(weight[:ends:2], weight[1:ends:2])
         for magnitudes, void in self._magnitudes(block):
             cells = count_below(edges, np.fmin(magnitudes, LARGEST_FEATURE))
             cells = np.where(void[:, None], n_cells, cells)

@@ -117,6 +117,17 @@ class WeightTotals(GaussianQuery):
             total += _in_steps(np.where(chunk.void(), 0.0, own), steps)
         return total
 
+    @staticmethod
+    def totals(answer: FloatArray, noise_std: float, n_rows: int) -> tuple[float, float]:
+        """Return both released sums, each as a number that weights can have.
+
+        The total is at least its noise, and at least one full weight.
+        """
+        total, squares = map(float, answer)
+        total = min(max(total, noise_std, 1.0), float(n_rows))
+        # Weights of at most 1 have smaller squares, and n of them no less than the squared mean.
+        return total, min(max(squares, total**2 / n_rows), total)
+
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
         return {"sums": 2}

@@ -20,9 +20,9 @@ from tailguard.checks import (
 )
 from tailguard.gate.engine import Solver
 from tailguard.gate.plan import RIDGE, Plan, Problem
+from tailguard.gate.stage import WEIGHT
 from tailguard.ledger.cap import within_filter
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.solvers.session import WEIGHT
 
 SOLVERS = {
     "hard-thresholding": "tailguard.solvers.hard_thresholding:HardThresholding",

@@ -22,14 +22,12 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
-from tailguard.gate.stage import SAMPLE, Stage
+from tailguard.gate.stage import SAMPLE, WEIGHT, Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import Query
 from tailguard.queries.usable_records import WeightTotals
 from tailguard.queries.view import LARGEST_ENTRY, View
 
-WEIGHT = "total weight"
-"""The stage that releases the total weight of the records."""
 SAMPLED = "sampled_records"  # the plan's setting with the size of the sample
 
 
@@ -96,11 +94,8 @@ class BudgetSession:
         if not self.problem.has_weights:
             return
         n_rows, stage, query = self.problem.n_rows, self.stage(WEIGHT), WeightTotals()
-        total, squares = self.ask(query, None, stage)
         noise_std = query.calibrate(n_rows, self.problem.n_features, stage.mu).noise_std
-        total = min(max(float(total), noise_std, 1.0), float(n_rows))
-        # Weights of at most 1 have smaller squares, and n of them no less than the squared mean.
-        squares = min(max(float(squares), total**2 / n_rows), total)
+        total, squares = query.totals(self.ask(query, None, stage), noise_std, n_rows)
         self.problem = replace(self.problem, n_rows=max(1, round(total)))
         self.evenness = total / squares
 

@@ -30,7 +30,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, require
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
-from tailguard.gate.stage import Stage, usable_mu
+from tailguard.gate.stage import WEIGHING, WEIGHT, Stage, usable_mu
 from tailguard.losses.logistic import Logistic
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.softmax_gradients import SoftmaxGradients
@@ -83,7 +83,7 @@ from tailguard.solvers.newton.schedule import (
 from tailguard.solvers.newton.start import EVENTS_FOR_CORRECTION, second_moments
 from tailguard.solvers.newton.state import Estimate
 from tailguard.solvers.newton.whitening import StepShortening, noise_level, whiten
-from tailguard.solvers.session import BEYOND_FLOATS, WEIGHT, usable
+from tailguard.solvers.session import BEYOND_FLOATS, usable
 from tailguard.solvers.units import columns_of
 
 COUNTS, AGAIN, CHOICE = "class counts", "class counts again", "choice of fit"
@@ -237,7 +237,7 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
     counts = 1.0 - weighed if alone else shares.constant
     square, bins = height * (height + 1) // 2, ROW_NORM_BINS.count
     planned = [
-        (WEIGHT, "what records weigh together, and their squared weights", weighed, 2),
+        (WEIGHT, WEIGHING, weighed, 2),
         (COUNTS, "how many records each class has", counts, classes),
         (AGAIN, "the same where a class is rare", LARGEST_COUNTS - shares.constant, classes),
         ("row norms", "norms of rows", shares.row_norms, bins),

@@ -11,6 +11,8 @@ from the budget first. If you know a bound on a moment, say so with
   tailguard mean claims.parquet --columns cost,years --method soft \
       --epsilon 1 --delta 1e-6 --explain --out means.json
   tailguard mean claims.csv --columns cost --epsilon 1 --pure
+  tailguard mean survey.csv --columns income --weight w --weight-bound 5 \
+      --epsilon 1 --delta 1e-6
   tailguard mean claims.csv --columns cost --method truncated --groups 1 \
       --moment-order 1.5 --moment-bound 100 --moment-kind raw \
       --epsilon 1 --delta 1e-6
@@ -64,6 +66,8 @@ def estimate_means(
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     schema: options.SchemaPathOption = None,
+    weight: options.WeightOption = None,
+    weight_bound: options.WeightBoundOption = None,
     person: options.PersonOption = None,
     max_rows: options.MaxRowsOption = None,
     row_id: options.RowIdOption = None,

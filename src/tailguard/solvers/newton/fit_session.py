@@ -14,11 +14,11 @@ from typing import cast
 
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
-from tailguard.gate.stage import Stage
+from tailguard.gate.stage import WEIGHT, Stage
 from tailguard.losses.base import Loss
 from tailguard.scaling.units import UNITS
 from tailguard.solvers.newton.schedule import AFTER_ROUNDS, Shares
-from tailguard.solvers.session import WEIGHT, BudgetSession
+from tailguard.solvers.session import BudgetSession
 
 
 class FitSession(BudgetSession):

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from tailguard.checks import InputError, require
 from tailguard.gate.plan import Problem
-from tailguard.gate.stage import Stage, usable_mu
+from tailguard.gate.stage import WEIGHING, WEIGHT, Stage, usable_mu
 from tailguard.losses.base import Link
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
@@ -34,7 +34,6 @@ from tailguard.scaling.units import LEVELS
 from tailguard.solvers.limits import leans
 from tailguard.solvers.newton.allocation import MOSTLY_NOISE, fits_squares, shares_for
 from tailguard.solvers.newton.schedule import Shares, stages_before, stages_for
-from tailguard.solvers.session import WEIGHT
 
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5
@@ -123,7 +122,7 @@ def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
     asked = centre if problem.link.residual else constant
     chosen = [size, asked] if problem.link.scaled else [asked]
     if problem.has_weights:
-        chosen.append((WEIGHT, "what records weigh together, and their squared weights", 1, 2))
+        chosen.append((WEIGHT, WEIGHING, 1, 2))
     each = mu / math.sqrt(sum(times for _, _, times, _ in chosen))
     return tuple(Stage(name, why, each, times, count) for name, why, times, count in chosen)
 

@@ -20,14 +20,14 @@ from tailguard.checks import (
     shown,
 )
 from tailguard.gate.plan import Problem
-from tailguard.gate.stage import SAMPLE, Stage
+from tailguard.gate.stage import SAMPLE, WEIGHING, WEIGHT, Stage
 from tailguard.losses.base import Link
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
 from tailguard.scaling.sizes import NEAREST_BOUND
 from tailguard.scaling.units import histogram_stages
-from tailguard.solvers.session import SAMPLED, WEIGHT
+from tailguard.solvers.session import SAMPLED
 from tailguard.solvers.units import columns_of
 
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
@@ -312,7 +312,7 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     last = 1 if shares.sample else n_releases
     slopes = shares.slopes / max(n_releases, 1)
     return [
-        PlannedReleases(WEIGHT, "what records weigh together, and their squared weights",
+        PlannedReleases(WEIGHT, WEIGHING,
                         WEIGHT_SHARE * problem.has_weights, 1, 2),
         PlannedReleases("constant", "the best constant, as a start",
                         shares.constant * (problem.intercept or exposed), 1 + exposed, 1),

@@ -1,0 +1,186 @@
+"""``tg.mean`` of records that count by weights: what it aims at, what it refuses, what it shows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tailguard as tg
+from support.transcripts import check_noises
+from tailguard.audit.gates import OverheardGate
+from tailguard.data.rows import arrays
+from tailguard.data.rows.arrays import make_rows
+from tailguard.gate.plan import Problem
+from tailguard.gate.stage import WEIGHT
+from tailguard.means.choice import MEANS
+from tailguard.means.clipped import Clipped
+
+RNG = np.random.default_rng(0)
+N_ROWS, BOUND = 6_000, 4.0
+TIMES = RNG.integers(0, 5, N_ROWS)
+# Rows of higher weight are higher: weights change what is aimed at.
+Z = RNG.standard_normal((N_ROWS, 2))
+TABLE = pd.DataFrame(
+    {"first": 5.0 + Z[:, 0] + 0.5 * TIMES, "second": 8.0 * Z[:, 1], "w": TIMES.astype(float)}
+)
+NUMBERS = ["first", "second"]
+EXPECTED = np.average(TABLE[NUMBERS], axis=0, weights=TIMES)
+WEIGHED = {"sample_weight": "w", "weight_bound": BOUND}
+CLEAR = {"guarantee": tg.GDP(300.0), "random_state": 0}
+PROMISE = {"guarantee": tg.GDP(2.0), "random_state": 0}
+
+
+def test_whole_weights_are_repeated_rows():
+    found = tg.mean(TABLE, **WEIGHED, **CLEAR)
+    repeated = tg.mean(TABLE.loc[np.repeat(TABLE.index, TIMES), NUMBERS], **CLEAR)
+    assert abs(EXPECTED[0] - TABLE["first"].mean()) > 0.4
+    np.testing.assert_allclose(found.value, EXPECTED, atol=0.02)
+    np.testing.assert_allclose(found.value, repeated.value, atol=0.04)
+    assert found.certificate.n_rows == N_ROWS
+    assert found.names == ("first", "second")
+    assert "weights above 4 are cut" in " ".join(found.notes)
+    assert "total weight" in found.explain()
+
+
+def test_predicted_noise_is_that_of_the_mean():
+    runs = [
+        tg.mean(TABLE, **WEIGHED, guarantee=tg.GDP(1.0), random_state=seed) for seed in range(60)
+    ]
+    values = np.array([run.value for run in runs])
+    predicted = np.mean([run.noise_std for run in runs], axis=0)
+    ratio = values.std(axis=0) / predicted
+    assert ((ratio > 0.7) & (ratio < 1.6)).all()
+    np.testing.assert_allclose(values.mean(axis=0), EXPECTED, atol=0.15)
+
+
+def test_only_ratios_of_weights_matter():
+    found, again = (
+        tg.mean(TABLE[NUMBERS], sample_weight=f * TIMES, weight_bound=f * BOUND, **PROMISE).value
+        for f in (1.0, 1024.0)
+    )
+    np.testing.assert_array_equal(found, again)
+
+
+def test_void_rows_and_rows_of_no_weight_do_not_pull_the_mean():
+    holed = TABLE.assign(first=np.where(np.arange(N_ROWS) % 3, TABLE["first"], np.nan))
+    kept = np.arange(N_ROWS) % 3 > 0
+    expected = np.average(TABLE.loc[kept, NUMBERS], axis=0, weights=TIMES[kept])
+    np.testing.assert_allclose(tg.mean(holed, **WEIGHED, **CLEAR).value, expected, atol=0.03)
+
+
+def test_a_person_s_rows_count_by_their_weights_and_shares():
+    cells = TABLE.assign(id=np.arange(N_ROWS) // 2)
+    found = tg.mean(cells, person="id", max_rows=2, **WEIGHED, **CLEAR)
+    assert found.certificate.n_rows == N_ROWS // 2
+    np.testing.assert_allclose(found.value, EXPECTED, atol=0.03)
+
+
+def test_a_schema_may_declare_them_and_files_have_the_same_bits(tmp_path):
+    expected = tg.mean(TABLE, **WEIGHED, **PROMISE).value
+    schema = {"weight": "w", "weight_bound": BOUND}
+    np.testing.assert_array_equal(tg.mean(TABLE, schema=schema, **PROMISE).value, expected)
+    file = tmp_path / "rows.parquet"
+    TABLE.to_parquet(file, row_group_size=1_024)
+    np.testing.assert_array_equal(tg.mean(file, **WEIGHED, **PROMISE).value, expected)
+
+
+SPOILED = {-1.0: 0.0, np.nan: 0.0, np.inf: 0.0, -np.inf: 0.0, 1e300: BOUND, 4.0000001: BOUND}
+
+
+@pytest.mark.parametrize("weight", SPOILED)
+def test_a_weight_that_is_none_counts_nothing_and_a_larger_one_as_the_bound(weight):
+    found, expected = (
+        tg.mean(TABLE.assign(w=np.append(first, TIMES[1:])), **WEIGHED, **PROMISE)
+        for first in (weight, SPOILED[weight])
+    )
+    np.testing.assert_array_equal(found.value, expected.value)
+
+
+@pytest.mark.parametrize("column", [0.0, 1e-300, 4.0, 1e300])
+def test_answers_are_finite_whatever_weights_are(column):
+    found = tg.mean(TABLE.assign(w=column), **WEIGHED, **PROMISE)
+    assert np.isfinite(found.value).all()
+    assert np.isfinite(found.noise_std).all()
+
+
+OTHERS = [{"method": name} for name in MEANS if name != "clipped"]
+STATED = [{"clip_norm": 9.0}, {"moment": tg.Moment(2, 99.0, kind="norm")}]
+PURE = [{"guarantee": tg.PureDP(2.0)}, {"guarantee": tg.PureDP(2.0), "method": "soft"}]
+
+
+@pytest.mark.parametrize(
+    "options", [*OTHERS, *({"method": "clipped", **each} for each in STATED), *PURE]
+)
+def test_what_does_not_release_the_total_weight_refuses_weights(options):
+    with pytest.raises(tg.InputError, match="sample_weight must be None unless") as refused:
+        tg.mean(TABLE, **{**WEIGHED, "guarantee": tg.ZCDP(2.0), **options})
+    assert "\n" not in str(refused.value)
+
+
+def test_a_moment_is_replaced_by_released_scales():
+    moment = tg.Moment(2, 99.0, kind="norm")
+    found = tg.mean(TABLE, moment=moment, **WEIGHED, **CLEAR)
+    np.testing.assert_allclose(found.value, EXPECTED, atol=0.02)
+
+
+REFUSED = [
+    ({"sample_weight": "w"}, "weight_bound must be declared beside sample_weight="),
+    ({"weight_bound": 4.0}, "weight_bound must be left out without sample_weight=;"),
+    ({"sample_weight": "w", "weight_bound": -1.0}, "weight_bound must be"),
+    ({"sample_weight": "w", "weight_bound": 1e308}, "weight_bound must be such that .* finite"),
+    ({"sample_weight": "nobody", "weight_bound": 1.0}, "must have a column 'nobody'"),
+    ({"sample_weight": [1.0], "weight_bound": 1.0}, "sample_weight must have one entry per row"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_what_does_not_fit_is_refused_in_a_sentence(options, message):
+    with pytest.raises(tg.InputError, match=message) as refused:
+        tg.mean(TABLE, **PROMISE, **options)
+    assert "\n" not in str(refused.value)
+
+
+# A whole mean, overheard ------------------------------------------------------------------------
+
+AUDITED_ROWS, AUDITED_MU = 200, 1.5
+# The first record: its cells and its weight.
+NEIGHBOURS = {
+    "cells": ([1e4, 1e4, 9.0], [-1e4, -1e4, 9.0]),
+    "weight": ([1e4, 1e4, 9.0], [1e4, 1e4, np.nan]),
+}
+
+
+def overheard(name, n_runs):
+    """Runs of everything that a mean releases, on either table by turns; and the plan."""
+    table = np.random.default_rng(0).standard_normal((AUDITED_ROWS, 3))
+    table[:, 2] = np.random.default_rng(1).uniform(0.5, 1.0, AUDITED_ROWS)
+    plan = Clipped().plan(Problem(None, AUDITED_ROWS, 2, has_weights=True), tg.GDP(AUDITED_MU))
+    assert WEIGHT in plan.by_name
+    for seed in range(n_runs):
+        rows = []
+        for record in NEIGHBOURS[name]:
+            table[0] = record
+            rows.append(make_rows(table[:, :2], sample_weight=table[:, 2], weight_bound=1.0))
+        gate = OverheardGate.over_rows(
+            *rows, guarantee=plan.guarantee, neighbour=seed % 2 == 1, seed=seed
+        )
+        gate.reserve(plan.event, coordinates=plan.coordinates)
+        with np.errstate(all="ignore"):
+            Clipped().run(plan, gate)
+        yield gate.transcript
+
+
+@pytest.mark.parametrize(("name", "least"), [("cells", 0.8), ("weight", 0.4)])
+def test_a_whole_mean_shows_most_of_what_it_claims_of_a_record_and_never_more(name, least):
+    told = list(overheard(name, 300))
+    for one in told:
+        assert least * AUDITED_MU <= one.mu <= AUDITED_MU * (1.0 + 1e-9)
+    moved = {"clipped mean by shells"}
+    moved |= {"total weight of usable records"} if name == "weight" else set()
+    assert {query.name for query in told[0].queries} >= moved
+    check_noises(np.concatenate([one.noises for one in told]))
+
+
+def test_weights_that_are_not_cut_are_overheard(monkeypatch):
+    uncut = lambda weight, n_rows: np.nan_to_num(weight.column / weight.bound)  # noqa: E731
+    monkeypatch.setattr(arrays, "weight_parts", uncut)
+    assert min(one.mu for one in overheard("cells", 4)) > 2.0 * AUDITED_MU
