@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import tailguard as tg
-from tailguard.checks import HABITS, ArgumentError
+from tailguard.checks import ArgumentError
+from tailguard.printable import HABITS
 
 N_ROWS = 1_000
 RNG = np.random.default_rng(0)
@@ -100,6 +101,48 @@ CALLS = {
     "return_std": (lambda: fitted().predict(FEATURES, return_std=True), "is called interval"),
     "conf_int alpha": (lambda: fitted().conf_int(alpha=0.05), "is called level"),
     "conf_int 95": (lambda: fitted().conf_int(95), "level must be .* between 0 and 1; got 95"),
+    "mean axis": (
+        lambda: tg.mean(X, axis=0, **BUDGET),
+        "mean must not be given axis: every column is taken by itself",
+    ),
+    "an axis by place": (
+        lambda: tg.mean(X, 0, **BUDGET),
+        "mean must be given all but X by name, such as columns=; got 0 by place",
+    ),
+    "mean by": (
+        lambda: tg.mean(TABLE, by="region", **BUDGET),
+        "mean must not be given by: tg.describe and tg.quantile take groups",
+    ),
+    "mean weights": (
+        lambda: tg.mean(X, weights=np.ones(N_ROWS), **BUDGET),
+        "mean must not be given weights: the parameter is called sample_weight",
+    ),
+    "mean without a bound of weights": (
+        lambda: tg.mean(X, sample_weight=np.ones(N_ROWS), **BUDGET),
+        "weight_bound must be declared beside sample_weight=",
+    ),
+    "weights of another mean": (
+        lambda: tg.mean(X, method="soft", sample_weight=Y, weight_bound=1.0, **BUDGET),
+        "sample_weight must be None unless the method is 'clipped', with neither",
+    ),
+    "mean skipna": (lambda: tg.mean(X, skipna=True, **BUDGET), "empty cells count nothing"),
+    "mean groupby by a method": (
+        lambda: tg.mean(TABLE, groupby="region", method="soft", **BUDGET),
+        "mean must not be given groupby: tg.describe and tg.quantile take groups",
+    ),
+    "summary 0.9": (
+        lambda: fitted().summary(0.9),
+        r"summary must not be given level: conf_int\(level=0.9\) has intervals",
+    ),
+    "summary 1": (lambda: fitted().summary(1), "summary must be given no arguments; got 1"),
+    "a private score without y": (
+        lambda: fitted().private_score(TABLE, epsilon=1.0, delta=1e-6),
+        "y must be given to private_score; it is not",
+    ),
+    "a level by place": (
+        lambda: fitted().predict(FEATURES, 0.9),
+        "predict must be given all but X by name, such as exposure=; got 0.9",
+    ),
     "mean eps": (lambda: tg.mean(X, eps=1.0, delta=1e-6), "mean must not be given eps: .* epsilon"),
     "plan n": (lambda: tg.plan("mean", n=9, d=2, epsilon=1.0, delta=1e-6), "is called n_rows"),
     "describe quantiles": (

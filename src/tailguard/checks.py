@@ -17,56 +17,16 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
-from tailguard.printable import printable
+from tailguard.printable import habits, printable
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 # Messages show at most LONGEST characters of a text and MOST_SHOWN parts of a tuple.
 LONGEST, MOST_SHOWN = 60, 5
+PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+MORE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 LONGEST_NAME = 200  # a name is for people to read and to type
-HABITS = """
-eps budget privacy_budget privacy_loss = epsilon
-rho mu zcdp pure = guarantee = state it as guarantee=tg.ZCDP(rho), tg.GDP(mu) or tg.PureDP(epsilon)
-c = give alpha, a ridge beside the mean loss, which is 1 / (C * n_rows)
-penalty l1_ratio = give alpha for a ridge; sparse estimators keep n_nonzero columns
-alpha = level = a ridge goes with linear, logistic, Poisson, Gamma and Tweedie models
-ridge l2 lam lambda_ reg_lambda = alpha
-q tau = level = a quantile is fitted by QuantileRegression(level=0.9)
-percentile percentiles probs = q = a quantile is fitted by QuantileRegression(level=0.9)
-quantile quantiles = level = q = a quantile is fitted by QuantileRegression(level=0.9)
-confidence conf_level coverage = level
-n_jobs n_threads num_threads workers = threads follow the environment variable NUMBA_NUM_THREADS
-seed random_seed rng generator = random_state
-max_iter n_iter tol lr learning_rate eta epochs batch_size = steps follow from the budget
-clip clipping_norm l2_norm_clip max_grad_norm = clip_norm = levels follow from released histograms
-noise_multiplier noise_std sigma = noise follows from the budget
-bounds bounds_x bounds_y data_norm lower upper sensitivity = no bounds on the data are needed
-normalize standardize scale = columns are scaled privately by every fit
-accountant budget_accountant odometer = ledger
-intercept add_constant has_const = fit_intercept
-categorical category categories levels = categorical = declare them: schema={'categorical': {...}}
-dummies cat_features = categorical = declare them: schema={'categorical': {'sex': ['f', 'm']}}
-labels target_names = classes
-impute imputer fillna na_values nan_policy = missing
-by group_by groupby group groups strata = by = tg.describe and tg.quantile take groups
-include exclude = columns
-weights weight w = sample_weight
-family link loss distribution objective = loss = each loss has an estimator, as PoissonRegression
-k sparsity n_features_to_select = n_nonzero = threshold
-class_weight balanced = classes count as they are in the table
-sample_weight = rows count alike there; fits, scores, tg.mean and tg.describe take weights
-weight_bound = it goes with sample_weight: LinearRegression(weight_bound=2), tg.mean
-n n_samples n_records rows = n_rows
-d p n_columns = n_features
-y_name response label endog outcome = target
-features feature_names exog usecols = columns
-data df table = X
-id key index = row_id = key
-file filename filepath fname = path
-return_std return_cov = interval = coef_std_ has standard errors, and predict takes interval='mean'
-"""
-"""Other packages' words = ours, the first that a call takes = or else a sentence."""
 BRACKETS: dict[type, str] = {tuple: "({})", list: "[{}]"}
 
 
@@ -337,18 +297,32 @@ def write_file(path: object, text: str) -> None:
 
 def misnamed(where: str, name: str, known: Collection[str]) -> ArgumentError:
     """Return the refusal of an argument, which names the one that may have been meant."""
-    ours = next((told for words, *told in _habits() if name.lower() in words.split()), [])
+    ours = next((told for words, *told in habits() if name.lower() in words.split()), [])
     near = [word for word in ours if word in known]
     if not near and not any(" " in word for word in ours):
         near = get_close_matches(name.lower(), known, n=1)
-    told = f"the parameter is called {near[0]}" if near else f"it takes {', '.join(known)}"
+    takes = ", ".join(known) or "no arguments"
+    told = f"the parameter is called {near[0]}" if near else f"it takes {takes}"
     if not near and ours and " " in ours[-1]:
         told = ours[-1]
     return ArgumentError(f"{where} must not be given {name}: {told}.")
 
 
-def _habits() -> list[list[str]]:
-    return [line.split(" = ") for line in HABITS.strip().splitlines()]
+def misplaced(
+    where: str, value: object, places: Sequence[str], known: Sequence[str]
+) -> ArgumentError:
+    """Return the refusal of an argument by place, where only ``places`` are taken by place."""
+    if isinstance(value, float) and 0.0 < value < 1.0 and "level" not in known:
+        return misnamed(where, "level", known)
+    if not known:
+        return ArgumentError(f"{where} must be given no arguments; got {shown(value)}.")
+    others = f"all but {', '.join(places)}" if places else "all arguments"
+    first = next((name for name in known if name not in places), None)
+    if first is None:
+        return ArgumentError(f"{where} must be given {', '.join(places)} alone; got more.")
+    return ArgumentError(
+        f"{where} must be given {others} by name, such as {first}=; got {shown(value)} by place."
+    )
 
 
 def check_arguments(where: str, given: Iterable[str], known: Collection[str]) -> None:
@@ -367,17 +341,23 @@ def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[
         e for e in inspect.signature(call).parameters.values() if e.name not in ("self", "cls")
     ]
     known = [*(each.name for each in every if each.kind is not each.VAR_KEYWORD), *more]
-    habits = {word for words, *ours in _habits() for word in words.split() if ours[0] in known}
+    others = {word for words, *ours in habits() for word in words.split() if ours[0] in known}
     takes_more = len(known) < len(every)
-    needed = {e.name for e in every if e.kind is e.KEYWORD_ONLY and e.default is e.empty}
+    needed = [e.name for e in every if e.default is e.empty and e.kind not in MORE]
+    places = [e.name for e in every if e.kind in PLACED]
+    own = len(inspect.signature(call).parameters) - len(every)  # self, or cls
+    endless = any(e.kind is e.VAR_POSITIONAL for e in every)
 
     where = call.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
     @wraps(call)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
         unknown = [name for name in kwargs if name not in known]
-        check_arguments(where, [n for n in unknown if not takes_more or n in habits], known)
-        for name in needed - {*kwargs}:
+        check_arguments(where, [n for n in unknown if not takes_more or n in others], known)
+        given = args[own:]
+        if len(given) > len(places) and not endless:
+            raise misplaced(where, given[len(places)], places, known)
+        for name in (n for n in needed if n not in {*kwargs, *places[: len(given)]}):
             raise ArgumentError(f"{name} must be given to {where}; it is not.")
         return call(*args, **kwargs)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from os import PathLike
 from textwrap import fill, indent
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, four_digits, named_arguments, shown
+from tailguard.checks import InputError, check_arguments, four_digits, named_arguments, shown
 from tailguard.data.inputs import Inputs
 from tailguard.data.schema import Declared
 from tailguard.estimators.reports import mean_report
@@ -20,7 +21,7 @@ from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
 from tailguard.means.base import MeanMethod, MeanPlan
-from tailguard.means.choice import Choice, choose, described
+from tailguard.means.choice import MEANS, Choice, choose, described, own_options
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
 from tailguard.printable import printable
@@ -202,6 +203,8 @@ def mean(
     >>> result.certificate.mode
     'private'
     """
+    if isinstance(method, str):
+        check_arguments("mean", {*options} - {*EVERY_OPTION}, KNOWN)
     asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = within_filter(asked, ledger)
     if moment is not None and not isinstance(moment, Moment):
@@ -258,4 +261,6 @@ def _result(solved: Solved, choice: Choice, table: Inputs) -> MeanResult:
     )
 
 
+EVERY_OPTION = {option: None for name in MEANS for option in own_options(name)}
+KNOWN = (*(name for name in signature(mean).parameters if name != "options"), *EVERY_OPTION)
 mean.__doc__ = str(mean.__doc__).replace("{methods}", indent(described(), 8 * " ").lstrip())
