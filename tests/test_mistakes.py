@@ -139,6 +139,10 @@ CALLS = {
         lambda: fitted().private_score(TABLE, epsilon=1.0, delta=1e-6),
         "y must be given to private_score; it is not",
     ),
+    "predictions of a file": (
+        lambda: fitted().predict("claims.csv"),
+        "X must be a table or an array to predict from; got the path of a file: read it first",
+    ),
     "a level by place": (
         lambda: fitted().predict(FEATURES, 0.9),
         "predict must be given all but X by name, such as exposure=; got 0.9",

@@ -1,5 +1,8 @@
 """Models with dates, terms and void levels: the same from any table, file and command."""
 
+import ast
+import re
+
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -156,3 +159,16 @@ def test_columns_of_dates_without_a_date_are_blamed(table):
         tg.UnusableTableError, match=r"'region' holds about .* no dates: write them"
     ):
         tg.LinearRegression(schema=schema, **BUDGET).fit(table[["region", "cost"]])
+
+
+def test_the_remedy_for_dates_of_another_format_can_be_copied():
+    days = pd.date_range("2021-01-01", periods=2_000).strftime("%d.%m.%Y")
+    table = pd.DataFrame({"begin": days, "cost": np.arange(2_000.0)})
+    budget = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
+    schema = {"dates": {"begin": {"origin": "2020-01-01", "unit": "years"}}, "target": "cost"}
+    with pytest.raises(tg.UnusableTableError, match="that are no dates") as refused:
+        tg.LinearRegression(schema=schema, **budget).fit(table)
+    (copied,) = re.findall("`schema=(.*?)`", str(refused.value))
+    declared = {**ast.literal_eval(copied), "target": "cost"}
+    model = tg.LinearRegression(schema=declared, **budget).fit(table)
+    assert model.feature_names_in_.tolist() == ["begin"]

@@ -113,7 +113,14 @@ def test_what_noise_hides_has_no_number_and_a_note():
     result = tg.quantile(data, 0.5, random_state=3, **PROMISE)
     assert np.isnan(result.value[1, 0])
     assert abs(result.value[0, 0] - 1e4) < 1.0
-    assert "The budget was too small to see the size of words" in result.notes[-1]
+    assert "Most cells of words are empty or no numbers: declare levels" in result.notes[-1]
+
+
+def test_a_column_too_few_to_be_seen_owes_it_to_the_budget():
+    data = table()[["normal"]].head(400)
+    result = tg.quantile(data, 0.5, guarantee=tg.GDP(0.02), random_state=0)
+    assert np.isnan(result.value[0, 0])
+    assert "The budget was too small to see the size of normal" in result.notes[-1]
 
 
 def test_a_table_of_words_alone_stops_early():

@@ -32,7 +32,7 @@ REMEDIES: Remedies = {
     ("levels", True): "declare a level for them (--missing {word}=LEVEL) or leave it out "
     "(--drop {word})",
     ("date", False): "write them as 2020-01-31, or declare their format "
-    "(--dates {word}=ORIGIN,UNIT,FORMAT)",
+    "(--dates {word}=2020-01-01,days,%d.%m.%Y)",
     ("date", True): "declare a constant for them (--missing {word}=NUMBER) or leave it out "
     "(--drop {word})",
     ("target", False): "give numbers that the model allows, or declare its labels (--classes A,B)",

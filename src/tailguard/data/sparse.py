@@ -8,12 +8,13 @@ cell are added in stored order.
 """
 
 from collections.abc import Iterator
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import Features, IntArray
-from tailguard.checks import InputError
+from tailguard.checks import InputError, require
 from tailguard.data.columns import numbers_of, numpy_kind, refused
 from tailguard.data.frames import is_a
 from tailguard.data.matrices import check_shape, to_matrix
@@ -134,3 +135,12 @@ def dense_pieces(features: Features | SparseFeatures) -> Iterator[Features]:
     length = max(1, NUMBERS_AT_ONCE // features.shape[1])
     for start in range(0, len(features), length):
         yield features[start : start + length]
+
+
+def check_no_path(X: Any) -> None:
+    """Refuse the path of a file where predictions are made."""
+    require(
+        not isinstance(X, str | PathLike),
+        "X must be a table or an array to predict from; got the path of a file: read it first, as "
+        "by pd.read_csv(path), or run 'tailguard predict'.",
+    )

@@ -16,7 +16,7 @@ from tailguard.data.design import design_matrix, takes_off, with_declared, with_
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.missing import filled
 from tailguard.data.schema import Declared, Schema
-from tailguard.data.sparse import dense_pieces, to_features
+from tailguard.data.sparse import check_no_path, dense_pieces, to_features
 from tailguard.estimators.arguments import NamedArguments, check_exposure, check_target, with_shared
 from tailguard.estimators.coefficient_tables import CoefficientTables, unseen_others
 from tailguard.estimators.private_score import PrivatelyScored
@@ -355,6 +355,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     def _features_of(self, X: Any) -> Iterator[Features]:
         """Yield the features of predictions, some rows at a time."""
         check_is_fitted(self)
+        check_no_path(X)
         if self.schema_ is None:
             features = to_features(X)
             validate_data(self, X, skip_check_array=True, reset=False)

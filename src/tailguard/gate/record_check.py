@@ -71,7 +71,8 @@ REMEDIES: Remedies = {
     ("levels", False): "turn it into text or drop it",
     ("levels", True): "declare a level for them (`missing={{{name!r}: ...}}`) or drop it",
     ("date", False): "write them as 2020-01-31, or declare their format "
-    "(`schema={{'dates': {{{name!r}: {{'format': ...}}}}}}`)",
+    "(`schema={{'dates': {{{name!r}: {{'origin': '2020-01-01', 'unit': 'days', "
+    "'format': '%d.%m.%Y'}}}}}}`)",
     ("date", True): "declare a constant for them (`missing={{{name!r}: ...}}`) or drop it",
     ("target", False): "give numbers that the model allows, or declare its labels "
     "(`classes=(..., ...)`)",

@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 
+from tailguard.array_types import BoolArray
 from tailguard.checks import InputError, check_choice, named_arguments, shown
 from tailguard.data.declarations import check_weight_bound, listing, undeclared_note
 from tailguard.data.inputs import Inputs, read_inputs
@@ -251,16 +252,25 @@ def read_features(
 
 def notes_of(names: list[str], solution: SummarySolution) -> tuple[str, ...]:
     """Say which columns noise hides, and which means have no interval, and why."""
-    hidden, notes = solution.unseen, []
-    if hidden.any():
-        found = listing([name for name, gone in zip(names, hidden, strict=True) if gone])
+    hidden, empty, notes = solution.unseen, solution.mostly_empty, []
+    if (hidden & empty).any():
+        notes.append(
+            f"Most cells of {listing(_where(names, hidden & empty))} are empty or no numbers: "
+            "declare levels, turn them into numbers, or leave the column out."
+        )
+    if (hidden & ~empty).any():
+        found = listing(_where(names, hidden & ~empty))
         notes.append(f"The budget was too small to see the size of {found}.")
     if solution.moments is not None:
         unknown = np.isinf(solution.moments.error_std[0]) & ~hidden
         if unknown.any():
-            found = listing([name for name, gone in zip(names, unknown, strict=True) if gone])
+            found = listing(_where(names, unknown))
             notes.append(
                 f"The mean of {found} has no interval: cells so far out that noise hides them may "
                 "decide it. Quantiles have theirs."
             )
     return tuple(notes)
+
+
+def _where(names: list[str], chosen: BoolArray) -> list[str]:
+    return [name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen]

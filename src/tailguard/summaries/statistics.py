@@ -324,6 +324,13 @@ class SummarySolution(Solution):
     total: float = math.nan
 
     @property
+    def mostly_empty(self) -> BoolArray:
+        """Which distributions surely hold less than half of what all records weigh."""
+        estimates = () if self.quantiles is None else self.quantiles.estimates
+        most = [each.total + SURELY_MORE * each.total_std for each in estimates]
+        return np.array(most) < self.total / 2.0
+
+    @property
     def unseen(self) -> BoolArray:
         """Which distributions do not stand out of the noise, or hold no more cells than it makes.
 
