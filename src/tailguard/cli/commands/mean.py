@@ -136,6 +136,11 @@ def _chosen(method: str, groups: int | None, declared: list[str]) -> dict[str, A
     chosen: dict[str, Any] = options_of([*of_groups, *declared])
     if method != "auto":
         check_options(method, chosen)
+    elif chosen:
+        raise InputError(
+            f"{next(iter(chosen))} must be given with a method by name; got --method auto, which "
+            "chooses every option itself."
+        )
     return chosen
 
 
