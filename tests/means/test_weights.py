@@ -139,6 +139,21 @@ def test_what_does_not_fit_is_refused_in_a_sentence(options, message):
     assert "\n" not in str(refused.value)
 
 
+def test_noise_of_a_small_total_is_stated():
+    """Of records that weigh a fortieth the total is noisy: it moves the mean as the sums do."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((2_000, 2)) * [1.0, 3.0] + [2.0, -5.0]
+    weight = rng.uniform(0.0, 0.05, len(X))
+    own, promise = np.average(X, axis=0, weights=weight), {"guarantee": tg.GDP(2.0)}
+    found = [
+        tg.mean(X, sample_weight=weight, weight_bound=1.0, random_state=seed, **promise)
+        for seed in range(120)
+    ]
+    missed = [(one.value - own) / one.noise_std for one in found]
+    assert (np.mean(np.abs(missed) < 1.96, axis=0) > 0.88).all()
+    assert found[0].found["total weight, in weight_bound"] < 200
+
+
 # A whole mean, overheard ------------------------------------------------------------------------
 
 AUDITED_ROWS, AUDITED_MU = 200, 1.5

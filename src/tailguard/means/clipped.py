@@ -221,9 +221,9 @@ class Clipped(MeanMethod):
             value = gate.ask(query, None, stage)[0]
             noise_std = query.noise_stds(gate.n_records, stage.mu)[0]
             return mean_solution(plan, value, np.full(gate.n_features, noise_std))
-        total = released_total(plan, gate)
+        total, noise_std = released_total(plan, gate)
         released = PrivateUnits.planned(plan, "norm").release(gate, total)
-        return _from_shells(plan, gate, released, total)
+        return _from_shells(plan, gate, released, total, noise_std / total)
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release shells of several clip norms."""
@@ -261,8 +261,14 @@ def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:
     return 2.0 * math.sqrt(n_features) / (n_rows * mu)
 
 
-def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits, total: int) -> Solution:
-    """Release the shells, divide by the ``total``, and mix them for the least estimated error."""
+def _from_shells(
+    plan: Plan, gate: Gate, released: ReleasedUnits, total: int, total_noise: float
+) -> Solution:
+    """Release the shells, divide by the ``total``, and mix them for the least estimated error.
+
+    ``total_noise`` is the noise of the total over the total: the mean is off by that part of its
+    distance to the center.
+    """
     d, stage = gate.n_features, plan.stage("mean")
     largest = released.distribution.radius(_noise_per_unit(total, d, stage.mu))
     most, ratio = MOST_SHELLS, SHELL_RATIO
@@ -278,12 +284,17 @@ def _from_shells(plan: Plan, gate: Gate, released: ReleasedUnits, total: int) ->
     noise_stds = query.noise_stds(gate.n_records, stage.mu) * (gate.n_records / total)
     means, noise = sums @ shells, sums * noise_stds
     weights = least_error_weights(means, noise)
-    scale = released.units.scale
+    scale, value = released.units.scale, weights @ means
+    found: dict[str, float | int | str] = {
+        "largest clip norm": float(largest), "believed clip norm": float(weights @ radii),
+    }  # fmt: skip
+    if total_noise > 0.0:
+        found["total weight, in weight_bound"] = total
     return mean_solution(
         plan,
-        released.units.center + scale * (weights @ means),
-        scale * float(np.linalg.norm(weights @ noise)),
-        {"largest clip norm": float(largest), "believed clip norm": float(weights @ radii)},
+        released.units.center + scale * value,
+        scale * np.hypot(float(np.linalg.norm(weights @ noise)), value * total_noise),
+        found,
     )
 
 

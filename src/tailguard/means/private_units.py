@@ -230,14 +230,17 @@ def planned_total(facts: MeanFacts) -> tuple[tuple[Stage, ...], Share]:
     return (stage,), part_of(facts.budget, 1.0 - WEIGHT_SHARE)
 
 
-def released_total(plan: Plan, gate: Gate) -> int:
-    """Release the total weight in parts of its bound, where planned, or return the records."""
+def released_total(plan: Plan, gate: Gate) -> tuple[int, float]:
+    """Release the total weight in parts of its bound, where planned, or return the records.
+
+    And the deviation of its noise.
+    """
     if WEIGHT not in plan.by_name:
-        return gate.n_records
+        return gate.n_records, 0.0
     query, stage = WeightTotals(), plan.stage(WEIGHT)
     noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
     total, _ = query.totals(gate.ask(query, None, stage), noise_std, gate.n_records)
-    return max(1, round(total))
+    return max(1, round(total)), noise_std
 
 
 def affords_units(plan: Plan) -> bool:

@@ -312,9 +312,10 @@ def test_errors_of_a_blend_are_those_of_two_estimates_whose_distance_is_no_more_
     np.testing.assert_allclose(whole, (0.25 + 0.5) * np.eye(8))
 
 
+@pytest.mark.parametrize(("total", "evenness"), [(4, 1.0), (2, 1.5)], ids=["alike", "weighted"])
 @pytest.mark.parametrize(("seen", "variance"), [(True, 0.2), (True, 3.0), (False, 0.2)])
 def test_predictions_count_what_sampling_moves_contributions_by_more_than_cut_residuals(
-    seen, variance
+    seen, variance, total, evenness
 ):
     """Corrected weights err by noise, and by sampling of variance one over the records."""
     fit, rounds, _ = two_fits(np.zeros(8), others=1.0)
@@ -324,8 +325,12 @@ def test_predictions_count_what_sampling_moves_contributions_by_more_than_cut_re
     fit.clipping = SimpleNamespace(slopes=slopes, slope_limit=4.0, curvature=2.0)
     rounds.metric = SimpleNamespace(covariance=lambda: alike)
     lean = SimpleNamespace(along=lambda directions: np.zeros(len(directions)), beyond=0.0)
-    blend = Blend.typical(fit, rounds, lean, n_rows=4)
-    errors = 0.5 + (max(0.0, 1.0 - variance) / 4.0 if seen else 0.0)
+    session = SimpleNamespace(
+        plan=SimpleNamespace(problem=SimpleNamespace(n_rows=4)),
+        problem=SimpleNamespace(n_rows=total), evenness=evenness,
+    )  # fmt: skip
+    blend = Blend.typical(session, fit, rounds, lean)
+    errors = 0.5 + (max(0.0, 1.0 / 4.0 - variance / (total * evenness)) if seen else 0.0)
     np.testing.assert_allclose(blend.gained, errors**2 / (1.0 + errors) * alike)
 
 

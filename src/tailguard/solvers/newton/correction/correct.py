@@ -64,7 +64,7 @@ def _believed(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Fit:
     told anew by the curvature, and scores are believed as far as their prior goes.
     """
     geometry, log = fit.geometry, fit.geometry.loss.link.log
-    blend = Blend.typical(fit, rounds, lean, session.problem.n_rows)
+    blend = Blend.typical(session, fit, rounds, lean)
     if rounds.late <= SETTLED and rounds.curvature.lost() <= MOST_LOST:
         whitened, noise = blend.weights, blend.noise
     elif log:
@@ -98,18 +98,21 @@ class Blend:
     gained: FloatArray
 
     @classmethod
-    def typical(cls, fit: Fit, rounds: Rounds, lean: Lean, n_rows: int) -> "Blend":
+    def typical(cls, session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> "Blend":
         """Blend for predictions: what the level takes away counts as along a typical direction.
 
-        So does what sampling moves the corrected weights by more than those of residuals cut low.
+        Sampling moves the corrected weights by more than it moves the fit, whose residuals are cut
+        lower. What it does more counts along every direction alike.
         """
         root, through = _root_and_gain(rounds)
         typical = float(lean.along(np.eye(len(root))).mean()) * lean.beyond**2
         others = typical * through @ through.T
         if fit.geometry.loss.link.residual and fit.clipping.slopes.seen:
-            sampling = through @ rounds.metric.covariance() @ through.T
-            more = float(np.trace(sampling)) / len(root) - _clipped_variance(fit.clipping)
-            others += max(0.0, more) / n_rows * np.eye(len(root))
+            sampling = float(np.trace(through @ rounds.metric.covariance() @ through.T))
+            sampling /= len(root) * session.plan.problem.n_rows
+            alike = session.problem.n_rows * session.evenness
+            more = sampling - _variance_of_one(fit.clipping) / alike
+            others += max(0.0, more) * np.eye(len(root))
         return cls._of(fit, rounds, others)
 
     @classmethod
@@ -159,8 +162,8 @@ class Blend:
         )
 
 
-def _clipped_variance(clipping: Clipping) -> float:
-    """Return by what sampling moves weights of a fit, a record, where the curvature is one."""
+def _variance_of_one(clipping: Clipping) -> float:
+    """Return the variance of a fit to one record, a coordinate, where rows have unit length."""
     variance = clipping.slopes.variance(clipping.slope_limit)
     return variance / max(clipping.curvature, 1e-12) ** 2
 
