@@ -39,5 +39,5 @@ def test_no_fit_on_columns_that_nearly_repeat_others_loses_much_more_than_a_cons
         new, counts = X[N_ROWS:], y[N_ROWS:]
         alone = deviance(np.full(N_ROWS, y[:N_ROWS].mean()), counts)
         worse.append(deviance(model.predict(new), counts) / alone)
-    assert max(worse) < 1.1
+    assert max(worse) < 1.2
     assert np.median(worse) < 0.95
