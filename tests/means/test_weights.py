@@ -6,6 +6,7 @@ import pytest
 
 import tailguard as tg
 from support.transcripts import check_noises
+from support.weights import MISUSED
 from tailguard.audit.gates import OverheardGate
 from tailguard.data.rows import arrays
 from tailguard.data.rows.arrays import make_rows
@@ -122,17 +123,7 @@ def test_a_moment_is_replaced_by_released_scales():
     np.testing.assert_allclose(found.value, EXPECTED, atol=0.02)
 
 
-REFUSED = [
-    ({"sample_weight": "w"}, "weight_bound must be declared beside sample_weight="),
-    ({"weight_bound": 4.0}, "weight_bound must be left out without sample_weight=;"),
-    ({"sample_weight": "w", "weight_bound": -1.0}, "weight_bound must be"),
-    ({"sample_weight": "w", "weight_bound": 1e308}, "weight_bound must be such that .* finite"),
-    ({"sample_weight": "nobody", "weight_bound": 1.0}, "must have a column 'nobody'"),
-    ({"sample_weight": [1.0], "weight_bound": 1.0}, "sample_weight must have one entry per row"),
-]
-
-
-@pytest.mark.parametrize(("options", "message"), REFUSED)
+@pytest.mark.parametrize(("options", "message"), MISUSED)
 def test_what_does_not_fit_is_refused_in_a_sentence(options, message):
     with pytest.raises(tg.InputError, match=message) as refused:
         tg.mean(TABLE, **PROMISE, **options)

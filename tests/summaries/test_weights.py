@@ -7,6 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.transcripts import check_noises
+from support.weights import MISUSED
 from tailguard.audit.gates import OverheardGate
 from tailguard.data.rows import arrays
 from tailguard.data.rows.arrays import make_rows
@@ -153,12 +154,7 @@ def test_a_column_of_no_weights_stops_the_run_and_is_named(source, persons):
 
 
 REFUSED = [
-    ({"sample_weight": "w"}, "weight_bound must be declared beside sample_weight="),
-    ({"weight_bound": 4.0}, "weight_bound must be left out without sample_weight=;"),
-    ({"sample_weight": "w", "weight_bound": -1.0}, "weight_bound must be"),
-    ({"sample_weight": "w", "weight_bound": 1e308}, "weight_bound must be such that .* finite"),
-    ({"sample_weight": "nobody", "weight_bound": 1.0}, "must have a column 'nobody'"),
-    ({"sample_weight": [1.0], "weight_bound": 1.0}, "sample_weight must have one entry per row"),
+    *MISUSED,
     ({"weights": "w"}, "sample_weight"),
     (
         {"schema": {"weight": "w", "weight_bound": 4.0}, "weight_bound": 2.0},
