@@ -10,10 +10,13 @@ from support.weights import MISUSED
 from tailguard.audit.gates import OverheardGate
 from tailguard.data.rows import arrays
 from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.base import RecordBlock
 from tailguard.gate.plan import Problem
 from tailguard.gate.stage import WEIGHT
 from tailguard.means.choice import MEANS
 from tailguard.means.clipped import Clipped
+from tailguard.queries.magnitudes import CountMagnitudes
+from tailguard.queries.units import Units
 
 RNG = np.random.default_rng(0)
 N_ROWS, BOUND = 6_000, 4.0
@@ -128,6 +131,15 @@ def test_what_does_not_fit_is_refused_in_a_sentence(options, message):
     with pytest.raises(tg.InputError, match=message) as refused:
         tg.mean(TABLE, **PROMISE, **options)
     assert "\n" not in str(refused.value)
+
+
+def test_a_pair_weighs_as_its_lighter_record():
+    """Three pairs, of which two differ by more than one; the last record has none."""
+    features = np.array([[0.0], [3.0], [5.0], [5.5], [0.0], [4.0], [9.0]])
+    weight = np.array([1.0, 0.25, 1.0, 0.75, 0.5, 1.0, 1.0])
+    query = CountMagnitudes(Units.raw(1, intercept=False), (1.0, 10.0), "differences")
+    steps = query.sum_block(RecordBlock(features, weight=weight), None, 2.0**-10)
+    np.testing.assert_array_equal(steps * 2.0**-10, [0.75, 0.75, 0.0])
 
 
 def test_noise_of_a_small_total_is_stated():
