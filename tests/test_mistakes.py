@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 import tailguard as tg
-from tailguard.checks import ArgumentError
-from tailguard.printable import HABITS
+from tailguard.checks import HABITS, ArgumentError
 
 N_ROWS = 1_000
 RNG = np.random.default_rng(0)
@@ -395,10 +394,9 @@ def test_a_name_that_the_library_does_not_have_is_suggested():
     assert (refused.value.name, refused.value.obj) == ("LinearRegresion", tg)
 
 
-@pytest.mark.parametrize("line", HABITS.strip().splitlines())
-def test_every_word_of_habit_leads_somewhere(line):
-    words, *ours = line.split(" = ")
+@pytest.mark.parametrize(("words", "ours"), [(words, ours) for words, *ours in HABITS])
+def test_every_word_of_habit_leads_somewhere(words, ours):
     assert words == words.lower()
     assert ours
     for word in words.split():
-        assert sum(word in other.split(" = ")[0].split() for other in HABITS.splitlines()) == 1
+        assert sum(word in others.split() for others, *_ in HABITS) == 1

@@ -1,4 +1,4 @@
-"""Parameter checks, and the exceptions they raise.
+"""Parameter checks, the exceptions they raise, and other packages' words for parameters.
 
 One clear sentence names the parameter, what was given and what is allowed. Only public facts are
 ever named: options, shapes and dtypes, never the values of records.
@@ -6,18 +6,16 @@ ever named: options, shapes and dtypes, never the values of records.
 
 import inspect
 import math
-import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from numbers import Integral, Real
-from pathlib import Path
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
-from tailguard.printable import habits, printable
+from tailguard.printable import printable
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -111,11 +109,6 @@ def class_called(name: str, registry: Mapping[str, str], parameter: str = "name"
     """Return what a registry's ``"module:Class"`` stands for, or refuse the name."""
     module, _, attribute = registry[check_choice(parameter, name, registry)].partition(":")
     return getattr(import_module(module), attribute)
-
-
-def four_digits(value: float | int | str) -> str:
-    """Return a float in four digits, for people to read, and anything else as it is."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _is_short(value: object) -> bool:
@@ -239,21 +232,6 @@ def check_methods(name: str, value: T, methods: Collection[str], wanted: str) ->
     return value
 
 
-def is_registered(value: object, registry: Mapping[str, str]) -> bool:
-    """Whether ``value`` is of the very class that a line of ``registry`` names, no subclass."""
-    kind = type(value)
-    named = f"{kind.__module__}:{kind.__qualname__}" in registry.values()
-    return named and getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
-
-
-def beyond_floats(told: Mapping[str, object]) -> InputError:
-    """Return the refusal of public numbers from which floats cannot work out what is asked."""
-    listed = ", ".join(f"{name} = {shown(value)}" for name, value in told.items())
-    return InputError(
-        f"numbers must be such that floats hold their powers and quotients; got {listed}."
-    )
-
-
 def warn_before_spending(*sentences: str) -> None:
     """Warn of what public numbers predict, before any budget is spent."""
     frame, level = inspect.currentframe(), 1
@@ -281,23 +259,57 @@ def require(condition: bool, sentence: str) -> None:
         raise InputError(sentence)
 
 
-def write_file(path: object, text: str) -> None:
-    """Write a text file, in one sentence if that fails."""
-    wanted = "path must be that of a file that can be written"
-    try:
-        place = Path(path)  # type: ignore[arg-type]
-        if place.exists() and not (place.is_file() or place.is_dir()):
-            raise ValueError  # a device
-        place.write_text(text, encoding="utf-8")
-    except (TypeError, ValueError):
-        raise InputError(f"{wanted}; got {shown(path)}.") from None
-    except OSError as error:
-        raise InputError(f"{wanted}; {str(path)!r} was not: {error.strerror}.") from None
+# Other packages' words = ours, the first that a call takes = or else a sentence.
+WORDS = """
+eps budget privacy_budget privacy_loss = epsilon
+rho mu zcdp pure = guarantee = state it as guarantee=tg.ZCDP(rho), tg.GDP(mu) or tg.PureDP(epsilon)
+c = give alpha, a ridge beside the mean loss, which is 1 / (C * n_rows)
+penalty l1_ratio = give alpha for a ridge; sparse estimators keep n_nonzero columns
+alpha = level = a ridge goes with linear, logistic, Poisson, Gamma and Tweedie models
+ridge l2 lam lambda_ reg_lambda = alpha
+q tau = level = a quantile is fitted by QuantileRegression(level=0.9)
+percentile percentiles probs = q = a quantile is fitted by QuantileRegression(level=0.9)
+quantile quantiles = level = q = a quantile is fitted by QuantileRegression(level=0.9)
+confidence conf_level coverage = level = conf_int(level=0.9) has intervals of another level
+level = conf_int(level=0.9) has intervals of another level
+n_jobs n_threads num_threads workers = threads follow the environment variable NUMBA_NUM_THREADS
+seed random_seed rng generator = random_state
+max_iter n_iter tol lr learning_rate eta epochs batch_size = steps follow from the budget
+clip clipping_norm l2_norm_clip max_grad_norm = clip_norm = levels follow from released histograms
+noise_multiplier noise_std sigma = noise follows from the budget
+bounds bounds_x bounds_y data_norm lower upper sensitivity = no bounds on the data are needed
+normalize standardize scale = columns are scaled privately by every fit
+accountant budget_accountant odometer = ledger
+intercept add_constant has_const = fit_intercept
+categorical category categories levels = categorical = declare them: schema={'categorical': {...}}
+dummies cat_features = categorical = declare them: schema={'categorical': {'sex': ['f', 'm']}}
+labels target_names = classes
+impute imputer fillna na_values nan_policy = missing
+skipna na_rm dropna = missing = empty cells count nothing, or as schema={'missing': {...}} says
+by group_by groupby group groups strata = by = tg.describe and tg.quantile take groups
+include exclude numeric_only = columns
+axis = every column is taken by itself; choose some by columns=['age']
+weights weight w = sample_weight
+family link loss distribution objective = loss = each loss has an estimator, as PoissonRegression
+k sparsity n_features_to_select = n_nonzero = threshold
+class_weight balanced = classes count as they are in the table
+sample_weight = rows count alike there; fits, scores, tg.mean and tg.describe take weights
+weight_bound = it goes with sample_weight: LinearRegression(weight_bound=2), tg.mean
+n n_samples n_records rows = n_rows
+d p n_columns = n_features
+y_name response label endog outcome = target
+features feature_names exog usecols = columns
+data df table = X
+id key index = row_id = key
+file filename filepath fname = path
+return_std return_cov = interval = coef_std_ has standard errors, and predict takes interval='mean'
+"""
+HABITS = [line.split(" = ") for line in WORDS.strip().splitlines()]
 
 
 def misnamed(where: str, name: str, known: Collection[str]) -> ArgumentError:
     """Return the refusal of an argument, which names the one that may have been meant."""
-    ours = next((told for words, *told in habits() if name.lower() in words.split()), [])
+    ours = next((told for words, *told in HABITS if name.lower() in words.split()), [])
     near = [word for word in ours if word in known]
     if not near and not any(" " in word for word in ours):
         near = get_close_matches(name.lower(), known, n=1)
@@ -341,7 +353,7 @@ def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[
         e for e in inspect.signature(call).parameters.values() if e.name not in ("self", "cls")
     ]
     known = [*(each.name for each in every if each.kind is not each.VAR_KEYWORD), *more]
-    others = {word for words, *ours in habits() for word in words.split() if ours[0] in known}
+    others = {word for words, *ours in HABITS for word in words.split() if ours[0] in known}
     takes_more = len(known) < len(every)
     needed = [e.name for e in every if e.default is e.empty and e.kind not in MORE]
     places = [e.name for e in every if e.kind in PLACED]

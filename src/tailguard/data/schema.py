@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tailguard.checks import InputError, check_arguments, check_version, shown, write_file
+from tailguard.checks import InputError, check_arguments, check_version, shown
 from tailguard.data import declarations
 from tailguard.data.columns import kind_if_read
 from tailguard.data.frames import frame_column
@@ -18,6 +18,7 @@ from tailguard.data.readers.opening import opened
 from tailguard.data.table import as_table
 from tailguard.data.terms.dates import checked_dates
 from tailguard.data.terms.term import REST, Factor, Term, term_of
+from tailguard.report.content import write_file
 
 Label: TypeAlias = str | int | float | bool
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, write_file
+from tailguard.checks import InputError
 from tailguard.data.declarations import OTHER, listing
 from tailguard.data.missing import missing_constants
 from tailguard.data.schema import Schema
@@ -26,7 +26,7 @@ from tailguard.estimators.summary import (
 )
 from tailguard.estimators.wald import Contrasts, JointTest, intervals, joint_test, wald_test
 from tailguard.gate.plan import NOT_ESTIMATED
-from tailguard.report.content import Report, Reported, Stated
+from tailguard.report.content import Report, Reported, Stated, write_file
 from tailguard.solvers.newton.covariance import RARE_LEVEL
 
 

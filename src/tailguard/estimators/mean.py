@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_arguments, four_digits, named_arguments, shown
+from tailguard.checks import InputError, check_arguments, named_arguments, shown
 from tailguard.data.inputs import Inputs
 from tailguard.data.schema import Declared
 from tailguard.estimators.reports import mean_report
@@ -24,7 +24,7 @@ from tailguard.means.base import MeanMethod, MeanPlan
 from tailguard.means.choice import MEANS, Choice, choose, described, own_options
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
-from tailguard.printable import printable
+from tailguard.printable import four_digits, printable
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee

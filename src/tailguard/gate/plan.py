@@ -16,11 +16,11 @@ from functools import cached_property
 from typing import cast
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import check_between, check_choice, four_digits
+from tailguard.checks import InputError, check_between, check_choice, shown
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Link, Loss, RecordLoss
 from tailguard.moments import Moment
-from tailguard.printable import html_list, html_table, html_words
+from tailguard.printable import four_digits, html_list, html_table, html_words
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.base import ConstraintSet
@@ -123,6 +123,14 @@ def check_ridge(alpha: object) -> float:
 def ridge_setting(problem: Problem) -> dict[str, float]:
     """Return the setting of a plan for its ridge, if it has one."""
     return {RIDGE: problem.ridge} if problem.ridge > 0.0 else {}
+
+
+def beyond_floats(told: Mapping[str, object]) -> InputError:
+    """Return the refusal of public numbers from which floats cannot work out what is asked."""
+    listed = ", ".join(f"{name} = {shown(value)}" for name, value in told.items())
+    return InputError(
+        f"numbers must be such that floats hold their powers and quotients; got {listed}."
+    )
 
 
 @dataclass(frozen=True)

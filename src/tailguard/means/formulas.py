@@ -12,13 +12,13 @@ from typing import Any, ParamSpec, TypeVar
 
 from tailguard.checks import (
     InputError,
-    beyond_floats,
     check_finite,
     check_integer,
     check_open_unit,
     check_positive,
     shown,
 )
+from tailguard.gate.plan import beyond_floats
 
 Facts = ParamSpec("Facts")
 Result = TypeVar("Result")

@@ -59,8 +59,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tailguard.checks import beyond_floats
-from tailguard.gate.plan import Plan, Problem
+from tailguard.gate.plan import Plan, Problem, beyond_floats
 from tailguard.gate.stage import usable_mu
 from tailguard.means.formulas import check_facts, check_order, cut_factor
 from tailguard.papers.solvers.gradient_facts import GradientFacts

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, QueryError, is_registered
-from tailguard.losses.registry import is_known
+from tailguard.checks import InputError, QueryError
+from tailguard.losses.registry import is_known, is_registered
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.sets.registry import SETS
 

@@ -10,9 +10,10 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
-from tailguard.checks import InputError, check_version, shown, write_file
+from tailguard.checks import InputError, check_version, shown
 from tailguard.privacy.certificate import Certificate
 from tailguard.report.budget import stage_shares
 from tailguard.report.exports import nist_fields, registry_record
@@ -212,3 +213,17 @@ def _table_read(data: Mapping[str, Any]) -> ReportTable:
     rows: Sequence[Sequence[str]] = data["rows"]
     headers = tuple(data["headers"])
     return ReportTable(data["title"], headers, tuple(map(tuple, rows)), data["note"])
+
+
+def write_file(path: object, text: str) -> None:
+    """Write a text file, in one sentence if that fails."""
+    wanted = "path must be that of a file that can be written"
+    try:
+        place = Path(path)  # type: ignore[arg-type]
+        if place.exists() and not (place.is_file() or place.is_dir()):
+            raise ValueError  # a device
+        place.write_text(text, encoding="utf-8")
+    except (TypeError, ValueError):
+        raise InputError(f"{wanted}; got {shown(path)}.") from None
+    except OSError as error:
+        raise InputError(f"{wanted}; {str(path)!r} was not: {error.strerror}.") from None

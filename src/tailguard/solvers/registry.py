@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tailguard.checks import (
-    beyond_floats,
     check_choice,
     check_methods,
     class_called,
@@ -19,7 +18,7 @@ from tailguard.checks import (
     shown,
 )
 from tailguard.gate.engine import Solver
-from tailguard.gate.plan import RIDGE, Plan, Problem
+from tailguard.gate.plan import RIDGE, Plan, Problem, beyond_floats
 from tailguard.gate.stage import WEIGHT
 from tailguard.ledger.cap import within_filter
 from tailguard.privacy.guarantees import Guarantee

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, four_digits, shown
+from tailguard.checks import InputError, shown
 from tailguard.data.design import TableColumn
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution, last_lines
@@ -34,6 +34,7 @@ from tailguard.gate.record_check import RecordCheck, RecordRule
 from tailguard.gate.selection import PlannedSolver, selection_coordinates
 from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee
 from tailguard.losses.base import Link, Loss
+from tailguard.printable import four_digits
 from tailguard.privacy.accounting.total_cost import smallest_epsilon
 from tailguard.privacy.events import Composed, Event, Gaussian, Selected
 from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee

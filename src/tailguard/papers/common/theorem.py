@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from typing import Any
 
-from tailguard.checks import InputError, beyond_floats
+from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solved, Solver
-from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.plan import Plan, Problem, Solution, beyond_floats
 from tailguard.means.formulas import check_facts
 from tailguard.moments import MomentKind, check_moment
 from tailguard.papers.common.setting import Facts
