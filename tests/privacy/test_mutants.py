@@ -15,7 +15,7 @@ from privacy.mutants.no_clip import ForgottenClip
 from privacy.mutants.one_sided import OneSidedLadder
 from privacy.mutants.reused_histogram import ReusedHistogram
 from privacy.mutants.uncharged import UnchargedHistograms
-from privacy.mutants.usable_records import HalvedKinds, NeighbourCount
+from privacy.mutants.usable_records import HalvedKinds, NeighbourCount, UncountedSquares
 from support.attack import attack
 from support.clean_tables import n_stopped
 from support.examples import query_examples
@@ -60,7 +60,11 @@ def test_slopes_that_are_taken_for_one_sided_are_caught():
 
 @pytest.mark.parametrize(
     ("name", "mutant"),
-    [("usable-records/one", NeighbourCount()), ("cell-kinds/numbers", HalvedKinds(4))],
+    [
+        ("usable-records/one", NeighbourCount()),
+        ("cell-kinds/numbers", HalvedKinds(4)),
+        ("weight-totals/one", UncountedSquares()),
+    ],
 )
 def test_a_count_of_records_that_reads_a_neighbour_or_is_charged_too_little_is_caught(name, mutant):
     assert attack(EXAMPLES[name], 200, seed=1) <= 1.0

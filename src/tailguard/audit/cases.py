@@ -30,8 +30,8 @@ POWER = 0.95
 """Least chance of seeing noise of 0.8 times the right scale; a row with less says so."""
 
 PLANNED_POWER = 0.9995
-"""What runs of a mutant are planned for, each kind by the errors that it leaves: so that of the 130
-mutants of 65 rows none is missed with probability 0.93. At mu = 2.5 and a false alarm of 1.5e-5
+"""What runs of a mutant are planned for, each kind by the errors that it leaves: so that of the 132
+mutants of 66 rows none is missed with probability 0.93. At mu = 2.5 and a false alarm of 1.5e-5
 that takes 976 runs a side at 0.8 times the noise, and 117 at half the sensitivity (computed)."""
 
 

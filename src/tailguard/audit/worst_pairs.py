@@ -189,7 +189,7 @@ PAIRS = (
     ),
 )  # fmt: skip
 """Pairs of the queries whose class states none."""
-BY_GROUPS = {
+VARIANTS = {
     "value-histograms, by groups": WorstPair(
         "value-histograms/groups",
         ValueHistograms((0, 1), 1, by=((2,),)), np.zeros((6, 1)), *OVER,
@@ -198,7 +198,12 @@ BY_GROUPS = {
         "bounded-moments/groups",
         BoundedMoments((0, 1), by=((2,),)), (np.zeros((3, 2)), np.ones((3, 2))), *OVER,
     ),
+    "weight-totals, alone": WorstPair(
+        "weight-totals/alone",
+        WeightTotals(squares=False), None, (0.0,) * 5, (0.0,) * 4 + (1.0,), weighted=True,
+    ),
 }  # fmt: skip
+"""Pairs of queries that an option makes release other numbers."""
 
 
 def _own_pair(name: str) -> WorstPair:
@@ -214,13 +219,13 @@ def _own_pair(name: str) -> WorstPair:
 
 
 OF_CLASSES = {pair.name.partition("/")[0]: pair for pair in PAIRS}
-WORST_PAIRS = (*QUERIES, *BY_GROUPS)
+WORST_PAIRS = (*QUERIES, *VARIANTS)
 """Names of queries with a worst pair; smooth queries have ``moved_medians`` and below instead."""
 
 
 def worst_pair(name: str) -> WorstPair:
     """Return the worst pair of a query, by its name."""
-    return BY_GROUPS.get(name) or OF_CLASSES.get(name) or _own_pair(name)
+    return VARIANTS.get(name) or OF_CLASSES.get(name) or _own_pair(name)
 
 
 def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:

@@ -224,9 +224,10 @@ def planned_total(facts: MeanFacts) -> tuple[tuple[Stage, ...], Share]:
     if not facts.problem.has_weights:
         return (), facts.budget
     share = part_of(facts.budget, WEIGHT_SHARE)
-    calibration = calibration_for(WeightTotals(), facts.n_rows, facts.n_features, share)
+    query = WeightTotals(squares=False)
+    calibration = calibration_for(query, facts.n_rows, facts.n_features, share)
     assert isinstance(calibration, Calibration)
-    stage = Stage.of(Gaussian(calibration.share), WEIGHT, WEIGHING, 1, 2)
+    stage = Stage.of(Gaussian(calibration.share), WEIGHT, WEIGHING, 1, 1)
     return (stage,), part_of(facts.budget, 1.0 - WEIGHT_SHARE)
 
 
@@ -237,9 +238,9 @@ def released_total(plan: Plan, gate: Gate) -> tuple[int, float]:
     """
     if WEIGHT not in plan.by_name:
         return gate.n_records, 0.0
-    query, stage = WeightTotals(), plan.stage(WEIGHT)
+    query, stage = WeightTotals(squares=False), plan.stage(WEIGHT)
     noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
-    total, _ = query.totals(gate.ask(query, None, stage), noise_std, gate.n_records)
+    total = query.total(gate.ask(query, None, stage), noise_std, gate.n_records)
     return max(1, round(total)), noise_std
 
 

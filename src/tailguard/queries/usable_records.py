@@ -77,13 +77,19 @@ class UsableRecords(GaussianQuery):
 
 @dataclass(frozen=True)
 class WeightTotals(GaussianQuery):
-    """The sums of the weights of usable records and of their squares, in parts of the bound.
+    """The sum of the weights of usable records, and of their squares, in parts of the bound.
+
+    Attributes
+    ----------
+    squares
+        Whether the sum of squares is released as well.
 
     Guarantee
     ---------
     A record adds ``(w, w**2)`` with ``w`` in [0, 1], each rounded down to whole steps, or nothing
     if it is void. Any two of these differ by at most 1 in either sum: replacing a record moves them
-    by at most ``sqrt(2)``, attained by weights 0 and 1. Nothing is charged for rounding.
+    by at most ``sqrt(2)``, and the first alone by at most 1, both attained by weights 0 and 1.
+    Nothing is charged for rounding.
 
     Edge cases
     ----------
@@ -96,14 +102,20 @@ class WeightTotals(GaussianQuery):
     1.414214
     """
 
+    squares: bool = True
+
     name = "total weight of usable records"
     places = "none"
     takes_weights = True
     takes_persons = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State the sensitivity of both sums together."""
-        return count_sensitivity(math.sqrt(2.0), 2, n_rows)
+        """State the sensitivity of all sums together."""
+        return count_sensitivity(math.sqrt(self._sums), self._sums, n_rows)
+
+    @property
+    def _sums(self) -> int:
+        return 1 + self.squares
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
         """Add up whole steps, which is exact."""
@@ -111,26 +123,27 @@ class WeightTotals(GaussianQuery):
         if block.person is not None and block.n_rows:
             assert block.weight is not None
             weight = np.bincount(block.person, np.where(block.void(), 0.0, block.weight))
-            return total + _in_steps(np.minimum(weight, 1.0), steps)
+            return (total + _in_steps(np.minimum(weight, 1.0), steps))[: self._sums]
         for chunk in chunks_of(block):
             own = np.ones(chunk.n_rows) if chunk.weight is None else chunk.weight
             total += _in_steps(np.where(chunk.void(), 0.0, own), steps)
-        return total
+        return total[: self._sums]
 
     @staticmethod
-    def totals(answer: FloatArray, noise_std: float, n_rows: int) -> tuple[float, float]:
-        """Return both released sums, each as a number that weights can have.
+    def total(answer: FloatArray, noise_std: float, n_rows: int) -> float:
+        """Return the released total: at least its noise, and at least one full weight."""
+        return min(max(float(answer[0]), noise_std, 1.0), float(n_rows))
 
-        The total is at least its noise, and at least one full weight.
-        """
-        total, squares = map(float, answer)
-        total = min(max(total, noise_std, 1.0), float(n_rows))
+    @classmethod
+    def totals(cls, answer: FloatArray, noise_std: float, n_rows: int) -> tuple[float, float]:
+        """Return both released sums, each as a number that weights can have."""
+        total = cls.total(answer, noise_std, n_rows)
         # Weights of at most 1 have smaller squares, and n of them no less than the squared mean.
-        return total, min(max(squares, total**2 / n_rows), total)
+        return total, min(max(float(answer[1]), total**2 / n_rows), total)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
-        return {"sums": 2}
+        return {"sums": self._sums}
 
 
 @dataclass(frozen=True)

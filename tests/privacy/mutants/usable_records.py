@@ -1,10 +1,10 @@
-"""Counts of usable records that break their sensitivity."""
+"""Counts of usable records, and totals of their weights, that break their sensitivity."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from tailguard.queries.usable_records import CellKinds, UsableRecords
+from tailguard.queries.usable_records import CellKinds, UsableRecords, WeightTotals
 
 
 class _NeighbourCount:
@@ -32,3 +32,11 @@ class HalvedKinds(CellKinds):
         stated = super().sensitivity(n_rows, n_features)
         move = stated.ideal / 2.0
         return replace(stated, ideal=move, computed=move)
+
+
+class UncountedSquares(WeightTotals):
+    """Charges the total alone, and answers with the sum of squares as well."""
+
+    def sensitivity(self, n_rows, n_features):
+        stated = super().sensitivity(n_rows, n_features)
+        return replace(stated, ideal=1.0, computed=1.0)
