@@ -1,6 +1,8 @@
 """Fits by sample weights: their optimum, what noise and sampling do to them, where they enter."""
 
 import json
+import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRe
 
 import tailguard as tg
 from tailguard.gate.stage import WEIGHT
+from tailguard.scaling.required_records import WEIGHS_LITTLE
 
 N_ROWS, BOUND = 8_000, 4.0
 BUDGET = {"epsilon": 4.0, "delta": 1e-6, "random_state": 0}
@@ -119,6 +122,32 @@ def test_weights_that_noise_hides_leave_no_coefficient():
     found = fitted(weight=np.full(N_ROWS, 1e-9))
     assert np.isfinite(weights_of(found)).all()
     assert np.isnan(found.coef_noise_std_).all()
+
+
+@pytest.mark.parametrize("model", [tg.LinearRegression, tg.LogisticRegression, "classes"])
+def test_a_bound_far_above_the_weights_is_noted_by_the_released_total(model):
+    y = COSTS if model is tg.LinearRegression else ILL
+    if model == "classes":
+        model, y = partial(tg.LogisticRegression, classes=(0, 1, 2)), ILL + HEAVY
+    options = {"epsilon": None, "delta": None, "guarantee": tg.GDP(20.0)}
+    loose, close = (
+        fitted(model, y, weight_bound=bound, **options) for bound in (40.0 * BOUND, BOUND)
+    )
+    mean = np.mean(W) / (40.0 * BOUND)
+    (note,) = (note for note in loose.notes_ if note.startswith(WEIGHS_LITTLE))
+    times = float(re.search(r"about 1/(\d+) of weight_bound", note)[1])
+    assert 1.0 / times == pytest.approx(mean, rel=0.2)
+    assert note in " ".join(str(loose.summary()).split())
+    assert not any(note.startswith(WEIGHS_LITTLE) for note in close.notes_)
+
+
+def test_a_constant_alone_has_the_note_as_well():
+    with pytest.warns(tg.BudgetWarning):
+        found = tg.LogisticRegression(
+            epsilon=0.05, delta=1e-6, random_state=0, weight_bound=BOUND
+        ).fit(np.tile(X, (1, 150)), HEAVY.astype(int), sample_weight=np.full(N_ROWS, 0.02 * BOUND))
+    assert not found.coef_.any()
+    assert sum(note.startswith(WEIGHS_LITTLE) for note in found.notes_) == 1
 
 
 def test_tables_files_schemas_and_rows_without_order_name_the_weight(tmp_path):

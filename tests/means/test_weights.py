@@ -1,5 +1,7 @@
 """``tg.mean`` of records that count by weights: what it aims at, what it refuses, what it shows."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,8 +17,10 @@ from tailguard.gate.plan import Problem
 from tailguard.gate.stage import WEIGHT
 from tailguard.means.choice import MEANS
 from tailguard.means.clipped import Clipped
+from tailguard.means.private_units import released_total
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
+from tailguard.scaling.required_records import WEIGHS_LITTLE
 
 RNG = np.random.default_rng(0)
 N_ROWS, BOUND = 6_000, 4.0
@@ -155,6 +159,33 @@ def test_noise_of_a_small_total_is_stated():
     missed = [(one.value - own) / one.noise_std for one in found]
     assert (np.mean(np.abs(missed) < 1.96, axis=0) > 0.88).all()
     assert found[0].found["total weight, in weight_bound"] < 200
+
+
+def test_records_that_weigh_far_less_than_their_bound_are_noted():
+    """With a bound at twice the mean weight nothing is said, and noise is much smaller."""
+    weight, promise = np.where(np.arange(N_ROWS) % 2, 0.05, 0.0), {"epsilon": 4.0, "delta": 1e-6}
+    loose, close = (
+        tg.mean(TABLE[NUMBERS], sample_weight=weight, weight_bound=bound, random_state=0, **promise)
+        for bound in (2.0, 0.05)
+    )
+    noted = [note for note in loose.notes if note.startswith(WEIGHS_LITTLE)]
+    assert len(noted) == 1
+    times = float(re.search(r"about 1/(\d+) of weight_bound", noted[0])[1])
+    assert times == pytest.approx(80.0, rel=0.2)
+    assert noted[0] in loose.explain()
+    assert not any(note.startswith(WEIGHS_LITTLE) for note in close.notes)
+    assert (loose.noise_std > 10.0 * close.noise_std).all()
+
+
+def test_the_total_is_released_without_squares_and_has_the_noise_of_one_sum():
+    plan = Clipped().plan(Problem(None, N_ROWS, 2, has_weights=True), tg.GDP(1.0))
+    stage = plan.stage(WEIGHT)
+    assert stage.coordinates == 1
+    rows = make_rows(TABLE[NUMBERS], sample_weight=TABLE["w"], weight_bound=BOUND)
+    gate = OverheardGate.over_rows(rows, rows, guarantee=plan.guarantee, neighbour=False, seed=0)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    _, noise_std = released_total(plan, gate)
+    assert noise_std == pytest.approx(1.0 / stage.mu, rel=1e-3)
 
 
 # A whole mean, overheard ------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from tailguard.estimators.wald import (
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
 from tailguard.printable import html_list, html_table, html_words, printable
+from tailguard.scaling.required_records import WEIGHS_LITTLE
 
 NO_RECORDS = f"{NOT_ESTIMATED}: no records"
 """Of the level of all that was not declared, where none of it was counted."""
@@ -28,7 +29,7 @@ UNSEEN = "beyond noise no records were counted with levels of "
 """How the note on it begins."""
 WEIGHTED = "rows count by their weights"
 """How the note on them begins."""
-PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN, WEIGHTED)
+PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN, WEIGHTED, WEIGHS_LITTLE)
 """How notes begin that a summary shows, and that say themselves where they come from."""
 WIDTH = 88  # of a summary; a wider table is stacked, so that nothing is cut
 

@@ -279,11 +279,11 @@ def mean_solution(
     value: FloatArray,
     noise_std: FloatArray,
     found: Mapping[str, float | int | str] | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Solution:
     """Return the mean of each column and its predicted noise."""
-    return Solution(
-        value, 0.0, plan, noise_std, math.nan, trace=value[None, :], found=dict(found or {})
-    )
+    told: dict[str, Any] = {"found": dict(found or {}), "notes": notes}
+    return Solution(value, 0.0, plan, noise_std, math.nan, trace=value[None, :], **told)
 
 
 def usable_share(guarantee: Guarantee, *, coordinates: int) -> Share:

@@ -69,6 +69,7 @@ from tailguard.moments import Moment
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity
 from tailguard.queries.units import Units
+from tailguard.scaling.required_records import light_weights
 
 # One or two columns say little about which clip level is right: they get one level to fall back on.
 MOST_SHELLS, SHELL_RATIO = 4, 2.0
@@ -288,13 +289,16 @@ def _from_shells(
     found: dict[str, float | int | str] = {
         "largest clip norm": float(largest), "believed clip norm": float(weights @ radii),
     }  # fmt: skip
+    notes: tuple[str, ...] = ()
     if total_noise > 0.0:
         found["total weight, in weight_bound"] = total
+        notes = light_weights(total, total_noise * total, gate.n_records)
     return mean_solution(
         plan,
         released.units.center + scale * value,
         scale * np.hypot(float(np.linalg.norm(weights @ noise)), value * total_noise),
         found,
+        notes,
     )
 
 

@@ -1,6 +1,7 @@
 """The records, or the epsilon, that would be enough where noise is predicted to hide the answer.
 
-All of it follows from public numbers and is reported before anything is spent.
+All of it follows from public numbers and is reported before anything is spent, but for the note on
+light weights, which follows from their released total.
 
 Reference
 ---------
@@ -14,6 +15,10 @@ from dataclasses import replace
 from tailguard.checks import InputError
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
+# Weights are light where they add up to less than this part of the records, beyond noise.
+LIGHT, BEYOND_NOISE = 0.1, 2.0
+WEIGHS_LITTLE = "records weigh on average "
+"""How the note on light weights begins."""
 # The mean of outcomes stands out where this many standard deviations of its noise fit into 1.
 MEAN_SIGNIFICANCE = 4.0
 # Relative accuracy of the search for a sufficient number of records, which is a prediction.
@@ -49,6 +54,30 @@ def scale_warnings(
     return (
         f"n = {n_rows} is below the {fewest} records that scales need at this budget, so columns "
         f"are read in their raw units: {effect}{more}",
+    )
+
+
+def light_weights(total: float, noise_std: float, n_rows: int) -> tuple[str, ...]:
+    """Note that records weigh far less than their bound, if their released total shows it.
+
+    The ``total`` is in parts of the bound; ``noise_std`` is that of its noise.
+
+    Examples
+    --------
+    >>> light_weights(2_500.0, 10.0, n_rows=200_000)[0].partition(",")[0]
+    'records weigh on average about 1/80 of weight_bound'
+    """
+    most = total + BEYOND_NOISE * noise_std
+    if most >= LIGHT * n_rows:
+        return ()
+    seen = total > 2.0 * BEYOND_NOISE * noise_std
+    about, total = ("about", total) if seen else ("less than", most)
+    times = rounded(n_rows / total)
+    return (
+        f"{WEIGHS_LITTLE}{about} 1/{times} of weight_bound, by their released total (void ones "
+        f"weigh nothing), and noise is that of {about} {rounded(total)} records in place of "
+        f"{n_rows:,}: declare a smaller weight_bound next time. Near the typical weight noise on "
+        f"sums is about {times} times smaller; weights above the bound are cut to it",
     )
 
 

@@ -21,12 +21,13 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan
+from tailguard.gate.plan import Plan, Solution
 from tailguard.gate.stage import SAMPLE, WEIGHT, Stage
 from tailguard.privacy.books.blocks import Block
 from tailguard.queries.base import Query
 from tailguard.queries.usable_records import WeightTotals
 from tailguard.queries.view import LARGEST_ENTRY, View
+from tailguard.scaling.required_records import light_weights
 
 SAMPLED = "sampled_records"  # the plan's setting with the size of the sample
 
@@ -55,7 +56,7 @@ class BudgetSession:
 
     If records have weights, their released total replaces their number in ``problem``: means are
     divided by it, and noise is relative to it. ``evenness`` is the total weight over the sum of
-    squared weights: at least 1, and 1 without weights.
+    squared weights: at least 1, and 1 without weights. ``notes`` say if records weigh little.
     """
 
     def __init__(self, plan: Plan, gate: Gate) -> None:
@@ -64,6 +65,7 @@ class BudgetSession:
         self.problem = plan.problem
         self.sample_dropped = False
         self.evenness = 1.0
+        self.notes: tuple[str, ...] = ()
         self._spent = 0.0
         self._spent_on: dict[str, float] = defaultdict(float)
         self._sample: Block | None = None
@@ -98,6 +100,16 @@ class BudgetSession:
         total, squares = query.totals(self.ask(query, None, stage), noise_std, n_rows)
         self.problem = replace(self.problem, n_rows=max(1, round(total)))
         self.evenness = total / squares
+        self.notes = light_weights(total, noise_std, n_rows)
+
+    @property
+    def mean_weight(self) -> float:
+        """The released mean weight of records, in parts of its bound; 1 without weights."""
+        return self.problem.n_rows / self.plan.problem.n_rows
+
+    def noted(self, solution: Solution) -> Solution:
+        """Return the solution of the run with the notes of the session."""
+        return replace(solution, notes=(*self.notes, *solution.notes))
 
     def histograms(
         self, query: Query, state: Any, stage: Stage, *, columns: int = 1

@@ -50,11 +50,7 @@ from tailguard.solvers.newton.clipping import (
     choose_clip,
 )
 from tailguard.solvers.newton.constant import NOT_FITTED
-from tailguard.solvers.newton.covariance import (
-    RARE_CLASS,
-    RARE_LEVEL,
-    UNSEEN_COLUMN,
-)
+from tailguard.solvers.newton.covariance import RARE_CLASS, RARE_LEVEL, UNSEEN_COLUMN
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import (
     BURN_IN,
@@ -166,32 +162,35 @@ class SoftmaxNewton:
         of_two, classes = replace(plan, problem=_of_two(plan.problem)), _classes(plan.problem)
         session = FitSession(of_two, gate, _shares(plan.problem, plan.guarantee.gaussian_mu()))
         session.weigh()
-        counted = count_classes(session, classes, session.stage(COUNTS))
-        if not session.plans("second moments"):
-            return _constant(plan, counted.shares, ONLY_SHARES)
-        if session.plans(AGAIN):
-            counted = sharpened(session, counted, session.stage(COUNTS), session.stage(AGAIN))
-        if not can_win(session, counted.shares, session.stage(CHOICE)):
-            counted = counted.joined(count_classes(session, classes, session.rest()))
-            return _constant(plan, counted.shares, NONE_CAN_WIN)
-        alive = np.zeros(session.problem.n_features, dtype=np.bool_)
+        return session.noted(_carried_out(session, plan, classes))
+
+
+def _carried_out(session: FitSession, plan: Plan, classes: int) -> Solution:
+    """Count the classes, and fit them where that can win."""
+    counted = count_classes(session, classes, session.stage(COUNTS))
+    if not session.plans("second moments"):
+        return _constant(plan, counted.shares, ONLY_SHARES)
+    if session.plans(AGAIN):
+        counted = sharpened(session, counted, session.stage(COUNTS), session.stage(AGAIN))
+    alive, hidden = np.zeros(session.problem.n_features, dtype=np.bool_), NONE_CAN_WIN
+    if can_win(session, counted.shares, session.stage(CHOICE)):
+        hidden = ONLY_SHARES
         with suppress(*BEYOND_FLOATS):
             units, found = find_units(session, columns_of(session.problem))
             alive = found.detected[: alive.size]
-        if not alive.any():
-            counted = counted.joined(count_classes(session, classes, session.rest()))
-            return _constant(plan, counted.shares, ONLY_SHARES)
-        session.share_out(COUNTS, AGAIN)
-        shares = counted.shares
-        _drop_correction(session, float(shares.min()))
-        try:
-            solved = _fitted(session, plan, units, np.append(alive, True), shares)
-        except BEYOND_FLOATS:
-            return _constant(plan, shares, OVERFLOWED)
-        if not session.dropped:
-            return solved
-        reasons = tuple(each.replace(LITTLE, RARE_CLASS) for each in solved.reasons)
-        return replace(solved, reasons=reasons, notes=(*solved.notes, NO_INTERVALS + RARE_CLASS))
+    if not alive.any():
+        counted = counted.joined(count_classes(session, classes, session.rest()))
+        return _constant(plan, counted.shares, hidden)
+    session.share_out(COUNTS, AGAIN)
+    _drop_correction(session, float(counted.shares.min()))
+    try:
+        solved = _fitted(session, plan, units, np.append(alive, True), counted.shares)
+    except BEYOND_FLOATS:
+        return _constant(plan, counted.shares, OVERFLOWED)
+    if not session.dropped:
+        return solved
+    reasons = tuple(each.replace(LITTLE, RARE_CLASS) for each in solved.reasons)
+    return replace(solved, reasons=reasons, notes=(*solved.notes, NO_INTERVALS + RARE_CLASS))
 
 
 def _classes(problem: Problem) -> int:

@@ -30,7 +30,7 @@ from tailguard.solvers.limits import centre_fraction, leans
 from tailguard.solvers.newton.clipping import SIGNIFICANT, RowNormDistribution
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.outlook import constant_hides, constant_stages, refusal, warning
-from tailguard.solvers.newton.schedule import SLOPE_BINS, Shares
+from tailguard.solvers.newton.schedule import HEADROOM, SLOPE_BINS, Shares
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import Whitening
 from tailguard.solvers.units import columns_of
@@ -46,8 +46,6 @@ CANONICAL: dict[Link, Loss] = {Link.LOG: Poisson(), Link.LOGIT: Logistic()}
 ZERO_MEAN_SCORE = -50.0
 # The least estimate of a mean, in standard deviations of its noise: a larger one if steps follow.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
-# With a log link, slopes and curvatures are resolved up to this many times the mean target.
-HEADROOM = 4.0
 # The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
 # ten real tables of counts at epsilon 0.1 to 1 multiples of 4 to 64 mend the same fits, and from 8
 # on none gets worse. The lower bound is as far below the mean target.
@@ -76,7 +74,10 @@ def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
     session, problem = FitSession(plan, gate, Shares()), plan.problem
     session.weigh()
     units, seen = find_target(session, columns_of(problem))
-    notes = ["no coefficient was fitted: the budget shows no scale, and went to the constant"]
+    notes = [
+        *session.notes,
+        "no coefficient was fitted: the budget shows no scale, and went to the constant",
+    ]
     if not seen:
         hidden = "the budget showed no scale of the target"
         notes.append(f"{hidden}: the constant is no better than a guess")

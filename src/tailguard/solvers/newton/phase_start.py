@@ -26,10 +26,9 @@ from tailguard.solvers.newton.clipping import (
     SlopeDistribution,
     choose_clip,
 )
-from tailguard.solvers.newton.constant import HEADROOM
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import averaged
-from tailguard.solvers.newton.schedule import HALFWAY, ROW_NORM_BINS, SLOPE_BINS
+from tailguard.solvers.newton.schedule import HALFWAY, HEADROOM, ROW_NORM_BINS, SLOPE_BINS
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import noise_level, whiten
 

@@ -52,6 +52,8 @@ HALFWAY = 2
 """The phase before which bounds of features are chosen, the first one being 0."""
 DEBIASING_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
+# With a log link, slopes and curvatures are resolved up to this many times the mean target.
+HEADROOM = 4.0
 # The first bound, in scales of a column, then others that may be better. A score's rise is
 # exponential in the loss of a log link, bounded in that of log-odds: the more a far row can do, the
 # nearer the bound. Where records are too few to choose by, and most of a fit is noise, the nearest

@@ -155,21 +155,26 @@ class WhitenedNewton:
             return run_constant_plan(plan, gate)
         session = FitSession(plan, gate, self.shares_of(plan.problem, plan.guarantee))
         session.weigh()
-        columns = columns_of(plan.problem)
-        try:
-            units, found = find_units(session, columns)
-        except BEYOND_FLOATS:
-            return constant_solution(plan, 0.0, f"{OVERFLOWED}a constant")
-        target_hides = columns.residual and not found.detected[columns.n_features]
-        nothing = not (columns.intercept or found.detected[: columns.n_features].any())
-        if target_hides or nothing:
-            whose = "the target" if target_hides else "any column"
-            note = f"no coefficient was fitted: the budget showed no scale of {whose}"
-            return constant_solution(plan, units.target_center, note)
-        fit = last_fit(fits(session, units, found))
-        if fit is None:
-            return constant_solution(plan, units.target_center, f"{OVERFLOWED}a constant")
-        return solution(session, fit)
+        return session.noted(_carried_out(session))
+
+
+def _carried_out(session: FitSession) -> Solution:
+    """Measure the columns and fit them, or a constant where noise hides them."""
+    plan, columns = session.plan, columns_of(session.plan.problem)
+    try:
+        units, found = find_units(session, columns)
+    except BEYOND_FLOATS:
+        return constant_solution(plan, 0.0, f"{OVERFLOWED}a constant")
+    target_hides = columns.residual and not found.detected[columns.n_features]
+    nothing = not (columns.intercept or found.detected[: columns.n_features].any())
+    if target_hides or nothing:
+        whose = "the target" if target_hides else "any column"
+        note = f"no coefficient was fitted: the budget showed no scale of {whose}"
+        return constant_solution(plan, units.target_center, note)
+    fit = last_fit(fits(session, units, found))
+    if fit is None:
+        return constant_solution(plan, units.target_center, f"{OVERFLOWED}a constant")
+    return solution(session, fit)
 
 
 def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit]:

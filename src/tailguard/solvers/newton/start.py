@@ -20,9 +20,9 @@ from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.allocation import SAMPLE_FOR_EVENTS, sample_suffices
 from tailguard.solvers.newton.clipping import Clipping
-from tailguard.solvers.newton.constant import HEADROOM, mean_target, weights_at_mean
+from tailguard.solvers.newton.constant import mean_target, weights_at_mean
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD, ROW_NORM_BINS
+from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD, HEADROOM, ROW_NORM_BINS
 from tailguard.solvers.newton.state import Fit, Geometry, unknown_noise
 from tailguard.solvers.newton.whitening import StepShortening, first_fit, noise_level, whiten
 
