@@ -202,13 +202,14 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
         return None if fit.estimate.settled else UNSETTLED
     plan, geometry = session.plan, fit.geometry
     robust = plan.settings["target"] == "robust"
-    if (why := rounds_without(session.problem, plan.guarantee, robust=robust)) is not None:
+    asked, weight = (session.problem, plan.guarantee), session.mean_weight
+    if (why := rounds_without(*asked, robust=robust, weight=weight)) is not None:
         return why
     if far_rows_still_matter(geometry):
         return "columns are so heavy that far rows still move the fit"
     if geometry.loss.link.log and not geometry.curvature_released:
         why = "the budget is too small to estimate the curvature of the loss"
-        return with_remedy(why, session.problem, plan.guarantee, robust=robust)
+        return with_remedy(why, *asked, robust=robust, weight=weight)
     hidden = "noise hides how large the largest targets are, and these move the fit"
     return hidden if clips_hidden_targets(fit.clipping) else None
 
