@@ -94,18 +94,23 @@ def descent_settings(data):
     }
 
 
+def descent_units(form, loss):
+    """Return the median gradient norm at the best constant, and the largest curvature there."""
+    X, y = form.features, form.target
+    constant = best_constant(loss, y.mean()) if form.intercept else 0.0
+    slope = np.abs(mean_of(loss, np.full(len(y), constant)) - y)
+    typical = np.median(slope * np.linalg.norm(X, axis=1)) or 1.0
+    bend = float(np.mean(curvature_of(loss, np.array([constant]))))
+    return typical, bend * np.linalg.eigvalsh(X.T @ X / len(y))[-1]
+
+
 def descent_grid(data, rng, kept=None):
     """Try every clip, step size, number of steps and iterate that is kept.
 
     A chain of steps moves all its clips and step sizes at once, and has both iterates.
     """
     form = data.scaled
-    X, y, loss = form.features, form.target, data.task.loss
-    constant = best_constant(loss, y.mean()) if data.task.intercept else 0.0
-    slope = np.abs(mean_of(loss, np.full(len(y), constant)) - y)
-    typical = np.median(slope * np.linalg.norm(X, axis=1)) or 1.0
-    bend = float(np.mean(curvature_of(loss, np.array([constant]))))
-    largest = bend * np.linalg.eigvalsh(X.T @ X / len(y))[-1]
+    typical, largest = descent_units(form, data.task.loss)
     settings = descent_settings(data)
     chains = {}  # the clips and step sizes of each number of steps, once each, in order
     for name, (n_steps, _, *pair) in settings.items():

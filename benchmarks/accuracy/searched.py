@@ -1,0 +1,136 @@
+"""DP-GD with counted selection among ten settings that were chosen on other tables.
+
+    PYTHONPATH=benchmarks python -m accuracy.searched
+
+chooses them: on tasks of the TRAINING family of at most ``MOST_CELLS`` cells, one seed, epsilon 1
+and 4, at the budget of a try. Settings are added one by one: each time the one with which the best
+of all chosen has the least geometric mean excess, in parts of a constant's, over tasks and budgets.
+They are multiples of the median gradient and of the inverse of the largest curvature, which the
+search is told for each table, free of charge.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from accuracy import families, methods, peers
+from accuracy.data import Data
+from accuracy.lines import generator
+from accuracy.risks import best_constant, loss_values
+from tailguard import ApproxDP
+from tailguard.privacy.accounting.gaussian import epsilon_of
+from tailguard.privacy.selection import mu_of_a_try
+from tailguard.privacy.tries import NumberOfTries
+
+TRIES = NumberOfTries(30, "geometric")  # expected: a setting is tried with a chance of 3 in 4
+SCORE_SHARE = 0.1  # of a try's squared mu, as in ``tg.PrivateSearch``
+SCORE_QUANTILE = 0.99  # of a constant's losses: the limit of differences of losses
+N_SETTINGS, MOST_CELLS, N_TASKS, EPSILONS = 10, 4 * 10**5, 48, (1.0, 4.0)
+LEAST_EXCESS = 1e-3  # in parts of a constant's
+# Steps, iterate, clip and step size: what ``choose`` returned.
+SETTINGS = (
+    (300, "tail mean", 3.0, 1.0),
+    (300, "tail mean", 10.0, 1.0),
+    (300, "tail mean", 3.0, 0.1),
+    (100, "tail mean", 0.03, 100.0),
+    (300, "tail mean", 3.0, 10.0),
+    (300, "tail mean", 0.3, 0.1),
+    (300, "tail mean", 3.0, 0.3),
+    (100, "tail mean", 10.0, 1.0),
+    (100, "tail mean", 1.0, 3.0),
+    (300, "tail mean", 0.03, 100.0),
+)
+
+
+def try_budget(epsilon, delta):
+    """Return the mu of one try: its fit and its score."""
+    return mu_of_a_try(ApproxDP(epsilon, delta), TRIES)
+
+
+def fits_of(form, loss, settings, mu, rng):
+    """Return weights by these settings, of which some may be the same, one column each."""
+    typical, largest = methods.descent_units(form, loss)
+    weights = np.empty((form.features.shape[1], len(settings)))
+    for n_steps in {setting[0] for setting in settings}:
+        places = [place for place, setting in enumerate(settings) if setting[0] == n_steps]
+        _, iterates, clips, sizes = zip(*(settings[place] for place in places), strict=True)
+        last, tail = peers.descents(
+            form.features,
+            form.target,
+            loss,
+            mu,
+            rng,
+            n_steps=n_steps,
+            clips=typical * np.array(clips),
+            sizes=np.array(sizes) / largest,
+        )
+        weights[:, places] = np.where(np.array(iterates) == "last", last, tail)
+    return weights
+
+
+def scores_of(form, loss, weights, mu, rng):
+    """Release the mean of clipped differences of losses from a constant's, for each column.
+
+    One record moves a mean by at most twice the limit over the number of records.
+    """
+    y = form.target
+    alone = loss_values(loss, np.full(len(y), best_constant(loss, y.mean())), y)
+    limit = float(np.quantile(np.abs(alone), SCORE_QUANTILE))
+    with np.errstate(all="ignore"):
+        losses = loss_values(loss, form.features @ weights, y[:, None])
+    differences = np.clip(np.nan_to_num(losses - alone[:, None], nan=limit), -limit, limit)
+    std = 2.0 * limit / (len(y) * mu)
+    return differences.mean(axis=0) + std * rng.standard_normal(weights.shape[1])
+
+
+def search(form, loss, epsilon, delta, rng, settings=SETTINGS):
+    """Return the weights of the best of a random number of tries: all that leaves.
+
+    *Reference.* Papernot and Steinke 2022; Koskela, Redberg and Wang 2024.
+    """
+    mu = try_budget(epsilon, delta)
+    tried = [settings[place] for place in rng.integers(len(settings), size=_tries(rng))]
+    weights = fits_of(form, loss, tried, np.sqrt(1.0 - SCORE_SHARE) * mu, rng)
+    scores = scores_of(form, loss, weights, np.sqrt(SCORE_SHARE) * mu, rng)
+    return weights[:, int(np.argmin(scores))]
+
+
+def _tries(rng):
+    return int(rng.geometric(TRIES.parameter))
+
+
+def scaled(features, target, loss):
+    """Return columns centred at medians, divided by robust deviations; so the target of squares."""
+    trial = SimpleNamespace(features=features, target=target)
+    task = SimpleNamespace(loss=loss, intercept=True, n_features=features.shape[1])
+    return Data(task, trial, None).scaled
+
+
+def choose():
+    """Return the ten settings, in the order in which they were added."""
+    names, table = None, []
+    for index in range(N_TASKS):
+        law = families.draw_law(families.TRAINING_SEED, index)
+        if law.n_rows * len(law.columns) > MOST_CELLS:
+            continue
+        task = families.training_task(index)
+        trial = task.trial(0)
+        for epsilon in EPSILONS:
+            mu = np.sqrt(1.0 - SCORE_SHARE) * try_budget(epsilon, task.delta)
+            data = Data(task, trial, epsilon_of(mu, task.delta))
+            fits = methods.descent_grid(data, generator(task.name, epsilon))
+            names = methods.descent_settings(data)
+            row = np.array([trial.excess(*fit) for fit in fits.values()]) / trial.constant_gap
+            table.append(np.log(np.clip(row, LEAST_EXCESS, 1.0 / LEAST_EXCESS)))
+            print(task.name, task.loss, epsilon, f"{np.exp(min(table[-1])):.3g}", flush=True)
+    table, chosen = np.array(table), []
+    for _ in range(N_SETTINGS):
+        best = table[:, chosen].min(axis=1, initial=np.inf)
+        means = np.minimum(best[:, None], table).mean(axis=0)
+        chosen.append(int(np.argmin(means)))
+        print(f"{np.exp(means.min()):.4f}", [*names.values()][chosen[-1]])
+    return [[*names.values()][place] for place in chosen]
+
+
+if __name__ == "__main__":
+    print(choose())
