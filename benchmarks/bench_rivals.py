@@ -209,8 +209,10 @@ def risk_table(rows):
         for epsilon in EPSILONS:
             cells = [row for row in rows if row["epsilon"] == epsilon]
             cells = [{k: np.mean(v) for k, v in row["excess"].items()} for row in cells]
-            forms = [key for key in cells[0] if key.startswith(f"{rival} | ")]
-            cells = [cell for cell in cells if forms and forms[0] in cell]
+            forms = {key: None for cell in cells for key in cell if key.startswith(f"{rival} | ")}
+            cells = [cell for cell in cells if forms.keys() <= cell.keys()]
+            if not forms:
+                continue
             table = {form: np.array([cell[form] for cell in cells]) for form in forms}
             form = min(forms, key=lambda form: geometric(table[form]))
             ours, theirs = np.array([cell[f"{OURS} | "] for cell in cells]), table[form]

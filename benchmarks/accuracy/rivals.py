@@ -209,7 +209,7 @@ class Bins:
     @property
     def reach(self):
         """Largest absolute value of each feature in each part: the scale of its noise."""
-        return np.maximum(np.abs(self.low), np.abs(self.high))
+        return np.maximum(np.maximum(np.abs(self.low), np.abs(self.high)), TINY)
 
     @property
     def moves(self):

@@ -17,14 +17,16 @@ from accuracy import families, methods, peers
 from accuracy.data import Data
 from accuracy.lines import generator
 from accuracy.risks import best_constant, loss_values
+from accuracy.tables import LOG_ODDS_LIMIT
 from tailguard import ApproxDP
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.selection import mu_of_a_try
 from tailguard.privacy.tries import NumberOfTries
 
 TRIES = NumberOfTries(30, "geometric")  # expected: a setting is tried with a chance of 3 in 4
-SCORE_SHARE = 0.1  # of a try's squared mu, as in ``tg.PrivateSearch``
-SCORE_QUANTILE = 0.99  # of a constant's losses: the limit of differences of losses
+# Number of tries, share and limits were chosen on the tasks of ``choose``, too.
+SCORE_SHARE = 0.3  # of a try's squared mu
+SCORE_QUANTILE, LIMITS = 0.99, {"squared": 1.0, "logistic": 3.0, "poisson": 10.0}
 N_SETTINGS, MOST_CELLS, N_TASKS, EPSILONS = 10, 4 * 10**5, 48, (1.0, 4.0)
 LEAST_EXCESS = 1e-3  # in parts of a constant's
 # Steps, iterate, clip and step size: what ``choose`` returned.
@@ -38,7 +40,7 @@ SETTINGS = (
     (300, "tail mean", 3.0, 0.3),
     (100, "tail mean", 10.0, 1.0),
     (100, "tail mean", 1.0, 3.0),
-    (300, "tail mean", 0.03, 100.0),
+    (100, "tail mean", 3.0, 0.3),
 )
 
 
@@ -71,16 +73,27 @@ def fits_of(form, loss, settings, mu, rng):
 def scores_of(form, loss, weights, mu, rng):
     """Release the mean of clipped differences of losses from a constant's, for each column.
 
-    One record moves a mean by at most twice the limit over the number of records.
+    One record moves a mean by at most twice the limit over the number of records. Limits are
+    multiples of a quantile of the constant's losses, and predictions do not leave the range of the
+    targets; the search is told both.
     """
     y = form.target
     alone = loss_values(loss, np.full(len(y), best_constant(loss, y.mean())), y)
-    limit = float(np.quantile(np.abs(alone), SCORE_QUANTILE))
+    least = alone.min() if loss == "poisson" else 0.0
+    limit = LIMITS[loss] * float(np.quantile(alone - least, SCORE_QUANTILE))
     with np.errstate(all="ignore"):
-        losses = loss_values(loss, form.features @ weights, y[:, None])
+        losses = loss_values(loss, _held(form.features @ weights, loss, y), y[:, None])
     differences = np.clip(np.nan_to_num(losses - alone[:, None], nan=limit), -limit, limit)
     std = 2.0 * limit / (len(y) * mu)
     return differences.mean(axis=0) + std * rng.standard_normal(weights.shape[1])
+
+
+def _held(score, loss, target):
+    """Hold scores where they are judged, and predictions in the range of the targets."""
+    if loss == "squared":
+        return np.clip(score, target.min(), target.max())
+    most = LOG_ODDS_LIMIT if loss == "logistic" else np.log(max(target.max(), 1.0))
+    return np.clip(score, -LOG_ODDS_LIMIT, most)
 
 
 def search(form, loss, epsilon, delta, rng, settings=SETTINGS):
