@@ -37,11 +37,12 @@ def clip_rows(X, bound):
     return X * np.minimum(1.0, bound / np.maximum(norms, TINY))[:, None]
 
 
-def descents(X, y, loss, mu, rng, *, n_steps, clips, sizes, neighbours="replace-one"):
+def descents(X, y, loss, mu, rng, *, n_steps, clips, sizes, neighbours="replace-one", start=0.0):
     """Full-batch noisy gradient descent (DP-GD) for many clips and step sizes at once.
 
     Each step releases the sum of clipped gradients at ``mu / sqrt(n_steps)``. Returns the last
     iterates and the means of the second half of them, one column a setting. In float32, for speed.
+    ``start`` is a column of weights that nobody pays for, or zero.
 
     *Reference.* Bassily, Smith and Thakurta 2014; Abadi and others 2016 for the clip.
     """
@@ -49,8 +50,8 @@ def descents(X, y, loss, mu, rng, *, n_steps, clips, sizes, neighbours="replace-
     clips, sizes = np.asarray(clips, np.float32), np.asarray(sizes, np.float32)
     norms = np.linalg.norm(X, axis=1)[:, None]
     noise_std = SUM_MOVES[neighbours] * clips * math.sqrt(n_steps) / mu
-    weights = np.zeros((X.shape[1], len(clips)), np.float32)
-    tail = np.zeros_like(weights)
+    tail = np.zeros((X.shape[1], len(clips)), np.float32)
+    weights = tail + np.asarray(start, np.float32)
     for step in range(n_steps):
         total = _clipped_sum(X, y, norms, loss, weights, clips)
         noise = (rng.standard_normal(weights.shape) * noise_std).astype(np.float32)

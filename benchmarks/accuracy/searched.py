@@ -5,10 +5,12 @@
 chooses them: on tasks of the TRAINING family of at most ``MOST_CELLS`` cells, one seed, epsilon 1
 and 4, at the budget of a try. Settings are added one by one: each time the one with which the best
 of all chosen has the least geometric mean excess, in parts of a constant's, over tasks and budgets.
-They are multiples of the median gradient and of the inverse of the largest curvature, which the
-search is told for each table, free of charge.
+They are multiples of the median gradient and of the inverse of the largest curvature at the best
+constant. The search is told both for each table, free of charge, and starts at that constant; it
+returns the mean of the second half of the steps.
 """
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,28 +21,28 @@ from accuracy.lines import generator
 from accuracy.risks import best_constant, loss_values
 from accuracy.tables import LOG_ODDS_LIMIT
 from tailguard import ApproxDP
-from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.selection import mu_of_a_try
 from tailguard.privacy.tries import NumberOfTries
 
 TRIES = NumberOfTries(30, "geometric")  # expected: a setting is tried with a chance of 3 in 4
 # Number of tries, share and limits were chosen on the tasks of ``choose``, too.
 SCORE_SHARE = 0.3  # of a try's squared mu
-SCORE_QUANTILE, LIMITS = 0.99, {"squared": 1.0, "logistic": 3.0, "poisson": 10.0}
+SCORE_QUANTILE, LIMITS = 0.99, {"squared": 1.0, "logistic": 3.0, "poisson": 3.0}
 N_SETTINGS, MOST_CELLS, N_TASKS, EPSILONS = 10, 4 * 10**5, 48, (1.0, 4.0)
 LEAST_EXCESS = 1e-3  # in parts of a constant's
-# Steps, iterate, clip and step size: what ``choose`` returned.
+GRID = [*itertools.product(methods.STEPS, methods.CLIPS, methods.STEP_SIZES)]
+# Steps, clip and step size: what ``choose`` returned.
 SETTINGS = (
-    (300, "tail mean", 3.0, 1.0),
-    (300, "tail mean", 10.0, 1.0),
-    (300, "tail mean", 3.0, 0.1),
-    (100, "tail mean", 0.03, 100.0),
-    (300, "tail mean", 3.0, 10.0),
-    (300, "tail mean", 0.3, 0.1),
-    (300, "tail mean", 3.0, 0.3),
-    (100, "tail mean", 10.0, 1.0),
-    (100, "tail mean", 1.0, 3.0),
-    (100, "tail mean", 3.0, 0.3),
+    (100, 3.0, 1.0),
+    (300, 10.0, 1.0),
+    (20, 3.0, 1.0),
+    (300, 0.03, 30.0),
+    (100, 0.1, 3.0),
+    (300, 3.0, 10.0),
+    (20, 1.0, 1.0),
+    (100, 10.0, 0.1),
+    (100, 3.0, 0.3),
+    (100, 10.0, 3.0),
 )
 
 
@@ -52,11 +54,13 @@ def try_budget(epsilon, delta):
 def fits_of(form, loss, settings, mu, rng):
     """Return weights by these settings, of which some may be the same, one column each."""
     typical, largest = methods.descent_units(form, loss)
+    start = np.zeros((form.features.shape[1], 1))
+    start[-1] = best_constant(loss, form.target.mean()) if form.intercept else 0.0
     weights = np.empty((form.features.shape[1], len(settings)))
     for n_steps in {setting[0] for setting in settings}:
         places = [place for place, setting in enumerate(settings) if setting[0] == n_steps]
-        _, iterates, clips, sizes = zip(*(settings[place] for place in places), strict=True)
-        last, tail = peers.descents(
+        _, clips, sizes = zip(*(settings[place] for place in places), strict=True)
+        _, tail = peers.descents(
             form.features,
             form.target,
             loss,
@@ -65,8 +69,9 @@ def fits_of(form, loss, settings, mu, rng):
             n_steps=n_steps,
             clips=typical * np.array(clips),
             sizes=np.array(sizes) / largest,
+            start=start,
         )
-        weights[:, places] = np.where(np.array(iterates) == "last", last, tail)
+        weights[:, places] = tail
     return weights
 
 
@@ -121,7 +126,7 @@ def scaled(features, target, loss):
 
 def choose():
     """Return the ten settings, in the order in which they were added."""
-    names, table = None, []
+    table = []
     for index in range(N_TASKS):
         law = families.draw_law(families.TRAINING_SEED, index)
         if law.n_rows * len(law.columns) > MOST_CELLS:
@@ -130,10 +135,9 @@ def choose():
         trial = task.trial(0)
         for epsilon in EPSILONS:
             mu = np.sqrt(1.0 - SCORE_SHARE) * try_budget(epsilon, task.delta)
-            data = Data(task, trial, epsilon_of(mu, task.delta))
-            fits = methods.descent_grid(data, generator(task.name, epsilon))
-            names = methods.descent_settings(data)
-            row = np.array([trial.excess(*fit) for fit in fits.values()]) / trial.constant_gap
+            form, rng = Data(task, trial, epsilon).scaled, generator(task.name, epsilon)
+            fits = fits_of(form, task.loss, GRID, mu, rng)
+            row = np.array([trial.excess(*form.back(fit)) for fit in fits.T]) / trial.constant_gap
             table.append(np.log(np.clip(row, LEAST_EXCESS, 1.0 / LEAST_EXCESS)))
             print(task.name, task.loss, epsilon, f"{np.exp(min(table[-1])):.3g}", flush=True)
     table, chosen = np.array(table), []
@@ -141,8 +145,8 @@ def choose():
         best = table[:, chosen].min(axis=1, initial=np.inf)
         means = np.minimum(best[:, None], table).mean(axis=0)
         chosen.append(int(np.argmin(means)))
-        print(f"{np.exp(means.min()):.4f}", [*names.values()][chosen[-1]])
-    return [[*names.values()][place] for place in chosen]
+        print(f"{np.exp(means.min()):.4f}", GRID[chosen[-1]])
+    return [GRID[place] for place in chosen]
 
 
 if __name__ == "__main__":

@@ -77,6 +77,13 @@ def test_descent_without_noise_finds_least_squares():
     assert tail[:, 0] == pytest.approx(best, rel=1e-4)
 
 
+def test_descent_starts_where_it_is_told():
+    X, y = sample()
+    told = {"n_steps": 1, "clips": [1e6], "sizes": [0.0], "start": [[1.0], [2.0], [3.0]]}
+    last, _ = peers.descents(X, y, "squared", math.inf, np.random.default_rng(0), **told)
+    assert last[:, 0].tolist() == [1.0, 2.0, 3.0]
+
+
 def test_descent_clips_each_gradient():
     X, y = np.array([[3.0]]), np.array([-100.0])
     last, _ = peers.descents(

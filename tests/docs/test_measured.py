@@ -8,6 +8,7 @@ from itertools import groupby
 
 import pytest
 
+import bench_rivals
 from accuracy import __main__ as accuracy
 from accuracy import chosen, picture
 from docs.test_numbers import METHODS, ROOT, lines_of, prose, text
@@ -43,6 +44,35 @@ def noise_lines():
     for row in stored("stated_noise"):
         own, raw = (f"{row[f'{kind}median']:.2f}, {row[f'{kind}p90']:.2f}" for kind in ("", "raw "))
         yield f"| {row['table']} | {row['epsilon']:g} | {own} | {raw} |"
+
+
+def both(numbers):
+    digits = [3 if abs(number) < 1.0 else 2 if number < 10.0 else 1 for number in numbers]
+    cells = [f"{number:.{each}f}" for number, each in zip(numbers, digits, strict=True)]
+    return ", ".join(re.sub(r"^(-?)0\.", r"\1.", cell) for cell in cells)
+
+
+def rival_lines():
+    """Of a rival and an epsilon: excess, its ratio, tables ahead and behind, and intervals."""
+    found = stored("rivals")
+    widths = {(row["method"], row["epsilon"]): row for row in interval_rows()}
+    for epsilon in (1.0, 4.0):
+        yield f"| tailguard | {epsilon:g} | | | | | {interval_cells(widths['tailguard', epsilon])} |"
+    for row in bench_rivals.risk_table(found["risks"]):
+        cells = " | ".join(both(row[key]) for key in ("ours", "theirs", "ratio"))
+        count = f"{row['ahead']}, {row['behind']} of {row['tables']}"
+        given = widths.get((row["rival"], row["epsilon"]))
+        last = f" {interval_cells(given)} |" if given else " | | |"
+        yield f"| {row['rival']} | {row['epsilon']:g} | {cells} | {count} |{last}"
+
+
+def interval_rows():
+    return bench_rivals.interval_table(stored("rivals")["intervals"])
+
+
+def interval_cells(row):
+    share = 100 * row["shared held"] / row["shared given"]
+    return f"{share:.1f} % | {row['shared width']:.1f} | {row['shared level']:.1f}"
 
 
 LAWS = {"rare labels": "labels, rarely ones", "rare counts": "counts, mean .05",
@@ -92,6 +122,7 @@ def cost_lines():
     [
         ("docs/accuracy.md", interval_lines),
         ("docs/accuracy.md", declared_lines),
+        ("docs/accuracy.md", rival_lines),
         ("docs/accuracy.md", noise_lines),
         ("docs/accuracy.md", score_lines),
         ("docs/accuracy.md", cost_lines),
@@ -131,6 +162,38 @@ def test_what_is_said_of_intervals_and_totals_follows():
     said = "Intervals of least squares hold a table's own slopes in {} of the cases where they are "
     said += "given, those of outcomes in {}, those of counts in {}"
     assert said.format(*ranges) in prose("docs/default-method.md")
+
+
+def test_what_is_said_of_rivals_follows():
+    page, risks = prose("docs/accuracy.md"), stored("rivals")["risks"]
+    table = [*bench_rivals.risk_table(risks)]
+    assert {row["form"].partition(",")[0] for row in table} == {"quantile"}
+    assert "the 99 % quantiles suit every rival better" in page
+    assert all(row["ratio"][0] < 1.0 and row["ratio"][1] < 1.05 for row in table)
+    assert "is ahead of every rival in the median" in page
+    by_theorem = [key for key in risks[-1]["excess"] if key.endswith("quantile, theorem")]
+    for row in (row for row in table if row["rival"] == "BinAgg"):
+        cells = [r["excess"] for r in risks if r["epsilon"] == row["epsilon"]]
+        more = [statistics.mean(r[by_theorem[0]]) for r in cells if by_theorem[0] in r]
+        assert statistics.median(more) > row["theirs"][0]
+    (aid,) = (r["excess"] for r in risks if (r["table"], r["epsilon"]) == ("us_aid", 1.0))
+    told = (aid["tailguard | "], aid["DP-GD, counted search | quantile"])
+    said = "`us_aid` at epsilon 1 (excess {:.2f}, of DP-GD {:.2f})"
+    assert said.format(*map(statistics.mean, told)) in page
+    worse = [(row["rival"], row["epsilon"]) for row in table if row["ours"][1] > row["theirs"][1]]
+    assert worse == []
+    for row in table:
+        cells = [cell for cell in risks if cell["epsilon"] == row["epsilon"]]
+        for cell in cells:
+            excess = {key: statistics.mean(each) for key, each in cell["excess"].items()}
+            theirs = excess.get(f"{row['rival']} | {row['form']}")
+            if theirs is not None and max(excess["tailguard | "], 0.01) > max(theirs, 0.01):
+                assert f"`{cell['table']}`" in page
+    ours = [row for row in interval_rows() if row["method"] == "tailguard"]
+    said = "{:.0f} % of them at epsilon 1 and {:.0f} % at epsilon 4"
+    assert said.format(*(100 * row["given"] / row["slopes"] for row in ours)) in page
+    assert all(row["width"] > 20.0 for row in interval_rows() if row["method"] != "tailguard")
+    assert "on all slopes more than 20 times" in page
 
 
 def test_how_many_records_beat_a_constant_is_counted():
