@@ -20,6 +20,7 @@ class Recorder(Silence):
     """A generator without noise, which gives numbers of partitions."""
 
     def laplace(self, scale):
+        self.scale = scale
         return 0.0
 
 
@@ -155,6 +156,13 @@ def test_a_partition_holds_every_record_once():
         inside = box.features[rows]
         assert ((low - 1e-12 <= inside) & (inside <= high + 1e-12)).all()
     assert len(bins.rows) > 3
+
+
+def test_a_tree_is_noised_for_one_record_less_and_one_more():
+    # Zhang, Xiao and Xie 2016, Theorem 3.1: 3 / epsilon for two children, of one record more.
+    box, rng = boxed(), Recorder()
+    rivals.private_tree(box.features, box.sides, 0.5, rng)
+    assert rng.scale == pytest.approx(3.0 / (rivals.pure_epsilon(0.5) / 2.0))
 
 
 def test_pure_privacy_is_that_of_a_gaussian():

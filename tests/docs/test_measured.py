@@ -57,7 +57,8 @@ def rival_lines():
     found = stored("rivals")
     widths = {(row["method"], row["epsilon"]): row for row in interval_rows()}
     for epsilon in (1.0, 4.0):
-        yield f"| tailguard | {epsilon:g} | | | | | {interval_cells(widths['tailguard', epsilon])} |"
+        cells = interval_cells(widths["tailguard", epsilon])
+        yield f"| tailguard | {epsilon:g} | | | | | {cells} |"
     for row in bench_rivals.risk_table(found["risks"]):
         cells = " | ".join(both(row[key]) for key in ("ours", "theirs", "ratio"))
         count = f"{row['ahead']}, {row['behind']} of {row['tables']}"
