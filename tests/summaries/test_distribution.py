@@ -63,6 +63,53 @@ def test_the_errors_of_shares_are_as_large_as_they_are_said_to_be(name):
     assert 0.6 < math.sqrt(np.mean(squares)) < 1.3
 
 
+def spread_evenly(each, noise_std, rng):
+    """Values that lie evenly in each of four octaves, and an estimate with edges that are given."""
+    octaves = 2.0 ** np.arange(4.0)
+    values = np.outer(octaves, np.linspace(1.0, 2.0, each + 1)[1:]).ravel()
+    edges = np.unique(np.outer(octaves, np.linspace(1.0, 2.0, 9)))
+    noisy = lambda some: counted(values, some) + rng.normal(0.0, noise_std, len(some) + 1)  # noqa: E731
+    estimate = DistributionEstimate(noisy(OCTAVES), noise_std, values.size)
+    for first in (0, 2, 1, 3):
+        estimate.interval(0.5, 2.0)  # an update forgets what this keeps
+        estimate.refine(edges[first::4], noisy(edges[first::4]), noise_std, 0.5)
+    return values, estimate
+
+
+@pytest.mark.parametrize("level", [0.0, 0.5, 1.0])
+def test_the_noise_of_shares_of_even_bins_is_that_of_the_counts(level):
+    rng, squares, wider, unevenness = np.random.default_rng(8), [], [], []
+    for _ in range(200):
+        values, estimate = spread_evenly(500, 40.0, rng)
+        inside = (estimate.edges > 1.0) & (estimate.edges < 16.0)
+        sums = np.append(0.0, np.cumsum(estimate.mass)) - level * estimate.mass.sum()
+        exact = np.searchsorted(values, estimate.edges, side="right") - level * values.size
+        said = estimate.noise_of_shares(level, seen=True)[inside]
+        squares.append(np.mean(((sums - exact)[inside] / (estimate.total * said)) ** 2))
+        wider.append(np.mean(estimate.noise_of_shares(level)[inside] / said))
+        unevenness.append(estimate.unevenness)
+    assert 0.93 < math.sqrt(np.mean(squares)) < 1.07
+    assert np.mean(wider) > 1.08
+    assert np.mean(unevenness) < 0.1
+
+
+@pytest.mark.parametrize(("lower", "part"), [(200, 0.0), (300, 0.25), (350, 0.5625), (400, 1.0)])
+def test_unevenness_is_a_part_of_what_one_value_in_each_bin_would_show(lower, part):
+    """A bin of 400 split at half: one value gives one half 400, which is 200 from even."""
+    octaves, rng, seen = 2.0 ** np.arange(-40.0, 41.0), np.random.default_rng(9), []
+    values = np.repeat(np.append(1.2 * octaves, 1.7 * octaves), [lower] * 81 + [400 - lower] * 81)
+    finer = np.union1d(octaves, 1.5 * octaves)
+    for _ in range(25):
+        first, noisy = (
+            counted(values, edges) + rng.normal(0.0, 1.0, len(edges) + 1)
+            for edges in (OCTAVES, finer)
+        )
+        estimate = DistributionEstimate(first, 1.0, values.size)
+        estimate.refine(finer, noisy, 1.0, 0.5)
+        seen.append(estimate.unevenness)
+    assert np.mean(seen) == pytest.approx(part, abs=0.1)
+
+
 @pytest.mark.parametrize("noise_std", [1e-3, 30.0, 1e3, 1e6])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_distribution_function_never_falls_and_ends_at_one(name, noise_std):
@@ -215,12 +262,21 @@ def known_bins(masses, edges=None):
 def test_an_interval_ends_within_a_smooth_bin_and_takes_in_one_that_holds_a_value():
     """Three deviations of sampling are 0.015, or one and a half of the smooth bins."""
     low, high = known_bins([100] * 100).interval(0.503, 3.0)
-    assert low == pytest.approx(48.63, abs=0.03)
-    assert high == pytest.approx(51.88, abs=0.03)
+    assert low == pytest.approx(48.8, abs=0.001)
+    assert high == pytest.approx(51.8, abs=0.001)
     spike = known_bins([1_000, 1_000, 20, 20, 5_920, 20, 20, 1_000, 1_000])
     assert spike.interval(0.5, 2.0) == (4.0, 5.0)
     slight = known_bins([498_400, 300, 5, 700, 5, 1_180, 5, 700, 5, 300, 498_400])
     assert slight.interval(0.5, 2.0) == (3.0, 8.0)
+
+
+def test_an_interval_ends_where_the_function_is_z_deviations_from_the_level():
+    """Deviations of sampling, and of noise on bins that are as uneven as they are seen to be."""
+    _, estimate = spread_evenly(100, 3.0, np.random.default_rng(10))
+    sampling, noise = 0.25 / estimate.total, estimate.noise_of_shares(0.5, seen=True) ** 2
+    for end, way in zip(estimate.interval(0.5, 2.0), (2.0, -2.0), strict=True):
+        ends = estimate.shares() + way * np.sqrt(sampling + noise)
+        assert np.interp(end, estimate.edges, ends) == pytest.approx(0.5, abs=1e-9)
 
 
 def test_an_interval_holds_the_estimate_and_has_no_end_where_no_edge_bounds_it():

@@ -4,7 +4,8 @@ Masses between edges are estimated by least squares, weighted by the noise of ea
 updated release by release. The first histogram has bins of octaves; a later one has edges of its
 own, which split the bins known so far. The mass of a split bin is expected to be spread evenly, up
 to a public prior variance: so bins that noise cannot resolve stay smooth, and bins that hold one
-value are found. All quantiles come from one function that never falls.
+value are found. All quantiles come from one function that never falls. Their intervals take bins to
+be as uneven as the releases show: the prior variance is larger, for columns of few values.
 
 Reference
 ---------
@@ -54,10 +55,6 @@ EXACT = 0.5  # records: the deviation of a count that is known
 HEAVY = 1.0
 """Noise deviations above which a bin may hold one value: a split may then give all to one part.
 At 4 intervals of zeros and ones held the truth in two thirds of the cases.
-"""
-HIDDEN_UNEVENNESS = 0.5
-"""Deviation of the share of half a bin, over one half, at the end of an interval, as in a later
-split. A bin that seems to hold one value is included as a whole.
 """
 BESIDE = 0.05
 """How far beyond its ends, over its width, an interval looks for values that many records share. By
@@ -122,6 +119,7 @@ class DistributionEstimate:
         prior = np.where(kept[starts], float(n_rows), hidden) ** 2
         self.mass = summed * prior / (prior + variances)
         self.covariance = np.diag(prior * variances / (prior + variances))
+        self._even, self._surprise = self.covariance, np.zeros(2)
 
     def count_cells(self, total: float, noise_std: float) -> None:
         """Update by a count of all cells of the column."""
@@ -144,8 +142,10 @@ class DistributionEstimate:
         vary = (part + 1.0 / np.bincount(parent)[parent]) / 2.0
         shared = (np.diag(vary) - np.outer(vary, vary)) * (parent[:, None] == parent)
         second_moment = np.maximum(self.mass, 0.0) ** 2 + np.diag(self.covariance)
+        split, of_parts = np.outer(part, part), np.ix_(parent, parent)
+        self._even = split * self._even[of_parts]
         self.covariance = (
-            np.outer(part, part) * self.covariance[np.ix_(parent, parent)]
+            split * self.covariance[of_parts]
             + np.where(heavy, 1.0, unevenness**2)[parent] * second_moment[parent] * shared
         )
         self.mass, self.edges = part * self.mass[parent], finer
@@ -153,15 +153,33 @@ class DistributionEstimate:
         self._observe(bins == np.arange(counts.size)[:, None], counts, noise_std)
 
     def _observe(self, sums: FloatArray | BoolArray, counts: FloatArray, noise_std: float) -> None:
-        """Update by noisy sums of masses, one per row."""
-        sums = np.asarray(sums, dtype=np.float64)
-        crossed = self.covariance @ sums.T
-        variance = sums @ crossed + noise_std**2 * np.eye(counts.size)
-        gain = np.linalg.solve(variance, crossed.T)
-        self.mass = self.mass + gain.T @ (counts - sums @ self.mass)
+        """Update by noisy sums of masses, one per row.
+
+        ``_even`` is the covariance of the same estimate if all bins were split evenly.
+        """
+        sums, noise = np.asarray(sums, dtype=np.float64), noise_std**2 * np.eye(counts.size)
+        crossed, crossed_even = self.covariance @ sums.T, self._even @ sums.T
+        variance, even = sums @ crossed + noise, sums @ crossed_even + noise
+        gain, error = np.linalg.solve(variance, crossed.T), counts - sums @ self.mass
+        if_even = float(np.trace(np.linalg.solve(variance, even)))
+        squares = float(error @ np.linalg.solve(variance, error))
+        self._surprise = self._surprise + np.array([squares - if_even, counts.size - if_even])
+        self.mass = self.mass + gain.T @ error
         self.covariance = self.covariance - crossed @ gain
-        for name in ("_shares", "_noise"):
+        less = crossed_even @ gain
+        self._even = self._even - less - less.T + gain.T @ even @ gain
+        for name in ("_shares", "_noise", "_noise_seen"):
             self.__dict__.pop(name, None)
+
+    @property
+    def unevenness(self) -> float:
+        """The part of the prior variance of split bins that releases show.
+
+        Squared errors of predicted counts, over their variances, add up to the number of counts on
+        average if bins are as uneven as expected, and to less if they are more even: linearly.
+        """
+        more, most = self._surprise
+        return min(max(float(more) / max(float(most), 1e-9), 0.0), 1.0)
 
     def settle(self, n_rows: float, noise_std: float = 0.0) -> bool:
         """Update the count of cells by the number of records, unless some are surely missing.
@@ -198,17 +216,22 @@ class DistributionEstimate:
         )
         return shares
 
-    def noise_of_shares(self, level: float) -> FloatArray:
-        """Return the deviation of the noise of each share less a level, in shares."""
-        own, with_total = self._noise
+    def noise_of_shares(self, level: float, *, seen: bool = False) -> FloatArray:
+        """Return the deviation of the noise of each share less a level, in shares.
+
+        Split bins are as uneven as expected, or as ``seen`` in the releases.
+        """
+        own, with_total = self._noise_seen if seen else self._noise
         variances = own + level * (level * with_total[-1] - 2.0 * with_total)
         return np.asarray(np.sqrt(np.maximum(variances, 0.0)) / self.total)
 
     @cached_property
     def _noise(self) -> tuple[FloatArray, FloatArray]:
-        """Variances of the masses below the edges, and their covariances with that of all."""
-        below = np.cumsum(np.cumsum(self.covariance, axis=0), axis=1)
-        return np.append(0.0, np.diag(below)), np.append(0.0, below[-1])
+        return _below_edges(self.covariance)
+
+    @cached_property
+    def _noise_seen(self) -> tuple[FloatArray, FloatArray]:
+        return _below_edges(self._even + self.unevenness * (self.covariance - self._even))
 
     def bin_of(self, level: float) -> tuple[int, float]:
         """Return the bin that holds a quantile, and the mass of the bin as a share."""
@@ -251,8 +274,8 @@ class DistributionEstimate:
         """Return the interval in which the true function may reach a level.
 
         It holds all places where the released function is within ``z`` deviations of the level, of
-        sampling, noise and resolution. A bin that seems to hold one value is included as a whole.
-        An end is infinite if no edge bounds it: noise may hide cells beyond the outermost edges.
+        sampling and noise, and the whole of a bin at an end that holds more than these or seems to
+        hold one value. An end is infinite if no edge bounds it: noise may hide cells beyond.
 
         *Sampling.* The share ``F`` of weights below a point is a ratio of sums, whose variance is
         ``sum(w**2 * (below - F)**2) / sum(w)**2`` to first order. Weights are parts of their bound,
@@ -262,14 +285,14 @@ class DistributionEstimate:
         """
         shares, last = self.shares(), self.edges.size - 1
         sampling = level * (1.0 - level) / self.total
-        slack = z * np.sqrt(sampling + self.noise_of_shares(level) ** 2)
+        slack = z * np.sqrt(sampling + self.noise_of_shares(level, seen=True) ** 2)
         below = np.flatnonzero(shares + slack < level)
         above = np.flatnonzero(shares - slack >= level)
         low, high = -math.inf, math.inf
         if below.size and below[-1] > 0:
-            low = self._leave(int(below[-1]), 1, level, slack, z)
+            low = self._leave(int(below[-1]), 1, level, slack)
         if above.size and above[0] < last:
-            high = self._leave(int(above[0]), -1, level, slack, z)
+            high = self._leave(int(above[0]), -1, level, slack)
         if math.isfinite(high - low):
             low, high = self._with_values_beside(low, high)
         return _without_dust(low), _without_dust(high)
@@ -290,25 +313,20 @@ class DistributionEstimate:
             high = max(high, float(near[-1]))
         return low, high
 
-    def _leave(self, edge: int, way: int, level: float, slack: FloatArray, z: float) -> float:
+    def _leave(self, edge: int, way: int, level: float, slack: FloatArray) -> float:
         """Return how far beyond an edge the function surely does not reach a level.
 
-        At a part ``p`` of the bin, which holds ``mass``, it has risen by ``p mass``, plus or minus
-        ``z`` deviations of the errors at both edges and within the bin.
+        Within a bin its error is a mean of those at both edges, whose deviation is at most the mean
+        of theirs: so both the function and its slack are linear there.
         """
         shares, beyond, place = self.shares(), edge + way, min(edge, edge + way)
         gap, mass = abs(level - float(shares[edge])), abs(float(shares[beyond] - shares[edge]))
+        low, high, start = float(self.edges[edge]), float(self.edges[beyond]), float(slack[edge])
         open_end = place in (0, shares.size - 2)
-        if open_end or mass > slack[edge] or self._holds_one_value(place):
-            return float(self.edges[edge])
-        hidden = (z * HIDDEN_UNEVENNESS * mass) ** 2
-        start, growth = float(slack[edge]) ** 2, float(slack[beyond]) ** 2 - float(slack[edge]) ** 2
-        # (gap - p mass)^2 = start + p growth + p (1 - p) hidden
-        square, linear = mass**2 + hidden, 2.0 * gap * mass + growth + hidden
-        root = math.sqrt(max(linear**2 - 4.0 * square * (gap**2 - start), 0.0))
-        part = 2.0 * (gap**2 - start) / (linear + root) if linear + root > 0.0 else 0.0
-        low, high = float(self.edges[edge]), float(self.edges[beyond])
-        return low + min(max(part, 0.0), 1.0) * (high - low)
+        if open_end or mass > start or self._holds_one_value(place):
+            return low
+        part = (gap - start) / (mass + float(slack[beyond]) - start)
+        return low + min(part, 1.0) * (high - low)
 
     def _holds_one_value(self, place: int) -> bool:
         """Whether a bin is far denser than an equally wide stretch on either side."""
@@ -345,6 +363,12 @@ def octaves_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
     if stands_out > SEEN_ACROSS_ZERO:
         kept |= across & mirrored
     return kept, significance
+
+
+def _below_edges(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the variances of the masses below edges, and their covariances with that of all."""
+    below = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
+    return np.append(0.0, np.diag(below)), np.append(0.0, below[-1])
 
 
 def _without_dust(edge: float) -> float:
