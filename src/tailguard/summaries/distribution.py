@@ -166,8 +166,8 @@ class DistributionEstimate:
         self._surprise = self._surprise + np.array([squares - if_even, counts.size - if_even])
         self.mass = self.mass + gain.T @ error
         self.covariance = self.covariance - crossed @ gain
-        less = crossed_even @ gain
-        self._even = self._even - less - less.T + gain.T @ even @ gain
+        less = (crossed_even - gain.T @ even / 2.0) @ gain
+        self._even = self._even - less - less.T
         for name in ("_shares", "_noise", "_noise_seen"):
             self.__dict__.pop(name, None)
 
