@@ -1,7 +1,7 @@
 """Do 95 % intervals hold the coefficients that real tables have without privacy?
 
     python benchmarks/bench_intervals.py --data FOLDER [--quick] [--tables NAME ...]
-                                         [--schema] [--out FILE.json]
+                                         [--schema] [--permuted] [--out FILE.json]
 
 FOLDER holds tables as ``benchmarks/accuracy/tables.py`` tells. Columns that others nearly repeat
 are left out, missing cells are the median, and a table has at most 30,000 records; those of fewer
@@ -19,6 +19,10 @@ repeat others stay. Tables without a category of three levels are not run. "Slop
 that the records determine; an interval of any other is "false". "Silent" are intervals left out
 without a reason, and "excess" is what a fit loses above the best one without privacy, in parts of
 what a constant loses: the mean of the fits.
+
+With ``--permuted`` a table has up to five of its columns once more, permuted together, so that they
+say nothing of the target. "Slopes" are theirs alone, and "rejected" are those whose interval leaves
+zero out, which one in twenty may.
 """
 
 import argparse
@@ -41,6 +45,7 @@ NEARLY_REPEATED = 1e-2  # of the largest pivot; a column with less is left out
 SEPARATED = 35.0  # scores of outcomes beyond it have no finite optimum
 LEAST_LEVELS = 3  # a category with fewer is a column of zeros and ones
 UNDETERMINED = 1e-6  # singular value of standardised columns, over the largest; part of a slope
+MOST_PERMUTED = 5
 Z = 1.959964
 MODELS = {
     "squared": tg.LinearRegression,
@@ -110,6 +115,29 @@ def measure(folder, name, kind, seeds):
         row |= {"epsilon": epsilon, "fits": len(fits), "slopes": int(np.size(given))}
         row |= {"given": int(np.sum(given)), "held": int(np.sum(held)), "widths": widths}
         yield row | ({"totals": sum(totals)} if kind == "poisson" else {})
+
+
+def measure_permuted(folder, name, kind, seeds):
+    """Yield a row for each epsilon, of slopes that are zero."""
+    X, y = read(folder, name)
+    added = min(MOST_PERMUTED, X.shape[1])
+    if len(y) < LEAST_ROWS or not 0 < X.shape[1] + added <= MOST_COLUMNS:
+        return
+    for epsilon in EPSILONS:
+        given = rejected = 0
+        for seed in seeds:
+            rng = np.random.default_rng([seed, 5])
+            chosen = rng.permutation(X.shape[1])[:added]
+            wider = np.column_stack([X, X[rng.permutation(len(y))][:, chosen]])
+            target = y.astype(int) if kind == "logistic" else y
+            promise = {"epsilon": epsilon, "delta": len(y) ** -1.1, "random_state": seed}
+            model = MODELS[kind](**promise).fit(wider, target)
+            low, high = np.asarray(model.conf_int())[X.shape[1] : wider.shape[1]].T
+            shown = np.isfinite(low) & np.isfinite(high)
+            given += int(shown.sum())
+            rejected += int((shown & ~((low <= 0.0) & (high >= 0.0))).sum())
+        yield {"table": name, "loss": kind, "rows": len(y), "epsilon": epsilon,
+               "slopes": added * len(seeds), "given": given, "rejected": rejected}  # fmt: skip
 
 
 def declared(folder, name):
@@ -202,6 +230,7 @@ def main():
     parser.add_argument("--data", required=True, type=Path, metavar="FOLDER")
     parser.add_argument("--tables", nargs="+", metavar="NAME", help="these alone")
     parser.add_argument("--schema", action="store_true", help="with categories, as declared")
+    parser.add_argument("--permuted", action="store_true", help="of columns that say nothing")
     parser.add_argument("--quick", action="store_true", help="one seed; nothing is kept")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
@@ -211,6 +240,7 @@ def main():
         if given.tables is None or facts["name"] in given.tables:
             seeds = SEEDS[: 1 if given.quick else None]
             how = measure_declared if given.schema else measure
+            how = measure_permuted if given.permuted else how
             for row in how(given.data, facts["name"], facts["kind"], seeds):
                 rows.append(row)
                 print(json.dumps(row), flush=True)

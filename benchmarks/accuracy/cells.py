@@ -162,6 +162,16 @@ def coverage(lines, *, epsilon=1.0, n_rows=20_000):
     return (covered / intervals if intervals else float("nan")), intervals, len(kept)
 
 
+def family_coverage(lines, *, epsilon=1.0, n_rows=20_000):
+    """By first letter of tasks with a true score: coefficients, with an interval, held by it."""
+    counts = {}
+    for line in lines:
+        if "coefficients" in line and line["epsilon"] >= epsilon and line["n"] >= n_rows:
+            of = counts.setdefault(line["task"][0], np.zeros(3, dtype=int))
+            of += [line[name] for name in ("coefficients", "intervals", "covered")]
+    return {letter: tuple(map(int, counts[letter])) for letter in sorted(counts)}
+
+
 @dataclass(frozen=True)
 class Summary:
     """How one suite went, over its cells."""

@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 
 import numpy as np
 
-from accuracy.cells import NON_PRIVATE, OURS, RIVAL, Summary, coverage, summarise
+from accuracy.cells import NON_PRIVATE, OURS, RIVAL, Summary, coverage, family_coverage, summarise
 from accuracy.local_oracle import local_oracle
 from accuracy.peers import budget
 
@@ -131,6 +131,15 @@ def coverage_line(lines):
     )
 
 
+def family_table(lines):
+    """One row a family: how many coefficients have an interval, and how many of these hold."""
+    rows = [
+        [letter, whole, f"{given / whole:.0%}", f"{held / max(given, 1):.1%}"]
+        for letter, (whole, given, held) in family_coverage(lines).items()
+    ]
+    return [markdown(["family", "coefficients", "given", "hold"], rows)] if len(rows) > 1 else []
+
+
 def write(folder, lines, cells):
     """Write ``accuracy.md`` and ``accuracy.csv``; return the summaries."""
     add_oracles(cells)
@@ -141,7 +150,8 @@ def write(folder, lines, cells):
     parts = [HEAD, summary_table(summaries)]
     for name in suites:
         own = [line for line in lines if line["suite"] == name]
-        parts += [f"## {TITLES[name]}", coverage_line(own), suite_table(of[name])]
+        parts += [f"## {TITLES[name]}", coverage_line(own), *family_table(own)]
+        parts += [suite_table(of[name])]
     parts += _failures(lines)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "accuracy.md").write_text("\n\n".join(parts) + "\n")

@@ -139,7 +139,8 @@ def coverage(model, truth):
     true_values = np.append(*truth)[: len(intervals)]
     inside = (intervals[:, 0] <= true_values) & (true_values <= intervals[:, 1])
     finite = np.isfinite(intervals).all(axis=1)
-    return {"covered": int(inside[finite].sum()), "intervals": int(finite.sum())}
+    held, given = int(inside[finite].sum()), int(finite.sum())
+    return {"covered": held, "intervals": given, "coefficients": len(intervals)}
 
 
 def run(suite, path, options, *, n_seeds, jobs=1):

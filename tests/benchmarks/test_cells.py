@@ -117,6 +117,16 @@ def test_coverage_counts_intervals():
     assert cells.coverage(LINES, n_rows=10**6)[1:] == (0, 0)
 
 
+def test_coverage_by_family():
+    facts = {"epsilon": 1.0, "n": 30_000, "covered": 9, "intervals": 10, "coefficients": 12}
+    lines = [{"task": task, **facts} for task in ("K01", "K02", "M01")]
+    lines += [{"task": "K03", **facts, "n": 300}, {"task": "K04", "epsilon": 1.0, "n": 30_000}]
+    assert cells.family_coverage(lines) == {"K": (24, 20, 18), "M": (12, 10, 9)}
+    (table,) = report.family_table(lines)
+    assert "| K | 24 | 83% | 90.0% |" in table
+    assert report.family_table(lines[:2]) == []
+
+
 def test_the_report_is_written(tmp_path):
     (summary,) = report.write(tmp_path, LINES, cells.gather(LINES))
     page = (tmp_path / "accuracy.md").read_text()

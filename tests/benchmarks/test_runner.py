@@ -112,7 +112,7 @@ def test_coverage_needs_intervals_and_a_truth():
     truth = (TRUTH, 3.0)
     wide = SimpleNamespace(conf_int=lambda level: [[0, 2], [-1, 0], [-np.inf, np.inf]])
     broken = SimpleNamespace(conf_int=lambda level: 1 / 0)
-    assert runner.coverage(wide, truth) == {"covered": 1, "intervals": 2}
+    assert runner.coverage(wide, truth) == {"covered": 1, "intervals": 2, "coefficients": 3}
     assert runner.coverage(wide, None) == {}
     assert "ZeroDivisionError" in runner.coverage(broken, truth)["no_intervals"]
     assert runner.coverage(object(), truth) == {}
