@@ -163,8 +163,10 @@ class Blend:
 
 
 def _variance_of_one(clipping: Clipping) -> float:
-    """Return the variance of a fit to one record, a coordinate, where rows have unit length."""
-    variance = clipping.slopes.variance(clipping.slope_limit)
+    """Return the variance of a fit to one record, a coordinate."""
+    rows, slopes = clipping.rows, clipping.slopes
+    square = rows.variance(clipping.row_limit) / rows.width
+    variance = square * slopes.variance(clipping.slope_limit)
     return variance / max(clipping.curvature, 1e-12) ** 2
 
 
