@@ -34,6 +34,14 @@ def test_steps_that_would_swing_ever_further_arrive(steepest):
     assert abs(1.0 - 0.5 * np.linalg.eigvalsh(curvature)[-1]) > 1.0  # what plain steps grow by
 
 
+def test_a_rise_that_half_steps_bear_changes_none():
+    """Half a step goes all the way where a gradient rises twice as fast as is expected."""
+    _, matrix = descend(1.95 * np.eye(3), noise_std=1e-6)
+    np.testing.assert_array_equal(matrix, np.eye(3))
+    _, matrix = descend(2.2 * np.eye(3), noise_std=1e-6)
+    assert np.linalg.eigvalsh(matrix)[0] < 0.6
+
+
 def test_noise_alone_seldom_changes_a_step():
     """In 58 of 1 000 such runs; in all of 300 where two standard deviations are significant."""
     matrices = [descend(0.9 * np.eye(3), noise_std=0.3, rounds=200)[1] for _ in range(40)]

@@ -26,7 +26,7 @@ LONGEST_STEP = 4.0  # no step changes scores by more standard deviations than th
 # step's noise if that is less. The average of many rounds has far less noise than one round.
 LARGEST_PART = 0.5
 STABLE_PART = 1.5  # fractions above 2 diverge
-CURVATURE_RANGE = (0.2, 4.0)  # limits of the relative curvature along the fit; by trial
+LEAST_ALONG = 0.2  # least relative curvature along a fit of log-odds; by trial
 # The squared error of a Newton step, as a share of its squared length; the share of the first
 # rounds that the average leaves out. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
@@ -57,7 +57,7 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     if geometry.ridge > 0.0:
         newton = _with_ridge(fit, shortening.matrix, gradient)
     if session.problem.link.curved:  # Newton's map is only local there
-        if not geometry.curvature_released:
+        if not (geometry.curvature_released or geometry.loss.link.log):
             newton = _scaled_along_fit(geometry.loss, fit, newton)
         newton = _bounded(newton, fit)
     displacement = geometry.matrix @ newton
@@ -97,12 +97,12 @@ def _stable_part(fit: Fit) -> float:
 
 
 def _scaled_along_fit(loss: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
-    """Rescale the part of a step along the fit, where a likelihood's curvature differs.
+    """Lengthen the part of a step along the fit, where log-odds have less curvature.
 
     In whitened rows the curvature is the same in all directions but this one: large scores lie
-    where the slope is flat (logistic) or steep (log link). Until the curvature is released, it is
-    computed for scores that are normal about zero; including the constant was no better on the
-    training tasks.
+    where the slope is flat. Until the curvature is released, it is computed for scores that are
+    normal about zero; including the constant was no better on the training tasks. With a log link,
+    where the slope is steep, shorter steps lost more than they gained there.
     """
     now = fit.whitened
     now = now - fit.geometry.along_constant(now)
@@ -118,7 +118,7 @@ def _relative_curvature(loss: Loss, spread: float) -> float:
     """Return the curvature along a fit with scores of this spread, relative to other directions."""
     nodes, weights = _normal_nodes()
     shares = weights * loss.expected_curvature(spread * nodes)
-    return float(np.clip(shares @ nodes**2 / max(float(shares.sum()), 1e-300), *CURVATURE_RANGE))
+    return max(float(shares @ nodes**2) / max(float(shares.sum()), 1e-300), LEAST_ALONG)
 
 
 @cache
