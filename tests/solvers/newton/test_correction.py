@@ -321,8 +321,11 @@ def test_predictions_count_what_sampling_moves_contributions_by_more_than_cut_re
     fit, rounds, _ = two_fits(np.zeros(8), others=1.0)
     loss, alike = SimpleNamespace(link=SimpleNamespace(residual=True)), np.eye(8)
     fit.geometry.loss = loss
-    slopes = SimpleNamespace(seen=seen, variance=lambda limit: limit * variance)
-    fit.clipping = SimpleNamespace(slopes=slopes, slope_limit=4.0, curvature=2.0)
+    slopes = SimpleNamespace(seen=seen, variance=lambda limit: limit * variance / 3.0)
+    rows = SimpleNamespace(variance=lambda limit: limit, width=2.0)
+    fit.clipping = SimpleNamespace(
+        rows=rows, slopes=slopes, row_limit=6.0, slope_limit=4.0, curvature=2.0
+    )
     rounds.metric = SimpleNamespace(covariance=lambda: alike)
     lean = SimpleNamespace(along=lambda directions: np.zeros(len(directions)), beyond=0.0)
     session = SimpleNamespace(
