@@ -165,6 +165,14 @@ def test_what_is_said_of_intervals_and_totals_follows():
     assert said.format(*ranges) in prose("docs/default-method.md")
 
 
+def test_slopes_of_permuted_columns_are_counted():
+    page = prose("docs/accuracy.md")
+    for epsilon in (1.0, 4.0):
+        rows = [row for row in stored("permuted") if row["epsilon"] == epsilon]
+        given, rejected = (sum(row[key] for row in rows) for key in ("given", "rejected"))
+        assert f"for {100 * rejected / given:.1f} % of {given}" in page
+
+
 def test_what_is_said_of_rivals_follows():
     page, risks = prose("docs/accuracy.md"), stored("rivals")["risks"]
     table = [*bench_rivals.risk_table(risks)]
