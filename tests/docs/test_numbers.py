@@ -150,6 +150,11 @@ def test_the_page_on_accuracy_has_the_stored_summary():
     assert f"{ours['far']} are above twice that" in page
     table = text("benchmarks/accuracy/results/accuracy.md")
     held = re.findall(r"n >= 20000: (\S+ of \d+) coefficients", table)
+    families = re.findall(r"^\| [A-Z] \| \d+ \| (\d+)% \| ([\d.]+)% \|$", table, re.M)
+    given, hold = (sorted(map(float, column)) for column in zip(*families, strict=True))
+    assert len(families) == 10
+    said = f"{hold[0]} to {hold[-1]} % hold and {given[0]:.0f} to {given[-1]:.0f} % are given"
+    assert said in page
     assert (
         "of public tasks {} coefficients hold the truth, of the evaluation family {}.".format(
             *held[:2]
