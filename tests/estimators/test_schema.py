@@ -177,3 +177,32 @@ def test_a_column_that_is_gone_at_prediction_is_named(columns):
     model = tg.LinearRegression(schema=described("cost"), **BUDGET).fit(pd.DataFrame(columns))
     with pytest.raises(tg.InputError, match="X must have a column 'region'; its columns are age"):
         model.predict(pd.DataFrame({"age": [1.0]}))
+
+
+def test_columns_that_are_read_as_numbers_are_noted_where_there_is_no_schema():
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(3, (5_000, 3))
+    y = X.sum(axis=1) + rng.standard_normal(5_000)
+    frame = pd.DataFrame(X, columns=["age", "km", "years"]).assign(cost=y)
+    words = "nothing is declared of age, km, so they are read as numbers"
+    budget = {"guarantee": tg.GDP(1.0), "random_state": 0}
+    model = tg.LinearRegression(missing={"years": 1.0}, **budget).fit(
+        frame[["age", "km", "years"]], y
+    )
+    assert model.notes_[0].startswith(words)
+    assert model.notes_[0] in model.certificate_.assumptions_for_accuracy
+    assert words in model.summary()
+    assert model.notes_[0].endswith("or leave columns out (schema={'drop': ['km']})")
+    named = tg.LinearRegression(**budget).fit(frame[["age", "km", "cost"]], target="cost")
+    assert named.notes_[0].startswith(words)
+    assert tg.mean(frame[["age", "km"]], **budget).notes[0].startswith(words)
+    solved = tg.minimize(
+        tg.losses.Squared(), frame[["age", "km"]], y, constraint=tg.sets.L2Ball(2.0), **budget
+    )
+    assert solved.notes[0].startswith(words)
+    for quiet in (
+        tg.LinearRegression(**budget).fit(X, y),
+        tg.LinearRegression(schema={"drop": ["age"]}, **budget).fit(frame, target="cost"),
+        tg.LinearRegression(**budget).fit(frame, target="cost", columns=["age"]),
+    ):
+        assert not any("nothing is declared" in note for note in quiet.notes_)
