@@ -31,7 +31,7 @@ TESTS = (
     *(f"tests/{room}" for room in ("privacy_core", "noise", "ledger", "queries", "means", "gate")),
     *(
         f"tests/contracts/test_{name}.py"
-        for name in (*CONTRACTS, "total", "replacement", "weights", "persons")
+        for name in (*CONTRACTS, "total", "replacement", "weights", "persons", "rows_of_persons")
     ),
     *("tests/test_notebooks.py", "tests/test_planning.py"),
 )
