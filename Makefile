@@ -58,7 +58,7 @@ docs: $(INSTALLED_DEV)  ## Run every Python block of the pages and follow their 
 numbers: $(INSTALLED_DEV)  ## See that published numbers are those of the stored results
 	@$(BIN)/python -m pytest -q tests/docs/test_commands.py tests/docs/test_numbers.py \
 		tests/docs/test_measured.py tests/docs/test_computed.py tests/docs/test_figures.py \
-		tests/papers/docs/test_errata_numbers.py
+		tests/docs/test_install_sizes.py tests/papers/docs/test_errata_numbers.py
 
 # Sphinx and its theme in an environment apart. Warnings are errors.
 site: export OPENBLAS_NUM_THREADS = 1

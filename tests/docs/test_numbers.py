@@ -4,17 +4,13 @@ import csv
 import json
 import math
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
 
-import install_size
 import tailguard as tg
 
 ROOT = Path(__file__).parents[2]
-PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PROJECT = PYPROJECT["project"]
 REPRODUCED = "benchmarks/results/reproduce"
 
 
@@ -29,54 +25,6 @@ def lines_of(path, **options):
 
 def prose(path):
     return " ".join(text(path).split())
-
-
-# What comes along with a dependency; what several need is told with the first.
-PARTS = [
-    ("Numba and llvmlite", ["numba", "llvmlite"]),
-    ("SciPy", ["scipy"]),
-    ("scikit-learn", ["scikit-learn", "joblib", "narwhals", "cloudpickle"]),
-    ("dp-accounting", ["dp-accounting", "absl-py", "attrs", "dm-tree", "mpmath", "wrapt"]),
-    (
-        "typer and rich",
-        [
-            "typer",
-            "rich",
-            "Pygments",
-            "markdown-it-py",
-            "mdurl",
-            "shellingham",
-            "pydantic",
-            "pydantic_core",
-            "annotated-doc",
-            "annotated-types",
-            "typing-inspection",
-            "typing_extensions",
-        ],
-    ),
-]
-
-
-def test_the_page_on_installing_has_the_measured_sizes():
-    figures = json.loads(text("benchmarks/results/install_size.json"))
-    page, rows = text("docs/install.md"), figures["packages"]
-    large = [row for row in rows if row["mb"] >= 1]
-    for row in large:
-        assert f"| {row['name']} | {row['mb']:.0f} |" in page
-    rest = sum(row["mb"] for row in rows[len(large) :])
-    assert f"| {len(rows) - len(large)} more, of less than 1 each | {rest:.0f} |" in page
-    whole = install_size.sum_of(rows, "mb")
-    assert f"| all | {whole:.0f} |" in page
-    weight = {name: sum(row["mb"] for row in rows if row["name"] in parts) for name, parts in PARTS}
-    for name, mb in weight.items():
-        assert re.search(rf"^\* \*\*{name}\*\*,[^.]* {mb:.0f} MB", page, re.MULTILINE)
-    assert f"install would be {whole - weight['scikit-learn']:.0f} MB" in " ".join(page.split())
-    assert f"\n{install_size.sum_of(rows, 'bytecode_mb'):.0f} MB are bytecode" in page
-    less = [figures[f"{when}_mb"] for when in ("without_bytecode", "after_the_demo")]
-    assert "That is {:.0f} MB, and {:.0f} MB after the demo".format(*less) in page
-    assert {*figures["extras_mb"]} == PROJECT["optional-dependencies"].keys() - {"dev", "site"}
-    for name, more in figures["extras_mb"].items():
-        assert re.search(rf"^\| `tailguard\[{name}\]` .* \| {more:.0f} \|$", page, re.MULTILINE)
 
 
 def test_the_comparison_quotes_what_the_tools_answered():
