@@ -138,6 +138,14 @@ def test_a_house_of_too_many_rooms_is_seen():
     assert list(checkers.rooms(rooms[1:])) == []
 
 
+def test_tests_are_as_short_as_what_they_test():
+    paths = sorted((SOURCE.parent / "tests").rglob("*.py"))
+    files = [Module(str(path.relative_to(SOURCE.parent)), path.read_text()) for path in paths]
+    found = list(checkers.lengths(files))
+    assert len(paths) > 5
+    assert not found, f"{'; '.join(found)}: {WHAT_TO_DO['lengths']}"
+
+
 @pytest.mark.parametrize(("rule", "name", "text"), BREACHES)
 def test_a_breach_is_seen(rule, name, text):
     breach = Module(f"tailguard.{name}", text, package="." not in name and rule == "empty_inits")
