@@ -319,6 +319,8 @@ def main():
     parser.add_argument("--rows", type=int, default=1_000_000, help="for --speed and --file")
     given = parser.parse_args()
     warnings.simplefilter("ignore", BudgetWarning)
+    if given.out:
+        given.out.mkdir(parents=True, exist_ok=True)
     if given.speed or given.file:
         told = speed(given.rows) if given.speed else out_of_core(given.rows, given.file)
         if given.out:
