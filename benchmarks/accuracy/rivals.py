@@ -3,8 +3,8 @@
 All read a ``Box``: features and target clipped at bounds that they are told, centred at means that
 they are told, and divided so that they lie in [-1, 1]. So none of them fits an intercept. Where
 publications count one record more or less as neighbours, noise here is that of a replaced record,
-of a public number of records; budgets are split as published, but within one exact guarantee
-instead of by adding epsilons up, which favours the rivals.
+of a public number of records; budgets are split as published, but within one guarantee
+instead of by adding epsilons up, which favours the rivals; that of IHM is an upper bound.
 """
 
 import math

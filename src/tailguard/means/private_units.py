@@ -21,7 +21,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
-from tailguard.gate.stage import WEIGHING, WEIGHT, Share, Stage, part_of
+from tailguard.gate.stage import WEIGHT, Share, Stage, part_of
 from tailguard.means.base import (
     Expected,
     MeanFacts,
@@ -227,7 +227,7 @@ def planned_total(facts: MeanFacts) -> tuple[tuple[Stage, ...], Share]:
     query = WeightTotals(squares=False)
     calibration = calibration_for(query, facts.n_rows, facts.n_features, share)
     assert isinstance(calibration, Calibration)
-    stage = Stage.of(Gaussian(calibration.share), WEIGHT, WEIGHING, 1, 1)
+    stage = Stage.of(Gaussian(calibration.share), WEIGHT, "what records weigh together", 1, 1)
     return (stage,), part_of(facts.budget, 1.0 - WEIGHT_SHARE)
 
 

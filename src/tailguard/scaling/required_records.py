@@ -1,6 +1,6 @@
 """The records, or the epsilon, that would be enough where noise is predicted to hide the answer.
 
-All of it follows from public numbers and is reported before anything is spent, but for the note on
+All of it follows from public numbers and is reported before anything is spent, except the note on
 light weights, which follows from their released total.
 
 Reference
@@ -76,8 +76,9 @@ def light_weights(total: float, noise_std: float, n_rows: int) -> tuple[str, ...
     return (
         f"{WEIGHS_LITTLE}{about} 1/{times} of weight_bound, by their released total (void ones "
         f"weigh nothing), and noise is that of {about} {rounded(total)} records in place of "
-        f"{n_rows:,}: declare a smaller weight_bound next time. Near the typical weight noise on "
-        f"sums is about {times} times smaller; weights above the bound are cut to it",
+        f"{n_rows:,}: unless most weigh nothing, declare a smaller weight_bound next time. At the "
+        f"mean weight noise on sums is about {times} times smaller; weights above the bound are "
+        "cut to it",
     )
 
 

@@ -325,7 +325,7 @@ class DistributionEstimate:
         open_end = place in (0, shares.size - 2)
         if open_end or mass > start or self._holds_one_value(place):
             return low
-        part = (gap - start) / (mass + float(slack[beyond]) - start)
+        part = (gap - start) / max(mass + float(slack[beyond]) - start, 1e-300)
         return low + min(part, 1.0) * (high - low)
 
     def _holds_one_value(self, place: int) -> bool:

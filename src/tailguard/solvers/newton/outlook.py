@@ -63,7 +63,7 @@ CURVATURE_SEEN = 62.0
 LITTLE = "the budget is too small to tell how far off coefficients may be"
 FAR_RECORDS = "the budget is too small to see how far single records reach"
 """Why no coefficient has an interval, by public numbers."""
-UNPREDICTED = "for typical columns this budget would do, and how much these take is not predicted"
+UNPREDICTED = "this budget would do for typical columns; what these columns need is not predicted"
 """What stands in the place of a remedy where the prediction has failed."""
 
 

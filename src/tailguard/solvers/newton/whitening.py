@@ -17,8 +17,8 @@ from tailguard.solvers.newton.clipping import SIGNIFICANT
 # Parts of the largest eigenvalue of the noise: a second moment above the first stands out, and none
 # is taken to lie below the other.
 RESOLVED, LEAST = 0.5, 0.15
-# How steep a gradient may be, where one is expected: half a step, as rounds go, then arrives, and
-# beyond it swings back. With 1 the training family loses three percent more.
+# How steep a gradient may be, where one is expected; by trial. Half a step, as rounds go, then
+# arrives, and beyond it swings back. With 1 the training family loses three percent more.
 STEEPEST = 2.0
 # Up to which squared radius variances are stretched: by 1.9. Noise that may be all of a second
 # moment made those of continuous columns 1.8 times as large (T39, T54 and T20: 1,450 errors).
