@@ -20,7 +20,8 @@ what rows add, in all groups together, and the hull is no wider.
 Reference
 ---------
 Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Hay, Rastogi, Miklau and Suciu
-2010, Section 4 (counts of several resolutions, made consistent by least squares).
+2010, Section 4 (counts of several resolutions, made consistent by least squares). Chen and Asau
+1974, "On generating random variates from an empirical distribution" (a table before a search).
 """
 
 import math
@@ -42,6 +43,7 @@ CELLS_AT_ONCE = 128
 """Cells of a column that a loop reads before it goes on: 20 columns lie in the nearest cache."""
 MOST_COMPARED = 64
 """Edges to which every cell is compared; among more, halving is faster (measured)."""
+EXPONENT = 52  # bits of a number below its sign and exponent
 
 
 @dataclass(frozen=True)
@@ -134,13 +136,15 @@ class ValueHistograms(GaussianQuery):
         columns, features = np.array(self.columns, dtype=np.int64), block.features
         tile = np.empty((len(columns), CELLS_AT_ONCE))
         if self.by or self.n_edges > MOST_COMPARED or block.weight is not None:
-            padded = np.full((len(state), 2 ** self.n_edges.bit_length() - 1), np.inf)
+            starts, most = _starts(state)
+            padded = np.full((len(state), self.n_edges + most), np.inf)
             padded[:, : self.n_edges] = state
+            search = _search(features.dtype)
             found = np.zeros((len(state), self.n_edges + 2), dtype=np.int64)
             for chunk in chunks_of(block):
                 group = codes_of(chunk.features, self.by) * len(columns)
                 steps = whole_steps(chunk.weight, chunk.n_rows, grid)
-                _search(features.dtype)(chunk.features, columns, group, steps, padded, tile, found)
+                search(chunk.features, columns, group, steps, padded, starts, most, tile, found)
             bins = found[:, :-1]
         else:
             above = np.zeros((len(state), self.n_edges + 1), dtype=np.int64)
@@ -183,19 +187,40 @@ def _count_above(
                 counts[j, k + 1] += above
 
 
-@compiled_loop("features", "in places", "in places", "in places", "in matrix", "matrix", "counts")
+def _starts(edges: FloatArray) -> tuple[IntArray, int]:
+    """Return how many edges lie below all cells of one sign and exponent, and the most among them.
+
+    So the octave of a cell is looked up and a search has few edges left (Chen and Asau 1974). Rows
+    that differ share no such table, and all their edges are searched.
+    """
+    numbers = np.arange(2**12, dtype=np.uint64) << np.uint64(EXPONENT)
+    ends = np.array([numbers, numbers + np.uint64(2**EXPONENT - 1)]).view(np.float64)
+    ends = np.where(np.isnan(ends), -np.inf, np.sort(ends, axis=0))
+    least, most = np.searchsorted(edges[0], ends)
+    if (edges != edges[0]).any():
+        least, most = np.zeros_like(least), np.full_like(most, edges.shape[1])
+    return least, 2 ** int((most - least).max()).bit_length() - 1
+
+
+@compiled_loop(
+    *("features", "in places", "in places", "in places", "in matrix", "in places", "int64"),
+    *("matrix", "counts"),
+)
 def _search(
     features: Features,
     columns: IntArray,
     group: IntArray,
     steps: IntArray,
     edges: FloatArray,
+    starts: IntArray,
+    most: int,
     tile: FloatArray,
     counts: IntArray,
 ) -> None:
     """Find by halving how many edges of its row lie below each cell, and count it by its steps.
 
-    Rows of edges end in infinities, so that one less than a power of two are searched.
+    The search begins at the start of the cell's octave; ``most``, one less than a power of two, of
+    the edges beyond are searched, and rows of edges end in infinities.
     """
     cells = np.empty(tile.shape[1], np.int64)
     for first in range(0, len(features), tile.shape[1]):
@@ -204,8 +229,10 @@ def _search(
             for i in range(first, last):
                 tile[j, i - first] = features[i, columns[j]]
         for j in range(columns.size):
-            cells[:] = 0
-            step = (edges.shape[1] + 1) // 2
+            octaves = tile[j].view(np.uint64)
+            for i in range(last - first):
+                cells[i] = starts[octaves[i] >> np.uint64(EXPONENT)]
+            step = (most + 1) // 2
             while step > 0:
                 for i in range(last - first):
                     edge = edges[group[first + i] + j, cells[i] + step - 1]
