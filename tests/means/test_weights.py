@@ -233,3 +233,13 @@ def test_weights_that_are_not_cut_are_overheard(monkeypatch):
     uncut = lambda weight, n_rows: np.nan_to_num(weight.column / weight.bound)  # noqa: E731
     monkeypatch.setattr(arrays, "weight_parts", uncut)
     assert min(one.mu for one in overheard("cells", 4)) > 2.0 * AUDITED_MU
+
+
+def test_where_persons_are_protected_the_note_speaks_of_them():
+    X, person = TABLE[NUMBERS], np.arange(N_ROWS) // 2
+    found = tg.mean(
+        X, sample_weight=np.full(N_ROWS, 0.02), weight_bound=1.0, person=person, max_rows=2,
+        epsilon=4.0, delta=1e-6, random_state=0,
+    )  # fmt: skip
+    (note,) = (note for note in found.notes if note.startswith(WEIGHS_LITTLE))
+    assert "persons weigh on average" in note

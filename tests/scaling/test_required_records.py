@@ -31,6 +31,13 @@ def test_it_says_how_little_and_what_to_do():
         assert words in note
 
 
+def test_persons_are_called_by_their_name():
+    (note,) = light_weights(125.0, 1.0, 10_000, by_person=True)
+    assert "persons weigh on average about 1/80" in note
+    assert "130 persons in place of 10,000" in note
+    assert "records" not in note
+
+
 def test_where_the_total_hides_it_says_a_bound():
     (note,) = light_weights(50.0, 75.0, 10_000)
     assert "records weigh on average less than 1/50 of weight_bound" in note

@@ -292,7 +292,8 @@ def _from_shells(
     notes: tuple[str, ...] = ()
     if total_noise > 0.0:
         found["total weight, in weight_bound"] = total
-        notes = light_weights(total, total_noise * total, gate.n_records)
+        noise_std, by_person = total_noise * total, gate.unit.person is not None
+        notes = light_weights(total, noise_std, gate.n_records, by_person=by_person)
     return mean_solution(
         plan,
         released.units.center + scale * value,

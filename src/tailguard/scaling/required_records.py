@@ -17,7 +17,7 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
 # Weights are light where they add up to less than this part of the records, beyond noise.
 LIGHT, BEYOND_NOISE = 0.1, 2.0
-WEIGHS_LITTLE = "records weigh on average "
+WEIGHS_LITTLE = "weights are small: "
 """How the note on light weights begins."""
 # The mean of outcomes stands out where this many standard deviations of its noise fit into 1.
 MEAN_SIGNIFICANCE = 4.0
@@ -57,7 +57,9 @@ def scale_warnings(
     )
 
 
-def light_weights(total: float, noise_std: float, n_rows: int) -> tuple[str, ...]:
+def light_weights(
+    total: float, noise_std: float, n_rows: int, *, by_person: bool = False
+) -> tuple[str, ...]:
     """Note that records weigh far less than their bound, if their released total shows it.
 
     The ``total`` is in parts of the bound; ``noise_std`` is that of its noise.
@@ -65,20 +67,20 @@ def light_weights(total: float, noise_std: float, n_rows: int) -> tuple[str, ...
     Examples
     --------
     >>> light_weights(2_500.0, 10.0, n_rows=200_000)[0].partition(",")[0]
-    'records weigh on average about 1/80 of weight_bound'
+    'weights are small: records weigh on average about 1/80 of weight_bound'
     """
     most = total + BEYOND_NOISE * noise_std
     if most >= LIGHT * n_rows:
         return ()
     seen = total > 2.0 * BEYOND_NOISE * noise_std
     about, total = ("about", total) if seen else ("less than", most)
-    times = rounded(n_rows / total)
+    times, records = rounded(n_rows / total), "persons" if by_person else "records"
     return (
-        f"{WEIGHS_LITTLE}{about} 1/{times} of weight_bound, by their released total (void ones "
-        f"weigh nothing), and noise is that of {about} {rounded(total)} records in place of "
-        f"{n_rows:,}: unless most weigh nothing, declare a smaller weight_bound next time. At the "
-        f"mean weight noise on sums is about {times} times smaller; weights above the bound are "
-        "cut to it",
+        f"{WEIGHS_LITTLE}{records} weigh on average {about} 1/{times} of weight_bound, by their "
+        f"released total (void ones weigh nothing), and noise is that of {about} {rounded(total)} "
+        f"{records} in place of {n_rows:,}: unless most weigh nothing, declare a smaller "
+        f"weight_bound next time. At the mean weight noise on sums is about {times} times smaller; "
+        "weights above the bound are cut to it",
     )
 
 

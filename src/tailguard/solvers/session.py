@@ -100,7 +100,8 @@ class BudgetSession:
         total, squares = query.totals(self.ask(query, None, stage), noise_std, n_rows)
         self.problem = replace(self.problem, n_rows=max(1, round(total)))
         self.evenness = total / squares
-        self.notes = light_weights(total, noise_std, n_rows)
+        by_person = self.problem.by_person
+        self.notes = light_weights(total, noise_std, n_rows, by_person=by_person)
 
     @property
     def mean_weight(self) -> float:
