@@ -81,19 +81,9 @@ REGIMES = {
         "constant": 0.01, "second_moments": 0.06, "whitened_row_norms": 0.04, "slopes": 0.0,
         "curvature": 0.09, "debiasing": 0.0, "diagnostic_phases": (0, 2), "curvature_phases": (2,),
     }),
-    # Residuals have two histograms, at a larger share each,
+    # Residuals have one histogram, at a larger share.
     "few records": Regime("residual", {
-        "row_norms": 0.03, "whitened_row_norms": 0.05, "slopes": 0.16, "diagnostic_phases": (0, 2),
-    }, below={"fixed": FEW}),
-    # and one where there is still less budget, where rounds tell little, or slopes are bounded.
-    "fewer records": Regime("residual", {
-        "slopes": 0.1, "diagnostic_phases": (0,),
-    }, below={"fixed": 140.0}),
-    "few records a coefficient": Regime("residual", {
-        "slopes": 0.1, "diagnostic_phases": (0,),
-    }, below={"size": 12.0, "fixed": FEW}),
-    "few records, bounded slopes": Regime("residual bounded", {
-        "slopes": 0.1, "diagnostic_phases": (0,),
+        "row_norms": 0.03, "whitened_row_norms": 0.05, "slopes": 0.1, "diagnostic_phases": (0,),
     }, below={"fixed": FEW}),
     # More rounds and curvatures where noise carries none of them off.
     "many records of a likelihood": Regime("likelihood", {
