@@ -18,7 +18,6 @@ from tailguard.scaling.locations import (
     LOCATION_BINS,
     LOCATION_WINDOWS,
     REFINEMENTS,
-    LocationScaleFit,
     find_locations,
     fit_location_scale,
 )
@@ -212,15 +211,3 @@ def test_the_share_is_that_of_the_records_in_the_bell(share):
         counts_of(values, LOCATION_BINS), LOCATION_BINS, MANY_ROWS, noise_std=1.0
     )
     assert fitted.share == pytest.approx(share, abs=0.1)
-
-
-@pytest.mark.parametrize("center", [0.0, -7.0])
-@pytest.mark.parametrize("spread", [0.01, 1.0, 40.0])
-def test_the_law_of_a_bell_has_its_centre_and_spread(center, spread):
-    fitted = LocationScaleFit(center, spread, 6.5, narrow=False, share=0.8)
-    distribution = fitted.distribution()
-    assert distribution.quantile(0.5) == pytest.approx(center, abs=1e-9 * spread)
-    assert distribution.mean(distribution.points) == pytest.approx(center, abs=1e-9 * spread)
-    apart = np.abs(distribution.points[:, None] - distribution.points)
-    assert np.median(apart) == pytest.approx(spread, rel=0.05)
-    assert (distribution.significance, distribution.mass.sum()) == (6.5, pytest.approx(1.0))

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from tailguard.array_types import BoolArray, FloatArray, IndexArray
 from tailguard.gate.stage import Stage
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.columns import ColumnQueries, ColumnScales
-from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution, detection_threshold
+from tailguard.scaling.noisy_distribution import detection_threshold
 
 LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first histogram, in units of the size: a median is within a few sizes of zero."""
@@ -57,7 +57,6 @@ NARROW = (
 # Fitted curves are logistic, with heavier tails than a normal one: their scale over the median
 # absolute difference of two of their records, roughly.
 LOGISTIC = 0.64
-QUANTILES = 64  # parts of a fitted curve of equal mass, as a distribution
 
 
 @dataclass(frozen=True)
@@ -81,17 +80,6 @@ class LocationScaleFit:
     significance: float
     narrow: bool
     share: float
-
-    def distribution(self) -> NoisyDistribution:
-        """Return the curve as a distribution of the counted values."""
-        ends = np.arange(QUANTILES + 1) / QUANTILES
-        ends[[0, -1]] = 0.25 / QUANTILES, 1.0 - 0.25 / QUANTILES
-        count = QUANTILES * POINTS
-        points, edges = (
-            self.location + LOGISTIC * self.scale * logit(shares)
-            for shares in ((np.arange(count) + 0.5) / count, ends)
-        )
-        return NoisyDistribution(points, np.full(count, 1.0 / count), 1.0, self.significance, edges)
 
 
 def fit_location_scale(

@@ -9,10 +9,8 @@ import tailguard as tg
 from support.fits import plain_fit, reserved
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
-from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton import phase_start, solver, start
-from tailguard.solvers.newton.clipping import SIGNIFICANT, SlopeDistribution
-from tailguard.solvers.newton.schedule import ROW_NORM_BINS, SLOPE_BINS, Shares, stages_for
+from tailguard.solvers.newton.schedule import ROW_NORM_BINS, Shares, stages_for
 from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.newton.state import NewtonIterate
 
@@ -103,64 +101,6 @@ def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
     assert set(told) == {logistic}
 
 
-def counts_of(values, noise, rng):
-    """The noised histogram of residuals, by noise as a share of their number."""
-    counts = np.bincount(SLOPE_BINS.index(values).astype(int), minlength=SLOPE_BINS.count)
-    return counts + noise * len(values) * rng.standard_normal(SLOPE_BINS.count)
-
-
-def coarse_law(counts, noise):
-    return phase_start._coarse_distribution(counts, 2_000, noise * 2_000)
-
-
-@pytest.mark.parametrize(("center", "std"), [(0.0, 1.0), (2.0, 0.3), (-5.0, 0.3), (-20.0, 1.0)])
-@pytest.mark.parametrize("noise", [0.026, 0.05])
-def test_residuals_are_read_as_a_bell_where_noise_hides_their_law(center, std, noise):
-    """Far from zero these are as wide as bins, whose quantiles would be too far apart."""
-    laws = []
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        values = center + std * rng.standard_normal(2_000)
-        laws.append(coarse_law(counts_of(values, noise, rng), noise))
-    middles = [distribution.quantile(0.5) for distribution in laws]
-    spreads = [SlopeDistribution(None, distribution).spread for distribution in laws]
-    assert np.mean([distribution.significance > SIGNIFICANT for distribution in laws]) > 0.9
-    assert abs(np.median(middles) - center) < 0.5 * std
-    assert 0.75 < np.median(spreads) / (0.6745 * std) < 1.7
-
-
-@pytest.mark.parametrize("noise", [0.09, 0.13, 0.2])
-def test_noise_is_no_bell_far_away(noise):
-    """Noise of a large share of the records makes bells anywhere, which starts must not go to."""
-    rng = np.random.default_rng(4)
-    for _ in range(400):
-        distribution = coarse_law(noise * 2_000 * rng.standard_normal(180), noise)
-        far = (
-            max(abs(distribution.quantile(0.5)), SlopeDistribution(None, distribution).spread)
-            > 2.0 * phase_start.LIKELY_RESIDUAL
-        )
-        assert distribution.significance == 0.0 or not far
-
-
-def test_a_bell_has_to_hold_most_records():
-    """Noise alone has its best bell, too, but few records in it."""
-    noise, rng = 0.026, np.random.default_rng(0)
-    nothing = [coarse_law(noise * 2_000 * rng.standard_normal(180), noise) for _ in range(100)]
-    assert np.mean([distribution.significance == 0.0 for distribution in nothing]) > 0.9
-    assert max(distribution.significance for distribution in nothing) < SIGNIFICANT
-
-
-def test_less_noise_leaves_residuals_their_own_law():
-    rng = np.random.default_rng(0)
-    counts = counts_of(rng.lognormal(size=2_000), 0.0, rng)
-    plain = NoisyDistribution.of(counts, SLOPE_BINS, phase_start.COARSE * 2_000)
-    distribution = coarse_law(counts, phase_start.COARSE)
-    np.testing.assert_array_equal(distribution.points, plain.points)
-    np.testing.assert_array_equal(distribution.mass, plain.mass)
-    assert distribution.significance == plain.significance
-    assert coarse_law(counts, 1.01 * phase_start.COARSE).points.size != plain.points.size
-
-
 def fit_over(X, y, *, loss, shares=None, intercept=True, exposure=None, mu=20.0):
     """A fit that knows nothing yet, in raw units."""
     shares, exposed = shares or Shares(), exposure is not None
@@ -185,10 +125,8 @@ def looked_at_slopes(center, *, diagnostic_phases=(0,), intercept=True, mu=20.0)
 
 
 @pytest.mark.parametrize("center", [4.0, -6.0])
-@pytest.mark.parametrize("mu", [0.06, 20.0])
-def test_one_look_starts_a_fit_amid_residuals_that_are_clearly_elsewhere(center, mu):
-    """Through a bell or not."""
-    _, fit = looked_at_slopes(center, mu=mu)
+def test_one_look_starts_a_fit_amid_residuals_that_are_clearly_elsewhere(center):
+    _, fit = looked_at_slopes(center)
     assert fit.weights[-1] == pytest.approx(center, abs=0.6)
     assert (fit.weights[:-1] == 0.0).all()
     assert fit.clipping.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
@@ -202,34 +140,18 @@ def test_one_look_leaves_a_fit_where_residuals_are_about_it():
     assert fit.clipping.slopes.center == 0.0
 
 
-def test_a_second_look_that_shows_less_is_taken_and_one_that_shows_more_is_noise():
-    session, fit = looked_at_slopes(4.0, diagnostic_phases=(0, 2))
+def test_later_looks_move_no_fit():
+    session, fit = looked_at_slopes(4.0)
     assert fit.constant_moved
-    clear, spread = fit.clipping.slopes, fit.clipping.slopes.spread
     arrived = NewtonIterate(fit.weights, fit.weights, 0.1, 2_000)
-    farther = fit.weights + np.array([2.0, 0.0, 0.0])
-    fit = replace(fit, iterates=(arrived,), weights=farther)
-    fit = phase_start.release_residuals(session, fit)
-    assert fit.clipping.slopes is clear
-    wide = replace(
-        clear,
-        distribution=replace(
-            clear.distribution,
-            points=3.0 * clear.distribution.points,
-            edges=3.0 * clear.distribution.edges,
-        ),
-    )
-    fit = replace(
-        fit, clipping=replace(fit.clipping, slopes=wide), weights=np.array([0.0, 0.0, 3.0])
-    )
+    fit = replace(fit, iterates=(arrived,), weights=np.array([0.0, 0.0, 3.0]))
     session._spent = 0.0
-    fit = phase_start.release_residuals(session, fit)
-    assert fit.clipping.slopes.spread == pytest.approx(spread, rel=0.3)
-    assert fit.clipping.slopes.distribution.quantile(0.5) == pytest.approx(0.0, abs=1e-9)
-    assert fit.weights[-1] == 3.0  # later looks move no fit
+    later = phase_start.release_residuals(session, fit)
+    assert later.weights[-1] == 3.0
+    assert later.clipping.slopes.center == pytest.approx(-1.0, abs=0.3)
 
 
-def test_only_few_looks_move_a_fit_and_only_one_with_a_constant():
+def test_one_look_alone_moves_a_fit_and_only_one_with_a_constant():
     _, several = looked_at_slopes(5.0, diagnostic_phases=(0, 2, 3))
     assert (several.weights == 0.0).all()
     assert several.clipping.slopes.center == pytest.approx(-5.0, abs=0.5)

@@ -11,12 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
-from tailguard.scaling.locations import LEAST_SHARE, fit_location_scale
-from tailguard.scaling.noisy_distribution import SURE, NoisyDistribution
+from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.choices import choose_bound
 from tailguard.solvers.newton.clipping import (
     NORMAL_SPREAD,
@@ -37,9 +35,6 @@ RESIDUAL_HALF_STEP = 0.25  # the same for a residual, in half interquartile rang
 # Rows count in the curvature up to this many times the row limit, and a curvature that is noisier
 # than this share of the present one is not released. Both by trial.
 ROW_CAP, CURVATURE_NOISE = 2.0, 0.3
-# Noise of a bin, as share of all records, above which residuals are read as a fitted curve. Noise
-# makes one anywhere: what lies so many target scales off, or spreads so far, must stand out more.
-COARSE, LIKELY_RESIDUAL = 0.025, 16.0
 SMOOTHED = 0.5  # part of a quantile's window, in units of residuals, that is kept
 
 
@@ -93,21 +88,16 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     stage = session.slopes_stage(fit.phase)
     counts, noise_std = session.histograms(query, fit.weights, stage)
     unbounded = not curved and geometry.loss.slope_bound() == np.inf
-    # Few are planned where the noise of a bin may hide all.
-    few = unbounded and len(session.shares.diagnostic_phases) <= 2
-    if few:
-        distribution = _coarse_distribution(counts, session.problem.n_rows, noise_std)
-    else:
-        same = before.distribution if unbounded or curved else None
-        distribution = NoisyDistribution.of(counts, bins, noise_std, same)
+    same = before.distribution if unbounded or curved else None
+    distribution = NoisyDistribution.of(counts, bins, noise_std, same)
     center = distribution.quantile(0.5) if unbounded and session.problem.intercept else 0.0
     moved, about = fit, fit.weights
-    if few and distribution.significance > SIGNIFICANT:
+    # One look, before any round, is planned with few records, whose rounds may not go far.
+    once = unbounded and not fit.iterates and len(session.shares.diagnostic_phases) == 1
+    if once and distribution.significance > SIGNIFICANT:
         distribution = distribution.shifted_by(-center)
         about = about - center * np.eye(about.size)[-1]
-        if not fit.iterates:
-            moved = _started_at_center(fit, distribution, center)
-        center = 0.0
+        moved, center = _started_at_center(fit, distribution, center), 0.0
     loss = geometry.loss if curved else _smoothed(session.loss, distribution)
     slopes = SlopeDistribution(None if curved else loss, distribution, center)
     power = loss.variance_power if curved else None
@@ -117,8 +107,7 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
         far = max(far, fit.clipping.slope_limit) if fit.iterates else far
         fall = (power - 1.0) / max(fit.clipping.rows.weight, 1e-300)
         slopes = replace(slopes, fall=fall, reach=far)
-    # Rounds come nearer to the fit: residuals that seem larger after some than before are noise.
-    if not slopes.seen or (few and before.seen and slopes.spread > before.spread):
+    if not slopes.seen:
         return moved
     clipping = replace(fit.clipping, slopes=slopes)
     geometry = replace(geometry, loss=loss)
@@ -208,17 +197,6 @@ def _smoothed(loss: Loss, distribution: NoisyDistribution) -> Loss:
     """
     spread = SlopeDistribution(None, distribution).spread / NORMAL_SPREAD
     return loss.narrowed(SMOOTHED * min(1.0, max(spread, SMALLEST_SPREAD)))
-
-
-def _coarse_distribution(counts: FloatArray, n_rows: int, noise_std: float) -> NoisyDistribution:
-    """Read residuals as a fitted curve where the noise of a bin hides their distribution."""
-    if noise_std <= COARSE * n_rows:
-        return NoisyDistribution.of(counts, SLOPE_BINS, noise_std)
-    fitted = fit_location_scale(counts, SLOPE_BINS, n_rows, noise_std)
-    likely = max(abs(fitted.location), fitted.scale) < LIKELY_RESIDUAL
-    least = SIGNIFICANT if likely else SURE
-    detected = fitted.share > LEAST_SHARE and fitted.significance > least
-    return replace(fitted.distribution(), significance=fitted.significance if detected else 0.0)
 
 
 def _started_at_center(fit: Fit, distribution: NoisyDistribution, center: float) -> Fit:
