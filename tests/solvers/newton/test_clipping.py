@@ -116,25 +116,6 @@ def test_a_shift_raises_the_level_on_skewed_residuals_most():
     assert rise[2] < 1.5
 
 
-def test_a_fit_without_bias_clips_skewed_residuals_alone_higher():
-    assert clip(SKEWED, unbiased=True).slope_limit > 1.5 * clip(SKEWED).slope_limit
-    for distribution in (NORMAL, HEAVY):
-        unbiased, plain = (clip(distribution, unbiased=choice) for choice in (True, False))
-        assert numbers(unbiased) == numbers(plain)
-
-
-def test_what_noise_may_hide_of_a_tail_raises_no_clip_level_of_all_directions():
-    """It is an upper estimate, good for a correction along few; seen residuals alone count."""
-    vague = replace(
-        SKEWED, distribution=replace(SKEWED.distribution, bin_noise=0.002 / BIN_SIGNIFICANCE)
-    )
-    assert vague.skewed
-    assert vague.lost(4.0) > 2.0 * SKEWED.lost(4.0)
-    assert vague.seen_beyond(4.0) == SKEWED.seen_beyond(4.0) > 0.0
-    limits = [clip(slopes, unbiased=True).slope_limit for slopes in (vague, SKEWED)]
-    assert limits[0] == limits[1]
-
-
 @pytest.mark.parametrize("level", [1.0, 3.0])
 def test_how_far_a_constant_may_be_off_is_told_with_the_noise_of_the_histogram(level):
     rng, bins = np.random.default_rng(1), Bins("linear", -8.0, 1.0, 16)

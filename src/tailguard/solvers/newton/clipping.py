@@ -27,10 +27,6 @@ SIGNIFICANT = 4.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
 SYMMETRIC_BIAS = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
 SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
-# The bias of skewed residuals along other directions than the constant and the fitted score, over
-# what clipping is seen to take away: rows with large residuals may lie to one side. Real tables
-# lose at epsilon 1 and 3 with 0, 0.05 and 0.3, a training task with such rows (T08) with 0.
-SKEWED_LENGTH = 0.15
 NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
 SMALLEST_SPREAD = 1e-6  # part of the target's scale that is told from zero
 SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
@@ -180,10 +176,6 @@ class SlopeDistribution:
         largest = self.loss.slope_bound() if self.loss is not None else np.inf
         return self._beyond(np.abs(self.slopes), limit, largest)
 
-    def seen_beyond(self, limit: float) -> float:
-        """Mean size of what clipping takes away of what was seen."""
-        return self.distribution.mean(np.maximum(np.abs(self.slopes) - limit, 0.0))
-
     def bias_std(self, limit: float) -> float:
         """How far off zero the mean of what clipping takes away is, with noise of the histogram."""
         beyond = self.slopes - np.clip(self.slopes, -limit, limit)
@@ -326,15 +318,12 @@ def choose_clip(
     mu: float,
     evenness: float = 1.0,
     shift: float = 0.0,
-    unbiased: bool = False,
 ) -> Clipping:
     """Take the pair of limits with the least estimated error.
 
     ``evenness`` is how many times as many records weigh alike, of which sampling goes by.
-
     ``shift`` is the squared length of the mean row, through which the mean of what clipping takes
-    away biases a fit without intercept. Where the fit should be ``unbiased``, what clipping takes
-    from skewed residuals counts along the rows that have large ones, too.
+    away biases a fit without intercept.
     """
     width = rows.width
     slope_limits = slopes.limits
@@ -344,8 +333,6 @@ def choose_clip(
     squared_bias = shift * bias**2
     if slopes.of_bounded_residual_loss:
         squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
-    if unbiased and slopes.loss is not None and slopes.skewed:
-        squared_bias += [(SKEWED_LENGTH * slopes.seen_beyond(limit)) ** 2 for limit in slope_limits]
     # Rows are counted with their curvature, which is the variance where no slopes tell that.
     weight = 1.0 if slopes.told_by_rows else rows.weight
     allowed = kept >= SMALLEST_KEPT * kept.max()

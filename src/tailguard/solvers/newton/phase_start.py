@@ -121,9 +121,6 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
         # A log link: the bias of clipped counts lies along the constant, whose whitened direction
         # has this squared length.
         shift = 1.0 / rows.weight if fit.geometry.curvature_released else 1.0
-    # Until bounds are chosen the bulk counts: weights that make up for what present bounds hold
-    # back would be compared within others.
-    bounds_settled = fit.phase >= HALFWAY or not session.plans("choice of bounds")
     clipping = choose_clip(
         rows,
         slopes,
@@ -131,7 +128,6 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
         mu=session.rounds_mu(fit.phase),
         evenness=session.evenness,
         shift=shift,
-        unbiased=bounds_settled and session.plans("debiasing"),
     )
     return replace(fit, clipping=clipping)
 
