@@ -81,7 +81,8 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     units, own, size = geometry.units, problem.intercept, problem.n_features
     coef, intercept = units.coefficients(fit.weights, problem.link)
     jacobian = units.jacobian(problem.link)
-    noise, whole, hidden = covariances(session, fit)
+    why = no_intervals(session, fit)
+    noise, whole, hidden = covariances(session, fit, told=why is None)
     noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(whole)
     std = np.linalg.norm(root, axis=1)
     reasons, notes = np.full(std.size, "", dtype=object), list(fit.notes)
@@ -109,7 +110,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     leave_out(unresolved(fit), UNTOLD_COLUMN, estimated=False)
     for columns, reason in hidden:
         leave_out(columns, reason, estimated=True)
-    if (why := no_intervals(session, fit)) is not None:
+    if why is not None:
         reasons[reasons == ""] = f"{NO_INTERVAL}: {why}"
         notes.append(f"no intervals: {why}")
     estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
@@ -237,11 +238,11 @@ def far_rows_still_matter(geometry: Geometry) -> bool:
 
 
 def covariances(
-    session: FitSession, fit: Fit
+    session: FitSession, fit: Fit, *, told: bool
 ) -> tuple[FloatArray, FloatArray, list[tuple[BoolArray, str]]]:
     """Covariance of standardised weights by the noise alone, and in all; NaN where unknown.
 
-    And which of the weights have no known variance in spite of that, each time with the reason.
+    And which of the weights have no known variance although one is ``told``, each with the reason.
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
@@ -250,7 +251,7 @@ def covariances(
     if fit.iterates:
         with suppress(*BEYOND_FLOATS):
             noise = noise_covariance(fit)
-            if no_intervals(session, fit) is None:
+            if told:
                 variance = gradient_variance(session, fit)
                 total = whole_covariance(session, fit, variance)
                 # A correction may follow noise by more than all of it.
