@@ -1,7 +1,9 @@
 """Settings of the whole suite: Hypothesis, the noise and the data of a test are fixed."""
 
 import gc
+import os
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -16,6 +18,9 @@ NOISE = RepeatableNoise()
 GENERATORS = {}
 """Of a test module: its generators, and their states when it was imported."""
 
+MEMORY, ROOM = "/dev/shm", 2 * 10**9
+"""A folder in memory on Linux, and how much of it the files of all tests need at most."""
+
 
 def pytest_addoption(parser):
     parser.addoption("--fresh-noise", action="store_true", help="draw noise that no run repeats")
@@ -25,6 +30,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+        # Ledgers flush each line: on a disk, tests would mostly wait for it.
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
     if not config.getoption("--fresh-noise"):
         NOISE.install()
 
