@@ -31,15 +31,16 @@ def rows_of(example, data):
     return example.read(data)
 
 
-def lattice(example, data, *, pure=False, order=None, home=None):
+def lattice(example, data, *, pure=False, order=None, home=None, calibration=None):
     """The exact integers that the query would release, before noise; read in an order if given.
 
-    ``home`` makes other rows of records in memory.
+    ``home`` makes other rows of records in memory, and ``calibration`` is that of the example if
+    None.
     """
     rows = rows_of(example, data)
     rows = rows if order is None else rows.in_order(order)
     rows = rows if home is None else home(rows)
-    calibration = calibrated(example, len(data), pure=pure)
+    calibration = calibration or calibrated(example, len(data), pure=pure)
     with np.errstate(all="ignore"):
         return example.query.answer(rows, example.state, calibration)
 
@@ -84,9 +85,10 @@ def worst_neighbours(n_pairs, seed, n_rows, width):
 def attack(example, n_pairs, seed, *, n_rows=N_ROWS, pure=False, home=None):
     """Replace ``n_pairs`` records in all and return the largest move over the allowed one."""
     worst, norm = 0.0, norm_of(example, pure=pure)
+    how = {"home": home, "calibration": calibrated(example, n_rows, pure=pure)}
     for data, pairs in worst_neighbours(n_pairs, seed, n_rows, example.width):
-        before = lattice(example, data, pure=pure, home=home)
+        before = lattice(example, data, **how)
         for slot, record in pairs:
-            after = lattice(example, replaced(data, slot, record), pure=pure, home=home)
+            after = lattice(example, replaced(data, slot, record), **how)
             worst = max(worst, move(before, after, norm))
     return worst / allowed(example, n_rows, pure=pure)

@@ -25,6 +25,8 @@ Kind: TypeAlias = Literal["numbers", "cells", "levels", "others"]
 OTHER_CELL = Ellipsis
 """Stands for a non-empty cell that is neither a number nor text, such as a date."""
 
+FLOAT_TYPES = np.dtype(np.float64), np.dtype(np.float32)
+
 NUMBERS = "real numbers, integers or booleans"
 LABELS = "text, integers, real numbers or booleans"  # and levels
 TEXT_KINDS = {"U": "text", "S": "bytes", "V": "structures"}
@@ -183,6 +185,10 @@ def _of_numpy(array: Any) -> FloatArray:
 
     A complex number with an imaginary part is missing: one such cell makes the column complex.
     """
+    if type(array) is np.ndarray and array.dtype in FLOAT_TYPES:
+        flags = array.flags
+        if flags.c_contiguous and flags.aligned:  # nothing is to be done
+            return array.view()
     single = array.dtype.kind == "f" and array.dtype.itemsize == np.float32().itemsize
     values = np.ma.getdata(array)
     if array.dtype.kind == "c":

@@ -30,6 +30,10 @@ def to_matrix(X: Any, name: str = "X") -> Features:
     A table has a type for each column, which one cell may change. So single-precision numbers of a
     table are read in double precision.
     """
+    if type(X) is np.ndarray:  # what follows asks for the libraries of tables
+        array: Features = numbers_of(X, name)
+        check_shape(array.shape, name)
+        return array
     plain = pandas_floats(X) if is_a(X, "pandas", "DataFrame") else None
     floats = arrow_floats(X) if is_arrow(X) else None
     columns = frame_columns(X) if plain is None and floats is None else None
