@@ -55,6 +55,11 @@ class Module:
     def tree(self):
         return ast.parse(self.text)
 
+    @cached_property
+    def nodes(self):
+        """Those of the tree, from above: walking it once takes longer than most rules."""
+        return [*ast.walk(self.tree)]
+
     @property
     def room(self):
         return f"{self.name}..".split(".")[1]
@@ -63,7 +68,7 @@ class Module:
     def imports(self):
         """Local name -> full dotted name, for every import anywhere in the file."""
         found = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 found |= {alias.asname or alias.name: alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
@@ -111,7 +116,7 @@ def wing(modules):
     for m in modules:
         if m.room in {"papers", "wing"}:
             continue
-        named = {n.value for n in ast.walk(m.tree) if isinstance(n, ast.Constant)} - {m.text}
+        named = {n.value for n in m.nodes if isinstance(n, ast.Constant)} - {m.text}
         imported = {full for full in m.imports.values() if full.startswith("tailguard.papers")}
         if words := sorted(imported | (named & {"tailguard.papers"})):
             yield f"{m.name} names the wing: {', '.join(words)}"
@@ -182,7 +187,7 @@ def rooms(modules):
 
 def randomness(modules):
     for m in modules:
-        used = {*m.imports.values(), *(m.dotted(node) for node in ast.walk(m.tree))}
+        used = {*m.imports.values(), *(m.dotted(node) for node in m.nodes)}
         if not m.name.startswith(SIMULATES) and (drawn := list(filter(DRAWS.match, used))):
             yield f"{m.name} may not draw: {drawn}"
 
@@ -190,7 +195,7 @@ def randomness(modules):
 def kept_code(modules):
     """Machine code is kept in one place, which follows all of its sources."""
     for m in modules:
-        for node in ast.walk(m.tree) if m.room != "machine_code" else ():
+        for node in m.nodes if m.room != "machine_code" else ():
             if isinstance(node, ast.keyword) and node.arg == "cache":
                 yield f"{m.name} keeps machine code on line {node.lineno}"
 
@@ -199,7 +204,7 @@ def lengths(modules):
     for m in modules:
         if (n_lines := m.text.count("\n")) > 400:
             yield f"{m.name} has {n_lines} lines"
-        for node in ast.walk(m.tree):
+        for node in m.nodes:
             if isinstance(node, FUNCTION):
                 words = str(ast.get_docstring(node)).count("\n")  # the docstring is free
                 if (n_lines := node.end_lineno - node.lineno + 1 - words) > 60:
@@ -219,7 +224,7 @@ def empty_inits(modules):
 
 def class_ladders(modules):
     for m in modules:
-        for node in ast.walk(m.tree) if m.room in {"solvers", "estimators"} else ():
+        for node in m.nodes if m.room in {"solvers", "estimators"} else ():
             asked = [node.cls] if isinstance(node, ast.MatchClass) else []
             if isinstance(node, ast.Call) and "isinstance" in ast.unparse(node.func):
                 asked = list(ast.walk(node.args[1]))
@@ -247,7 +252,7 @@ def disguised_ladders(modules):
 
 def disguises(m):
     """Line and source of ``type(x) is``, ``hasattr(x, "p")``, of words for classes, of prefixes."""
-    for node in ast.walk(m.tree) if m.room in ASKS_THE_CLASS else ():
+    for node in m.nodes if m.room in ASKS_THE_CLASS else ():
         parts = []
         if isinstance(node, ast.Compare):
             parts = [node.left, *node.comparators]
@@ -268,7 +273,7 @@ def disguises(m):
 
 def long_ladders(m):
     """Line and name of what a function asks for three of our classes, one by one."""
-    for function in (node for node in ast.walk(m.tree) if isinstance(node, FUNCTION)):
+    for function in (node for node in m.nodes if isinstance(node, FUNCTION)):
         calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and len(n.args) == 2]
         calls = [n for n in calls if ast.unparse(n.func) == "isinstance"]
         ours = m.definitions.keys() | {n for n, f in m.imports.items() if f[:9] == "tailguard"}
