@@ -25,6 +25,9 @@ from tailguard.solvers.limits import leans
 # up to 64 steps, has to stand out.
 SIGNIFICANT = 4.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
+# A likelihood cuts as few rows as it can while the error of all coordinates together is above the
+# least by no more than this part of one coordinate's.
+MISFIT = 0.5
 SYMMETRIC_BIAS = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
 SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
 NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
@@ -346,4 +349,10 @@ def choose_clip(
         chosen = int(np.argmin(error))
         numbers = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
         clips.append(Clipping(rows, slopes, *map(float, numbers)))
-    return min(clips, key=lambda clip: clip.error)
+    best = min(clips, key=lambda clip: clip.error)
+    if not slopes.told_by_rows:
+        return best
+    # Cut rows move the optimum where no linear score is true.
+    near = (1.0 + MISFIT / width) * best.error
+    good = (clip for clip in clips if clip.error <= near)
+    return max(good, key=lambda clip: clip.row_limit, default=best)
