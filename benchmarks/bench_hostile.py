@@ -3,12 +3,12 @@
     python benchmarks/bench_hostile.py [--quick] [--only kernels|fits] [--out FILE.json] [NAME ...]
 
 Usual records are normal numbers. In hostile ones every feature, or the target, is one value, in one
-row, in a random half of the rows or in all: subnormal, 1e300, infinite, NaN. Usual and hostile runs
-take turns on one core; a ratio is the median over pairs of runs. A row of the table is the least
-and the largest ratio over all values, of features and target alike. ``noise`` is the same for usual
-records against copies of themselves: no other ratio can be known better than that. A fit that sees
-no scales ends early, as its certificate says; its time is left out, and the number of its released
-answers is printed instead.
+row, in a random half of the rows or in all: subnormal, 0.5, 1e300, infinite, NaN. Usual and hostile
+runs take turns on one core; a ratio is the median over pairs of runs. A row of the table is the
+least and the largest ratio over all values, of features and target alike. ``noise`` is the same for
+usual records against copies of themselves: no other ratio can be known better than that. A fit that
+sees no scales ends early, as its certificate says; its time is left out, and the number of its
+released answers is printed instead.
 """
 
 import json
@@ -28,7 +28,7 @@ from hostile import fits, kernels
 PAIRS, QUICK_PAIRS = 20, 3
 LEAST_SECONDS = 0.005  # of what is timed at once
 ENDED_EARLY = 0.75  # of the answers to usual records
-VALUES = {"subnormal": 1e-310, "1e300": 1e300, "infinite": np.inf, "NaN": np.nan}
+VALUES = {"subnormal": 1e-310, "0.5": 0.5, "1e300": 1e300, "infinite": np.inf, "NaN": np.nan}
 SHARES = ("one", "half", "all")
 
 

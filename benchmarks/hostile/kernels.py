@@ -22,8 +22,10 @@ from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
+from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.queries.view import View, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.summaries.distribution import OCTAVES as ALL_OCTAVES
 
 N_ROWS, N_FEATURES, GRID = 20_000, 20, 2.0**-40
 QUICK_N_ROWS = 2_000
@@ -45,6 +47,9 @@ def column_queries():
     raw, edges = Units.raw(N_FEATURES, intercept=False), tuple(np.geomspace(1e-3, 1e3, 50).tolist())
     for of in ("norm", "entries", "differences"):
         yield f"magnitudes, {of}", CountMagnitudes(raw, edges, of), None
+    for edges in (np.linspace(-2.0, 2.0, 15), np.linspace(-3.0, 3.0, 200), ALL_OCTAVES):
+        query = ValueHistograms(COLUMNS[:-1], edges.size)
+        yield f"value histograms, {edges.size} edges", query, np.tile(edges, (N_FEATURES, 1))
     yield "shells", ClippedShells(raw, (1.0, 2.0, 4.0, 8.0)), None
 
 

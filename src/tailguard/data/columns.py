@@ -187,7 +187,7 @@ def _of_numpy(array: Any) -> FloatArray:
     """
     if type(array) is np.ndarray and array.dtype in FLOAT_TYPES:
         flags = array.flags
-        if flags.c_contiguous and flags.aligned:  # nothing is to be done
+        if flags.c_contiguous and flags.aligned:  # already as they have to be
             return array.view()
     single = array.dtype.kind == "f" and array.dtype.itemsize == np.float32().itemsize
     values = np.ma.getdata(array)

@@ -30,7 +30,7 @@ def to_matrix(X: Any, name: str = "X") -> Features:
     A table has a type for each column, which one cell may change. So single-precision numbers of a
     table are read in double precision.
     """
-    if type(X) is np.ndarray:  # what follows asks for the libraries of tables
+    if type(X) is np.ndarray:  # what follows looks libraries of tables up
         array: Features = numbers_of(X, name)
         check_shape(array.shape, name)
         return array

@@ -188,10 +188,10 @@ def _count_above(
 
 
 def _starts(edges: FloatArray) -> tuple[IntArray, int]:
-    """Return how many edges lie below all cells of one sign and exponent, and the most among them.
+    """Return how many edges lie below all cells of a sign and exponent, and how many are left.
 
-    So the octave of a cell is looked up and a search has few edges left (Chen and Asau 1974). Rows
-    that differ share no such table, and all their edges are searched.
+    So the octave of a cell is looked up, and a search compares few edges (Chen and Asau 1974): one
+    less than a power of two, enough for every octave. Rows that differ share no such table.
     """
     numbers = np.arange(2**12, dtype=np.uint64) << np.uint64(EXPONENT)
     ends = np.array([numbers, numbers + np.uint64(2**EXPONENT - 1)]).view(np.float64)
@@ -220,9 +220,10 @@ def _search(
     """Find by halving how many edges of its row lie below each cell, and count it by its steps.
 
     The search begins at the start of the cell's octave; ``most``, one less than a power of two, of
-    the edges beyond are searched, and rows of edges end in infinities.
+    the edges beyond are searched, and rows of edges end in infinities. Reading edges and comparing
+    them are loops of their own: together they would be compiled to jumps, whose time tells cells.
     """
-    cells = np.empty(tile.shape[1], np.int64)
+    cells, met = np.zeros(tile.shape[1], np.int64), np.zeros(tile.shape[1])
     for first in range(0, len(features), tile.shape[1]):
         last = min(first + tile.shape[1], len(features))
         for j in range(columns.size):
@@ -235,10 +236,12 @@ def _search(
             step = (most + 1) // 2
             while step > 0:
                 for i in range(last - first):
-                    edge = edges[group[first + i] + j, cells[i] + step - 1]
-                    cells[i] += step * (edge < tile[j, i])
+                    met[i] = edges[group[first + i] + j, cells[i] + step - 1]
+                for i in range(met.size):
+                    cells[i] += step * (met[i] < tile[j, i])
                 step //= 2
+            for i in range(met.size):  # what is not finite has the last place
+                met[i] = tile[j, i] - tile[j, i]
+                cells[i] += (counts.shape[1] - 1 - cells[i]) * (met[i] != met[i])
             for i in range(last - first):
-                cell = tile[j, i]
-                place = cells[i] if cell - cell == 0.0 else counts.shape[1] - 1
-                counts[group[first + i] + j, place] += steps[first + i]
+                counts[group[first + i] + j, cells[i]] += steps[first + i]

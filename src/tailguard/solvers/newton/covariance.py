@@ -242,7 +242,7 @@ def covariances(
 ) -> tuple[FloatArray, FloatArray, list[tuple[BoolArray, str]]]:
     """Covariance of standardised weights by the noise alone, and in all; NaN where unknown.
 
-    And which of the weights have no known variance although one is ``told``, each with the reason.
+    And which of the weights have no known variance where others are ``told``, with the reasons.
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
