@@ -48,7 +48,7 @@ PREDICTS = {
 
 
 # Fits of this many times the records from which scales are seen beat a constant, 50 of 54 measured
-# (benchmarks/bench_useful_rows.py); of half as many records 26 of 54.
+# (benchmarks/bench_useful_rows.py); of half as many records 25 of 54.
 USEFUL = 2.0
 
 
