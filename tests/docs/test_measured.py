@@ -253,7 +253,8 @@ def test_a_ridge_is_measured_on_real_tables():
             cells.append(f"{short(statistics.median(excess), 3)}, {short(max(excess), 2)}")
         assert f"| {name} | {' | '.join(cells)} |" in text("docs/default-stages.md")
     harmed = {(row["target"], row["epsilon"]) for row in rows if float(row["beyond"]) > 0.0}
-    assert harmed == {("us_aid", "1.0"), ("us_aid", "4.0"), ("forbes_value", "1.0")}
+    at_one = {(name, "1.0") for name in ("us_aid", "forbes_value", "credit_card_expend")}
+    assert harmed == {("us_aid", "4.0"), *at_one}
 
 
 def test_papers_quote_the_tables_of_their_results():
