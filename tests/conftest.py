@@ -19,7 +19,7 @@ GENERATORS = {}
 """Of a test module: its generators, and their states when it was imported."""
 
 MEMORY, ROOM = "/dev/shm", 2 * 10**9
-"""A folder in memory on Linux, and how much of it the files of all tests need at most."""
+"""A folder in memory on Linux, and how much of it must be free; files of tests take far less."""
 
 
 def pytest_addoption(parser):

@@ -180,7 +180,9 @@ def test_what_is_said_of_rivals_follows():
     table = [*bench_rivals.risk_table(risks)]
     assert {row["form"].partition(",")[0] for row in table} == {"quantile"}
     assert "the 99 % quantiles suit every rival better" in page
-    assert all(row["ratio"][0] < 1.0 and row["ratio"][1] < 1.1 for row in table)
+    assert all(row["ratio"][0] < 1.0 for row in table)
+    most = max(row["ratio"][1] for row in table)
+    assert f"at the 90th percentile loses at most {most:.2f} times as much" in page
     assert "is ahead of every rival in the median" in page
     by_theorem = [key for key in risks[-1]["excess"] if key.endswith("quantile, theorem")]
     for row in (row for row in table if row["rival"] == "BinAgg"):

@@ -242,7 +242,7 @@ def covariances(
 ) -> tuple[FloatArray, FloatArray, list[tuple[BoolArray, str]]]:
     """Covariance of standardised weights by the noise alone, and in all; NaN where unknown.
 
-    And which of the weights have no known variance where others are ``told``, with the reasons.
+    And which weights have no known variance, with the reasons; none has one unless it is ``told``.
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
