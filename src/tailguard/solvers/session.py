@@ -80,16 +80,15 @@ class BudgetSession:
             raise UnusableError
         self._spent += stage.mu**2
         self._spent_on[stage.name] += stage.mu**2
-        total = self.n_rows(stage)
         if not self.reads_sample(stage):
-            return self.gate.ask(query, state, stage, total=total)
+            return self.gate.ask(query, state, stage, total=self.problem.n_rows)
         if self._sample is None:
             # A gate that was used before has a sample of that name already.
             names = chain([SAMPLE], (f"{SAMPLE} {number}" for number in count(2)))
             name = next(name for name in names if not self.gate.has_partition(name))
             size = int(self.plan.settings[SAMPLED])
             self._sample = self.gate.partition(name, sizes=(size,))[0]
-        return self.gate.ask(query, state, stage, block=self._sample, total=total)
+        return self.gate.ask(query, state, stage, block=self._sample, total=self.n_rows(stage))
 
     def weigh(self) -> None:
         """Release the total weight, if records have weights; it is at least the noise."""
