@@ -224,6 +224,17 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     return _with_correction(shares, problem, budget)
 
 
+def corrected_from(problem: Problem, *, robust: bool) -> float:
+    """Return the ``n * mu`` from which the correction by contributions runs; infinity if never."""
+    facts, counts = _facts(problem, robust=robust, sampled=False), _counts(problem)
+    limits = [
+        max(limit * counts[name] for name, limit in regime.above.items())
+        for regime in REGIMES.values()
+        if "correction" in regime.shares and facts >= {*regime.losses.split()}
+    ]
+    return min(limits, default=math.inf)
+
+
 def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
     """Tell in the words of regimes what is true of the loss and of the plan."""
     link = problem.link

@@ -32,8 +32,13 @@ from tailguard.scaling.required_records import (
 from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.scaling.units import LEVELS
 from tailguard.solvers.limits import leans
-from tailguard.solvers.newton.allocation import MOSTLY_NOISE, fits_squares, shares_for
-from tailguard.solvers.newton.schedule import HEADROOM, Shares, stages_before, stages_for
+from tailguard.solvers.newton.allocation import (
+    MOSTLY_NOISE,
+    corrected_from,
+    fits_squares,
+    shares_for,
+)
+from tailguard.solvers.newton.schedule import HEADROOM, Shares, stages_for
 
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5
@@ -67,11 +72,9 @@ UNPREDICTED = "this budget would do for typical columns; what these columns need
 """What stands in the place of a remedy where the prediction has failed."""
 
 
-def planned(
-    problem: Problem, guarantee: Guarantee, *, robust: bool = False
-) -> tuple[Shares, float]:
+def planned(problem: Problem, guarantee: Guarantee) -> tuple[Shares, float]:
     """Return the shares of a fit of coefficients, and the mu that it may spend."""
-    shares = shares_for(problem, guarantee.gaussian_mu(), robust=robust)
+    shares = shares_for(problem, guarantee.gaussian_mu())
     coordinates = sum(stage.coordinates for stage in stages_for(problem, shares, 1.0))
     return shares, usable_mu(guarantee, coordinates)
 
@@ -82,8 +85,8 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
     The largest bulk is 1, that of a column with a single value. Shares are those of mean targets;
     robust ones leave a little more to sizes.
     """
-    stages = stages_before(problem, *planned(problem, guarantee))
-    spent = {stage.name: stage.total_mu for stage in stages}
+    shares, mu = planned(problem, guarantee)
+    spent = {stage.name: stage.total_mu for stage in shares.units_stages(problem, mu)}
     residual = problem.link.residual  # others go on without the target's scale
     target = spent["target typical size"] if residual else math.inf
     hidden = []
@@ -206,27 +209,24 @@ def rounds_without(
     ``weight`` is the mean weight of records in parts of its bound, of which the problem counts the
     total.
     """
-    _, mu = planned(problem, guarantee, robust=robust)
-    if is_mostly_noise(problem, guarantee, mu):
+    if problem.n_rows * guarantee.gaussian_mu() < _noise_seen(problem):
         return with_remedy(LITTLE, problem, guarantee, robust=robust, weight=weight)
     if fits_squares(problem, robust=robust):
         return with_remedy(FAR_RECORDS, problem, guarantee, robust=robust, weight=weight)
     return None
 
 
-def is_mostly_noise(problem: Problem, guarantee: Guarantee, mu: float) -> bool:
-    """Whether intervals of rounds, which are not corrected, would hold too seldom."""
-    if problem.n_rows * guarantee.gaussian_mu() < MOSTLY_NOISE:
-        return True
-    return predicted(problem, mu)["predicted_privacy_error"] > LARGEST_NOISE
+def _noise_seen(problem: Problem) -> float:
+    """Return the ``n * mu`` from which intervals of rounds, which are not corrected, hold."""
+    return max(MOSTLY_NOISE, 2.0 * TYPICAL_LIMITS * problem.size / LARGEST_NOISE)
 
 
-def curvature_hides(problem: Problem, mu: float) -> bool:
-    """Whether noise is predicted to hide the curvature of a log link, for typical columns."""
+def _curvature_seen(problem: Problem) -> float:
+    """Return the ``n * mu`` from which the curvature of a log link of typical columns is seen."""
     if problem.scored is None or not problem.link.log:
-        return False
+        return 0.0
     largest = float(problem.scored.expected_curvature(math.log(HEADROOM)))
-    return problem.n_rows * mu < CURVATURE_SEEN * largest * math.pow(problem.size, 1.5)
+    return CURVATURE_SEEN * largest * math.pow(problem.size, 1.5)
 
 
 def with_remedy(
@@ -238,22 +238,17 @@ def with_remedy(
     others with a log link where their curvature is seen.
     """
     alike = not (problem.has_offset or problem.has_weights)
-    corrected = fits_squares(problem, robust=robust) or (problem.link.log and alike)
+    needed = corrected_from(problem, robust=robust)
+    if not (fits_squares(problem, robust=robust) or (problem.link.log and alike)):
+        needed = min(needed, max(_noise_seen(problem), _curvature_seen(problem)))
 
-    def lack(asked: Problem, promise: Guarantee) -> bool:
-        shares, mu = planned(asked, promise, robust=robust)
-        if shares.correction > 0.0:
-            return False
-        return corrected or is_mostly_noise(asked, promise, mu) or curvature_hides(asked, mu)
+    def lack(promise: Guarantee) -> bool:
+        return problem.n_rows * usable_mu(promise, problem.size) < needed
 
-    def too_few(n_rows: float) -> bool:
-        return lack(replace(problem, n_rows=int(n_rows)), guarantee)
-
-    if not too_few(problem.n_rows):
+    if not lack(guarantee):
         return f"{reason}; {UNPREDICTED}"
-    n_rows = two_digits(least(too_few, float(problem.n_rows)) / weight)
-    words = remedy(n_rows, guarantee, lambda promise: lack(problem, promise))
-    return reason if words.startswith("no ") else f"{reason}; {words.rstrip('.')}"
+    n_rows = two_digits(needed / usable_mu(guarantee, problem.size) / weight)
+    return f"{reason}; {remedy(n_rows, guarantee, lack).rstrip('.')}"
 
 
 def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
