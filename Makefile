@@ -26,7 +26,7 @@ PIECES ?= benchmarks/results/lines/describe
 DESCRIBE = benchmarks/bench_describe.py $(TABLES) --draws $(DRAWS) --pieces $(PIECES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark lint docs site bench bench-means bench-describe bench-accuracy bench-accuracy-peers reproduce \
+.PHONY: help demo test test-long test-spark lint docs site bench bench-means bench-describe bench-accuracy bench-accuracy-peers reproduce \
 	audit coverage fuzz mutants numbers install-size peers peer-facts release-check clean
 
 help:  ## Show this list
@@ -40,7 +40,11 @@ demo: $(INSTALLED)  ## Fit a private regression on simulated claims and write it
 test: export OPENBLAS_NUM_THREADS = 1
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(INSTALLED_DEV)  ## Run the tests, the examples and the documentation
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long and not audit and not spark"
+
+test-long: export OPENBLAS_NUM_THREADS = 1
+test-long: $(INSTALLED_DEV)  ## Run the tests of a second or more, which make test leaves out
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "long and not audit and not spark"
 
 # pyspark brings a Spark of its own, hundreds of megabytes, and wants a Java: an environment apart.
 test-spark: export PYSPARK_PYTHON = $(abspath $(SPARK_VENV)/bin/python)

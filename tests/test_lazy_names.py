@@ -56,6 +56,7 @@ def test_the_command_line_starts_without_what_fits_need():
     assert not slow & set(loaded)
 
 
+@pytest.mark.long
 def test_an_estimator_loads_no_other_one_and_no_other_solver():
     line = "from tailguard import LinearRegression"
     loaded = told_by_a_new_process(line, "print(json.dumps(list(sys.modules)))")
@@ -73,6 +74,7 @@ def test_a_room_shows_what_its_modules_hold(room):
         assert getattr(package, name) is getattr(import_module(place), name)
 
 
+@pytest.mark.long
 def test_a_function_goes_before_the_package_of_its_name():
     words = told_by_a_new_process(
         "from tailguard.audit.cases import AuditResult",
@@ -83,6 +85,7 @@ def test_a_function_goes_before_the_package_of_its_name():
     assert words == ["tailguard.audit.black_box", "tailguard.privacy"]
 
 
+@pytest.mark.long
 def test_threads_may_ask_for_names_at_once():
     words = told_by_a_new_process(
         "import threading",

@@ -184,6 +184,7 @@ def files_of(folder):
     return {path for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.long
 def test_a_fit_writes_nothing_beside_the_sources(tmp_path):
     """Python's own byte code aside; nothing is kept before, so that everything is compiled."""
     sources, caches = tmp_path / "sources", tmp_path / "caches"
@@ -284,6 +285,7 @@ for number in range(8):
 """
 
 
+@pytest.mark.long
 def test_processes_remove_folders_of_each_other_without_harm(tmp_path, cache_folder):
     (tmp_path / "script.py").write_text(COMPILE)
     command = [sys.executable, str(tmp_path / "script.py")]
@@ -332,6 +334,7 @@ def follows(tmp_path, file, old, new, probe):
     assert after != before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("file", "old", "new", "probe"), EDITS)
 def test_an_edit_of_what_compiled_code_depends_on_is_seen_at_the_next_run(
     tmp_path, file, old, new, probe

@@ -177,6 +177,7 @@ def test_a_run_is_logged_under_one_name(caplog):
     assert answers == [f"released {name}, for which 3000 records were read" for name in stages]
 
 
+@pytest.mark.long
 def test_the_log_does_not_tell_how_many_tries_a_search_made(caplog):
     """Their number is secret, and so is which settings were tried."""
     logs = set()

@@ -51,6 +51,7 @@ def test_laboratory_tasks_lose_nothing_at_their_truth():
     assert trial.constant_gap == pytest.approx(14.9, abs=0.1)
 
 
+@pytest.mark.long
 def test_the_local_oracle_reaches_its_published_figures_on_l1():
     # 1.19e-3 and 5.93e-4 at epsilon 0.1 and 1.
     figures = [local_oracle.local_oracle("L1", budget(eps, 1e5**-1.1)) for eps in (0.1, 1.0)]

@@ -71,6 +71,7 @@ def test_every_accountant_knows_some_leaves(name):
     assert known_leaves(name)
 
 
+@pytest.mark.long
 def test_epsilon_falls_in_delta_and_grows_in_size_and_times(name):
     for make in known_leaves(name):
         by_delta = [epsilon(name, make(0.2), delta) for delta in (1e-7, 1e-6, 1e-4, 1e-2, 0.5)]

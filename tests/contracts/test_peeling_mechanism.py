@@ -84,6 +84,7 @@ def test_the_event_is_what_the_books_recompute_and_costs_the_share(
     assert stated.covers(booked)
 
 
+@pytest.mark.long
 def test_choices_have_their_distribution_and_wrong_scales_are_rejected(mechanism):
     calibration = calibrated(mechanism, size=2, n_selected=1)
     gap = 1.5

@@ -314,6 +314,7 @@ def test_shares_that_are_left_out_are_seen(monkeypatch):
     assert moved_in_groups(15, [-9.0] * 3, [9.0] * 3) > 1.5
 
 
+@pytest.mark.long
 def test_rows_in_the_place_of_persons_in_pairs_are_seen(monkeypatch):
     paired = [name for name in GROUPED if EXAMPLES[name].query.together == "some"]
     unit = Unit(person="key", max_rows=40)

@@ -132,6 +132,7 @@ def told_of_a_fit(folder, source, seen):
     }
 
 
+@pytest.mark.long
 def test_nothing_that_leaves_a_fit_of_files_depends_on_the_number_of_rows(tmp_path, monkeypatch):
     told, room, fill = [], tmp_path / "room", RecordFile.fill
     room.mkdir()
@@ -205,6 +206,7 @@ def largest(word, unit):
     return max(moved), max(n_other)
 
 
+@pytest.mark.long
 def test_a_cap_that_is_forgotten_on_files_is_seen(monkeypatch):
     unit, read = Unit(person="key", max_rows=3), person_file.used_rows
     assert largest("level-gradients", unit) <= (1.0, 0)

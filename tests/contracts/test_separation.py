@@ -73,10 +73,12 @@ def found_elsewhere(features, blas, *, seed=0, n_slots=1, **settings):
     return done.stdout.strip()
 
 
+@pytest.mark.long
 def test_no_record_changes_a_bit_of_another():
     assert entangled(n_slots=1) == []
 
 
+@pytest.mark.long
 def test_nor_with_the_oldest_instructions():
     assert found_elsewhere(instruction_sets()[-1], blas_kernels()[0]) == "[]"
 

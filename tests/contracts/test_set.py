@@ -97,6 +97,7 @@ def test_projection_never_stretches_a_distance(constraint, thorough):
     check()
 
 
+@pytest.mark.long
 @each_convex_set
 def test_projection_is_the_nearest_point(constraint, thorough):
     """Variational inequality: seen from the projection, the set lies away from the point."""

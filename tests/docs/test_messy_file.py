@@ -34,6 +34,7 @@ def test_it_takes_twelve_lines():
     assert len(commands()) == 3
 
 
+@pytest.mark.long
 def test_the_example_and_its_commands_give_one_kind_of_model(folder, capsys):
     names: dict[str, object] = {}
     exec(compile(TEXT, str(EXAMPLE), "exec"), names)

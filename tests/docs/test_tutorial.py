@@ -26,6 +26,7 @@ def test_the_line_names_the_class_of_the_file():
     assert f"src/{PLACE.partition(':')[0].replace('.', '/')}.py" in PAGE
 
 
+@pytest.mark.long
 def test_the_solver_as_printed_passes_every_contract():
     """In a process of its own, whose registry has one line more."""
     command = [sys.executable, "-m", "pytest", "-p", "support.tutorial", "-k", NAME, "-rA"]

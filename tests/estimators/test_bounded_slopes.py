@@ -23,11 +23,13 @@ def huber_error(threshold):
     return np.median(errors)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threshold", [5.0, 1e100])
 def test_a_threshold_that_no_residual_reaches_costs_no_noise(threshold):
     assert huber_error(threshold) < 1.5 * huber_error(1.345)
 
 
+@pytest.mark.long
 def test_with_many_records_a_threshold_is_what_was_asked_for():
     """Noise is skewed: the lower the threshold, the nearer to its mode, and it has to move."""
     rng = np.random.default_rng(0)
@@ -39,6 +41,7 @@ def test_with_many_records_a_threshold_is_what_was_asked_for():
     assert high.intercept_ == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.long
 def test_intervals_count_what_a_lower_clip_level_misses():
     """Of few records with skewed noise a high threshold is given up for less privacy noise."""
     covered = []

@@ -144,6 +144,7 @@ FOURTH = (lambda r: r**4, lambda r: 4.0 * r**3)
 MEDIAN = (lambda r: 0.05 * np.logaddexp(0.0, r / 0.05) * 2.0 - r, lambda r: np.tanh(r / 0.1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "slope", "most"),
     [

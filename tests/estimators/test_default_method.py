@@ -33,6 +33,7 @@ def test_a_robust_target_with_another_solver_is_refused():
         model.fit(X, y)
 
 
+@pytest.mark.long
 def test_intervals_cover_about_as_often_as_they_say():
     rng, truth, covered = np.random.default_rng(1), np.array([1.0, -0.5, 0.0, 2.0]), []
     for seed in range(30):

@@ -49,6 +49,7 @@ def test_a_test_says_what_its_interval_says_at_any_level():
     np.testing.assert_allclose(z[:5], model.interval_center_[:5] / model.coef_std_)
 
 
+@pytest.mark.long
 def test_tests_of_true_zeros_have_about_the_size_that_they_say():
     """One in twenty is expected to be below five per cent: of 80 alone, and of 40 joint ones."""
     models = [fitted(seed, n_rows=10_000) for seed in range(40)]

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import tailguard
 from tailguard.machine_code import ROOMS
 
@@ -55,6 +57,7 @@ print(len(tries), [each for each in tries if each])
 """
 
 
+@pytest.mark.long
 def test_a_try_compiles_nothing_and_loads_no_module():
     command = [sys.executable, "-W", "ignore", "-c", TRIES]
     ran = subprocess.run(command, capture_output=True, check=False, text=True)

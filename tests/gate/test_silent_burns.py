@@ -60,6 +60,7 @@ def source_of(kind, columns, folder):
     return str(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", SPOILED)
 @pytest.mark.parametrize("number", range(len(TABLES)))
 def test_a_burn_stops_early_names_its_column_and_costs_little(number, how, tmp_path):

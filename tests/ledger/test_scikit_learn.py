@@ -42,6 +42,7 @@ def test_every_fold_is_charged(ledger):
     assert len(scores) == charged(ledger) == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_every_fit_of_a_search_is_charged_in_every_process(ledger, n_jobs):
     grid = {"fit_intercept": [True, False]}

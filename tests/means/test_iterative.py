@@ -38,6 +38,7 @@ def asked_of(epsilon, n_rows=5_000, moment=MOMENT, **facts):
     return task_of(n_rows, 3, tg.ApproxDP(epsilon, 1e-6), moment, **facts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("epsilon", "n_groups", "proof", "ratio"),
     [(0.1, 20, "parallel", 4.5), (0.1, 1000, "amplified", 7.9), (1.0, 100, "parallel", 10.0)],
@@ -54,6 +55,7 @@ def test_the_published_noise_over_that_of_the_clipped_mean(epsilon, n_groups, pr
     assert satisfies(plan.event, asked_of(epsilon).guarantee)
 
 
+@pytest.mark.long
 def test_the_proof_of_least_noise_is_taken():
     amounts = {
         proof: planned(Iterative(n_groups=500, proof=proof), asked_of(0.2)).stages[0].mu
@@ -62,6 +64,7 @@ def test_the_proof_of_least_noise_is_taken():
     assert amounts["least"] == amounts["amplified"] > 1.2 * amounts["parallel"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", [Iterative(), Iterative(n_groups=500)])
 @pytest.mark.parametrize("moment", [MOMENT, None])
 def test_what_is_spent_is_what_was_planned(method, moment):
@@ -256,6 +259,7 @@ def test_what_is_no_number_counts_as_zero_and_another_shape_is_refused():
         tg.mean(X, centre=lambda means: means, **told)
 
 
+@pytest.mark.long
 def test_an_audit_of_the_greediest_function_keeps_the_promise_and_of_a_leak_does_not():
     """The one that shows most of a group, and one that breaks its word and looks at records."""
     low, high = np.zeros(32), np.r_[9.0, np.zeros(31)]

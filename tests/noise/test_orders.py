@@ -233,6 +233,7 @@ def test_few_places_are_sampled_exactly_and_many_need_no_memory(monkeypatch):
     assert abs(share - 1 / 8) < 5 * (7 / 64 / 4096) ** 0.5  # five standard deviations
 
 
+@pytest.mark.long
 def test_every_order_of_few_places_is_equally_likely():
     n_draws, each = 10_000, list(permutations(range(4)))
     uniform = np.full(24, 1 / 24)

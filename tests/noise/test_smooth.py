@@ -130,6 +130,7 @@ def test_gaussian_noise_has_the_width_of_its_scale_and_no_other():
         assert verdict.power >= 0.999
 
 
+@pytest.mark.long
 def test_arsinh_normal_noise_has_the_width_of_its_scale_and_no_other():
     # Cells of |Z|, equally likely under the right law; those of a wrong law are exact.
     edges = np.sinh(norm.isf(np.linspace(0.5, 0.0, 11)[1:-1]))

@@ -44,6 +44,7 @@ def noise_of_a_mean(release, theorem, plan):
     return release.noise_std
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("calibration", ["tight", "printed"])
 @pytest.mark.parametrize("name", sorted(set(CASES) - set(FOLLOWS)))
 def test_the_noise_that_is_told_is_that_of_the_first_release(name, calibration):

@@ -36,6 +36,7 @@ def one_step_scores(first, mu, seeds):
     return (np.array(answers) + 1.0 / N_ROWS) / (2.0 / N_ROWS / mu)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "too_much", [2.0, pytest.param(1.3, marks=pytest.mark.audit)], ids=["gross", "slight"]
 )

@@ -118,6 +118,7 @@ def shown_mu(name, true_mu, n_runs):
     return mu_lower_bound(*errors(name, tg.GDP(true_mu), n_runs), n_runs, FALSE_ALARM)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in AUDITS if name not in RELATIVES])
 def test_no_run_shows_more_than_was_claimed_and_half_the_noise_is_caught(name):
     claimed = AUDITS[name].claimed_mu
@@ -169,6 +170,7 @@ def central_audit(shrink, too_much, n_runs):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("too_much", "n_runs"), [(2.0, 300), pytest.param(1.3, 2_000, marks=pytest.mark.audit)]
 )

@@ -119,6 +119,7 @@ def let_ties_stay(monkeypatch):
     monkeypatch.delitem(cells.IDENTIFIERS, id(UUID))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [
@@ -145,6 +146,7 @@ def sorted_before(seed):
     return released
 
 
+@pytest.mark.long
 def test_blocks_do_not_hang_on_where_records_lie(monkeypatch):
     x = np.floor(np.arange(N_ROWS) / 2.0)
     pair = x, np.append(1e3, x[1:])  # the first record becomes the last one

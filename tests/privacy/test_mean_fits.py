@@ -96,6 +96,7 @@ def transcript(heard, method, n_features, mu, seed, *, neighbour):
     return heard(overheard, X, seed, guarantee=tg.GDP(mu), method=method).transcript
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", [*MEANS, *audited(OTHERS)])
 def test_every_release_moves_as_was_booked_and_carries_the_noise_that_was(method, heard):
     n_features, least = {**MEANS, **OTHERS}[method]
@@ -215,6 +216,7 @@ def groups(heard, n_groups, first, seeds, **asked):
     return np.array([g.noises for g in gates]), np.array([g.noises[g.home] for g in gates])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "too_much", [2.0, pytest.param(TOO_MUCH, marks=pytest.mark.audit)], ids=["gross", "slight"]
 )
@@ -233,6 +235,7 @@ def test_groups_that_are_known_show_no_more_than_mu(too_much, heard):
     assert verdict.power >= POWER
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "too_much", [2.0, pytest.param(TOO_MUCH, marks=pytest.mark.audit)], ids=["gross", "slight"]
 )

@@ -58,6 +58,7 @@ def check(law, n_runs, false_alarm):
     assert not verdict.accepted
 
 
+@pytest.mark.long
 def test_a_search_counted_as_one_try_is_caught_and_an_honest_one_is_not():
     check("poisson", n_runs=150, false_alarm=1e-3)
 

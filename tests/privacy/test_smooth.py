@@ -153,6 +153,7 @@ def check_center(n_runs, event, too_much, calibration):
     assert caught.power >= POWER
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("calibration", ["tight", "numerical"])
 def test_sample_and_aggregate_on_a_worst_pair_shows_what_is_stated_and_no_more(calibration):
     check_center(400, Approximate(20.0, 0.1), 2.0, calibration)

@@ -118,6 +118,7 @@ def reused(seed, *, neighbour, claimed_mu=CLAIMED_MU):
     return gate.transcript
 
 
+@pytest.mark.long
 @every_attack
 def test_all_releases_together_move_by_most_of_the_budget_and_no_more_and_carry_their_noise(attack):
     told = [attack.transcript(CLAIMED_MU, s, neighbour=s % 2 == 1) for s in range(20)]
@@ -161,6 +162,7 @@ def test_a_search_finds_no_worse_pair(attack):
         assert attack.transcript(CLAIMED_MU, seed, neighbour=False, pair=pair).mu <= most
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mu", [0.2, *(pytest.param(mu, marks=pytest.mark.audit) for mu in (CLAIMED_MU, 20.0))]
 )
@@ -173,6 +175,7 @@ def test_places_and_differences_of_pairs_stay_within_the_budget_too(mu):
     assert 0.5 * mu < max(attained) <= mu
 
 
+@pytest.mark.long
 def test_the_mutant_tells_more_than_its_books_show():
     """What audits count on, but for one run, where noise looks like far residuals."""
     told = np.sort([reused(seed, neighbour=seed % 2 == 1).mu for seed in range(20)])

@@ -219,6 +219,7 @@ POOL = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", [SQUARED, LOGISTIC, LP, tg.losses.Huber(1.0)])
 @pytest.mark.parametrize(
     "how",

@@ -58,6 +58,7 @@ def test_an_answer_is_the_mean_of_what_is_clipped_by_hand():
     assert release.parameters["norm_limit"] == 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_sum_is_that_of_clipped_gradients(compiled, dtype):
@@ -139,6 +140,7 @@ def test_misbehaviour_on_a_record_makes_that_record_zero(what):
     np.testing.assert_allclose(total(gradient, block), [0.5, 1.0])
 
 
+@pytest.mark.long
 def test_a_compiled_function_may_raise_too():
     @njit
     def gradient(w, x, y):

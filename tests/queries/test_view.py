@@ -282,6 +282,7 @@ def test_the_sums_agree_with_plain_numpy(loss, intercept, target_in_row, times, 
                 assert np.abs(found - plain).max() <= 1e-7 * limit
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("loss", "times"), [read for read in READ if read[0] in ("squared", "poisson")]
 )

@@ -74,6 +74,7 @@ def test_a_faint_colour_is_seen():
     assert contrast("#777", "#fff") < ENOUGH < contrast("#767676", "#ffffff")
 
 
+@pytest.mark.long
 def test_headings_go_down_one_step_at_a_time(text):
     levels = [int(tag[1]) for tag, _ in Page(text).elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1

@@ -244,6 +244,7 @@ def test_a_mean_has_no_interval_and_says_its_noise():
     assert any(words.startswith("Nothing is promised to anybody") for words in page.words)
 
 
+@pytest.mark.long
 def test_a_search_says_what_was_chosen():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 2))
@@ -351,6 +352,7 @@ def test_the_page_can_be_read_without_eyes_or_a_mouse(text):
     assert verdict["id"] == "verdict"
 
 
+@pytest.mark.long
 def test_long_results_stay_below_a_megabyte(monkeypatch):
     releases = [gaussian(1e-4 * (1 + n / 4000), stage=f"stage {n}") for n in range(3000)]
     certificate = certify(Repeated(Gaussian(2e-4), 3000), releases)

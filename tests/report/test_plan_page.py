@@ -23,6 +23,7 @@ def data_of(text):
     return json.loads(re.search(r'id="plan-data">(.*?)</script>', text, re.DOTALL)[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", [(0, 0, 0), (2, 5, 3), (4, 9, 6), (-1, -1, -1)])
 def test_each_cell_is_what_the_planner_says(grid, place):
     columns, rows, budget = (
@@ -81,6 +82,7 @@ def test_a_large_delta_is_pointed_at(grid):
     assert f'id="delta-warning" hidden>{DELTA}' in plan_page(grid)
 
 
+@pytest.mark.long
 def test_the_command_writes_it(tmp_path, capsys):
     out = tmp_path / "plan.html"
     words = ["plan", "logistic", "--columns", "3", "--delta", "1e-6", "--html", "--out", str(out)]

@@ -55,6 +55,7 @@ def test_every_run_is_added_up_or_left_to_python(name):
     assert [row["verdict"] for row in rows if row["verdict"] == DIFFERS] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["fit", "pure mean", "blocks", "early stop"])
 def test_no_forged_run_is_judged_wrongly(name):
     """Where the page says more than that it cannot tell, Python says the same of the totals."""
@@ -91,6 +92,7 @@ def judged_wrongly(n_certificates, seed, source=None):
     return len(refused), of_wrong.count(AGREES), of_wrong.count(UNCHECKED)
 
 
+@pytest.mark.long
 def test_right_totals_agree_and_changed_ones_do_not():
     refused, taken, unchecked = judged_wrongly(150, seed=1)
     assert (refused, taken) == (0, 0)

@@ -72,6 +72,7 @@ def test_a_bin_apart_counts_where_it_would_surely_not_be_noise(height, kept):
     assert (found.points.max() > SLOPES.value(170.0)) == kept
 
 
+@pytest.mark.long
 def test_noise_alone_puts_no_residual_far_out():
     rng = np.random.default_rng(0)
     largest = [
@@ -143,6 +144,7 @@ def test_what_was_released_beyond_the_bulk_may_lie_there():
     assert lengths.beyond == 0.0  # short ones do no harm
 
 
+@pytest.mark.long
 def test_noise_alone_puts_no_residual_far_out_in_several_releases():
     rng, largest = np.random.default_rng(0), []
     for _ in range(2_000):

@@ -98,6 +98,7 @@ def with_zeros(rng, n_fits, n_columns):
     return counts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n_fits", "n_columns"), [(6_000, 1), (1_500, 10)])
 def test_noise_is_taken_for_ones_as_rarely_as_is_said(n_fits, n_columns):
     rng = np.random.default_rng(0)

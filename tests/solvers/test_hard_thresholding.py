@@ -160,6 +160,7 @@ def test_keeping_every_column_pays_for_no_choice():
     assert ratio_of(sparse) < ratio_of(plan)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0])
 def test_the_support_is_found_at_the_defaults(seed):
     X, y, support = design(seed)

@@ -36,6 +36,7 @@ def test_a_loss_of_a_score_over_a_ball_is_minimised():
     np.testing.assert_allclose(fit(tg.losses.Squared(), X, y).coef, [1.0, -0.5, 0.25], atol=0.15)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gradient", [own_gradient, compiled_gradient])
 def test_an_own_gradient_is_as_good_as_the_built_in_one(gradient):
     X, y = regression(FEW)
@@ -113,6 +114,7 @@ def test_there_is_no_default_privacy():
         tg.minimize(tg.losses.Squared(), X, y)
 
 
+@pytest.mark.long
 def test_several_classes_are_told_which_solver_takes_them():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6_000, 2))

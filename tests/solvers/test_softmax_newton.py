@@ -92,6 +92,7 @@ def test_a_fit_of_nothing_is_hardly_worse_than_the_shares_of_the_classes(seed):
         np.testing.assert_allclose(LOSS.mean(found.coef[:, -1]), shares, atol=0.03)
 
 
+@pytest.mark.long
 def test_most_fits_of_nothing_are_not_kept():
     kept = [
         fit(*classes(1_000, spread=0.0, seed=seed), tg.GDP(0.5), seed=seed)[0] for seed in range(12)
@@ -108,6 +109,7 @@ def rare_classes(seed, n_rows=6_000):
     return X, (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 def test_a_fit_that_is_kept_beats_the_shares_though_rare_classes_lose_most(epsilon):
     """With losses cut at one nat fits of two tables lost 6 and 9 % more than the shares.
@@ -153,6 +155,7 @@ def test_no_prediction_loses_more_beside_the_shares_than_the_comparison_allows()
     assert model.predict_proba(X).min() < 1e-9
 
 
+@pytest.mark.long
 def test_where_the_shares_are_kept_intervals_are_of_the_corrected_fit():
     """Classes of which columns tell nothing: all differences are zero, and intervals hold that."""
     held = []
@@ -213,6 +216,7 @@ def test_where_no_fit_can_surely_win_the_budget_goes_to_class_counts():
     assert np.mean(beyond) < 0.015
 
 
+@pytest.mark.long
 def test_a_strong_fit_of_a_rare_class_is_tried_at_a_small_budget():
     """Its margin is a quarter of the entropy, of which it gains .56 in the mean of 24 fits."""
     left = []

@@ -27,6 +27,7 @@ def table(seed=0):
     )
 
 
+@pytest.mark.long
 def test_variances_are_near_and_their_noise_is_as_said():
     data, errors = table(), []
     for seed in range(25):
@@ -52,6 +53,7 @@ def test_matrices_are_near_those_of_the_table():
         assert "second" in repr(found)
 
 
+@pytest.mark.long
 def test_the_noise_of_correlations_is_as_said():
     data, drawn = table()[["first", "third"]], []
     for seed in range(40):

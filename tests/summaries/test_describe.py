@@ -117,6 +117,7 @@ def test_groups_that_noise_hides_are_suppressed():
     assert not found.suppressed[0].any()
 
 
+@pytest.mark.long
 def test_levels_that_no_record_has_are_hardly_ever_shown():
     rng, shown, runs = np.random.default_rng(5), 0, 30
     levels = [f"level {place}" for place in range(6)]

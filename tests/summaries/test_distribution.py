@@ -76,6 +76,7 @@ def spread_evenly(each, noise_std, rng):
     return values, estimate
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", [0.0, 0.5, 1.0])
 def test_the_noise_of_shares_of_even_bins_is_that_of_the_counts(level):
     rng, squares, wider, unevenness = np.random.default_rng(8), [], [], []
@@ -174,6 +175,7 @@ def test_a_column_about_zero_stands_out_by_both_signs_together():
     assert one_sign[:319].sum() == 0
 
 
+@pytest.mark.long
 def test_noise_alone_stands_out_as_rarely_as_it_is_said_to():
     rng, least = np.random.default_rng(0), detection_threshold(1, 0.05, WINDOWS)
     noise = rng.normal(size=(4_000, len(OCTAVES) + 1))
@@ -227,6 +229,7 @@ def test_what_does_not_stand_out_may_hold_as_much_as_its_noise():
     assert np.sqrt(np.diag(estimate.covariance)[hidden]).min() > 0.6 * noise_std
 
 
+@pytest.mark.long
 def test_laplace_noise_makes_no_octave_that_surely_is_filled():
     """Taken for Gaussian noise, it has six deviations in one column of 15."""
     rng, shape = np.random.default_rng(0), (2_000, len(OCTAVES) + 1)

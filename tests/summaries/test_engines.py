@@ -30,6 +30,7 @@ def numbers(source, **options):
     return [part.tobytes() for part in parts] + [repr(found.shares), repr(found.correlation)]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_memory")
 @pytest.mark.parametrize("by", [None, "region"])
 def test_a_description_has_the_same_bits_from_files_and_from_dask(frame, by, tmp_path):

@@ -77,6 +77,7 @@ def heavy(rng):
     )
 
 
+@pytest.mark.long
 def test_intervals_of_means_hold_where_cuts_take_much():
     """Without what cuts take, a third of them missed."""
     held, given, width = np.zeros((3, 3))

@@ -103,6 +103,7 @@ def test_groups_share_a_person_out():
     assert counts[0] == pytest.approx(SHARE[NORTH].sum(), rel=0.02)
 
 
+@pytest.mark.long
 def test_single_summaries_are_those_of_persons():
     numbers = TABLE[[*NUMBERS, "id"]]
     first, second = (TABLE[name].to_numpy() for name in NUMBERS)
@@ -259,6 +260,7 @@ def pair_of_tables():
     return tuple(audited_pair(others, (5, [0.01, 0.01, 1.0, 0.0]), (3, [1e4, 1e4, 0.0, 1.0])))
 
 
+@pytest.mark.long
 def test_a_whole_description_shows_most_of_what_it_claims_of_a_person_and_never_more():
     check_overheard(overheard(DESCRIPTION, pair_of_tables(), 180), n_queries=4)
 

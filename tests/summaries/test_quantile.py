@@ -61,6 +61,7 @@ def test_intervals_hold_the_law_and_the_table_as_often_as_they_say():
     assert own >= 0.93 * 200
 
 
+@pytest.mark.long
 def test_intervals_of_smooth_laws_hold_them_as_often_as_they_say_and_hardly_oftener():
     """When intervals ended at edges alone they held 98 % of these, and were a tenth longer."""
     laws = [weibull_min(0.7), logistic(-30.0, 5.0), beta(2.0, 5.0), gamma(2.0, scale=50.0), expon()]

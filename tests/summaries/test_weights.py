@@ -237,6 +237,7 @@ def overheard(name, n_runs):
         yield gate.transcript
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NEIGHBOURS)
 def test_a_whole_description_shows_most_of_what_it_claims_of_a_weight_and_never_more(name):
     told = list(overheard(name, 120))
@@ -269,6 +270,7 @@ def weight_at(places):
     return 0.25 + 1.75 * places**3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", KINDS)
 def test_intervals_hold_whatever_weights_depend_on(name):
     """Of a mean and of three quantiles, on 40 tables of one law."""

@@ -102,6 +102,7 @@ def sampled(request, monkeypatch):
     return 1000
 
 
+@pytest.mark.long
 def test_a_fit_brings_its_sample_here_and_no_other_rows(cuts, sampled, monkeypatch):
     """But for the few whose values begin with the same digits as the last one of the sample; and
     identifiers, which are looked at: whether all of them differ."""

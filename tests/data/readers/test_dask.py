@@ -81,6 +81,7 @@ class Watched(ProcessPoolExecutor):
         self.sizes = (*self.sizes, len(pickle.dumps(answer)))
 
 
+@pytest.mark.long
 def test_no_row_comes_here_from_a_pool_of_processes_but_for_edges_and_samples(frame, tmp_path):
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=2048)
     source = dd.read_parquet(tmp_path / "rows.parquet", split_row_groups=1)

@@ -216,6 +216,7 @@ def test_a_folder_that_cannot_be_listed_is_refused_with_the_reason(tmp_path, mon
         ParquetFiles(tmp_path)
 
 
+@pytest.mark.long
 def test_the_text_of_a_csv_file_is_held_a_piece_at_a_time(tmp_path):
     place, names = tmp_path / "long.csv", [f"x{j}" for j in range(5)]
     place.write_text("\n".join([",".join(names), *["0.123456789,1.5,2.5,3.5,4.5"] * 60_000]))

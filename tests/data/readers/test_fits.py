@@ -96,6 +96,7 @@ def linear(**options):
     return tg.LinearRegression(solver=FEW_ROUNDS, **BUDGET, **options)
 
 
+@pytest.mark.long
 def test_every_source_has_the_same_bits(data, sources, tmp_path):
     X, others = data
     table = arrow_table(X, cost=others["cost"])

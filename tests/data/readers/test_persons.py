@@ -40,6 +40,7 @@ def fitted(source, **options):
     return model.fit(source, target="cost", columns=COLUMNS)
 
 
+@pytest.mark.long
 def test_a_fit_has_one_digest_under_every_order_and_cut(cuts):
     assert len({digest(fitted(source, solver="auto")) for source in cuts.values()}) == 1
     assert fitted(cuts["folder"]).certificate_.n_rows == N_PERSONS
@@ -65,6 +66,7 @@ def test_a_sample_of_persons_is_the_same_one(cuts, monkeypatch):
     assert len({digest(model) for model in models}) == 1
 
 
+@pytest.mark.long
 def test_other_models_means_and_minimisers_have_one_digest(cuts):
     known, told = {"target": "cost", "columns": COLUMNS}, {"person": "key", "max_rows": 3}
     schema = tg.Schema(features=COLUMNS, target="ill", offset="shift", **told)
@@ -132,6 +134,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(cuts, name):
         model.fit(cuts[name], person="x0", **known)
 
 
+@pytest.mark.long
 def test_summaries_and_searches_have_one_digest(cuts):
     found = set()
     told = {"person": "key", "max_rows": 3}

@@ -134,6 +134,7 @@ model.fit(sys.argv[1], target="cost", columns=["x0", "x1"])
 """
 
 
+@pytest.mark.long
 def test_a_killed_fit_leaves_no_record_and_goes_on(tmp_path):
     path, point = written(persons_frame(), tmp_path / "visits.parquet"), tmp_path / "point"
     room = tmp_path / "room"

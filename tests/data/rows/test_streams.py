@@ -164,6 +164,7 @@ for n_rows in map(int, sizes):
 """
 
 
+@pytest.mark.long
 def test_neither_memory_nor_passes_grow_with_the_table(tmp_path):
     """The longer table has 32 MB of floats more; half of that is left for chance.
 

@@ -109,6 +109,7 @@ def correlations(tries, shown):
     return {name: abs(np.corrcoef(tries, column)[0, 1]) for name, column in varied.items()}
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::tailguard.checks.BudgetWarning")
 def test_nothing_that_is_shown_follows_the_number_of_tries(tmp_path, monkeypatch):
     found = correlations(*searched(tmp_path, monkeypatch))
@@ -116,6 +117,7 @@ def test_nothing_that_is_shown_follows_the_number_of_tries(tmp_path, monkeypatch
     assert max(found.values()) < NOISE, found
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::tailguard.checks.BudgetWarning")
 def test_a_ledger_that_wrote_times_of_day_would_be_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "_today", lambda: Clock.now(UTC).isoformat(timespec="seconds"))

@@ -105,6 +105,7 @@ def test_the_right_candidate_is_found_where_budget_abounds():
     assert max(each.best_score_ for each in found) < 0.0  # better than a constant
 
 
+@pytest.mark.long
 def test_nothing_tells_of_other_tries():
     private = search(ledger=None).fit(X, Y)
     held = set(vars(private)) - set(private.get_params(deep=False))

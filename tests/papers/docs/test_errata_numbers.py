@@ -167,6 +167,7 @@ def test_e27_textbook_noise_over_exact_noise():
     says(27, "10 to 1000 steps, epsilon of 0.1 to 1 and delta of 10⁻⁶ to 10⁻⁴")
 
 
+@pytest.mark.long
 def test_e28_noise_of_peeling_over_that_of_an_exact_accounting():
     known = {"feature_scale": 1.0, "target_scale": 1.0, "threshold": 3.0, "step_size": 0.3}
     problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=1_000, intercept=False)

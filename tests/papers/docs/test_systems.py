@@ -70,6 +70,7 @@ def explained(call, page, more=""):
     return eval(f"{call[:-1]}{more}{state})", page).explain()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", ROWS)
 def test_a_row_is_explained_by_the_errata_that_change_it(number, page):
     found = set()
@@ -109,6 +110,7 @@ def test_all_33_are_there():
     assert len(PRINTED) == 23
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", ROWS)
 def test_the_call_runs_and_certifies_no_more_than_it_promises(number, page):
     for call in calls(number):
@@ -126,6 +128,7 @@ def test_the_call_runs_and_certifies_no_more_than_it_promises(number, page):
             assert 0.0 < found < math.inf
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", PRINTED)
 def test_the_printed_mode_runs_and_certifies_what_it_really_costs(number, page):
     more = ROWS[number][2].strip("`")

@@ -59,6 +59,7 @@ def power_of_runs(n_runs, louder, drawn=None):
     return power(n_runs, detection, norm.sf(PLACE), CLAIM.epsilon, CLAIM.delta)
 
 
+@pytest.mark.long
 def test_known_batches_priced_as_fresh_samples_are_caught_in_runs_of_dp_sgd():
     n_runs = 700
     assert power_of_runs(n_runs, 1.0, drawn=N_STEPS) >= 0.999

@@ -59,6 +59,7 @@ def test_every_figure_has_its_experiment(paper):
     assert FIGURES[paper] <= set(re.findall(r"Figure \w+", told))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_runs(name, folder):
     """Its first and its last cell, or all of a table; all cells have names of their own.
@@ -85,6 +86,7 @@ def test_an_experiment_runs(name, folder):
     assert len(experiment.seeds(Setup())) >= 10 or experiment.table is not None
 
 
+@pytest.mark.long
 def test_a_figure_in_two_panels_is_small(folder, tmp_path):
     experiment = find_experiments("wang2020-kappa")[0]
     points = []

@@ -61,6 +61,7 @@ def short_slope(name):
     return RiskSlope(replace(CASES[name], spans=spans), "n", CASES[name].orders[0], n_points=2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REACHED)
 def test_every_theorem_runs(name):
     slope = short_slope(name)

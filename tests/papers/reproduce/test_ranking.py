@@ -77,6 +77,7 @@ def test_every_theorem_that_is_ranked_was_measured(medians):
         assert not missing or epsilon == min(EPSILONS)
 
 
+@pytest.mark.long
 def test_the_method_of_least_predicted_excess_is_near_the_best_measured_one(cells):
     factors = []
     for pairs in cells.values():

@@ -25,6 +25,7 @@ def measured(slopes, n_seeds):
     )
 
 
+@pytest.mark.long
 def test_the_soft_mean_has_its_rates():
     found = measured(list_slopes(["soft", "soft-printed"], quick=True), n_seeds=8)
     for axis in ("n", "d"):

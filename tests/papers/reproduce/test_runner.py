@@ -40,6 +40,7 @@ def test_what_is_missing_is_run_and_what_is_no_cell_any_more_is_left_out(tmp_pat
     assert {line.cell for line in found} == {"third, tight"}
 
 
+@pytest.mark.long
 def test_processes_change_nothing(tmp_path):
     (table,) = find_experiments("zhao2024-table")
     found = [

@@ -20,6 +20,7 @@ def data():
     return tg.datasets.heavy_tailed_linear(n_rows=20_000, n_features=3, seed=5)
 
 
+@pytest.mark.long
 def test_a_shuffle_of_many_groups_needs_less_noise_and_keeps_the_promise():
     call, drawn = tg.papers.zhao2024.iterative_convex, data()
     fixed, anew = (
@@ -43,6 +44,7 @@ def test_few_groups_count_as_disjoint_and_cost_what_one_of_them_does():
         assert plan.stages[0].mu == pytest.approx(promise.gaussian_mu() / 4.0)
 
 
+@pytest.mark.long
 def test_the_noise_on_records_of_zeros_is_that_of_the_theorem():
     n_columns = 20
     theorem = tg.papers.zhao2024.iterative_convex(

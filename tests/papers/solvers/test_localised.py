@@ -45,6 +45,7 @@ def test_without_noise_it_is_the_recursion_of_penalised_minimisers(name, penalty
     np.testing.assert_allclose(solution.coef, points[-1], atol=1e-9)
 
 
+@pytest.mark.long
 def test_the_printed_schedule_goes_down_to_single_records(monkeypatch):
     X, y = data(40)
     solver = Localised(schedule="printed", step_parameter=0.05, exponent=1.5, **LIMITS)

@@ -89,6 +89,7 @@ def test_a_loss_known_by_its_gradient_will_do():
 # Noise: the card's table, n = 10_000 and delta = n^-1.1.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("epsilon", "n_steps", "parallel", "least"),
     [

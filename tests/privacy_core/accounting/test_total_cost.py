@@ -144,6 +144,7 @@ def test_pure_calibration_is_one_sided_and_sharp(epsilon, times):
     assert share * times == pytest.approx(epsilon, rel=1e-9)
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @given(
     epsilon=st.floats(0.1, 5),

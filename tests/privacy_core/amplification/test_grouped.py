@@ -41,6 +41,7 @@ def test_the_better_of_the_two_within_the_promise():
         assert satisfies(Shuffled(mu, n_groups) if pays else Gaussian(mu), promise)
 
 
+@pytest.mark.long
 def test_a_guess_that_costs_too_much_is_stepped_down_until_it_does_not(monkeypatch):
     promise = ApproxDP(0.5, 1e-6)
     exact, _ = grouped_shuffle(promise, n_groups=200)
@@ -50,6 +51,7 @@ def test_a_guess_that_costs_too_much_is_stepped_down_until_it_does_not(monkeypat
     assert 0.95 * exact <= found < 1.05 * exact
 
 
+@pytest.mark.long
 def test_repetitions():
     promise = ApproxDP(1.0, 1e-6)
     mu, shuffled = grouped_shuffle(promise, n_groups=500, times=5)

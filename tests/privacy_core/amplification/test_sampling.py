@@ -61,6 +61,7 @@ def accounted(event, delta=1e-6):
     return PldAccountant().compose(event).epsilon(delta)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rate", "ratio", "times", "fixed_size", "poisson"), TABLE)
 def test_the_accountant_agrees(rate, ratio, times, fixed_size, poisson):
     for scheme, published in (("fixed-size", fixed_size), ("poisson", poisson)):
@@ -151,6 +152,7 @@ def test_samples_compose_with_other_releases():
     assert epsilon_of(0.5, 1e-6) < accounted(mixed) < epsilon_of(0.5, 1e-6) + alone
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("mu", "rate", "times"), [(2.0, 0.01, 20), (1.0, 0.1, 8), (0.5, 0.5, 4)])
 def test_no_mixture_of_orders_beats_the_price_of_all_steps(mu, rate, times):
     """In some steps the others pull with one neighbour, in some with the other, or not at all.

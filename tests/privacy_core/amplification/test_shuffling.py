@@ -250,6 +250,7 @@ def test_above_two_shuffled_units_by_quadrature(mu):
         assert np.all(truth <= bound * (1 + 1e-3))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("mu", "n_units"), [(0.1, 1000), (0.3, 100), (0.05, 10**5), (2.0, 10)])
 def test_the_profile_is_at_least_as_sharp_as_the_recipe(mu, n_units):
     for delta in (1e-3, 1e-6, 1e-9):
@@ -258,6 +259,7 @@ def test_the_profile_is_at_least_as_sharp_as_the_recipe(mu, n_units):
         assert 0.9 * recipe <= got <= recipe * (1 + 2e-5)
 
 
+@pytest.mark.long
 def test_never_above_a_unit_that_is_not_shuffled():
     for mu in (0.01, 0.3, 1.0, 5.0, 50.0):
         for n_units in (1, 2, 50, 10**4, 10**8):
@@ -277,6 +279,7 @@ def test_repetitions_that_gain_nothing_cost_as_if_not_shuffled():
         assert accounted(Repeated(Shuffled(mu, n_units), 4)) <= plain * (1 + 2e-4)
 
 
+@pytest.mark.long
 def test_fewer_units_cost_more():
     for costs in (
         [shuffled_epsilon(0.2, n_units=n, delta=1e-6) for n in (10**6, 10**4, 300, 50, 2, 1)],
@@ -295,6 +298,7 @@ def test_mu_inverts_epsilon(epsilon):
         assert shuffled_epsilon(mu * (1 + 3e-6), n_units=n_units, delta=1e-6) > epsilon
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("mu", "n_units", "times"), [(0.05, 200, 30)])
 def test_the_event_is_sharper_than_any_single_pair(mu, n_units, times):
     got = accounted(Repeated(Shuffled(mu, n_units), times))

@@ -71,6 +71,7 @@ def test_a_pass_within_a_block_happens_to_that_block():
     assert pass_event((inner,)) == Parallel("phases", 2, Shuffled(MU, K))
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from([0, 1, 2, None, "alone", "other"]), max_size=8))
 def test_books_and_certificate_price_alike(kinds):
     releases = []

@@ -239,6 +239,7 @@ def test_gaussian_totals_agree_with_an_independent_recomputation():
         assert certificate.total.epsilon == pytest.approx(certificate.spent.epsilon, rel=1e-9)
 
 
+@pytest.mark.long
 def test_mixture_totals_agree_with_an_independent_recomputation():
     generator = np.random.default_rng(20250102)
     for _ in range(8):

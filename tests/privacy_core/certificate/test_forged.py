@@ -78,6 +78,7 @@ def enters_the_total(data):
     return made is None or not all(agree(data.get(name), made.get(name)) for name in names)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", RUNS)
 def test_every_forgery_that_enters_the_total_is_refused(name):

@@ -35,6 +35,7 @@ def kept(found):
     return [note for note in found if note in KEPT]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "noise"),
     [

@@ -50,6 +50,7 @@ def fitted(X, y, seed, epsilon=4.0):
     return tg.LinearRegression(epsilon=epsilon, delta=1e-6, random_state=seed).fit(X, y)
 
 
+@pytest.mark.long
 def test_intervals_hold_the_slopes_that_least_squares_has_on_the_same_records():
     held, given = [], []
     for seed in range(10):
@@ -78,6 +79,7 @@ def test_rounds_alone_miss_what_the_correction_finds():
     assert errors[0] < 0.5 * errors[1]
 
 
+@pytest.mark.long
 def test_stated_noise_is_what_centres_of_intervals_vary_by():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((N_ROWS, 3))

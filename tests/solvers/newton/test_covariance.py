@@ -105,6 +105,7 @@ def test_counts_tell_a_log_rate_as_well_as_their_number_allows(rate):
     np.testing.assert_allclose(variance, np.eye(4), atol=0.2)  # what bins blur
 
 
+@pytest.mark.long
 def test_intervals_of_skewed_records_whose_spread_varies_cover_the_intercept():
     rng, truth, scores = np.random.default_rng(1), np.array([1.0, -0.5, 0.0, 2.0]), []
     for seed in range(20):
@@ -137,6 +138,7 @@ def test_along_a_correction_its_own_variance_replaces_that_of_rounds_and_samplin
     np.testing.assert_allclose(variances, [0.4**2 + 0.3**2 + 0.2**2, 5.0, 5.0, 5.0])
 
 
+@pytest.mark.long
 def test_stated_noise_of_a_debiased_constant_is_near_what_it_varies_by():
     """What chooses clip levels adds to it; the noise of rounds alone is below half of it."""
     rng, found, told = np.random.default_rng(3), [], []
@@ -173,6 +175,7 @@ def test_what_was_released_moves_the_variance_as_far_as_it_stands_out_of_noise()
     assert np.abs(found[False] - 1.0).max() < 0.03
 
 
+@pytest.mark.long
 def test_many_columns_whose_directions_noise_hides_have_intervals_that_hold_the_truth():
     """Each column is seen, and noise has turned all directions; no variance was planned."""
     rng, held, truth = np.random.default_rng(3), [], np.linspace(-1.0, 1.0, 100)

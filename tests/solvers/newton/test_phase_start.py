@@ -179,6 +179,7 @@ def errors_off(scales, monkeypatch):
     return np.array(errors)
 
 
+@pytest.mark.long
 def test_a_target_whose_place_was_taken_wrong_is_found_nevertheless(monkeypatch):
     """Rounds alone do not go so far: most fits would end between zero and the target."""
     errors = errors_off(12.0, monkeypatch)

@@ -82,6 +82,7 @@ def test_the_constant_follows_the_mean_where_targets_are_skewed(spread):
     assert abs(np.mean(errors)) < 0.06
 
 
+@pytest.mark.long
 @each_power
 def test_intervals_hold_the_truth(power):
     held, given = [], []
@@ -124,6 +125,7 @@ def test_an_exposure_multiplies_what_is_expected(power, intercept):
     np.testing.assert_allclose(model.predict(X, exposure=exposure), exposure * rate, rtol=1e-9)
 
 
+@pytest.mark.long
 def test_the_ends_of_the_powers_are_the_models_of_their_own_names():
     X, y = records(1.3)
     for power, kind in ((1.0, tg.PoissonRegression), (2.0, tg.GammaRegression)):

@@ -92,6 +92,7 @@ def test_an_endless_ridge_leaves_the_mean(name):
     np.testing.assert_allclose(expected, y.mean(), rtol=0.03)
 
 
+@pytest.mark.long
 def test_it_counts_coefficients_in_the_units_of_the_user():
     X, y = records("linear")
     alpha, plain = 0.1, tg.LinearRegression(alpha=0.1, random_state=0, **LARGE).fit(X, y)
@@ -108,6 +109,7 @@ def test_it_counts_coefficients_in_the_units_of_the_user():
         np.testing.assert_allclose(fits[1].coef_, fits[0].coef_, atol=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["linear", "logistic", "gamma"])
 def test_columns_that_are_nearly_alike_have_less_noise_and_intervals_hold(name):
     alpha, held = 0.1, []

@@ -23,6 +23,7 @@ def fitted(seed, **more):
     return model, model.predict(X).sum() / y.sum() - 1.0
 
 
+@pytest.mark.long
 def test_predictions_add_up_to_the_targets_within_what_is_stated():
     errors, stated = [], []
     for seed in range(12):
@@ -63,6 +64,7 @@ def coded_counts(seed, n_rows=27_000):
     return X, np.where(rng.random(n_rows) < 0.009, 99, y)
 
 
+@pytest.mark.long
 def test_totals_hold_where_few_targets_are_a_far_code():
     """By one release of slopes at a time a quarter of the fits is blind to a fifth of the total."""
     errors, stated = [], []
@@ -74,6 +76,7 @@ def test_totals_hold_where_few_targets_are_a_far_code():
     assert (np.array(errors) <= 0.05 + 2.0 * np.array(stated)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_totals_hold_where_exposures_span_four_decades(epsilon):
     """The first mean target is cut at few scales, which is a small part of it there."""
@@ -90,6 +93,7 @@ def test_totals_hold_where_exposures_span_four_decades(epsilon):
     assert np.sqrt(np.mean((np.array(errors) / stated) ** 2)) < 1.5
 
 
+@pytest.mark.long
 def test_totals_of_amounts_count_far_ones_that_no_histogram_shows():
     """Cut where histograms say it is worth the noise they were 22 % too small in the mean."""
     errors = []
