@@ -102,31 +102,35 @@ def declared_schema(
     )
 
 
-def settled_for(schema: Schema, columns: Table, formula: str | None = None) -> Schema:
-    r"""Return a schema with its features named, for a file that has its other columns too."""
+def settled_for(schema: Schema, table: Table, formula: str | None) -> Schema:
+    """Return the schema with its features named; refuse columns that cannot be read as numbers."""
     if formula is not None:
-        schema = with_formula(schema, formula, columns.names)
+        schema = with_formula(schema, formula, table.names)
     if schema.target is None:
         raise InputError(
             "--target must name the column to predict, since no schema does; got none."
         )
     beside = (schema.target, schema.exposure, schema.offset, schema.weight, schema.row_id)
     others = [name for name in (*beside, schema.person) if name]
-    check_columns(others, columns.names, columns.where)
-    return schema.settled(columns.names, columns.where)
+    check_columns(others, table.names, table.where)
+    schema = schema.settled(table.names, table.where)
+    labels = any(isinstance(label, str) for label in schema.classes or ())
+    numbers = (None if labels else schema.target, schema.exposure, schema.offset, schema.weight)
+    table.check_types([*schema.numeric, *filter(None, numbers)])
+    return schema
 
 
 def tell_undeclared(
     console: Console,
     schema: Schema,
-    columns: Table,
+    table: Table,
     option: str = "--features",
     *,
     by_cell: bool = False,
 ) -> None:
-    r"""Print which columns are read as numbers since nothing was declared of them, if any are."""
-    if undeclared := schema.undeclared(columns.names):
-        path = Path(columns.where)
+    """Print which columns are read as numbers since nothing was declared of them, if any are."""
+    if undeclared := schema.undeclared(table.names):
+        path = Path(table.where)
         print_wrapped(console, undeclared_sentence(undeclared, path, option, by_cell=by_cell))
 
 

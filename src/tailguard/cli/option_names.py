@@ -19,14 +19,14 @@ RENAMED = {
     "sample_weight": "weight",
     "weight": "person_weight",
 }
-"""Python's name -> the name in commands that have no parameter of the first one."""
+"""Python's name -> the name of commands, unless a command has a parameter of Python's name."""
 SENTENCES = {
     r"^weight(?= must be (?:left out without person=|one of 'person'))": "person_weight",
     r"^order(?= must be (?!one of))": "moment_order",
 }
-"""Beginnings of sentences -> the parameter that they speak of, where its name has two senses."""
-LEVELS = "schema={'categorical': {name: [levels]}}"
-QUOTED, NOTHING = r"(?<!\w)'[^']*'(?!\w)", r"(?!)"
+"""Beginnings of sentences -> their parameter, where its name in Python has two senses."""
+DECLARED_LEVELS = "schema={'categorical': {name: [levels]}}"
+QUOTED, MATCHES_NOTHING = r"(?<!\w)'[^']*'(?!\w)", r"(?!)"
 
 
 def options_of(command: Any, arguments: Sequence[str]) -> dict[str, str]:
@@ -52,11 +52,11 @@ def with_options(sentence: str, options: Mapping[str, str]) -> str:
     for beginning, parameter in SENTENCES.items():
         if parameter in options:
             sentence = re.sub(beginning, options[parameter], sentence)
-    spoken = {name: options[own] for name, own in RENAMED.items() if own in options}
-    spoken |= options
+    option_of = {name: options[own] for name, own in RENAMED.items() if own in options}
+    option_of |= options
     if "categorical" in options:
-        sentence = sentence.replace(LEVELS, f"{options['categorical']} COLUMN=A,B")
-    names = "|".join(sorted(spoken, key=len, reverse=True)) or NOTHING
+        sentence = sentence.replace(DECLARED_LEVELS, f"{options['categorical']} COLUMN=A,B")
+    names = "|".join(sorted(option_of, key=len, reverse=True)) or MATCHES_NOTHING
     subject = re.match(rf"(?:(?:{names})(?:, | and | or )?)+(?= must )", sentence)
     end = subject.end() if subject else 0
 
@@ -65,7 +65,7 @@ def with_options(sentence: str, options: Mapping[str, str]) -> str:
         is_word = name is not None and "_" not in name
         if name is None or (is_word and not value + bare and found.end() > end):
             return found[0]
-        return spoken[name] + value
+        return option_of[name] + value
 
     value = r"(?P<value>(?:=(?=[\w'\"]))?)(?P<bare>=?)"
     whole = rf"(?<![\w./-])(?P<name>{names})(?![\w/-]|\.\w){value}"

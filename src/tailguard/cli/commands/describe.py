@@ -1,7 +1,7 @@
 r"""Describe every column of a file privately, on one budget.
 
 Cells that can be read, mean with interval, standard deviation, quantiles,
-shares of declared levels, and correlations. Nothing need be known of the
+shares of declared levels, and correlations. You need to know nothing about the
 columns.
 
 [bold]Examples[/bold]
@@ -44,8 +44,6 @@ from tailguard.cli.declarations import column_options, declared_schema, tell_und
 from tailguard.cli.printing import print_plain
 from tailguard.data.readers.opening import opened_table
 from tailguard.progress import progress_bar
-
-LEVELS = "numbers from 0 to 1, such as 0.5,0.99"
 
 
 def describe(
@@ -100,8 +98,10 @@ def describe(
     table.check_types(settled.numeric)
     asked: dict[str, Any] = {"schema": settled, "guarantee": guarantee, "order": order}
     asked |= {"spend": options_of(spend or []), "correlations": correlations}
-    asked |= {} if quantiles is None else {"q": numbers_of("--quantiles", quantiles, LEVELS)}
-    asked |= {} if by is None else {"by": names_of("--by", by)}
+    if quantiles is not None:
+        asked["q"] = numbers_of("--quantiles", quantiles, "numbers from 0 to 1, such as 0.5,0.99")
+    if by is not None:
+        asked["by"] = names_of("--by", by)
     out = None if out is None else destination(out, file, schema, ledger, checkpoint)
     tell_undeclared(Console(), declared, table, "--columns", by_cell=True)
     with progress_bar():

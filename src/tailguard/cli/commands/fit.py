@@ -59,7 +59,7 @@ from tailguard.estimators.model_file import model_name, model_text
 from tailguard.progress import progress_bar
 
 SHARED = ("epsilon", "delta", "check_records", "on_unusable", "random_state")
-"""Options that a search and its models have alike."""
+"""Options of ``fit`` that a search takes in the place of its models."""
 OWN = ("alpha", "exposure", "keep", "level", "power", "threshold")
 """Options that only some models have."""
 
@@ -125,32 +125,23 @@ def fit(
     LinearRegression ...
     """
     given = locals()
-    tg.ApproxDP(epsilon, delta)
+    tg.ApproxDP(epsilon, delta)  # refuses a wrong budget before a file is opened
     declared = declared_schema(schema, **column_options(given))
-    columns = _opened(file, declared, engine)
-    settled = _settled(declared, columns, formula)
+    table = _opened(file, declared, engine)
+    settled = settled_for(declared, table, formula)
     parameters = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
-    fitted = _estimator(given, declared, settled, columns, **parameters, **run_options(given))
+    estimator = _estimator(given, declared, settled, table, **parameters, **run_options(given))
     destination(out, file, schema, ledger, checkpoint)
-    tell_undeclared(Console(), declared if formula is None else settled, columns)
+    tell_undeclared(Console(), declared if formula is None else settled, table)
     with progress_bar():
-        fitted.fit(columns, order=order)
-    write_text(out, model_text(fitted))
-    _print_fit(Console(), fitted, out)
+        estimator.fit(table, order=order)
+    write_text(out, model_text(estimator))
+    _print_fit(Console(), estimator, out)
 
 
 def _opened(file: Path, declared: tg.Schema, engine: str = "local") -> Table:
     """Open a table of at least two rows, as pairs need; with persons their number is secret."""
     return opened_table(file, engine, fewest=2 if declared.person is None else 1)
-
-
-def _settled(declared: tg.Schema, columns: Table, formula: str | None) -> tg.Schema:
-    """Return the schema with its features named; refuse columns that cannot be read as numbers."""
-    schema = settled_for(declared, columns, formula)
-    labels = any(isinstance(label, str) for label in schema.classes or ())
-    others = (None if labels else schema.target, schema.exposure, schema.offset, schema.weight)
-    columns.check_types([*schema.numeric, *filter(None, others)])
-    return schema
 
 
 def _estimator(
@@ -245,10 +236,10 @@ def search(
     """
     given = locals()
     declared = declared_schema(schema, **column_options(given))
-    columns = _opened(file, declared)
-    settled = _settled(declared, columns, formula)
-    estimator = _estimator(given, declared, settled, columns)
-    chosen = tg.PrivateSearch(
+    table = _opened(file, declared)
+    settled = settled_for(declared, table, formula)
+    estimator = _estimator(given, declared, settled, table)
+    private_search = tg.PrivateSearch(
         estimator,
         candidates_of(tried),
         n_tries=tries,
@@ -256,9 +247,9 @@ def search(
         **{name: given[name] for name in SHARED},
     )
     destination(out, file, schema, ledger)
-    tell_undeclared(Console(), declared if formula is None else settled, columns)
-    chosen.fit(columns, order=order)
-    write_text(out, model_text(chosen.best_estimator_))
-    best = ", ".join(f"{name} = {value}" for name, value in chosen.best_params_.items())
-    print_plain(Console(), f"Chosen among {len(chosen.candidates_)} settings: {best}")
-    _print_fit(Console(), chosen.best_estimator_, out)
+    tell_undeclared(Console(), declared if formula is None else settled, table)
+    private_search.fit(table, order=order)
+    write_text(out, model_text(private_search.best_estimator_))
+    best = ", ".join(f"{name} = {value}" for name, value in private_search.best_params_.items())
+    print_plain(Console(), f"Chosen among {len(private_search.candidates_)} settings: {best}")
+    _print_fit(Console(), private_search.best_estimator_, out)

@@ -49,7 +49,7 @@ def create(
     rho: Annotated[float | None, options.typed("NUMBER", "A cap in zCDP.")] = None,
     mu: Annotated[float | None, options.typed("NUMBER", "A cap in GDP.")] = None,
 ) -> None:
-    """Begin a ledger with its cap, which stays as it is.
+    """Begin a ledger with its cap, which cannot be changed.
 
     Examples
     --------
@@ -65,9 +65,9 @@ def create(
     if epsilon is not None:
         cap: Any = promise_of(epsilon, delta, pure=pure)
     elif delta is not None or pure:
-        raise InputError("--delta and --pure must be given with --epsilon; got neither with it.")
+        raise InputError("--delta and --pure must be given with --epsilon, and it is missing.")
     else:
-        cap = tg.GDP(mu) if rho is None and mu is not None else tg.ZCDP(rho or 0.0)
+        cap = tg.ZCDP(rho) if rho is not None else tg.GDP(mu or 0.0)
     if os.path.exists(ledger) and name in tg.Ledger.names(ledger):
         raise InputError(f"--name must be new to {str(ledger)!r}; there is a ledger {name!r}.")
     tg.Ledger(ledger, name, guarantee=cap)
@@ -119,8 +119,7 @@ def verify(
     """
     opened = tg.Ledger(ledger, name)
     known = None if against is None else _read(against)
-    n_lines = opened.verify(known)
-    lines = "1 line" if n_lines == 1 else f"{n_lines} lines"
+    lines = _counted(opened.verify(known))
     since = "" if known is None else "; it goes on from the export"
     head = opened.head()["digest"]
     print_plain(Console(), f"Ledger {opened.name!r} is whole: {lines}, head {head}{since}")
@@ -141,10 +140,14 @@ def export(
     Wrote ledger.json: 1 line of ledger 'claims-2026'
     """
     opened = tg.Ledger(ledger, name)
-    told = opened.export()
-    write_text(destination(out, ledger), json.dumps(told, indent=2) + "\n")
-    lines = "1 line" if len(told["lines"]) == 1 else f"{len(told['lines'])} lines"
+    exported = opened.export()
+    write_text(destination(out, ledger), json.dumps(exported, indent=2) + "\n")
+    lines = _counted(len(exported["lines"]))
     print_plain(Console(), f"Wrote {out}: {lines} of ledger {opened.name!r}")
+
+
+def _counted(n_lines: int) -> str:
+    return "1 line" if n_lines == 1 else f"{n_lines} lines"
 
 
 def _read(path: Path) -> Any:

@@ -21,7 +21,6 @@ the set; a mean and the models of 'tailguard fit' can do without.
       --moment-bound 5 --diameter 2 --smoothness 1
 """
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,10 +41,6 @@ __doc__ = (__doc__ or "").replace("{tasks}", ", ".join(TASKS))
 ALONE = "--html must be given without --json, --error, --persons and what theorems ask for."
 
 fact = partial(options.typed, panel="What is publicly known")
-KIND = fact("KIND", "Of what: norm, directional, raw or central.")
-PERSONS = fact("COUNT", "How many persons, instead of --rows.")
-GUESSES = fact("A,B", "Guesses of how many rows a person has.")
-KEEP = fact("COUNT", "sparse: how many weights matter.", "--keep")
 
 
 def list_methods(
@@ -54,14 +49,16 @@ def list_methods(
     delta: options.DeltaOption,
     rows: Annotated[int | None, fact("COUNT", "How many rows.")] = None,
     epsilon: Annotated[float | None, options.EPSILON] = None,
-    persons: Annotated[int | None, PERSONS] = None,
-    rows_per_person: Annotated[str | None, GUESSES] = None,
+    persons: Annotated[int | None, fact("COUNT", "How many persons, instead of --rows.")] = None,
+    rows_per_person: Annotated[
+        str | None, fact("A,B", "Guesses of how many rows a person has.")
+    ] = None,
     error: Annotated[
         float | None, fact("NUMBER", "Instead of --rows or --epsilon: the error that would do.")
     ] = None,
     moment_bound: Annotated[float | None, fact("NUMBER", "A bound on that moment.")] = None,
     moment_order: Annotated[float, fact("NUMBER", "The order of the moment.")] = 2.0,
-    moment_kind: Annotated[str, KIND] = "norm",
+    moment_kind: Annotated[str, fact("KIND", "norm, directional, raw or central.")] = "norm",
     diameter: Annotated[float | None, fact("NUMBER", "Of the constraint set.")] = None,
     smoothness: Annotated[float | None, fact("NUMBER", "The largest curvature.")] = None,
     strong_convexity: Annotated[float | None, fact("NUMBER", "The least curvature.")] = None,
@@ -72,7 +69,9 @@ def list_methods(
     growth_constant: Annotated[
         float | None, fact("NUMBER", "Growth of the risk over squared distance.")
     ] = None,
-    n_nonzero: Annotated[int | None, KEEP] = None,
+    n_nonzero: Annotated[
+        int | None, fact("COUNT", "sparse: how many weights matter.", "--keep")
+    ] = None,
     json: Annotated[bool, options.typed(None, "As JSON.", "--json")] = False,
     html: Annotated[bool, options.typed(None, "As a page with sliders.", "--html")] = False,
     out: Annotated[
@@ -94,28 +93,24 @@ def list_methods(
         "n_nonzero": n_nonzero,
     }  # fmt: skip
     facts: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
-    kind: Any = moment_kind  # of any other the moment says what is allowed
+    kind: Any = moment_kind  # Moment refuses other words
     moment = None if moment_bound is None else Moment(moment_order, moment_bound, kind=kind)
     sizes: dict[str, Any] = {"n_features": columns, "delta": delta, "n_rows": rows}
     sizes |= {"epsilon": epsilon, "moment": moment}
     if html:
         others = (*facts.values(), json or None, diameter, error, persons, rows_per_person)
         require(all(other is None for other in others), ALONE)
-        _write_page(task, destination(out), sizes)
+        page, known = destination(out), {k: v for k, v in sizes.items() if v is not None}
+        write_text(page, plan_page(prediction_grid(task, **known)))
+        typer.echo(f"Wrote {page}. No record was read.")
         return
     facts |= {"persons": persons, "error": error, "diameter": diameter}
     if rows_per_person is not None:
-        wanted = "numbers, such as 1,3,12"
-        facts["rows_per_person"] = numbers_of("--rows-per-person", rows_per_person, wanted)
+        facts["rows_per_person"] = numbers_of(
+            "--rows-per-person", rows_per_person, "numbers, such as 1,3,12"
+        )
     advice = plan_of(task, **sizes, **facts)
     if json:
         typer.echo(advice.to_json())
     else:
         print_plain(Console(), advice.to_text())
-
-
-def _write_page(task: str, page: Path, sizes: Mapping[str, Any]) -> None:
-    """Write the page with sliders, which begin at the sizes that were given."""
-    given = {name: value for name, value in sizes.items() if value is not None}
-    write_text(page, plan_page(prediction_grid(task, **given)))
-    typer.echo(f"Wrote {page}. No record was read.")
