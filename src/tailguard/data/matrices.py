@@ -68,14 +68,14 @@ def to_vector(y: Any, name: str = "y", *, n_rows: int | None = None) -> FloatArr
     return vector
 
 
-def to_matrix_or_vector(X: Any, name: str = "X") -> tuple[Features, bool]:
+def to_matrix_or_vector(X: Any) -> tuple[Features, bool]:
     """Return a matrix, and whether it was a single vector that is now its one column."""
     if frame_columns(X) is not None:
-        return to_matrix(X, name), False
-    array = numbers_of(_typed(X, name), name)
+        return to_matrix(X), False
+    array = numbers_of(_typed(X, "X"), "X")
     if array.ndim == 1:
         return np.asarray(array, np.float64)[:, None], True
-    return to_matrix(array, name), False
+    return to_matrix(array), False
 
 
 def one_column(y: Any, name: str) -> tuple[str, Any]:

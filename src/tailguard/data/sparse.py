@@ -36,8 +36,6 @@ class SparseFeatures:
     ----------
     matrix
         A sparse matrix or array of SciPy of two dimensions: CSR, CSC or COO.
-    name
-        Its name in errors.
 
     Edge cases
     ----------
@@ -45,16 +43,15 @@ class SparseFeatures:
     row is ignored.
     """
 
-    def __init__(self, matrix: Any, name: str = "X") -> None:
-        check_shape(matrix.shape, name)
+    def __init__(self, matrix: Any) -> None:
+        check_shape(matrix.shape, "X")
         if numpy_kind(matrix.dtype) != "numbers":
-            raise refused(name, matrix.dtype)
+            raise refused("X", matrix.dtype)
         self.shape: tuple[int, int] = matrix.shape
-        self._where = name
         if matrix.format not in FORMATS:
             raise InputError(
-                f"{name} must be a sparse matrix of the format {', '.join(FORMATS[:-1])} or "
-                f"{FORMATS[-1]}; got {matrix.format!r}: pass {name}.tocsr()."
+                f"X must be a sparse matrix of the format {', '.join(FORMATS[:-1])} or "
+                f"{FORMATS[-1]}; got {matrix.format!r}: pass X.tocsr()."
             )
         if matrix.format == "coo":
             rows, columns, entries = _of_one_length(matrix.row, matrix.col, matrix.data)
@@ -63,7 +60,7 @@ class SparseFeatures:
             n_lines = self.shape[0 if matrix.format == "csr" else 1]
             if len(matrix.indptr) != n_lines + 1:
                 raise InputError(
-                    f"{name}.indptr must have {n_lines + 1} numbers, one more than there are "
+                    f"X.indptr must have {n_lines + 1} numbers, one more than there are "
                     f"rows or columns; got {len(matrix.indptr)}."
                 )
             if matrix.format == "csr":
@@ -92,7 +89,7 @@ class SparseFeatures:
         inside = (columns >= 0) & (columns < n_columns)
         dense = np.zeros(n_rows * n_columns)
         cells = rows[inside] * n_columns + columns[inside]
-        entries = numbers_of(self._entries[stored][inside], self._where)
+        entries = numbers_of(self._entries[stored][inside], "X")
         with np.errstate(all="ignore"):
             np.add.at(dense, cells, entries.astype(np.float64, copy=False))
         features = dense.reshape(n_rows, n_columns)
@@ -122,12 +119,12 @@ def is_sparse(X: Any) -> bool:
     return is_a(X, "scipy.sparse", "sparray") or is_a(X, "scipy.sparse", "spmatrix")
 
 
-def to_features(X: Any, name: str = "X") -> Features | SparseFeatures:
+def to_features(X: Any) -> Features | SparseFeatures:
     """Return features as they are read: sparse ones stay sparse, others are a dense matrix."""
     if isinstance(X, SparseFeatures):
         return X
     dense = isinstance(X, np.ndarray) or not is_sparse(X)
-    return to_matrix(X, name) if dense else SparseFeatures(X, name)
+    return to_matrix(X) if dense else SparseFeatures(X)
 
 
 def dense_pieces(features: Features | SparseFeatures) -> Iterator[Features]:

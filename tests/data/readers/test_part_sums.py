@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.data.readers.spark import _send_sums, _sums_sent
+from tailguard.data.readers.spark import _received_sum, _send_sums
 
 VALUES = np.arange(21)
 
@@ -30,7 +30,9 @@ def answers(lengths, chunk_rows=4):
 
 
 def added(lengths, rows, chunk_rows=4):
-    return _sums_sent(SimpleNamespace(collect=lambda: rows), worked, lengths, chunk_rows).tolist()
+    return _received_sum(
+        SimpleNamespace(collect=lambda: rows), worked, lengths, chunk_rows
+    ).tolist()
 
 
 @pytest.mark.parametrize("lengths", [(21,), (3, 18), (5, 0, 9, 7), (1, 1, 1, 1, 1, 16), (4, 8, 9)])

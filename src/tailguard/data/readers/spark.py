@@ -31,15 +31,15 @@ from tailguard.data.table import (
     whole_chunks_of,
 )
 
-ANSWERS = "part long, first long, sums array<long>, rows binary"
-"""The answers of workers: sums of a part, or rows with the number of the first."""
+ANSWER_TYPES = "part long, first long, sums array<long>, rows binary"
+"""Spark's types of one answer: sums of a part, or rows with the number of the first."""
 
-Answers: TypeAlias = Callable[[Iterable[Any], int], Iterator[Any]]
-"""Maps the frames of a part, and its number, to the answers of a worker."""
+AnswerPart: TypeAlias = Callable[[Iterable[Any], int], Iterator[Any]]
+"""Maps the frames of a part, and its number, to its answers; workers call it."""
 
 
 class SparkTable(Table):
-    """Partitions of a Spark data frame, or row groups of files, which workers compute.
+    """Partitions of a Spark data frame, or row groups of files; workers read them.
 
     Opening a data frame counts its rows. It must give the same rows in the same order and the same
     partitions every time.
@@ -65,12 +65,12 @@ class SparkTable(Table):
         if not hasattr(frame, "toArrow"):
             raise InputError("X must be a data frame of Spark 4 or later.")
         self._frame = frame
-        self._known: dict[tuple[str, ...], list[int]] = {}
+        self._lengths_by_columns: dict[tuple[str, ...], list[int]] = {}
         self.names = tuple(frame.columns)
         if len(set(self.names)) < len(self.names):
             raise InputError(f"X must have column names that differ; got {list(self.names)}.")
         check_typed(silenced(self._plan))
-        self._nothing = [silenced(lambda: frame.limit(0).toArrow())]
+        self._empty = [silenced(lambda: frame.limit(0).toArrow())]
         self.n_rows = int(silenced(frame.count))
         self.check_shape()
 
@@ -81,12 +81,12 @@ class SparkTable(Table):
         table.where, table.names, table.n_rows = files.where, files.names, files.n_rows
         table._files, table._session = files, session
         table._groups, table._lengths = files.row_groups()
-        table._nothing = list(files.empties())
+        table._empty = list(files.empties())
         return table
 
     def empties(self) -> Iterable[Any]:
         """Return an empty frame with Spark's types, or those of files."""
-        return self._nothing
+        return self._empty
 
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
         """Compute these columns once, on the workers; refuse a table that fails."""
@@ -97,65 +97,65 @@ class SparkTable(Table):
         """Yield all rows in order; one part is read while the next one is computed."""
         if self._files is not None:
             return self._files.batches(names, n_rows)
-        return _rows_sent(self._ask(names, partial(_send_rows, None)))
+        return _received_rows(self._ask(names, partial(_send_rows, None)))
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
         """Return the sum of ``work``: workers sum whole chunks, and edges of parts come here."""
         lengths = self._lengths_of(names)
         sent = self._ask(names, partial(_send_sums, work, lengths, chunk_rows))
-        return _sums_sent(sent, work, lengths, chunk_rows)
+        return _received_sum(sent, work, lengths, chunk_rows)
 
     def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
         """Yield the chosen rows of each part, chosen by the workers."""
-        return _rows_sent(self._ask(names, partial(_send_rows, choose)))
+        return _received_rows(self._ask(names, partial(_send_rows, choose)))
 
-    def _ask(self, names: Sequence[str], answers: Answers) -> Any:
+    def _ask(self, names: Sequence[str], answer: AnswerPart) -> Any:
         """Return the answers of all parts of these columns as a data frame."""
         if self._files is None:
             chosen = self._frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
-            return chosen.mapInArrow(partial(_of_partition, answers), ANSWERS)
-        read = partial(_of_row_groups, answers, self._groups, list(names))
+            return chosen.mapInArrow(partial(_answer_partition, answer), ANSWER_TYPES)
+        read = partial(_answer_row_groups, answer, self._groups, list(names))
         numbers = self._session.range(0, len(self._groups), 1, len(self._groups))
-        return numbers.mapInArrow(read, ANSWERS)
+        return numbers.mapInArrow(read, ANSWER_TYPES)
 
     def _plan(self) -> str:
         """Return Spark's description of its plan."""
-        with redirect_stdout(StringIO()) as said:
+        with redirect_stdout(StringIO()) as printed:
             self._frame.explain(True)
-        return said.getvalue()
+        return printed.getvalue()
 
     def _lengths_of(self, names: Sequence[str]) -> list[int]:
         """Count the rows of each partition for these columns, once: Spark cuts by sizes."""
         if self._files is not None:
             return self._lengths
         chosen = tuple(names)
-        if chosen not in self._known:
+        if chosen not in self._lengths_by_columns:
             counted = {row.part: row.first for row in self._ask(names, _send_length).collect()}
             lengths = [counted.get(part, 0) for part in range(max(counted, default=-1) + 1)]
             check_same(sum(lengths), self.n_rows)
-            self._known[chosen] = lengths
-        return self._known[chosen]
+            self._lengths_by_columns[chosen] = lengths
+        return self._lengths_by_columns[chosen]
 
 
-def _of_partition(answers: Answers, batches: Iterable[Any]) -> Iterator[Any]:
-    """Answer on a worker for its partition."""
+def _answer_partition(answer: AnswerPart, batches: Iterable[Any]) -> Iterator[Any]:
+    """Answer for the partition of this worker."""
     from pyspark import TaskContext  # noqa: PLC0415 (an extra)
 
-    yield from answers(batches, int(TaskContext.get().partitionId()))
+    yield from answer(batches, int(TaskContext.get().partitionId()))
 
 
-def _of_row_groups(
-    answers: Answers, groups: Sequence[tuple[Path, int]], names: list[str], batches: Iterable[Any]
+def _answer_row_groups(
+    answer: AnswerPart, groups: Sequence[tuple[Path, int]], names: list[str], batches: Iterable[Any]
 ) -> Iterator[Any]:
-    """Read on a worker the row groups of these numbers, and answer for each."""
+    """Read the row groups whose numbers this worker gets, and answer for each."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
             file, group = groups[number]
-            yield from answers([row_group(file, group, names)], number)
+            yield from answer([row_group(file, group, names)], number)
 
 
 def _send_length(batches: Iterable[Any], part: int) -> Iterator[Any]:
-    """Send the number of rows of a part, in the field of the first row."""
+    """Send the number of rows of a part, as ``first``."""
     yield _answer(part, sum(map(len, batches)))
 
 
@@ -179,7 +179,7 @@ def _send_sums(
         yield _answer(part, start, rows=rows)
 
 
-def _sums_sent(sent: Any, work: Work, lengths: Sequence[int], chunk_rows: int) -> IntArray:
+def _received_sum(sent: Any, work: Work, lengths: Sequence[int], chunk_rows: int) -> IntArray:
     """Add up the answers of all parts; each part must have answered once."""
     answers = sorted(sent.collect(), key=lambda row: (row.part, row.first))
     sums = [row for row in answers if row.rows is None]
@@ -200,7 +200,7 @@ def _sums_sent(sent: Any, work: Work, lengths: Sequence[int], chunk_rows: int) -
     return answer
 
 
-def _rows_sent(sent: Any) -> Iterator[Any]:
+def _received_rows(sent: Any) -> Iterator[Any]:
     """Yield the frames that workers send; one part is read while the next is computed."""
     for row in sent.toLocalIterator(prefetchPartitions=True):
         yield rows_of_answer(row.rows)
@@ -239,7 +239,7 @@ def spark_session() -> Any:
         raise InputError(
             "--engine spark needs pyspark: install it with pip install 'tailguard[spark]'."
         ) from None
-    # Workers run the Python that runs here, unless somebody says which.
+    # Workers run this Python, unless the user set another one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()

@@ -28,7 +28,7 @@ def whole_steps(count: float, *, maximum: int = 1000) -> int:
 
 
 def worthwhile_steps(
-    excess_of: Callable[[int], float], *, printed: float, noise_ratio: float, maximum: int = 1000
+    excess_of: Callable[[int], float], *, printed: float, noise_ratio: float
 ) -> int:
     """How many steps for less noise than printed: between the printed rule and the same rule anew.
 
@@ -51,8 +51,8 @@ def worthwhile_steps(
     >>> [worthwhile_steps(excess_of, printed=3.5, noise_ratio=ratio) for ratio in (1.0, 1.5, 9.0)]
     [3, 7, 10]
     """
-    low = whole_steps(printed, maximum=maximum)
-    high = max(low, whole_steps(printed * noise_ratio**2, maximum=maximum))
+    low = whole_steps(printed)
+    high = max(low, whole_steps(printed * noise_ratio**2))
     while low < high:
         middle = (low + high) // 2
         if excess_of(middle + 1) < excess_of(middle):
