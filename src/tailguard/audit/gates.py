@@ -68,7 +68,7 @@ class AttackedGate(Gate):
         for _ in range(times - 1):
             self._noised(*self._asked)
 
-    def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
+    def _book(self, release: Release, calibration: Any, n_answers: int) -> None:
         self.booked = calibration
         super()._book(release, calibration, n_answers)
 
@@ -98,7 +98,7 @@ class LessNoise(AttackedGate):
             return self._stated
         return super()._calibrate(query, n_rows, _louder(stage, self.factor), hidden=hidden)
 
-    def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
+    def _book(self, release: Release, calibration: Any, n_answers: int) -> None:
         stated = self._stated
         release = replace(
             release,

@@ -22,7 +22,7 @@ from tailguard.estimators.coefficient_tables import CoefficientTables, unseen_ot
 from tailguard.estimators.private_score import PrivatelyScored
 from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
-from tailguard.gate.engine import Solved, Solver, fits_with, run
+from tailguard.gate.engine import Solved, Solver, all_fits, run
 from tailguard.gate.plan import Plan, Problem, check_ridge
 from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
@@ -260,7 +260,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         if self.ledger is None and self.checkpoint is None and self.random_state is None:
             earlier: tuple[Event, ...] = getattr(self, "_fits", ())
             event = plan.event if check is None else Composed((check.event, plan.event))
-            self._fits = fits_with(earlier, event, guarantee)
+            self._fits = all_fits(earlier, event, guarantee)
         assumed = (*self._assumptions(), *table.assumed)
         with progress_bar(check_boolean("verbose", self.verbose)):
             self._keep(run(chosen, plan, gate, assumptions=assumed, check=check))

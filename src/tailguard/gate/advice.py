@@ -49,7 +49,7 @@ class Candidate:
         return {"method": self.method, "n_passes": self.n_passes, "unit": self.unit, **known}
 
 
-SHARED = (0.0, 0.5, 1.0)
+CORRELATIONS = (0.0, 0.5, 1.0)
 """Correlations of a person's rows for which sampling errors are predicted."""
 
 
@@ -83,42 +83,41 @@ class RowsUsed:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data; a number that is not known is None."""
         group = self.group_noise if math.isfinite(self.group_noise) else None
-        told: dict[str, Any] = {"max_rows": self.max_rows, "noise": self.noise}
-        return {**told, "group_noise": group, "sampling": [*self.sampling]}
+        numbers = {"max_rows": self.max_rows, "noise": self.noise, "group_noise": group}
+        return {**numbers, "sampling": [*self.sampling]}
 
 
 def rows_used(
-    noise: Callable[[int, Guarantee], float],
+    noise_error: Callable[[int, Guarantee], float],
     rows: Sequence[float],
     persons: int,
     guarantee: Guarantee,
-    sampling: float,
+    sampling_error: float,
     power: float,
 ) -> tuple[RowsUsed, ...]:
     """Predict errors for each ``max_rows``; ``rows`` are guesses of how many rows persons have.
 
-    Privacy noise is that of one record per person, however many rows are used. The mean of ``k``
-    rows with correlation ``c`` has ``c + (1 - c) / k`` of the variance of a row; its error is
-    ``sampling`` times that to the ``power``.
+    ``noise_error`` predicts for a number of records; a person counts as one, however many of her
+    rows are used. The mean of ``k`` rows with correlation ``c`` has ``c + (1 - c) / k`` of the
+    variance of a row: its error is ``sampling_error`` times that to the ``power``.
     """
     numbers = (base * 10**tens for tens in range(7) for base in (1, 2, 5))
-    shown = [*takewhile(lambda number: number < max(rows), numbers), math.ceil(max(rows))]
-    own, found = noise(persons, guarantee), []
-    for most in shown:
+    noise, found = noise_error(persons, guarantee), []
+    for most in (*takewhile(lambda number: number < max(rows), numbers), math.ceil(max(rows))):
         kept = [min(each, most) for each in rows]
         try:
-            group = noise(max(1, round(persons * fmean(kept))), guarantee.of_one_row(most))
-        except InputError:  # too little for any method
+            group = noise_error(max(1, round(persons * fmean(kept))), guarantee.of_one_row(most))
+        except InputError:  # too small a budget for any method
             group = math.nan
-        alone = fmean(1.0 / each for each in kept)
-        errors = (sampling * (c + (1.0 - c) * alone) ** power for c in SHARED)
-        found.append(RowsUsed(most, own, group, tuple(errors)))
+        unrelated = fmean(1.0 / each for each in kept)
+        errors = (sampling_error * (c + (1.0 - c) * unrelated) ** power for c in CORRELATIONS)
+        found.append(RowsUsed(most, noise, group, tuple(errors)))
     return tuple(found)
 
 
 @dataclass(frozen=True)
 class Advice:
-    """All candidates, the best first, and the reasons against others.
+    """Methods for a task, the best first, and why others cannot be used.
 
     Attributes
     ----------
@@ -193,8 +192,8 @@ class Advice:
                 f"{mark} {candidate.method:{width}} {_shown_cell(candidate.predicted_error)} "
                 f"{candidate.n_passes:7g} {_shown_cell(candidate.noise_std)}"
             )
-        lines += ["", f"* recommended. Error and noise are in {self.recommended.unit}"]
-        lines[-1] += self._other_units()
+        units = f"{self.recommended.unit}{self._other_units()}"
+        lines += ["", f"* recommended. Error and noise are in {units}"]
         if self.useful_rows is not None and self.n_rows >= self.useful_rows:
             lines.append(f"  fits beat a constant from about {self.useful_rows:,} records on")
         lines += self._person_lines()
@@ -210,11 +209,11 @@ class Advice:
         """Return the table of rows of a person."""
         if not self.by_max_rows:
             return []
-        shared = "".join(f"{f'at {each:g}':>10}" for each in SHARED)
+        head = "".join(f"{f'at {each:g}':>10}" for each in CORRELATIONS)
         lines = [
             "",
             "Privacy noise, and the error of sampling where rows of a person correlate:",
-            f"  {'max_rows':>8} {'noise':>9} {'by group':>9}{shared}",
+            f"  {'max_rows':>8} {'noise':>9} {'by group':>9}{head}",
         ]
         for each in self.by_max_rows:
             cells = " ".join(map(_shown_cell, (each.noise, each.group_noise, *each.sampling)))

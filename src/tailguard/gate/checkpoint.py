@@ -57,7 +57,7 @@ STORED = "<i8"
 
 
 def sealed(numbers: IntArray, key: bytes) -> str:
-    """Return whole numbers as text that only the key opens; a key is used once."""
+    """Return whole numbers as text that only the key opens; use a key once."""
     return b64encode(_masked(numbers.astype(STORED).tobytes(), key)).decode()
 
 
@@ -67,7 +67,7 @@ def unsealed(text: str, key: bytes) -> IntArray:
 
 
 def _masked(plain: bytes, key: bytes) -> bytes:
-    """Return bytes joined with the key's stream; twice gives them back."""
+    """Return the bytes xor the key's stream; masking twice gives them back."""
     stream = np.frombuffer(shake_256(key).digest(len(plain)), dtype=np.uint8)
     return (np.frombuffer(plain, dtype=np.uint8) ^ stream).tobytes()
 
@@ -82,7 +82,7 @@ except ImportError:  # Windows, where two processes are not kept apart
     fcntl = None
 
 
-class Log:
+class CheckpointFile:
     """Lines in a file that one process holds at a time.
 
     Attributes
@@ -90,7 +90,7 @@ class Log:
     lines
         Kind and content of each.
     rest
-        What there is of a last line that was cut short; it goes when another one is written.
+        The beginning of a last line that was cut short; the next line overwrites it.
     """
 
     def __init__(self, path: str) -> None:
@@ -119,8 +119,7 @@ class Log:
         try:
             self._file.truncate(self._file.seek(-len(self.rest), os.SEEK_END))
             self.rest = b""
-            # Of a file without a buffer, one call of the system, which may write less on a full
-            # disk.
+            # Without a buffer this is one system call, which writes less on a full disk.
             written = self._file.write(line)
             os.fsync(self._file.fileno())
         except OSError:
@@ -155,7 +154,7 @@ class Log:
             ) from None
 
     def _read(self) -> bytes:
-        """Read all lines; return what there is of one that was cut short."""
+        """Read all lines; return the beginning of one that was cut short."""
         self._file.seek(0)
         text = self._file.read()
         whole, _, rest = text.rpartition(b"\n")
@@ -192,12 +191,10 @@ def _line(kind: str, content: dict[str, Any], before: str) -> tuple[bytes, str]:
     return text.encode() + b"\n", digest
 
 
-RUN, ANSWER, OPENED, RESUMED, FINISHED = "run", "answer", "key", "resumed", "finished"
-"""What lines are: what the run is; an answer under its key; the key; another start; the end."""
+RUN, ANSWER, KEY, RESUMED, FINISHED = "run", "answer", "key", "resumed", "finished"
+"""Kinds of lines: the run's facts; an answer under its key; the key; another start; the end."""
 
-VERSION = 1
-"""Of the format."""
-
+VERSION = 1  # of the format
 # How the line of a key begins.
 KEY_BEGUN = b'{"content":{"key":"'
 
@@ -220,14 +217,13 @@ class Checkpoint:
         self._secret = CryptographicSource()
         self._source = source
         self._lock = Lock()
-        self._log = Log(os.path.realpath(os.fspath(path)))
+        self._log = CheckpointFile(os.path.realpath(os.fspath(path)))
         kinds = [kind for kind, _ in self._log.lines]
-        # No run at all, where the process ended before its first line was whole.
-        self.resumed = bool(kinds)
+        self.resumed = bool(kinds)  # not if the process ended before its first line was whole
         self.finished = FINISHED in kinds
         self.starts = kinds.count(RESUMED) + int(self.resumed)
         self.run = f"{int(self._secret.words(1)[0]):016x}"
-        self._answers = self._recorded()
+        self._answers = self._stored_answers()
         self._next = 0
 
     def begin(self, facts: dict[str, Any]) -> None:
@@ -249,16 +245,16 @@ class Checkpoint:
 
     def recorded(self, release: dict[str, Any], question: Any = None) -> IntArray | None:
         """Return the recorded answer to a release; None where one is to be drawn."""
-        release = _asked(release, question)
-        told = canonical(release)  # what cannot be written is refused before an answer is drawn
+        # What cannot be written is refused here, before an answer is drawn.
+        asked = canonical(_with_question(release, question))
         with self._lock:
             if self._next == len(self._answers):
                 if self.finished:
-                    raise self._other("asks for more")
+                    raise self._differs("asks for more")
                 return None
             answer, key = self._answers[self._next]
-            if canonical(answer["release"]) != told:
-                raise self._other("asks for something else")
+            if canonical(answer["release"]) != asked:
+                raise self._differs("asks for something else")
             self._next += 1
             self._source.move_to(answer["words"])
             return unsealed(answer["sealed"], bytes.fromhex(key))
@@ -268,8 +264,8 @@ class Checkpoint:
         key = self._secret.words(4).tobytes()
         hidden = {"sealed": sealed(answer, key), "words": self._source.n_drawn}
         with self._lock:
-            self._log.append(ANSWER, {"release": _asked(release, question), **hidden})
-            self._log.append(OPENED, {"key": key.hex()})
+            self._log.append(ANSWER, {"release": _with_question(release, question), **hidden})
+            self._log.append(KEY, {"key": key.hex()})
 
     def finish(self) -> None:
         """Write down that all was answered."""
@@ -287,14 +283,14 @@ class Checkpoint:
         return books
 
     def close(self, *, begun: bool = True) -> None:
-        """Let go of the file, and remove that of a new run that was refused at its beginning."""
+        """Let go of the file; remove the file of a new run that was refused at its beginning."""
         if begun or self.resumed:
             self._log.close()
         else:
             self._log.discard()
 
-    def _recorded(self) -> list[tuple[dict[str, Any], str]]:
-        """Return the answers whose keys are there."""
+    def _stored_answers(self) -> list[tuple[dict[str, Any], str]]:
+        """Return the answers that have a key, each with it."""
         lines = self._log.lines
         if not lines:
             return []
@@ -305,14 +301,13 @@ class Checkpoint:
                 f"{self._log.path!r} was cut short where a run cannot go on: its budget is spent."
             )
         self.run = str(lines[0][1]["run"])
-        pairs = pairwise(lines)
         return [
             (answer, key["key"])
-            for (kind, answer), (after, key) in pairs
-            if (kind, after) == (ANSWER, OPENED)
+            for (kind, answer), (after, key) in pairwise(lines)
+            if (kind, after) == (ANSWER, KEY)
         ]
 
-    def _other(self, what: str) -> ReleaseError:
+    def _differs(self, what: str) -> ReleaseError:
         return ReleaseError(
             f"checkpoint must be of the same run; this one {what} than was recorded in "
             f"{self._log.path!r}, and nothing was drawn: use the machine and the software that it "
@@ -320,6 +315,6 @@ class Checkpoint:
         )
 
 
-def _asked(release: dict[str, Any], question: Any) -> dict[str, Any]:
-    """Return a release together with a digest of its question."""
+def _with_question(release: dict[str, Any], question: Any) -> dict[str, Any]:
+    """Add a digest of the question to a release."""
     return release | {"question": sha256(described(question).encode()).hexdigest()}

@@ -154,8 +154,8 @@ def run(
 ) -> Solved:
     """Warn, reserve the whole planned spend, run, certify.
 
-    ``assumptions`` are the caller's, on which accuracy rests; the certificate lists them with the
-    plan's. A ``check`` runs before the solver, whose plan was made for the budget left after it.
+    The certificate lists the caller's ``assumptions``, on which accuracy rests, with the plan's. A
+    ``check`` runs before the solver, whose plan was made for the budget left after the check.
 
     Examples
     --------
@@ -206,16 +206,16 @@ def run(
     return Solved(solution, certificate, assumptions, records)
 
 
-def fits_with(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) -> tuple[Event, ...]:
-    """Return the events of all fits of an object; warn at the second fit of their joint cost.
+def all_fits(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) -> tuple[Event, ...]:
+    """Return the events of all fits of an object; at the second fit, warn of their joint cost.
 
     The warning depends on plans only: whether the records were the same is unknown here.
     """
     events = (*earlier, event)
     if len(events) == 2:
         cost = total_cost(Composed(events), guarantee.delta, bound_mu=True)
-        known = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho}
-        name, value = next((k, v) for k, v in known.items() if v is not None)
+        totals = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho}
+        name, value = next((k, v) for k, v in totals.items() if v is not None)
         at = "" if cost.delta is None or name != "epsilon" else f" at delta = {cost.delta:g}"
         warn_before_spending(
             "an object is fitted a second time, and no ledger adds its fits up: if the records are "

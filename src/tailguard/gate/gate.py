@@ -20,13 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import (
-    InputError,
-    RoomError,
-    check_finite,
-    check_integer,
-    shown,
-)
+from tailguard.checks import InputError, RoomError, check_finite, check_integer, shown
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.labels import label_list
 from tailguard.data.rows.base import Rows, WatchedRows
@@ -125,10 +119,10 @@ class Gate:
             check_known(loss)
         labels = None if classes is None else label_list(classes)
         source = make_source(random_state)
-        read: dict[str, Any] = {"schema": schema, "missing": missing, "order": order}
-        read |= {"exposure": exposure, "offset": offset}
-        read |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
-        inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **read)
+        options: dict[str, Any] = {"schema": schema, "missing": missing, "order": order}
+        options |= {"exposure": exposure, "offset": offset}
+        options |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
+        inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **options)
         rows = rows_over(inputs, loss, classes, source)
         return cls(
             rows,
@@ -206,13 +200,13 @@ class Gate:
         the same.
         """
         n_rows = self.n_records if within is None else self._partitions.check(within).n_rows
-        found = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes or amplified)
-        if self.has_checkpoint and (len(found) > 1 or amplified or within is not None):
+        sizes = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes or amplified)
+        if self.has_checkpoint and (len(sizes) > 1 or amplified or within is not None):
             raise InputError("checkpoint must be None where a plan cuts records into blocks.")
-        return self._partitions.cut(name, found, amplified=amplified, within=within)
+        return self._partitions.cut(name, sizes, amplified=amplified, within=within)
 
     def check_places(self, stages: Sequence[Stage]) -> None:
-        """Refuse stages that need places which records lack, or room which the disk lacks."""
+        """Refuse stages if records lack the places, or the disk the room, that they need."""
         if isinstance(self._rows, UnorderedRows):
             whole = any(not stage.reads_sample for stage in stages)
             self._rows.check_places([stage.name for stage in stages], whole=whole)
@@ -268,8 +262,8 @@ class Gate:
         if self._books.own.unprotected:
             check_state(state)
         else:
-            told = {"weighted": self._rows.has_weight, "persons": self.unit.person is not None}
-            check_question(query, state, **told)
+            persons = self.unit.person is not None
+            check_question(query, state, weighted=self._rows.has_weight, persons=persons)
         if self.has_checkpoint:
             described((query, state))  # refuses what a checkpoint cannot hold, before booking
 
@@ -304,7 +298,8 @@ class Gate:
         every = partial(self._partitions.all_rows, random_order=query.random_order)
         return self.n_records, [every], {}
 
-    def _drawn(self, n_rows: int) -> Rows:  # neighbours differ within one chunk
+    def _drawn(self, n_rows: int) -> Rows:
+        """Draw a sample in random order: neighbours then differ within one chunk."""
         return self._rows.restricted(random_sample(self.n_records, n_rows, self._source))
 
     def _calibrate(self, query: Query, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
@@ -318,7 +313,7 @@ class Gate:
             )
         return calibration
 
-    def _book(self, release: Release, calibration: Any, n_answers: int = 1) -> None:
+    def _book(self, release: Release, calibration: Any, n_answers: int) -> None:
         """Write a release of ``n_answers`` answers into the books."""
         distance = ALL_MECHANISMS[calibration.mechanism].distance(calibration).times(n_answers)
         self._record(release, calibration.size * n_answers, distance)

@@ -1,6 +1,7 @@
-"""Compile gradients of one record with Numba, on first use; a user's own, too.
+"""Compile gradients of one record with Numba on first use, those of users too.
 
-Machine code of the library's is kept on disk, so that only the first use on a machine compiles.
+Machine code of the library's own gradients is kept on disk: only the first use on a machine
+compiles.
 """
 
 from collections.abc import Callable
@@ -56,13 +57,14 @@ def _loop(
     weights: FloatArray,
     features: FloatArray,
     targets: FloatArray,
-    found: FloatArray,
+    gradients: FloatArray,
 ) -> None:
+    """Fill ``gradients``, a row a record; a row stays zero where the function fails."""
     for i in range(len(features)):
         try:
             result = gradient(weights.copy(), features[i].copy(), targets[i])
-            if result.size == found.shape[1]:
+            if result.size == gradients.shape[1]:
                 for j in range(result.size):
-                    found[i, j] = result[j]
+                    gradients[i, j] = result[j]
         except Exception:
-            found[i, :] = 0.0
+            gradients[i, :] = 0.0

@@ -10,7 +10,7 @@ import pytest
 
 from tailguard.checks import InputError, ReleaseError
 from tailguard.gate import checkpoint as checkpoints
-from tailguard.gate.checkpoint import Checkpoint, Log, sealed, unsealed
+from tailguard.gate.checkpoint import Checkpoint, CheckpointFile, sealed, unsealed
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 
 FACTS = {"plan": "mean", "records": (5, 1)}
@@ -25,13 +25,13 @@ def path(tmp_path):
 @pytest.fixture(autouse=True)
 def _closed(monkeypatch):
     """Close every file in the end, as an engine does."""
-    logs, begin = [], Log.__init__
+    logs, begin = [], CheckpointFile.__init__
 
     def kept(self, path):
         begin(self, path)
         logs.append(self)
 
-    monkeypatch.setattr(Log, "__init__", kept)
+    monkeypatch.setattr(CheckpointFile, "__init__", kept)
     yield
     for log in logs:
         log.close()
@@ -190,7 +190,7 @@ def test_what_is_no_path_is_refused(given):
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
     with pytest.raises(InputError, match="cannot be opened"):
-        Log(str(tmp_path / "none" / "run.checkpoint"))
+        CheckpointFile(str(tmp_path / "none" / "run.checkpoint"))
 
 
 def test_a_disk_without_room_is_one_sentence_and_the_run_goes_on_later(path, monkeypatch):

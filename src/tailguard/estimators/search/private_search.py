@@ -17,7 +17,7 @@ from tailguard.checks import InputError, require, shown, warn_before_spending
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.reports import model_report
 from tailguard.estimators.search.plan import SearchPlan, SearchTask, find_score, plan_search
-from tailguard.gate.engine import Solved, fits_with
+from tailguard.gate.engine import Solved, all_fits
 from tailguard.gate.record_check import RecordRule
 from tailguard.gate.selection import SelectionGate
 from tailguard.losses.base import Loss
@@ -183,7 +183,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         plan = plan_search(tasks, scored, guarantee, tries, rule, table.columns)
         if self.ledger is None and self.random_state is None:
             earlier: tuple[Event, ...] = getattr(self, "_fits", ())
-            self._fits = fits_with(earlier, plan.event, plan.guarantee)
+            self._fits = all_fits(earlier, plan.event, plan.guarantee)
         self.candidates_ = candidates
         gate = SelectionGate.over(
             table,
