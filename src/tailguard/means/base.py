@@ -16,7 +16,7 @@ from tailguard.checks import InputError, check_between, check_positive
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import BUDGET_MARGIN, Share, Stage, usable_mu
-from tailguard.means.formulas import clipping_bias, put_into
+from tailguard.means.formulas import clipping_bias, evaluate
 from tailguard.moments import Moment, MomentKind
 from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee, PureDP
@@ -72,7 +72,7 @@ class MeanFacts:
         known: dict[str, float] = {"n_rows": self.n_rows, "n_features": self.n_features}
         if moment is not None:
             known |= {"moment_order": moment.order, "moment_bound": moment.bound}
-        return put_into(formula, known.get, **others)
+        return evaluate(formula, known.get, **others)
 
     @property
     def sampling(self) -> float:

@@ -71,7 +71,8 @@ from tailguard.queries.base import GaussianQuery, sum_sensitivity
 from tailguard.queries.units import Units
 from tailguard.scaling.required_records import light_weights
 
-# One or two columns say little about which clip level is right: they get one level to fall back on.
+# How many shells there are at most, and the ratio of their radii. One or two columns say little
+# about which clip level is right: they get a second level only.
 MOST_SHELLS, SHELL_RATIO = 4, 2.0
 FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0
 
@@ -114,7 +115,7 @@ class ClippedShells(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return four shells, and a record that moves to the opposite end of a line."""
+        """Return four shells, and two records in opposite directions beyond the last one."""
         ends = {"old": (1e200, 0.0, 0.0, 0.0), "new": (-1e200, 0.0, 0.0, 0.0)}
         return {"label": "four", "query": cls(units, (1.0, 2.0, 4.0, 8.0)), **ends}
 
@@ -124,7 +125,7 @@ class ClippedShells(GaussianQuery):
         return np.sqrt(np.diff(self.radii, prepend=0.0))
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State the joint sensitivity of the sums of all shells."""
+        """State the sensitivity of the sums of all shells together."""
         size = len(self.radii) * self.units.size
         return sum_sensitivity(float(np.sqrt(self.radii[-1])), size, n_rows)
 
@@ -258,7 +259,7 @@ class Clipped(MeanMethod):
 
 
 def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:
-    """Return the noise, in l2, per unit of the radius."""
+    """Return the l2 norm of the noise on a mean that is clipped at radius 1."""
     return 2.0 * math.sqrt(n_features) / (n_rows * mu)
 
 
@@ -267,7 +268,7 @@ def _from_shells(
 ) -> Solution:
     """Release the shells, divide by the ``total``, and mix them for the least estimated error.
 
-    ``total_noise`` is the noise of the total over the total: the mean is off by that part of its
+    ``total_noise`` is the noise of the total over the total: it moves the mean by that part of its
     distance to the center.
     """
     d, stage = gate.n_features, plan.stage("mean")
@@ -304,32 +305,31 @@ def _from_shells(
 
 
 def least_error_weights(means: FloatArray, noise: FloatArray) -> FloatArray:
-    """Return the weights of the means, one per row, given how each depends on independent noises.
+    """Return the weights of the means, one per row, that have the least estimated error.
 
-    ``noise[k, j]`` is the standard deviation that the noise of shell ``j`` gives every coordinate
-    of mean ``k``.
+    ``noise[k, j]`` is the standard deviation that the noise of shell ``j``, which is independent of
+    that of others, gives every coordinate of mean ``k``.
     """
-    apart = means - means[-1]
+    differences = means - means[-1]
     columns = means.shape[1]
     size = max(columns - 2, min(columns, 2))
-    return simplex_minimum(apart @ apart.T, 2.0 * size * (noise @ noise[-1]))
+    return simplex_minimum(differences @ differences.T, 2.0 * size * (noise @ noise[-1]))
 
 
 def simplex_minimum(gram: FloatArray, linear: FloatArray) -> FloatArray:
     """Minimise ``a' gram a + linear' a`` over weights that sum to one, by trying all supports."""
-    count = len(linear)
-    best = math.inf
-    found: FloatArray = np.eye(count)[-1]
+    count, least = len(linear), math.inf
+    best: FloatArray = np.eye(count)[-1]
     for size in range(1, count + 1):
         for support in map(list, combinations(range(count), size)):
             system = np.ones((size + 1, size + 1))
             system[:size, :size] = 2.0 * gram[np.ix_(support, support)]
             system[size, size] = 0.0
-            wanted = np.append(-linear[support], 1.0)
+            right_side = np.append(-linear[support], 1.0)
             weights = np.zeros(count)
-            weights[support] = np.linalg.lstsq(system, wanted, rcond=None)[0][:size]
+            weights[support] = np.linalg.lstsq(system, right_side, rcond=None)[0][:size]
             value = float(weights @ gram @ weights + linear @ weights)
             feasible = (weights >= -1e-12).all() and abs(weights.sum() - 1.0) < 1e-6
-            if feasible and value < best:
-                best, found = value, weights
-    return found
+            if feasible and value < least:
+                least, best = value, weights
+    return best

@@ -1,4 +1,4 @@
-"""Formulas of public facts: what they check, the powers in every rate, and numbers of groups.
+"""Formulas of public facts: checks, powers that every rate has, numbers of groups, clip norms.
 
 Wherever a paper bounds a moment, ``moment_bound`` is the bound on the moment itself,
 ``E|x|^moment_order <= moment_bound``, in the units of ``|x|^moment_order``.
@@ -23,10 +23,10 @@ from tailguard.gate.plan import beyond_floats
 Facts = ParamSpec("Facts")
 Result = TypeVar("Result")
 
-# The theorems hide their logarithms' constants, and mean nothing where log(1 / chance) nears 0.
+# Theorems hide the constants of their logarithms, so they say nothing if log(1 / chance) is near 0.
 LARGEST_FAILURE_PROBABILITY = 0.5
-LARGEST_COUNT = 2**63 - 1  # more are in no array
-FAILURE_PROBABILITY = 0.1  # of a median of means, where none is stated: a round figure
+LARGEST_COUNT = 2**63 - 1  # the longest array
+FAILURE_PROBABILITY = 0.1  # default of a median of means: a round figure
 # The spread of a median over that of a mean, for nearly Gaussian group means (Laplace 1818); the
 # centre of noised group means has about the noise of their median.
 CENTRE_LOSS = math.sqrt(math.pi / 2.0)
@@ -56,12 +56,11 @@ def check_facts(**facts: float) -> None:
 def check_order(moment_order: float, *, minimum: float = 2.0, maximum: float | None = None) -> None:
     """Refuse an order of moments that a theorem does not cover.
 
-    Orders start at ``minimum``, or above it where ``minimum`` is 1: a first moment alone gives no
-    rate.
+    An order of ``minimum`` is allowed unless it is 1: a first moment alone gives no rate.
     """
     order = check_finite("moment_order", moment_order)
-    low = order < minimum or order == minimum == 1.0
-    if low or (maximum is not None and order > maximum):
+    too_low = order < minimum or order == minimum == 1.0
+    if too_low or (maximum is not None and order > maximum):
         allowed = f"a number {'above' if minimum == 1.0 else 'of at least'} {minimum:g}"
         if maximum is not None:
             allowed += f" and at most {maximum:g}"
@@ -69,17 +68,17 @@ def check_order(moment_order: float, *, minimum: float = 2.0, maximum: float | N
 
 
 def checked(function: Callable[Facts, Result], **orders: float) -> Callable[Facts, Result]:
-    """Check the facts that a function takes, each by its name, before it is called.
+    """Decorate a formula: it checks its facts, each by its name, before it computes.
 
     ``orders`` are the limits of ``moment_order``, as ``check_order`` takes them.
     """
 
     @wraps(function)
     def call(*args: Facts.args, **facts: Facts.kwargs) -> Result:
-        others: dict[str, Any] = dict(facts)
-        if "moment_order" in others:
-            check_order(others.pop("moment_order"), **orders)
-        check_facts(**others)
+        unchecked: dict[str, Any] = dict(facts)
+        if "moment_order" in unchecked:
+            check_order(unchecked.pop("moment_order"), **orders)
+        check_facts(**unchecked)
         try:
             return function(*args, **facts)
         except ArithmeticError:
@@ -92,13 +91,13 @@ checked_up_to_2 = partial(checked, minimum=1.0, maximum=2.0)
 """The same for orders above 1 and up to 2."""
 
 
-def put_into(formula: Callable[..., Result], known: Callable[[str], Any], **others: Any) -> Result:
-    """Call a formula with what is ``known`` of what it names, or with ``others`` in its place.
+def evaluate(formula: Callable[..., Result], known: Callable[[str], Any], **others: Any) -> Result:
+    """Call a formula with ``others``, and with what ``known`` returns for its other parameters.
 
-    What is not known, None, has the formula's default.
+    A parameter for which it returns None keeps the formula's default.
     """
-    asked = [name for name in signature(formula).parameters if name not in others]
-    facts = {name: value for name in asked if (value := known(name)) is not None}
+    names = [name for name in signature(formula).parameters if name not in others]
+    facts = {name: value for name in names if (value := known(name)) is not None}
     return formula(**facts, **others)
 
 
@@ -122,7 +121,7 @@ def cut_factor(moment_order: float) -> float:
 
 
 def tail_power(ratio: float, moment_order: float) -> float:
-    """Raise the cost of privacy to ``1 - 1 / moment_order``: what heavy tails make of it."""
+    """Raise a ratio to ``1 - 1 / moment_order``, the power of every rate under heavy tails."""
     return math.pow(ratio, 1.0 - 1.0 / moment_order)
 
 

@@ -72,7 +72,7 @@ class TruncatedMean(CoordinateMean):
 
     @property
     def bound(self) -> CoordinateBound:
-        """Zero for what exceeds ``threshold``."""
+        """Entries beyond ``threshold`` become zero."""
         return CoordinateBound("truncated", self.threshold)
 
     @property
@@ -153,6 +153,6 @@ class Truncated(CoordinateWise):
         """Return a threshold with the bias and the sampling error that the moment allows there."""
         order, bound = moment.order, moment.bound
         sampling = facts.sampling
-        if order < 2.0:  # there may be no variance but that of entries within the threshold
+        if order < 2.0:  # only entries within the threshold surely have a variance
             sampling = math.sqrt(bound * threshold ** (2.0 - order) / facts.n_rows)
         return Level(threshold, bound / threshold ** (order - 1.0), sampling)

@@ -1,4 +1,4 @@
-"""A secret function of identifiers: without the key its values look random.
+"""A hash of identifiers under a secret key: without the key its values look random.
 
 Rows without an order are sorted by it. Whole numbers go through SipHash-2-4, other text through
 BLAKE2b, both under one key, so the order is as secret as the key. If several rows share an
@@ -56,14 +56,14 @@ class KeyedHash:
             return _hashed(identifiers.astype(np.int64).view(np.uint64), self._key)
         numbers = [number_in(each) for each in identifiers]
         whole = np.array([number or 0 for number in numbers], dtype=np.int64).view(np.uint64)
-        found = _hashed(whole, self._key)
+        words = _hashed(whole, self._key)
         key = self._key.tobytes()
         for place, (each, number) in enumerate(zip(identifiers, numbers, strict=True)):
             if number is None:
                 text = ("" if each is None else str(each)).encode("utf-8", "surrogatepass")
                 digest = blake2b(text, digest_size=8, key=key).digest()
-                found[place] = int.from_bytes(digest, "little")
-        return found
+                words[place] = int.from_bytes(digest, "little")
+        return words
 
     def of_places(self, first: int, count: int) -> Words:
         """Return the words of ``count`` places of a table from ``first`` on, under another key."""
@@ -94,9 +94,9 @@ class KeyedHash:
 
 
 def _hashed(words: Words, key: Words) -> Words:
-    found = np.empty_like(words)
-    _compiled_sip()(np.ascontiguousarray(words), key[0], key[1], found)
-    return found
+    hashed = np.empty_like(words)
+    _compiled_sip()(np.ascontiguousarray(words), key[0], key[1], hashed)
+    return hashed
 
 
 @builds_loop
@@ -108,8 +108,8 @@ def _compiled_sip() -> Callable[[Words, np.uint64, np.uint64, Words], None]:
     return compiled(_sip, signature, nogil=True)
 
 
-def _sip(words: Words, low: np.uint64, high: np.uint64, found: Words) -> None:
-    """Fill ``found`` with SipHash-2-4 of each word, as the eight bytes that it is stored in.
+def _sip(words: Words, low: np.uint64, high: np.uint64, hashed: Words) -> None:
+    """Fill ``hashed`` with SipHash-2-4 of the eight bytes of each word.
 
     Two rounds each for the word and for the length, and four to end with.
     """
@@ -133,7 +133,7 @@ def _sip(words: Words, low: np.uint64, high: np.uint64, found: Words) -> None:
             d = (d << BY_21 | d >> BY_43) ^ a
             b = (b << BY_17 | b >> BY_47) ^ c
             c = c << BY_32 | c >> BY_32
-        found[place] = a ^ b ^ c ^ d
+        hashed[place] = a ^ b ^ c ^ d
 
 
 def number_in(identifier: int | str | None) -> int | None:

@@ -1,8 +1,8 @@
 """Peeling on the lattice: the places of the largest magnitudes, and their noised values.
 
 The vector consists of integers. Replacing one record moves each of them, and so each magnitude, by
-at most ``charged / grid``. The noise of choices and of values has the same scale. Everything is
-exact integer arithmetic, or compares real keys only where their order is certain.
+at most ``charged / grid``. The noise of choices and of values has the same scale. Arithmetic is
+exact, on integers; real keys are compared only if rounding cannot change their order.
 
 The Gaussian form chooses by exponential mechanisms: adding independent Gumbel noise to every
 magnitude and taking the ``count`` largest is the same as ``count`` of them in turn, each over the
@@ -55,8 +55,8 @@ from tailguard.privacy.events import Event
 PAIR_VARIATION = 2.0**-300
 """Probability that two keys agree to the last digit drawn."""
 
-SLACK = 2.0**-20
-FAR_SLACK = 2.0**-40  # per scale of distance: a float has 52 binary digits
+SLACK = 2.0**-20  # of a key: 64 times the 2**-26 above
+FAR_SLACK = 2.0**-40  # of a key, per scale of its distance: a float has 52 binary digits
 WORD, HALF = 2.0**-64, np.uint64(2**63)
 EXTREME = np.uint64(2**26)  # words this close to either end say too little about their variable
 FURTHER_WORDS = 4
@@ -201,7 +201,7 @@ class Peeling:
         check_integer("n_free", n_free, minimum=0, maximum=sensitivity.size)
         check_integer("n_selected", n_selected, minimum=0, maximum=sensitivity.size - n_free)
         factor = share_factor(self.name, n_selected, n_free)
-        # All norms agree on one entry.
+        # For one entry all norms agree.
         if self.name == "peeled-gaussian":
             entry = replace(sensitivity, norm="l2", size=1)
             each = gaussian_calibration(entry, share / factor)
@@ -222,12 +222,12 @@ class Peeling:
 
     def event(self, calibration: Calibration) -> Event:
         """Return what one release of this calibration costs."""
-        known = _known(calibration, self.name)
+        known = _checked(calibration, self.name)
         return peeling_event(self.name, known.ratio, known.n_selected, known.n_free)
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return noised values at the chosen and the free places, zero elsewhere."""
-        known = _known(calibration, self.name)
+        known = _checked(calibration, self.name)
         check_calibrated(lattice, known, self.name)
         size = lattice.size
         answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
@@ -243,7 +243,7 @@ class Peeling:
 
     def distance(self, calibration: Calibration) -> Distance:
         """Add the distance of each value's noise and the chance that two keys tie."""
-        known = _known(calibration, self.name)
+        known = _checked(calibration, self.name)
         if self.name == "peeled-laplace":
             return EXACT
         values = coordinate_distance(known.levels).times(known.n_selected + known.n_free)
@@ -279,8 +279,8 @@ def select_by_laplace(
     return np.array(sorted(chosen), dtype=np.int64)
 
 
-def _known(calibration: Calibration, name: str) -> PeelingCalibration:
-    """Return a calibration of this mechanism; refuse that of another."""
+def _checked(calibration: Calibration, name: str) -> PeelingCalibration:
+    """Return the calibration; refuse one of another mechanism."""
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     if not isinstance(calibration, PeelingCalibration):
         raise InputError(f"calibration must be a PeelingCalibration; got {shown(calibration)}.")

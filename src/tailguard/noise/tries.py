@@ -1,8 +1,8 @@
-"""How many tries a search makes, and which candidate each of them takes.
+"""Draw how many tries a search makes, and which candidate each of them takes.
 
-The number is found by adding up chances, in decimal arithmetic of 120 digits, until they pass a
-uniform number of 384 binary digits. The chances are off by less than ``2**-300`` together, and a
-number beyond the law's limit, whose chance is below ``1e-26``, is cut to it.
+Chances are added up, in decimal arithmetic of 120 digits, until the sum passes a uniform number of
+384 binary digits. The chances are off by less than ``2**-300`` together. A number beyond the law's
+limit, which has a chance below ``1e-26``, is cut to the limit.
 
 Reference
 ---------
@@ -28,10 +28,10 @@ def draw_number_of_tries(tries: NumberOfTries, source: Source) -> int:
     with precisely():
         uniform = Decimal(int.from_bytes(words.astype(">u8").tobytes())) / 2 ** (64 * WORDS)
         number, chance = 1, tries.first_chance()
-        passed = chance
-        while uniform >= passed and number < tries.limit:
+        total = chance
+        while uniform >= total and number < tries.limit:
             chance *= tries.chance_ratio(number)
-            passed += chance
+            total += chance
             number += 1
     return number
 

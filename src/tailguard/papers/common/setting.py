@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from tailguard.checks import InputError, check_choice, check_integer
-from tailguard.means.formulas import LARGEST_COUNT, check_facts, put_into
+from tailguard.means.formulas import LARGEST_COUNT, check_facts, evaluate
 from tailguard.moments import Moment
 from tailguard.papers.common.steps import whole_steps
 from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
@@ -127,7 +127,7 @@ class Facts:
         """Put the facts that a formula names into it, or ``others`` in their place."""
         known = {"moment_order": self.moment.order, "moment_bound": self.moment.bound}
         known |= dict(zip(("epsilon", "delta"), self.terms, strict=True))
-        return put_into(formula, lambda name: known.get(name, getattr(self, name, None)), **others)
+        return evaluate(formula, lambda name: known.get(name, getattr(self, name, None)), **others)
 
     @property
     def curvature(self) -> float:

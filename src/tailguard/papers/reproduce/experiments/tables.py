@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from tailguard.means.formulas import put_into, tail_power
+from tailguard.means.formulas import evaluate, tail_power
 from tailguard.papers import kamath2022, wang2020, xu2025, zhao2024
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.judges import READINGS, TOLERANCE, Decision, Judge, fit_slope
@@ -49,7 +49,7 @@ class _Row:
         """Return the bound, of the facts that its formula names."""
         rho = ApproxDP(epsilon, DELTA).gaussian_mu() ** 2 / 2.0
         sizes = {"n_rows": n_rows, "n_features": n_features, "epsilon": epsilon, "rho": rho}
-        return put_into(self.bound, {**FACTS, **sizes}.get, **self.told)
+        return evaluate(self.bound, {**FACTS, **sizes}.get, **self.told)
 
 
 def _soft(*, n_rows: int, n_features: int, rho: float, diameter: float) -> float:
