@@ -52,11 +52,11 @@ from tailguard.array_types import FloatArray
 from tailguard.privacy.accounting.accountant import AdditiveAccountant, Prices, ceiling
 from tailguard.privacy.accounting.gaussian import GdpAccountant, delta_of, epsilon_of, log_delta
 from tailguard.privacy.accounting.profiles import (
+    LARGEST_SPAN,
     TAIL,
     Profile,
     gaussian_profile,
     mirrored_hull,
-    told_apart,
 )
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant, delta_of_renyi, epsilon_of_renyi
 from tailguard.privacy.events import Composed, Event, Gaussian, Selected
@@ -118,7 +118,7 @@ def selected_profile(event: Selected) -> Profile:
         return np.minimum(mean * alone, _all_tries_told(event, e))
 
     end = shift + epsilon_of(event.mu, TAIL / mean)
-    if not told_apart(2.0 * end):  # no convex hull is computed; both bounds hold without one
+    if 2.0 * end >= LARGEST_SPAN:  # no convex hull is computed; both bounds hold without one
         return Profile(delta, end)
     levels = np.linspace(0.0, end, N_LEVELS)
     hull, scaled = mirrored_hull(levels, delta(levels)), np.exp(levels - end)

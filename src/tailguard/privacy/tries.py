@@ -27,8 +27,8 @@ TAIL = 1e-26
 class NumberOfTries:
     """The law of a number of tries, by its mean.
 
-    Of ``k`` tries there is a chance proportional to ``(1 - gamma)**k / k * k**shape`` for shapes 1
-    (geometric) and 0 (logarithmic), and to ``rate**k / k!`` for Poisson numbers, from ``k = 1``.
+    The chance of ``k >= 1`` tries is proportional to ``(1 - gamma)**k / k * k**shape`` for shapes 1
+    (geometric) and 0 (logarithmic), and to ``rate**k / k!`` for Poisson numbers.
     """
 
     mean: float
@@ -45,7 +45,7 @@ class NumberOfTries:
 
     @cached_property
     def parameter(self) -> float:
-        """Gamma, or the rate of a Poisson law: with 1, or 0, there is exactly one try."""
+        """Gamma, or the rate of a Poisson law; gamma 1, or rate 0, means exactly one try."""
         if self.law == "geometric":
             return 1.0 / self.mean
         if self.law == "poisson" and self.mean > 1.0:
@@ -68,7 +68,7 @@ class NumberOfTries:
 
     @cached_property
     def limit(self) -> int:
-        """A number that is exceeded with a chance below 1e-26."""
+        """A number that tries exceed with a chance below 1e-26."""
         if self.single:
             return 1
         if self.law != "poisson":

@@ -13,7 +13,9 @@ from tailguard.means.formulas import whole_groups as whole_groups
 
 
 def check_groups(groups: str | None, *, prints: bool) -> str:
-    """Return for which points groups are to be enough: as told, or as printed noise wants them.
+    """Return where the bound on errors must hold: at each point, or at all points of the set.
+
+    Printed noise has ``"uniform"`` by default.
 
     Examples
     --------
@@ -29,7 +31,7 @@ def check_groups(groups: str | None, *, prints: bool) -> str:
 def group_count_with_probability(
     *, n_rows: int, n_features: int, diameter: float, failure_probability: float
 ) -> float:
-    """How many groups a bound at all points of the set needs, up to that failure probability.
+    """How many groups a bound at all points of the set needs, for this failure probability.
 
     ``d log(d diameter n / failure_probability)``, and at least 1.
 

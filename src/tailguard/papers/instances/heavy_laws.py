@@ -1,11 +1,11 @@
-"""Records with power tails that meet a moment only just: Student's t, and Pareto.
+"""Records with power tails that just have a moment: Student's t and Pareto; and a skewed law.
 
-Coordinates are independent, have mean 0, and a central moment of the given order of exactly 1,
-although the moment of an order a little larger is infinite. Beside them a skewed law of two points.
+Coordinates are independent, with mean 0 and a central moment of the given order of exactly 1. The
+moment of a slightly larger order is infinite.
 
 Reference
 ---------
-Kamath, Liu and Zhang 2022, Definition 2.11: the moments that the theorems are told.
+Kamath, Liu and Zhang 2022, Definition 2.11: the moments that the theorems assume.
 """
 
 import math
@@ -41,7 +41,7 @@ class StudentLaw(_HeavyLaw):
 
     @property
     def scale(self) -> float:
-        """What t is multiplied by, so that ``E|x_j|^order = 1``."""
+        """The factor by which ``E|x_j|^order = 1``."""
         if self.order == 2.0:
             return math.sqrt(MARGIN / self.index)
         order, index = self.order, self.index
@@ -64,10 +64,10 @@ class ParetoLaw(_HeavyLaw):
 
     @property
     def scale(self) -> float:
-        """What is multiplied by, so that ``E|x_j|^order = 1``."""
+        """The factor by which ``E|x_j|^order = 1``."""
         order, index = self.order, self.index
         mean = index / (index - 1.0)
-        # Above the mean in closed form: the tail is too heavy for quadrature.
+        # The part above the mean in closed form: its tail is too heavy for quadrature.
         above = index * mean ** (order - index) * special.beta(order + 1.0, index - order)
         below, _ = integrate.quad(
             lambda x: (mean - x) ** order * index * x ** (-index - 1.0), 1.0, mean, epsabs=1e-13
@@ -83,9 +83,9 @@ class ParetoLaw(_HeavyLaw):
 
 @dataclass(frozen=True)
 class TwoPointLaw:
-    """2 with chance 1/5, else -1/2: mean 0 and variance 1, bounded, and as skewed as that.
+    """2 with chance 1/5, else -1/2: bounded and skewed, with mean 0 and variance 1.
 
-    Features of a regression whose gradients then have the tails of its errors, all on one side.
+    With such features the gradients of a regression have the tails of its errors, on one side.
     """
 
     name = "two-point"

@@ -1,8 +1,8 @@
-"""Descent on the centre of noised group means, with groups that are drawn anew for every step.
+"""Descent on the centre of noised group means, with new groups in every step.
 
-A record is in one group of a step, so that the groups of a step cost as much as one of them; drawn
-in secret, anew and in equal sizes they are a shuffle of as many units besides, which costs less for
-many groups and small shares. The accountant decides which it is.
+A record is in one group of a step, so the groups of a step cost as much as one of them. Secret new
+groups of equal size are also a shuffle, which costs less for many groups and small shares. The plan
+takes whichever costs less.
 
 Reference
 ---------
@@ -36,7 +36,7 @@ class GroupedDescent:
     clip_norm
         The bound on one record's gradient.
     n_groups
-        How many groups a step has, of equal size; the few records left over are not used.
+        How many groups of equal size a step has; the few records that remain are not used.
     centre, level, start
         As in :class:`tailguard.means.iterative.IterativeMean`.
 
@@ -47,7 +47,7 @@ class GroupedDescent:
 
     Edge cases
     ----------
-    Where a shuffle saves nothing, the groups count as disjoint, and are the same at every step.
+    If a shuffle saves nothing, the groups count as disjoint and stay the same for all steps.
 
     Reference
     ---------
@@ -76,7 +76,7 @@ class GroupedDescent:
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
-        _ = self.batches
+        _ = self.batches  # refuses numbers that make no groups
         check_ranges(self, centre=CENTRES, start=STARTS)
 
     @property
@@ -94,7 +94,7 @@ class GroupedDescent:
         require(problem.scored is not None, f"solver {self.name!r} needs a loss of one score.")
         stage, query = self.stage(problem, guarantee), clipped_gradients(problem, self.clip_norm)
         rows = self.batches.rows_per_step(problem.n_rows)
-        query.calibrate(rows, problem.n_features, stage.mu)  # what it refuses, it refuses here
+        query.calibrate(rows, problem.n_features, stage.mu)  # refuses what the run would refuse
         return Plan(
             solver=self.name,
             problem=problem,
@@ -111,7 +111,7 @@ class GroupedDescent:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Ask for the means of all groups at every point, and step by their centre."""
+        """Ask for the group means at every point, and step along their centre."""
         problem, stage = plan.problem, plan.stages[0]
         allowed, query = set_of(problem), clipped_gradients(problem, self.clip_norm)
         point = allowed.project(np.zeros(problem.size))

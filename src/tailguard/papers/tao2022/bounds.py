@@ -86,7 +86,7 @@ def scalar_error(
 def deviation_bound(*, n_rows: int, moment_order: float, moment_bound: float) -> float:
     """Distance from its expectation that a plain mean exceeds with chance at most 1/10.
 
-    ``(80 u / n^v)^(1/(1+v))``: what a group mean is good for.
+    ``(80 u / n^v)^(1/(1+v))``; it is applied to group means.
 
     *Reference.* Tao and others 2022, Theorem 4, after von Bahr and Esseen 1965.
 
@@ -145,8 +145,8 @@ def mean_error(
     >>> round(mean_error(moment_bound=1.0, **args, **noise), 4)
     1.6995
     """
-    check_facts(n_group_rows=n_rows // n_groups)
     group_rows = n_rows // n_groups
+    check_facts(n_group_rows=group_rows)
     sampling = deviation_bound(
         n_rows=group_rows, moment_order=moment_order, moment_bound=moment_bound
     )

@@ -11,8 +11,7 @@ central, with both numbers known.
 
 import math
 
-from tailguard.means.formulas import checked, checked_up_to_2, moment_scale
-from tailguard.papers.common.groups import group_count
+from tailguard.means.formulas import checked, checked_up_to_2, group_count, moment_scale
 from tailguard.papers.common.steps import composed_shares
 
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:  # it takes a while to load
 
 # The largest delta beyond a profile's end; it is charged as an infinite loss.
 TAIL = 1e-20
-LARGEST_SPAN = 700.0  # of losses: exp(-745) is zero in floats
+# Exponentials of losses that differ by less are different floats: exp(-745) is zero in floats.
+LARGEST_SPAN = 700.0
 
 
 @dataclass(frozen=True)
@@ -140,10 +141,10 @@ def _zcdp(rho: float, e: FloatArray) -> FloatArray:
 def convexified(e: FloatArray, delta: FloatArray) -> FloatArray:
     """Return the greatest convex function of exp(e) that is nowhere above the given values.
 
-    The true profile is convex in exp(e), so it stays below. Where ``e`` reaches so far that floats
-    do not tell its exponentials apart the values stay as they are.
+    The true profile is convex in exp(e), so it stays below. If ``e`` spans ``LARGEST_SPAN`` or more
+    the values stay as they are.
     """
-    if not told_apart(e[-1] - e[0]):
+    if e[-1] - e[0] >= LARGEST_SPAN:
         return delta
     corners: list[int] = []
     for i in range(e.size):
@@ -154,16 +155,11 @@ def convexified(e: FloatArray, delta: FloatArray) -> FloatArray:
     return np.asarray(np.interp(x, x[corners], delta[corners]), dtype=np.float64)
 
 
-def told_apart(span: float) -> bool:
-    """Whether floats tell the exponentials of losses apart that differ by so much."""
-    return span < LARGEST_SPAN
-
-
 def mirrored_hull(e: FloatArray, delta: FloatArray) -> FloatArray:
-    """Return the convex hull of a bound for both orders of every pair, read at negative e, too.
+    """Return the convex hull of a bound for both orders of every pair, over negative e too.
 
-    At ``-e`` such a bound is ``1 - exp(-e) + exp(-e) delta(e)``, and a profile is convex through
-    zero. So a bound that is low far out is low everywhere.
+    At ``-e`` such a bound is ``1 - exp(-e) + exp(-e) delta(e)``. A profile is convex across zero,
+    so values at negative e can lower those at positive e.
     """
     beyond = e > 0.0
     mirrored = -np.expm1(-e[beyond]) + np.exp(-e[beyond]) * delta[beyond]
@@ -172,7 +168,7 @@ def mirrored_hull(e: FloatArray, delta: FloatArray) -> FloatArray:
 
 
 def _turns_up(e: FloatArray, delta: FloatArray, i: int, j: int, k: int) -> bool:
-    """Tell whether the middle one of three points lies below the line through the others."""
+    """Whether the middle one of three points lies below the line through the others."""
     # In units of exp(e[k]): losses far apart do not overflow.
     rise, run = delta[j] - delta[i], math.exp(e[j] - e[k]) * -math.expm1(e[i] - e[j])
     return bool(rise * -math.expm1(e[i] - e[k]) < (delta[k] - delta[i]) * run)

@@ -105,7 +105,7 @@ class Books(Protocol):
 
     @property
     def entries(self) -> Sequence[LedgerEntry]:
-        """Where a durable ledger was charged; nothing where there is none."""
+        """Lines of a durable ledger that name the charge; empty without a ledger."""
         ...
 
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
@@ -244,7 +244,7 @@ class MemoryBooks:
                 self._shared.record(release)
 
     def _check_open(self) -> None:
-        """Refuse settled books, too."""
+        """Refuse settled books, and books of another process."""
         self._check_process()
         if self._settled:
             raise BudgetError(
@@ -253,7 +253,7 @@ class MemoryBooks:
             )
 
     def _check_process(self) -> None:
-        """Refuse a fork's copy, from which everything could be released once more."""
+        """Refuse the copy in a forked process, which could release everything once more."""
         if os.getpid() != self._process:
             raise BudgetError(
                 "books must be written by the process that opened them; a fork has a copy of them."
@@ -272,7 +272,7 @@ class MemoryBooks:
 
 
 class ReadOnlyBooks:
-    """Books that somebody else keeps, to be read and not written.
+    """A view of books that can be read and not written.
 
     Examples
     --------

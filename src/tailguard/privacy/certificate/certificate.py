@@ -46,8 +46,8 @@ Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: N
 KEY = "tailguard_certificate"
 """The key that says what the record is; its value is the version of the format."""
 VERSION = 1
-"""Any change of meaning, words or totals takes a new number, since a file is compared with what its
-parts give."""
+"""Any change of meaning, words or totals takes a new number: a file that is read back is compared
+with what its parts give."""
 
 # Rounding moves totals by less than this share; a smaller difference is not unused budget.
 ROUNDING_MARGIN = 1e-9
@@ -153,12 +153,15 @@ class Certificate:
         **facts: Any,
     ) -> "Certificate":
         """Certify what the books say; ``facts`` are further attributes."""
+        mode: Mode = "private" if private else "simulation: NOT PRIVATE"
+        if unprotected:
+            mode = "reproduction: NOT PRIVATE"
         return cls(
             guarantee,
             n_rows,
             planned=books.reserved,
             releases=tuple(books.releases),
-            mode=_mode(private=private, unprotected=unprotected),
+            mode=mode,
             **facts,
         )
 
@@ -315,9 +318,10 @@ class Certificate:
 
     def _promise(self) -> str:
         """Describe the promise: none if printed noise breaks the guarantee."""
-        asked = self.guarantee.describe()
-        reproduced = f"none: this reproduces noise that does not keep {asked}"
-        return reproduced if self._unprotected else asked
+        promise = self.guarantee.describe()
+        if self._unprotected:
+            return f"none: this reproduces noise that does not keep {promise}"
+        return promise
 
     def _composition(self) -> str:
         """List the rules by which the events were added up."""
@@ -351,15 +355,8 @@ class Certificate:
         )
 
 
-def _mode(*, private: bool, unprotected: bool) -> Mode:
-    """Describe whether anything is promised; printed noise that breaks its promise comes first."""
-    if unprotected:
-        return "reproduction: NOT PRIVATE"
-    return "private" if private else "simulation: NOT PRIVATE"
-
-
 def read_json(text: str) -> Any:
-    """Read JSON, and refuse a key that comes twice: a person might see the other one."""
+    """Read JSON; refuse a repeated key, of which a reader might see the other value."""
     return json.loads(text, object_pairs_hook=_without_repeats)
 
 

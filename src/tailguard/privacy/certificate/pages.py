@@ -1,4 +1,4 @@
-"""The certificate as a page: plain text, or HTML that needs no other file; of the JSON's data."""
+"""The certificate as a page, made from its JSON: plain text, or HTML that needs no other file."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
@@ -49,7 +49,10 @@ def printed_releases(releases: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     """
     printed = []
     for release in releases:
-        numbers = [_shown_or_hidden(release[name]) for name in ("sensitivity", "noise_std")]
+        numbers = [
+            "hidden" if release[name] is None else f"{release[name]:.6g}"  # it follows the records
+            for name in ("sensitivity", "noise_std")
+        ]
         words = printable(_release_name(release)), printable(_how(release))
         # Where numbers are hidden the parameters say what was released.
         hidden = release["parameters"] if release["sensitivity"] is None else None
@@ -62,12 +65,13 @@ def printed_releases(releases: list[dict[str, Any]]) -> list[tuple[str, ...]]:
 
 def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
     """Return promise and totals, each in words."""
+    noun = "records" if data["unit"]["person"] is None else "persons"
     return {
         "mode": data["mode"],
         "promise": data["promise"],
         "protects": data["protects"],
         "neighbours": data["neighbours"],
-        _noun(data): f"n = {data['n_rows']}, public",
+        noun: f"n = {data['n_rows']}, public",
         "reserved": f"{_total_words(data['total'])}; {_counted(data)}",
         "released": _total_words(data["spent"]),
         "unused": _unused(data),
@@ -77,11 +81,6 @@ def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
         or "none was charged",
         "software": f"tailguard {data['version']}",
     }
-
-
-def _noun(data: Mapping[str, Any]) -> str:
-    """Return the plural name of a record."""
-    return "records" if data["unit"]["person"] is None else "persons"
 
 
 def _head(data: Mapping[str, Any]) -> Iterator[str]:
@@ -143,11 +142,6 @@ def _releases_lines(releases: list[dict[str, Any]]) -> Iterator[str]:
         yield from (" " * len(head) + line for line in rest)
     if not releases:
         yield "  nothing"
-
-
-def _shown_or_hidden(value: float | None) -> str:
-    """Round a number for the page; numbers that follow the records are not shown."""
-    return "hidden" if value is None else f"{value:.6g}"
 
 
 def _remarks(remarks: list[str]) -> Iterator[str]:
