@@ -2,7 +2,7 @@
 
 With rows ``x`` of norm at most ``row_limit`` and ``f_j(w)`` the loss of record j at the score
 ``<w, x_j>``, let ``psi_j`` be the convex function whose gradient is that of ``f_j``, clipped to
-norm ``clip_norm`` along ``x_j``. What is sought is the point of ``constraint`` of least
+norm ``clip_norm`` along ``x_j``. The query searches the point of ``constraint`` that minimises
 
     (psi_1(w) + ... + psi_m(w)) / m  +  strength / 2 * |w - center|^2.
 
@@ -23,10 +23,10 @@ Where strong penalties leave so little room that this is less than twice the tol
 except for a part within a ball, which is charged its tolerance: there are balls for such noise.
 
 This holds for a loss of ONE score. The clipped gradient of another convex loss is no gradient of a
-convex function, and one record can move where it vanishes any number of times as far. It holds for
-the penalty outside of the clip only.
+convex function: no multiple of the above bounds how far one record moves its zero. The penalty must
+stay outside of the clip.
 
-Where the tolerance could need too many steps, the largest allowed number of steps is taken.
+If the tolerance could need too many steps, the largest allowed number of steps is taken.
 With steps that the curvature allows, ``step_size * (curvature + 2 strength) <= 2``, each shortens
 the distance between neighbours by ``1 - step_size * strength`` and adds ``step_size * 2 C / m``:
 together no more than the above, times the progress of the descent. A single step from the same
@@ -83,7 +83,7 @@ EVERYWHERE = WholeSpace()
 
 @dataclass(frozen=True)
 class ClippedMinimiser(GaussianQuery):
-    """Where the minimiser of a clipped loss plus penalty lies, seen from the penalty's center.
+    """The minimiser of a clipped loss plus penalty, relative to the penalty's center.
 
     The state is the center; the answer is the minimiser minus the center, both within the set.
 
@@ -94,8 +94,8 @@ class ClippedMinimiser(GaussianQuery):
     units
         The coordinate system in which rows and targets are read.
     strength
-        Of the penalty ``strength / 2 * |w - center|^2``. Further penalties of that form are added
-        up by their strengths and their centers averaged; none goes into the clip.
+        Of the penalty ``strength / 2 * |w - center|^2``. To combine penalties of that form, add
+        their strengths and average their centers by strength; none goes into the clip.
     clip_norm, row_limit
         Bounds on the norm of one record's gradient, and on that of its row.
     constraint
@@ -103,10 +103,10 @@ class ClippedMinimiser(GaussianQuery):
     step_size
         None for ``1 / (curvature + strength)``; at most ``2 / (curvature + 2 strength)``.
     most_steps
-        Where more plain steps could be needed, this many or 20 000 are taken, and the noise is set
+        If more plain steps could be needed, this many or 20 000 are taken, and the noise is set
         for them.
     n_steps
-        Plain descent replaces the search, with exactly this many steps.
+        Exactly this many steps of plain descent replace the search.
     balls
         After each step the point is drawn into the balls, a center and a radius each, one after the
         other. More than one need ``n_steps``.
@@ -121,8 +121,8 @@ class ClippedMinimiser(GaussianQuery):
     ----------
     A void record contributes zero and stays counted. A search that does not converge is followed
     by plain descent; it never raises. How long it takes depends on the records: the running time is
-    not part of the guarantee. A center too far off for floats is moved closer, and a search begins
-    and centers its penalty within the ball. Offsets are refused.
+    not part of the guarantee. A center too large for floats is moved towards zero. A search with a
+    ball starts, and centers its penalty, within it. Offsets are refused.
 
     Examples
     --------
@@ -287,7 +287,7 @@ class ClippedMinimiser(GaussianQuery):
 
     @property
     def _widest(self) -> float:
-        """How far apart two answers can be; of a set of one point no cap is needed."""
+        """How far apart two answers can be; infinity, no cap, for a set of one point."""
         return (
             min([self.constraint.diameter(), *(2.0 * ball[1] for ball in self.balls)]) or math.inf
         )

@@ -1,9 +1,9 @@
 """The mean gradient of a generalised linear model, each record's contribution cut in length.
 
-A record's contribution is its slope times its row. Read through a matrix ``T`` such as ``V^(-1/2)``
-for contributions of covariance ``V``, a cut at length ``C`` bounds what a record adds in the metric
-of what records vary by: the noise is then as large, relative to the sampling error, in every
-direction, and one level serves where a level of slopes and one of rows did.
+A record's contribution is its slope times its row. It is read through a matrix such as ``V^(-1/2)``
+for contributions of covariance ``V``, and cut at a length there. So the noise has the same size,
+relative to the sampling error, in every direction, and one level replaces a level of slopes and one
+of rows.
 
 The cut contribution is the sum of its parts in the shells between the levels. Each shell of width
 ``w`` is released in units of ``sqrt(w)``. One record's parts, of lengths ``l_k <= w_k`` along one
@@ -14,7 +14,7 @@ Reference
 ---------
 Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 4.2 (self-standardised influence: bounded in
 the metric of its own covariance); Zhao et al. 2024, Algorithm 2 (the clipped mean); Dong, Roth and
-Su 2022, Theorem 2.7. The decomposition is that of ``means/shells.py``.
+Su 2022, Theorem 2.7. ``means/clipped.py`` has the same shells, of rows.
 """
 
 from dataclasses import dataclass
@@ -88,16 +88,15 @@ class ContributionLevels(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the parts between the levels on the lattice.
 
-        The length of a contribution errs by one roundoff more than that of a row, that of its slope
-        aside: the shrink covers it.
+        The length of a contribution errs by one roundoff more than that of a row, besides the error
+        of its slope: the shrink covers it.
         """
         view, levels = self.view.contributions(), np.array(self.levels, dtype=np.float64)
         total = np.zeros((levels.size, view.width), dtype=np.int64)
         for seen in view.read(block, state, shrunk=shrink(total.size)):
             reach, ones = np.copysign(seen.length, seen.inverse), np.ones(seen.length.size)
             add_by_level(
-                *(seen, reach, ones, 1.0, levels, self.root_widths, grid, total),
-                alone=block.alone,
+                seen, reach, ones, 1.0, levels, self.root_widths, grid, total, alone=block.alone
             )
         return total.ravel()
 

@@ -71,6 +71,11 @@ class LevelGradients(GaussianQuery):
     takes_persons = True
 
     @property
+    def _units(self) -> FloatArray:
+        """The unit in which each increment is released: its width over its share."""
+        return np.asarray(np.diff([0.0, *self.levels]) / np.array(self.shares))
+
+    @property
     def norm_limit(self) -> float:
         """The largest norm of one record's contribution."""
         return self.row_limit * float(np.linalg.norm(self.shares))
@@ -90,29 +95,27 @@ class LevelGradients(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the increments on the lattice.
 
-        Every factor before a share lies in [-1, 1]. A length errs by ``width / 2 + 2`` roundoffs, a
-        factor by five: the shrink covers both.
+        Before it is multiplied by a share, a factor lies in [-1, 1]. A length errs by
+        ``width / 2 + 2`` roundoffs, a factor by five: the shrink covers both.
         """
         levels, shares = np.array([self.levels, self.shares], dtype=np.float64)
         total = np.zeros((levels.size, self.view.width), dtype=np.int64)
         for seen in self.view.read(block, state, shrunk=shrink(total.size)):
             slope = self.view.slope(seen, self.levels[-1])
+            lengths, limit = seen.length, self.row_limit
             add_by_level(
-                *(seen, slope, seen.length, self.row_limit, levels, shares, grid, total),
-                alone=block.alone,
+                seen, slope, lengths, limit, levels, shares, grid, total, alone=block.alone
             )
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean increments in the units of the slope, one row per level."""
-        widths = np.diff([0.0, *self.levels]) / np.array(self.shares)
         means = np.reshape(noised, (len(self.levels), self.view.width))
-        return np.asarray(means * (widths / n_rows)[:, None])
+        return np.asarray(means * (self._units / n_rows)[:, None])
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:
         """Return the standard deviation of the noise of each level's mean; public numbers only."""
-        widths = np.diff([0.0, *self.levels]) / np.array(self.shares)
-        return np.asarray(self.calibrate(n_rows, n_features, mu).noise_std * widths / n_rows)
+        return np.asarray(self.calibrate(n_rows, n_features, mu).noise_std * self._units / n_rows)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

@@ -1,9 +1,8 @@
-"""The mean of clipped gradients of a loss that is known one record at a time.
+"""The mean of clipped gradients of a loss that is given as a gradient of one record.
 
-For users' own gradients and for losses of several scores. The function sees a copy of one record;
-what it returns is clipped to ``clip_norm`` in l2 norm whatever it is, and an exception or a wrong
-shape makes that record contribute zero: an exception or a warning that reached the outside would
-say something about a record.
+For users' own gradients and for losses of several scores. The function sees a copy of one record.
+Whatever it returns is clipped to ``clip_norm`` in l2 norm. After an exception or a wrong shape the
+record contributes zero: an exception or a warning that left the gate would tell of a record.
 
 Reference
 ---------
@@ -26,7 +25,7 @@ from tailguard.queries.base import GaussianQuery, sum_sensitivity
 from tailguard.queries.clipping import clip_rows
 from tailguard.quiet import quietly
 
-# A function of Python need not bear two threads at once.
+# A user's Python function may not be safe in two threads at once.
 ONE_AT_A_TIME = threading.Lock()
 
 
@@ -91,7 +90,7 @@ def record_gradients(
 ) -> tuple[FloatArray, BoolArray]:
     """Return the gradients of the usable records of a block, and which records those are."""
     void = block.void()
-    # The function sees zeros for a void record: that it is left out would tell by the time saved.
+    # The function sees zeros for a void record: to skip the record would show in the running time.
     features = np.where(void[:, None], 0.0, block.features.astype(np.float64))
     targets = np.where(void, 0.0, block.vector("target"))
     found = np.zeros((block.n_rows, size))
@@ -132,24 +131,11 @@ def _run_compiled(
         raise
     except BaseException:  # what Numba cannot catch, as in a block of Python within the function
         found[:] = 0.0
-        for i in range(len(features)):
-            _run_one(loop, gradient, weights, features, targets, found, i)
-
-
-def _run_one(
-    loop: Any,
-    gradient: Any,
-    weights: FloatArray,
-    features: FloatArray,
-    targets: FloatArray,
-    found: FloatArray,
-    i: int,
-) -> None:
-    """Run the same machine code on one record only, which is alone concerned if that fails."""
-    one = slice(i, i + 1)
-    try:
-        loop(gradient, weights, features[one], targets[one], found[one])
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        found[i] = 0.0
+        for i in range(len(features)):  # one by one, so that only records that fail are zero
+            one = slice(i, i + 1)
+            try:
+                loop(gradient, weights, features[one], targets[one], found[one])
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
+                found[one] = 0.0

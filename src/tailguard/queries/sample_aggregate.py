@@ -1,10 +1,10 @@
-"""Sample and aggregate: any estimator on disjoint blocks of records, and a private centre of these.
+"""Sample and aggregate: a private centre of what any estimator finds on blocks of the records.
 
-The gate hands the records over in a secret random order, which is cut into m blocks. An estimator
-of the user's gives a point for each, forced into a public ball. Released is the point whose ball
-around it that holds ``t0`` of the points is smallest, with Gaussian noise on the smooth scale of
-that choice. So what a block holds depends neither on where records lie nor on what identifies them:
-given the order one record is replaced in its place, and so in its blocks (``queries/base.py``).
+The gate hands the records over in a secret random order, which is cut into m blocks. The user's
+estimator gives a point for each block, which is cut to a public ball. Each point has a smallest
+ball around it that holds ``t0`` of the points. The point with the smallest one is released, with
+Gaussian noise on the smooth scale of that choice. Given the order, one record is replaced in its
+place, and so in its blocks (``queries/base.py``).
 
 Write ``r(i, t)`` for the distance from point i to the t-th nearest, itself included. One record
 changes s points at most: one where the blocks are disjoint, and as many as it may be in where they
@@ -42,13 +42,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import bdtrc
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import (
-    InputError,
-    check_choice,
-    check_integer,
-    check_positive,
-    shown,
-)
+from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 from tailguard.data.rows.base import RecordBlock, Rows
 from tailguard.noise.orders import random_sample
 from tailguard.noise.smooth import SmoothAnswer
@@ -64,13 +58,13 @@ from tailguard.queries.gather import check_gathered, gather, placed
 from tailguard.quiet import quietly
 from tailguard.sets.base import as_vector
 
-# All pairs of points are compared.
+# All pairs of points are compared, which limits their number.
 FEWEST_BLOCKS, MOST_BLOCKS = 4, 5_000
 LAYOUTS = ("disjoint", "overlapping")
-# Of overlapping blocks: public, since the places that they hold are those of a secret order.
+# Seed of the draws of overlapping blocks: public, since blocks are places in a secret order.
 DRAW = 0
-MOST_DRAWS = 50  # of overlapping blocks
-# Where all of them succeed with less than this chance none is made.
+MOST_DRAWS = 50
+# No draw is made if the chance that any succeeds is below this.
 HOPELESS = 1e-6
 
 
@@ -103,12 +97,12 @@ def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
 
 
 def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int = 1) -> float:
-    """Return the smooth scale of points that coincide: it never is less."""
+    """Return the smooth scale of points that coincide, which is the least possible one."""
     return diameter * math.exp(-smoothness * changes_until_all(n_points, overlap))
 
 
 def changes_until_all(n_points: int, overlap: int) -> int:
-    """Return how many of the points can change before a ball would have to hold more than all."""
+    """Return how many changes a scale looks ahead: beyond these no ball holds enough points."""
     return max(n_points - first_ball(n_points, overlap), 0) // overlap
 
 
@@ -124,14 +118,14 @@ def largest_overlap(n_blocks: int) -> int:
 
 @lru_cache(maxsize=1)  # 8 bytes a record
 def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray, ...] | None:
-    """Draw ``n_blocks`` subsets of ``n_rows // n_blocks`` records each; ``order`` numbers the draw.
+    """Draw ``n_blocks`` sets of ``n_rows // n_blocks`` places each; ``order`` is the draw's seed.
 
-    Places in an order are drawn, whatever records lie there: the blocks are as public as ``order``.
+    The draw does not depend on what records have these places: blocks are as public as ``order``.
 
     *Guarantee.* No record is in more than ``largest_overlap(n_blocks)`` blocks.
 
-    *Edge cases.* None where 50 draws in a row had a record in too many, or hardly could have had
-    none; so it is for few blocks.
+    *Edge cases.* None if 50 draws have a record in too many blocks, or almost surely would have; so
+    it is for few blocks.
 
     *Reference.* Wang, Xiao, Devadas and Xu 2020, Algorithm 1, who go on drawing.
     """
@@ -148,9 +142,9 @@ def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray
 def _likely(n_rows: int, n_blocks: int) -> float:
     """Bound the chance that a draw succeeds.
 
-    In how many blocks a record is has a binomial law, and these numbers are negatively associated
-    (Joag-Dev and Proschan 1983, Theorem 2.11): none is too large with at most the product of the
-    records' chances.
+    The number of blocks that hold a record has a binomial law, and these numbers are negatively
+    associated (Joag-Dev and Proschan 1983, Theorem 2.11): the chance that none is too large is at
+    most the product of the records' chances.
     """
     share = (n_rows // n_blocks) / n_rows
     return math.exp(n_rows * math.log1p(-bdtrc(largest_overlap(n_blocks), n_blocks, share)))
@@ -183,9 +177,9 @@ class SampleAggregate(SmoothQuery):
         estimates.
     n_blocks
         How many blocks; more of them mean less noise and worse estimates. None takes as many as
-        the noise can use, if ``least_rows`` allows.
+        reduce the noise, if ``least_rows`` allows.
     least_rows
-        How many records an estimate needs, at least. Used where ``n_blocks`` is None.
+        The fewest records of an estimate. Used if ``n_blocks`` is None.
     layout
         ``"disjoint"`` blocks, or the paper's ``"overlapping"`` ones: ``m`` random subsets of a part
         ``1 / m`` of the records each, with every record in at most ``sqrt(m)`` of them. They need
@@ -204,9 +198,9 @@ class SampleAggregate(SmoothQuery):
 
     Edge cases
     ----------
-    A record with a non-finite value is left out of its block, which stays. An estimator that fails,
-    or returns what is no vector of finite numbers, gives the centre for its block. The time that it
-    takes is not hidden.
+    A record with a non-finite value is left out of its block, which stays. If the estimator fails,
+    or returns no vector of finite numbers, its block counts as the centre. How long it takes is not
+    hidden.
 
     Reference
     ---------
@@ -283,8 +277,8 @@ class SampleAggregate(SmoothQuery):
 
     def _blocks(self, n_rows: int, smoothness: float) -> int:
         """Return how many blocks there are; refuse more blocks than records."""
-        # The scale of points that coincide falls by exp(-smoothness) with every two of disjoint
-        # blocks, and with every two of the root of the number of overlapping ones.
+        # The least scale falls by exp(-smoothness) with every two disjoint blocks; with overlapping
+        # ones, with every two by which the root of their number grows.
         rounds = math.ceil(2.0 / smoothness * math.log(n_rows))
         useful = FEWEST_BLOCKS + (rounds if self.layout == "disjoint" else rounds**2)
         n_blocks = self.n_blocks or max(
