@@ -1,4 +1,4 @@
-"""Reports of fitted models, searches and means: what they released, as rows of a report."""
+"""Reports of fitted models, searches and means."""
 
 import math
 from collections.abc import Mapping
@@ -78,12 +78,12 @@ def mean_report(
 def _coefficients(model: Any) -> tuple[ReportedEstimate, ...]:
     """Return the coefficients that a summary shows, with interval or reason."""
     rows, reasons = coefficient_rows(model), list(model.reasons_)
-    known = model.coef_std_ is not None
-    reach = intervals(model, LEVEL) if known else np.full((len(rows), 2), math.nan)
+    has_stds = model.coef_std_ is not None
+    ends = intervals(model, LEVEL) if has_stds else np.full((len(rows), 2), math.nan)
     estimates = []
     for row in shown_rows(model):
         name, value, noise = rows[row]
-        low, high = map(float, reach[row])
+        low, high = map(float, ends[row])
         reason = reasons[row] if row < len(reasons) else ""
         estimates.append(ReportedEstimate(name, value, noise, low, high, reason))
     return tuple(estimates)

@@ -48,9 +48,13 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
     ['x0', 'x1', '(intercept)']
     """
     check_choice("scale", scale, SCALES)
-    ax, found = _axes(ax), _reported(result)
+    if not hasattr(result, "report"):
+        raise InputError(
+            f"result must be a fitted model, a search or a mean; got a {type(result).__name__}."
+        )
+    ax, report = _axes(ax), result.report()
     ax.axvline(0.0, color="0.6", linewidth=1.0)
-    for row, estimate in enumerate(found.estimates):
+    for row, estimate in enumerate(report.estimates):
         beside = ("axes fraction", "data")
         if not estimate.is_estimated:
             ax.annotate("not estimated", (1.02, row), xycoords=beside, va="center", color="0.4")
@@ -60,15 +64,15 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
         unit = max(map(abs, ends)) or 1.0 if scale == "own" else 1.0
         if known:
             ax.plot([end / unit for end in ends], [row, row], color="C0", linewidth=2.5)
-        fill = "C0" if known else "none"  # an open circle has no interval
-        ax.plot(estimate.value / unit, row, "o", color="C0", markerfacecolor=fill)
+        inside = "C0" if known else "none"  # an open circle has no interval
+        ax.plot(estimate.value / unit, row, "o", color="C0", markerfacecolor=inside)
         ax.annotate(f"{estimate.value:.4g}", (1.02, row), xycoords=beside, va="center")
-    ax.set_yticks(range(len(found.estimates)), [each.name for each in found.estimates])
-    ax.set_ylim(len(found.estimates) - 0.5, -0.5)
+    ax.set_yticks(range(len(report.estimates)), [each.name for each in report.estimates])
+    ax.set_ylim(len(report.estimates) - 0.5, -0.5)
     if scale == "own":
         ax.set_xlim(-1.1, 1.1)
         ax.set_xticks([0.0])
-    ax.set_title(f"{found.subject}: {100.0 * found.level:g} % intervals")
+    ax.set_title(f"{report.subject}: {100.0 * report.level:g} % intervals")
     return ax
 
 
@@ -196,8 +200,8 @@ def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax)
     ax.barh(range(len(names)), values, xerr=lines, color="C0", alpha=0.5, ecolor="0.3")
     ax.set_yticks(range(len(names)), names)
-    beside = 0.5 if len(names) > 1 else 2.0  # keeps a single bar narrow
-    ax.set_ylim(len(names) - 1.0 + beside, -beside)
+    margin = 0.5 if len(names) > 1 else 2.0  # keeps a single bar narrow
+    ax.set_ylim(len(names) - 1.0 + margin, -margin)
     ax.set_xlabel("records")
     return ax
 
@@ -280,11 +284,11 @@ def estimates(
     value: Any = getattr(result, "value", None)
     if hasattr(result, "ratio"):
         names = labels = result.groups
-        parts, said = (result.ratio, result.low, result.high), "actual over expected"
+        parts, quantity = (result.ratio, result.low, result.high), "actual over expected"
     elif hasattr(result, "std") and np.ndim(value) == 1:
-        apart = 2.0 * result.noise_std
+        reach = 2.0 * result.noise_std
         names, labels = result.names, _labels(result)
-        parts, said = (value, value - apart, value + apart), "variance"
+        parts, quantity = (value, value - reach, value + reach), "variance"
     else:
         raise InputError(
             "result must be what tg.actual_expected or tg.variance returned; got a "
@@ -300,7 +304,7 @@ def estimates(
         ax.plot(value, place, "o", color="C0", markerfacecolor="C0" if known else "none")
     ax.set_yticks(range(len(rows)), [name or "all" for name, *_ in rows])
     ax.invert_yaxis()
-    ax.set_xlabel(said)
+    ax.set_xlabel(quantity)
     return ax
 
 
@@ -377,15 +381,6 @@ def _axes(ax: "Axes | None") -> "Axes":
     except ImportError:
         raise InputError("tg.plot needs matplotlib: pip install 'tailguard[report]'.") from None
     return pyplot.subplots(layout="constrained")[1]
-
-
-def _reported(result: Any) -> Any:
-    """Return the report of a result."""
-    if not hasattr(result, "report"):
-        raise InputError(
-            f"result must be a fitted model, a search or a mean; got a {type(result).__name__}."
-        )
-    return result.report()
 
 
 def _certificate(result: Any) -> Any:

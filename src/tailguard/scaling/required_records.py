@@ -1,7 +1,7 @@
-"""The records, or the epsilon, that would be enough where noise is predicted to hide the answer.
+"""How many records, or which epsilon, would be enough if noise is predicted to hide the answer.
 
-All of it follows from public numbers and is reported before anything is spent, except the note on
-light weights, which follows from their released total.
+Public numbers decide, before anything is spent. Only the note on light weights follows from a
+release, that of their total.
 
 Reference
 ---------
@@ -15,14 +15,16 @@ from dataclasses import replace
 from tailguard.checks import InputError
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-# Weights are light where they add up to less than this part of the records, beyond noise.
+# Weights are light if their total, plus so many deviations of its noise, is below this part of the
+# records.
 LIGHT, BEYOND_NOISE = 0.1, 2.0
 WEIGHS_LITTLE = "weights are small: "
 """How the note on light weights begins."""
-# The mean of outcomes stands out where this many standard deviations of its noise fit into 1.
+# A mean of outcomes from 0 to 1 is seen if this many standard deviations of its noise fit into 1.
 MEAN_SIGNIFICANCE = 4.0
-# Relative accuracy of the search for a sufficient number of records, which is a prediction.
-FINDS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
+# The search for a sufficient number: how often it doubles, its relative accuracy (a prediction needs
+# no more), and the largest epsilon that is named.
+DOUBLINGS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
 
 
 def mean_hides(n_rows: int, noise_std: float) -> bool:
@@ -42,7 +44,7 @@ def scale_warnings(
     """Warn where no scale is predicted to be seen; refuse where not even a mean would be.
 
     Scales need the ``fewest`` records, a number that falls as the ``amount`` of the budget grows.
-    ``noise_std`` is that of a sum released with the whole of it.
+    ``noise_std`` is that of a sum released with the whole budget.
     """
     if n_rows >= fewest:
         return ()
@@ -62,7 +64,7 @@ def light_weights(
 ) -> tuple[str, ...]:
     """Note that records weigh far less than their bound, if their released total shows it.
 
-    The ``total`` is in parts of the bound; ``noise_std`` is that of its noise.
+    ``total`` and ``noise_std``, the deviation of its noise, are in units of the bound.
 
     Examples
     --------
@@ -99,10 +101,10 @@ def remedy(n_rows: float, guarantee: Guarantee, hides: Callable[[Guarantee], boo
 
 
 def least(hides: Callable[[float], bool], start: float) -> float:
-    """Return roughly the least number above ``start`` at which nothing hides; infinity if none."""
+    """Return roughly the least number above ``start`` that does not hide; infinity if none."""
     low, high = start, 2.0 * start
     try:
-        for _ in range(FINDS):
+        for _ in range(DOUBLINGS):
             if not hides(high):
                 break
             low, high = high, 2.0 * high
@@ -134,7 +136,7 @@ def _would_do(n_rows: float, epsilon: str | None) -> str:
 
 
 def rounded(number: float) -> str:
-    """Two digits, rounded up, as text."""
+    """Return a number as text, rounded up to two digits."""
     return f"{two_digits(number):,.10g}"
 
 

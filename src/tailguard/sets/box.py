@@ -35,12 +35,13 @@ class Box:
     array([0., 2.])
     """
 
-    name: ClassVar[str] = "box"
-    # arguments that the contract tests try
-    contract_examples = (([-1, 0, 2], [1, 10, 2]), (-0.1, 1.0), (0.0, math.inf))
-    convex: ClassVar[bool] = True
     low: ArrayLike
     high: ArrayLike
+
+    name: ClassVar[str] = "box"
+    convex: ClassVar[bool] = True
+    # arguments that the contract tests try
+    contract_examples = (([-1, 0, 2], [1, 10, 2]), (-0.1, 1.0), (0.0, math.inf))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", _bounds("low", self.low))
@@ -70,7 +71,7 @@ class Box:
         return length(widths)
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
-        """Whether no bound is passed by more than ``tolerance``."""
+        """Whether no coordinate exceeds a bound by more than ``tolerance``."""
         (low, high), slack = self._sides, check_cost("tolerance", tolerance)
         entries = as_entries(point, self._size)
         inside = (entries >= low - slack) & (entries <= high + slack)
@@ -87,7 +88,7 @@ class Box:
 
 
 def _bounds(name: str, bounds: ArrayLike) -> float | tuple[float, ...]:
-    """Return a number or a vector by value; infinities are allowed."""
+    """Copy a number or a vector of numbers, infinities included."""
     array = as_numbers(bounds)
     if array.ndim > 1 or np.isnan(array).any():
         raise InputError(f"{name} must be a number or a vector of numbers; got {shown(bounds)}.")

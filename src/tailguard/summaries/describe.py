@@ -34,7 +34,6 @@ from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
 # The quartiles, as is usual, and the ends of the middle 90 %.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-INTERVALS = "95% intervals of quantiles"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -126,7 +125,9 @@ class Description(SummaryResult):
     def _intervals(self) -> ResultTable:
         head = [f"{_percent(level)} {end}" for level in self.levels for end in ("low", "high")]
         ends = np.stack([self.quantiles_low, self.quantiles_high], axis=-1)
-        return self._table(INTERVALS, head, lambda g, j: tuple(map(float, ends[g, j].ravel())))
+        return self._table(
+            "95% intervals of quantiles", head, lambda g, j: tuple(map(float, ends[g, j].ravel()))
+        )
 
     def _table(
         self, title: str, head: Iterable[str], cells: Callable[[int, int], tuple[Cell, ...]]
@@ -316,7 +317,7 @@ def _description(
 ) -> Description:
     """Arrange the released numbers by groups and columns."""
     shape = len(groups), len(table.numbers)
-    hidden = solution.unseen.reshape(shape)
+    suppressed = solution.unseen.reshape(shape)
     usable, quantiles = np.full(shape, math.nan), np.full((3, *shape, len(levels)), math.nan)
     mean, error, std = np.full((3, *shape), math.nan)
     if solution.quantiles is not None:
@@ -326,7 +327,7 @@ def _description(
     if solution.moments is not None:
         moments = solution.moments
         mean, error, std = (
-            np.where(hidden, math.nan, part)
+            np.where(suppressed, math.nan, part)
             for part in (moments.mean, moments.error_std, moments.std)
         )
     total = solution.total
@@ -338,8 +339,8 @@ def _description(
     }
     correlation = solution.correlation
     if correlation is not None:
-        unseen = hidden[0]
-        correlation = np.where(unseen | unseen[:, None], math.nan, correlation)
+        (blank,) = suppressed  # correlations are not released by group
+        correlation = np.where(blank | blank[:, None], math.nan, correlation)
     return Description(
         solved=solved,
         title="private description",
@@ -358,12 +359,12 @@ def _description(
         shares=shares,
         share_noise=solution.noise_std / total,
         correlation=correlation,
-        suppressed=hidden,
+        suppressed=suppressed,
     )
 
 
 def _checked_spend(spend: Any) -> dict[str, float]:
-    """Return factors of parts of a budget, or refuse them; names are checked with the plan."""
+    """Return the factors, or refuse them; the plan checks their names."""
     if spend is None:
         return {}
     if not isinstance(spend, Mapping):

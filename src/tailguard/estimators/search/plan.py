@@ -1,16 +1,14 @@
 """What a search will do, in public numbers, and how a try is judged.
 
-*How private a try is, and how often it is made*, follows from what the best of many tries costs.
+A try is judged by its mean loss less that of a constant, in private units of the target. Losses of
+heavy-tailed targets have no known bound. So a constant and a scale of the target are released once,
+before the search. Each try then asks for the mean, over all records, of its model's loss less the
+constant's, clipped record by record at a fixed number of these scales. One record moves it by at
+most two limits over the number of records, whatever the model is.
 
-*A try is judged* by its mean loss less that of a constant, in private units of the target. Losses
-of heavy-tailed targets have no bound that is known. So before the search a constant and a scale of
-the target are released once. Each try then asks for the mean, over all records, of the difference
-between its model's loss and the constant's, record by record, clipped at a fixed number of these
-scales. One record moves it by at most two limits over the number of records, whatever the model is.
-
-The same records are fitted and scored, each with a share of a try's budget. A part held out would
-have the whole budget, but fewer records for both, and linear models of far fewer columns than
-records hardly lose by being scored on what they were fitted to.
+The same records are fitted and scored, each with a share of a try's budget. With a held-out part
+both would have the whole budget but fewer records, and scores of linear models with far fewer
+columns than records hardly suffer if they are taken on the records of the fit.
 
 Reference
 ---------
@@ -50,8 +48,8 @@ from tailguard.solvers.registry import plan_for
 from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
 from tailguard.solvers.units import columns_of
 
-# Differences are clipped at the loss of a residual of SCALES scales of the target, at half a nat,
-# and at two counts in scales of the target.
+# Where differences of losses are clipped: at half a nat, at two counts in scales of the target, and
+# with other links at the loss of a residual of SCALES scales of the target.
 LIMITS = {Link.LOGIT: 0.5, Link.LOG: 2.0}
 SCALES = 2.0
 
@@ -65,7 +63,7 @@ class LossScore:
     Attributes
     ----------
     loss
-        By which models are compared.
+        The loss that compares models.
     stage
         What a score costs.
     n_features
@@ -92,10 +90,7 @@ class LossScore:
         return LIMITS.get(self.loss.link) or max(float(self.loss.value(SCALES, 0.0)), 1e-12)
 
     def question(self, solution: Solution) -> tuple[LossDifferences, FloatArray]:
-        """Return what a model's score is asked with: the query, and the weights of both.
-
-        A score is of what the model predicts.
-        """
+        """Return the query for a model's score, and its state: weights of constant and model."""
         center, half = np.zeros(self.n_features), np.ones(self.n_features)
         bounds = solution.feature_bounds if self.bounded else None
         if bounds is not None:
@@ -138,8 +133,8 @@ def find_score(plan: Plan, gate: Gate, loss: Loss, stage: Stage) -> tuple[LossSc
         if link.residual:
             units, seen = find_target(BudgetSession(plan, gate), columns_of(plan.problem))
             center, scale = float(units.target_center), float(units.target_scale)
-            found = replace(score, target_center=center, target_scale=scale)
-            return found, None if seen else UNSEEN
+            score = replace(score, target_center=center, target_scale=scale)
+            return score, None if seen else UNSEEN
         constant = run_constant_plan(plan, gate).intercept
     except BEYOND_FLOATS:
         return score, UNSEEN
@@ -151,11 +146,11 @@ def find_score(plan: Plan, gate: Gate, loss: Loss, stage: Stage) -> tuple[LossSc
     return (replace(score, target_scale=scale), None) if usable else (score, UNSEEN)
 
 
-# Shares of mu squared of a try: of its score, and, beside the search, of the units of scores;
+# In parts of a try's squared mu: what its score gets, and what the units of scores get, once;
 # measured in ``docs/mechanisms/best-of-tries.md``.
 SCORE_SHARE, UNITS_SHARE = 0.1, 0.05
 
-# How often the released numbers are counted, and what they leave is planned with.
+# How often a search is planned anew for the budget that its number of releases leaves.
 REPEATS = 3
 
 
@@ -187,9 +182,9 @@ class SearchPlan:
     stage
         What the score of a try costs it.
     check
-        The count of usable records that comes before all of it, or None.
+        The count of usable records that comes first, or None.
     remarks
-        What ``explain`` says beside that.
+        Further lines of ``explain``.
     """
 
     guarantee: Guarantee
@@ -222,7 +217,7 @@ class SearchPlan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a user is warned of before anything is spent."""
+        """Warnings before anything is spent."""
         never = self.tries.never(1.0 / len(self.candidates))
         few = f"a candidate is never tried with a chance of {never:.0%}: take more n_tries"
         own = dict.fromkeys(each for c in self.candidates for each in c.plan.warnings)
@@ -260,13 +255,13 @@ def plan_search(
     problem: Problem,
     guarantee: Guarantee,
     tries: NumberOfTries,
-    rule: RecordRule | None = None,
-    columns: Sequence[TableColumn] = (),
+    rule: RecordRule | None,
+    columns: Sequence[TableColumn],
 ) -> SearchPlan:
     """Solve for the budget of a try and let every candidate plan with it.
 
-    ``problem`` is that of the loss which scores tries. By a ``rule`` usable records are counted
-    before all tries, and where they are few, cells of these ``columns``.
+    ``problem`` has the loss that scores tries. With a ``rule`` usable records are counted before
+    all tries, and if they are few, the cells of these ``columns``.
     """
     if not isinstance(guarantee, ApproxDP):
         raise InputError(
@@ -334,8 +329,8 @@ def _planned(task: SearchTask, guarantee: GDP) -> PlannedSolver:
     try:
         return PlannedSolver(*plan_for(task.solver, task.problem, guarantee))
     except InputError as error:
-        told = ", ".join(f"{name}={four_digits(v)}" for name, v in task.parameters.items())
+        settings = ", ".join(f"{name}={four_digits(v)}" for name, v in task.parameters.items())
         raise InputError(
-            f"candidate {{{told}}} must be a fit that can be planned at mu = {guarantee.mu:.4g}: "
-            f"{error}"
+            f"candidate {{{settings}}} must be a fit that can be planned at mu = "
+            f"{guarantee.mu:.4g}: {error}"
         ) from None
