@@ -22,8 +22,8 @@ WEIGHS_LITTLE = "weights are small: "
 """How the note on light weights begins."""
 # A mean of outcomes from 0 to 1 is seen if this many standard deviations of its noise fit into 1.
 MEAN_SIGNIFICANCE = 4.0
-# The search for a sufficient number: how often it doubles, its relative accuracy (a prediction needs
-# no more), and the largest epsilon that is named.
+# The search for a sufficient number: how often it doubles, its relative accuracy (enough for a
+# prediction), and the largest epsilon that is named.
 DOUBLINGS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
 
 

@@ -63,7 +63,7 @@ from tailguard.solvers.newton.outlook import (
     ESTIMAND,
     LITTLE,
     constant_hides,
-    is_little,
+    rarely_beats_constant,
     refusal,
     scales_hide,
     warning,
@@ -72,8 +72,9 @@ from tailguard.solvers.newton.schedule import (
     CORRECTION_OF_LIKELIHOOD,
     ROW_NORM_BINS,
     WEIGHT_SHARE,
+    PlannedReleases,
     Shares,
-    correction,
+    correction_releases,
     round_weights,
 )
 from tailguard.solvers.newton.start import EVENTS_FOR_CORRECTION, second_moments
@@ -144,7 +145,7 @@ class SoftmaxNewton:
             raise refusal(two, guarantee)
         shares = _shares(problem, mu)
         coordinates = sum(each.coordinates for each in _stages(problem, shares, 1.0, alone=alone))
-        hidden = alone or is_little(two, guarantee)
+        hidden = alone or rarely_beats_constant(two, guarantee)
         return Plan(
             solver="softmax-newton",
             problem=problem,
@@ -235,7 +236,7 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
     weighed = WEIGHT_SHARE * problem.has_weights
     counts = 1.0 - weighed if alone else shares.constant
     square, bins = height * (height + 1) // 2, ROW_NORM_BINS.count
-    planned = [
+    once = [
         (WEIGHT, WEIGHING, weighed, 2),
         (COUNTS, "how many records each class has", counts, classes),
         (AGAIN, "the same where a class is rare", LARGEST_COUNTS - shares.constant, classes),
@@ -244,17 +245,13 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
         ("whitened row norms", "norms of whitened rows", shares.whitened_row_norms, bins),
         (CHOICE, "whether the fit, half of it or its constant is kept", shares.fit_choice, 2),
     ][: 2 if alone else None]
-    stages = [
-        Stage(name, purpose, mu * math.sqrt(share), 1, size)
-        for name, purpose, share, size in planned
-        if share > 0.0
-    ]
+    planned = [PlannedReleases(name, why, share, 1, size) for name, why, share, size in once]
+    if not alone:
+        width = _width(problem)
+        planned += correction_releases(width, shares.correction, curved=True, sampled=False)
+    stages = [each.stage(mu) for each in planned if each.share > 0.0]
     if alone:
         return tuple(stages)
-    for told in correction(_width(problem), shares.correction, curved=True, sampled=False):
-        if told.share > 0.0:
-            each = mu * math.sqrt(told.share / told.times)
-            stages.append(Stage(told.name, told.purpose, each, told.times, told.size))
     stages += shares.units_stages(_of_two(problem), mu)
     rest = 1.0 - sum([stage.total_mu**2 for stage in stages]) / mu**2
     weights, purpose = round_weights(shares), "gradients of all classes, for a Newton step each"

@@ -36,7 +36,7 @@ from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
     ESTIMAND_OF_BULK,
-    rounds_without,
+    why_no_interval,
     with_remedy,
 )
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
@@ -204,7 +204,7 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
     plan, geometry = session.plan, fit.geometry
     robust = plan.settings["target"] == "robust"
     asked, weight = (session.problem, plan.guarantee), session.mean_weight
-    if (why := rounds_without(*asked, robust=robust, weight=weight)) is not None:
+    if (why := why_no_interval(*asked, robust=robust, weight=weight)) is not None:
         return why
     if far_rows_still_matter(geometry):
         return "columns are so heavy that far rows still move the fit"

@@ -1,10 +1,10 @@
-"""Predicts from public numbers what a fit can be: coefficients, a constant, or nothing.
+"""Predict from public numbers what a fit can be: coefficients, a constant, or nothing.
 
 A scale is read from a histogram of octaves, in which a typical column has ``SIZE_WINDOW`` of its
 records in one window. If noise is predicted to hide that, the user is warned and the fit goes on,
-since some columns may be seen. If noise would hide even a column with all records in one window, no
-coefficient can be fitted and the whole budget goes to the best constant. If noise would hide the
-constant as well, the fit is refused. All of this happens before anything is spent.
+since some columns may be seen. If noise would hide even a column with all records in one window,
+the whole budget goes to the best constant. If noise would hide the constant as well, the fit is
+refused. All of this happens before anything is spent.
 
 Reference
 ---------
@@ -42,26 +42,22 @@ from tailguard.solvers.newton.schedule import HEADROOM, Shares, stages_for
 
 # Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5
-# The predicted error by link: the score, its unit, and how many times that noise moved it
-# in simulated fits of 3 to 30 normal columns with n * mu from 2,000 to 30,000, by their own
-# coef_noise_std_ (corrections and totals have more of it than rounds).
+# The predicted error by link: the score, its unit, and how many times as much noise simulated fits
+# had by their own coef_noise_std_ (3 to 30 normal columns, n * mu from 2,000 to 30,000; corrections
+# and totals have more than rounds).
 PREDICTS = {
     Link.IDENTITY: ("the prediction", "in scales of the residuals", "1 to 10"),
     Link.LOG: ("the logarithm of the prediction", "for a mean of about one", "1 to 20"),
     Link.LOGIT: ("the score, as log-odds,", "for slopes and curvatures of about one", "2 to 13"),
 }
-
-
-# Fits of this many times the records from which scales are seen beat a constant, 50 of 54 measured
-# (benchmarks/bench_useful_rows.py); of half as many records 25 of 54.
+# 50 of 54 fits with this many times the records from which scales are seen beat a constant, and 25
+# of 54 with half as many (benchmarks/bench_useful_rows.py).
 USEFUL = 2.0
-
-
-# Intervals of rounds hold where noise moves predictions by less than this part of the residuals'
-# scale: 85 % of 1,677 held the truth above (T00 to T55, n * mu below 30 a coefficient), 96 % below.
+# Intervals from rounds hold if noise moves predictions by less than this part of the residuals'
+# scale: 96 % held the truth below, 85 % of 1,677 above (T00 to T55, n * mu below 30 a coefficient).
 LARGEST_NOISE = 0.1
-# Where log-rates have exposures or weights, the noise of their curvature hides it up to this
-# n * mu, times size**1.5 and the largest curvature over that at the mean. Simulated, with normal,
+# If log-rates have exposures or weights, noise hides their curvature up to this n * mu, times
+# size**1.5 and the largest curvature over that at the mean. Simulated, with normal,
 # t(3), log-normal and binary columns: of 64 fits of counts (3 and 8 columns) it hid in none at 80,
 # in 1 at 62, in 9 at 50; of 48 of Gamma losses (3, 12, 25) in none at 80, 2 at 50, 26 at 30.
 CURVATURE_SEEN = 62.0
@@ -69,10 +65,10 @@ LITTLE = "the budget is too small to tell how far off coefficients may be"
 FAR_RECORDS = "the budget is too small to see how far single records reach"
 """Why no coefficient has an interval, by public numbers."""
 UNPREDICTED = "this budget would do for typical columns; what these columns need is not predicted"
-"""What stands in the place of a remedy where the prediction has failed."""
+"""Replaces a remedy where the prediction has failed."""
 
 
-def planned(problem: Problem, guarantee: Guarantee) -> tuple[Shares, float]:
+def planned_shares(problem: Problem, guarantee: Guarantee) -> tuple[Shares, float]:
     """Return the shares of a fit of coefficients, and the mu that it may spend."""
     shares = shares_for(problem, guarantee.gaussian_mu())
     coordinates = sum(stage.coordinates for stage in stages_for(problem, shares, 1.0))
@@ -80,12 +76,12 @@ def planned(problem: Problem, guarantee: Guarantee) -> tuple[Shares, float]:
 
 
 def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WINDOW) -> bool:
-    """Whether noise is predicted to hide the target, or columns with such a bulk in one window.
+    """Whether noise is predicted to hide the target, or columns with this bulk in one window.
 
-    The largest bulk is 1, that of a column with a single value. Shares are those of mean targets;
-    robust ones leave a little more to sizes.
+    A column with a single value has the largest bulk, 1. Shares are those of mean targets; robust
+    ones leave a little more to sizes.
     """
-    shares, mu = planned(problem, guarantee)
+    shares, mu = planned_shares(problem, guarantee)
     spent = {stage.name: stage.total_mu for stage in shares.units_stages(problem, mu)}
     residual = problem.link.residual  # others go on without the target's scale
     target = spent["target typical size"] if residual else math.inf
@@ -99,7 +95,7 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
     return _hides(problem, target, 1, bulk) or all(hidden)
 
 
-def check_fitted(problem: Problem) -> None:
+def check_problem(problem: Problem) -> None:
     """Refuse problems that the method cannot fit, and name a method that can."""
     loss, name = problem.scored, type(problem.loss).__name__
     instead = "use solver='noisy-gradient-descent'"
@@ -138,7 +134,7 @@ def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
 
 
 def constant_hides(problem: Problem, mu: float) -> bool:
-    """Whether not even a constant is predicted to be seen with the whole budget."""
+    """Whether noise is predicted to hide even a constant that gets the whole budget."""
     if not problem.intercept:
         return True
     each = constant_stages(problem, mu)[0].mu
@@ -147,15 +143,15 @@ def constant_hides(problem: Problem, mu: float) -> bool:
     return _hides(problem, each, 1, bulk=1.0) or _is_quantile(problem)
 
 
-def predicted(problem: Problem, mu: float) -> dict[str, float]:
+def predicted_error(problem: Problem, mu: float) -> float:
     """Predict the error that privacy adds, relative to the residuals' scale."""
     noise = 2.0 * TYPICAL_LIMITS * math.sqrt(problem.size) / (problem.n_rows * mu)
-    return {"predicted_privacy_error": math.sqrt(problem.size) * noise}
+    return math.sqrt(problem.size) * noise
 
 
 def assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
-    """Say from public numbers alone when the budget cannot carry the coefficients."""
-    if predicted(problem, mu)["predicted_privacy_error"] < 1.0:
+    """State what accuracy rests on, or that the budget is small for so many coefficients."""
+    if predicted_error(problem, mu) < 1.0:
         return ("columns vary, and their scales can be told from the noise",)
     return (
         f"n * mu = {problem.n_rows * mu:.3g} is small for {problem.size} coefficients: expect "
@@ -168,7 +164,7 @@ ESTIMAND = (
     "feature_bounds_ and every target counted in full; they also cover what another sample of "
     "records would change"
 )
-"""What a corrected fit aims at, in one sentence."""
+"""What a corrected fit aims at."""
 ESTIMAND_OF_BULK = (
     "intervals, where there are any, are of the fit without privacy in which records that reach "
     "far count less, every feature held within feature_bounds_ where there are bounds"
@@ -176,8 +172,8 @@ ESTIMAND_OF_BULK = (
 """What other fits aim at."""
 
 
-def meaning(problem: Problem) -> str:
-    """Explain the predicted error in one sentence; it does not depend on the loss's slopes."""
+def meaning_of_error(problem: Problem) -> str:
+    """Explain the predicted error in one sentence."""
     score, unit, times = PREDICTS[problem.link]
     return (
         f"that is how far noise alone would move {score} of a typical row (root mean square, "
@@ -187,7 +183,7 @@ def meaning(problem: Problem) -> str:
 
 
 def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
-    """Say what will be fitted in spite of the noise, and which budget would suffice."""
+    """Return the warning: what will be fitted, and which budget would suffice."""
     words = "only a constant is fitted" if constant else "little more than a constant is expected"
     hides = "every column is predicted to" if constant else "typical columns may"
     return (
@@ -201,13 +197,13 @@ def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
     return noise_refusal(problem.n_rows, guarantee, _remedy(problem, guarantee))
 
 
-def rounds_without(
+def why_no_interval(
     problem: Problem, guarantee: Guarantee, *, robust: bool, weight: float = 1.0
 ) -> str | None:
-    """Say why no coefficient of rounds has an interval, by public numbers; None where some may.
+    """Say why no coefficient from rounds has an interval, by public numbers; None if some may.
 
-    ``weight`` is the mean weight of records in parts of its bound, of which the problem counts the
-    total.
+    ``weight`` is the mean weight of records, as a part of its bound; the ``n_rows`` of the problem
+    are the total weight.
     """
     if problem.n_rows * guarantee.gaussian_mu() < _noise_seen(problem):
         return with_remedy(LITTLE, problem, guarantee, robust=robust, weight=weight)
@@ -217,7 +213,7 @@ def rounds_without(
 
 
 def _noise_seen(problem: Problem) -> float:
-    """Return the ``n * mu`` from which intervals of rounds, which are not corrected, hold."""
+    """Return the ``n * mu`` from which intervals from rounds, which are not corrected, hold."""
     return max(MOSTLY_NOISE, 2.0 * TYPICAL_LIMITS * problem.size / LARGEST_NOISE)
 
 
@@ -232,23 +228,23 @@ def _curvature_seen(problem: Problem) -> float:
 def with_remedy(
     reason: str, problem: Problem, guarantee: Guarantee, *, robust: bool, weight: float = 1.0
 ) -> str:
-    """Add to why no coefficient has an interval how many records, or which epsilon, give some.
+    """Add to a reason against intervals how many records, or which epsilon, would give some.
 
-    Means of squares, and of a log link where records are alike, have one where they are corrected;
-    others with a log link where their curvature is seen.
+    Fits of squares, and of a log link if records are alike, have intervals once they are corrected;
+    others of a log link once their curvature is seen.
     """
     alike = not (problem.has_offset or problem.has_weights)
     needed = corrected_from(problem, robust=robust)
     if not (fits_squares(problem, robust=robust) or (problem.link.log and alike)):
         needed = min(needed, max(_noise_seen(problem), _curvature_seen(problem)))
 
-    def lack(promise: Guarantee) -> bool:
+    def no_interval(promise: Guarantee) -> bool:
         return problem.n_rows * usable_mu(promise, problem.size) < needed
 
-    if not lack(guarantee):
+    if not no_interval(guarantee):
         return f"{reason}; {UNPREDICTED}"
     n_rows = two_digits(needed / usable_mu(guarantee, problem.size) / weight)
-    return f"{reason}; {remedy(n_rows, guarantee, lack).rstrip('.')}"
+    return f"{reason}; {remedy(n_rows, guarantee, no_interval).rstrip('.')}"
 
 
 def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
@@ -265,19 +261,19 @@ def _is_quantile(problem: Problem) -> bool:
 def _remedy(problem: Problem, guarantee: Guarantee) -> str:
     """Say how many records, and which epsilon, would suffice."""
     n_rows = useful_rows(problem, guarantee)
-    return remedy(n_rows, guarantee, lambda promise: is_little(problem, promise))
+    return remedy(n_rows, guarantee, lambda promise: rarely_beats_constant(problem, promise))
 
 
 def useful_rows(problem: Problem, guarantee: Guarantee) -> float:
     """Return the records from which fits beat a constant, rounded up to two digits."""
 
     def too_few(n_rows: float) -> bool:
-        return is_little(replace(problem, n_rows=int(n_rows)), guarantee)
+        return rarely_beats_constant(replace(problem, n_rows=int(n_rows)), guarantee)
 
     return two_digits(least(too_few, 2.0))
 
 
-def is_little(problem: Problem, guarantee: Guarantee) -> bool:
+def rarely_beats_constant(problem: Problem, guarantee: Guarantee) -> bool:
     """Whether a fit is often no better than a constant; it then warns."""
     n_rows = max(1, int(problem.n_rows / USEFUL))
     return scales_hide(replace(problem, n_rows=n_rows), guarantee)

@@ -35,29 +35,29 @@ SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
 CORRECTION_LENGTHS = Bins("octaves", -8.0, 3.0, 66)
 """Of rows and contributions in a metric: thirds of octaves from 2**-8 to 2**14."""
 CORRECTION_PARTS = (0.25, 0.5, 1.0)
-"""Levels of contributions, as parts of the last; what lies between tells how they lean."""
+"""Levels at which contributions are cut, as parts of the last; their differences show the lean."""
 STEERING = {
     "target location", "target scale", "typical size", "location", "fine location", "scale",
     "row norms", "whitened row norms", "early slopes", "row lengths", "curvature of rows",
     "contribution lengths", "contribution moments", "early contribution rounds",
 }  # fmt: skip
-"""What reads the sample where there is one, beside the early rounds; of the correction what is
-released again, or comes near only.
+"""Stages that read the sample if there is one, besides the early rounds. Those of the correction
+are released again later, or only have to come near.
 
-The target's size and a likelihood's first constant tell rare events, the shared size rare
-indicators: these read all records, as does whatever the last rounds and the standard errors rest
-on.
+The target's size and a likelihood's first constant depend on rare events, the shared size on rare
+indicators: these read all records, like all stages that the last rounds and the standard errors
+rest on.
 """
 HALFWAY = 2
-"""The phase before which bounds of features are chosen, the first one being 0."""
+"""Bounds of features are chosen before this phase; phases count from 0."""
 DEBIASING_LEVELS = 4
 """Clip levels above the first that are released side by side where clipping bias is measured."""
 # With a log link, slopes and curvatures are resolved up to this many times the mean target.
 HEADROOM = 4.0
-# The first bound, in scales of a column, then others that may be better. A score's rise is
-# exponential in the loss of a log link, bounded in that of log-odds: the more a far row can do, the
-# nearer the bound. Where records are too few to choose by, and most of a fit is noise, the nearest
-# is best (41 real tables).
+# The first bound, in scales of a column, then others to choose from. The more a far row can do, the
+# nearer the first bound: slopes grow exponentially with the score for a log link, and are bounded
+# for log-odds. If records are too few to choose, and a fit is mostly noise, the nearest is best (41
+# real tables).
 FEATURE_BOUNDS = {
     Link.IDENTITY: (16.0, NEAREST_BOUND, 64.0),
     Link.LOGIT: (8.0, NEAREST_BOUND, 16.0),
@@ -78,19 +78,19 @@ CORRECTION_OF_LIKELIHOOD = {
     "contribution lengths again": 0.05, "contribution moments again": 0.08,
     "contribution rounds": 0.47, "far contributions": 0.03,
 }  # fmt: skip
-"""The same for likelihoods, whose curvature tells the first metric of contributions."""
+"""The same for likelihoods, whose curvature gives the first metric of contributions."""
 CORRECTION_ROUNDS, CORRECTION_ROUNDS_OF_LIKELIHOOD = (6, 12), (4, 8)
-"""Early ones, which come near, and those that count."""
+"""How many early rounds, which only come near, and how many that count."""
 ROUGH_TOTAL, TOTAL = "rough total", "total"
 """The stages that calibrate a predicted total."""
-ROUGH_SHARE = 0.25  # of their share for the first, of counts, which needs to come near only
+ROUGH_SHARE = 0.25  # of their share, for the first one of counts, which only has to come near
 AFTER_ROUNDS = (
     *("debiasing", ROUGH_TOTAL, TOTAL, "debiasing curvature", "choice of fit", "variance"),
     *(CORRECTION | CORRECTION_OF_LIKELIHOOD),
 )
 # Of mu**2 for the total weight: its noise moves all means alike, and no coefficient.
 WEIGHT_SHARE = 0.01
-# What a round of the sample gets of what it would without one: it has to come near, no more.
+# Part of its share that a round on the sample gets: it only has to come near.
 EARLY_ROUNDS_SHARE = 0.1
 
 
@@ -103,7 +103,7 @@ class Shares:
     target
         Typical size, location and scale of the target.
     levels
-        Counts of the levels that a schema declares, in place of what follows for their indicators.
+        Counts of the levels that a schema declares; their indicators need no other release.
     size, size_retry, shared_size, location, pair_differences
         Of the other columns: the first and the second release of sizes; one size for those that
         are not seen; centres; differences of pairs.
@@ -156,16 +156,12 @@ class Shares:
     bound: float = LARGEST_FEATURE
 
     def __post_init__(self) -> None:
-        """Refuse shares by which a run could not go on."""
+        """Refuse shares with which a run would stop."""
         needed = {"target", "size", "location", "pair_differences"}
         needed |= {"row_norms", "second_moments", "whitened_row_norms"}
         for one in fields(self):
             if one.type is float and one.name != "bound":
                 name, share = f"shares.{one.name}", getattr(self, one.name)
-                if share == 0.0 and one.name not in needed:
-                    continue
-                if isinstance(share, float) and 0.0 < share < 1.0:
-                    continue
                 if one.name in needed:
                     check_open_unit(name, share)
                 else:
@@ -175,10 +171,10 @@ class Shares:
             if getattr(self, name) != 0:  # without a sample
                 check_count(f"shares.{name}", getattr(self, name))
         for name in ("rounds", "diagnostic_phases", "curvature_phases"):
-            given = getattr(self, name)
-            if not isinstance(given, tuple | list):
+            phases = getattr(self, name)
+            if not isinstance(phases, tuple | list):
                 raise InputError(
-                    f"shares.{name} must be a tuple of whole numbers; got {shown(given)}."
+                    f"shares.{name} must be a tuple of whole numbers; got {shown(phases)}."
                 )
         require(len(self.rounds) > 0, "shares.rounds must have at least one phase; got none.")
         for count in self.rounds:
@@ -218,10 +214,10 @@ class Shares:
 
 
 def feature_bound(problem: Problem, *, few: bool = False) -> float:
-    """Return the number of scales for the loss; ``LARGEST_FEATURE`` where there is no bound.
+    """Return the first bound of features, in scales; ``LARGEST_FEATURE`` means none.
 
-    ``few`` says that records are too few to choose another one. A power of the residual above two
-    follows its few largest residuals, which bounds would make.
+    With ``few`` records no other bound is chosen later. Powers of the residual above two have none:
+    they follow the largest residuals, which a bound would create.
     """
     loss = problem.scored
     if loss is not None and loss.link.residual and math.isinf(loss.curvature_bound()):
@@ -263,7 +259,7 @@ def round_weights(shares: Shares) -> list[float]:
 
 
 def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
-    """Let a stage that only steers read the sample, if there is one."""
+    """Return the stage, reading the sample if there is one and the stage only steers."""
     steers = stage.name in STEERING or (stage.phase is not None and stage.phase < shares.early)
     if not shares.sample or not steers:
         return stage
@@ -272,18 +268,17 @@ def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
 
 
 def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
-    """Lay out all but the rounds."""
+    """Lay out all releases except the rounds."""
     stages = shares.units_stages(problem, total_mu)
-    for name, purpose, share, times, size in _after_units(problem, shares):
-        if share > 0.0 and times > 0:
-            corrects = name in {"debiasing", "debiasing curvature"}
-            mu = total_mu * math.sqrt(share / times)
-            stages.append(Stage(name, purpose, mu, times, size, takes_rest=corrects))
+    for each in _after_units(problem, shares):
+        if each.share > 0.0 and each.times > 0:
+            corrects = each.name in {"debiasing", "debiasing curvature"}
+            stages.append(each.stage(total_mu, takes_rest=corrects))
     return stages
 
 
 class PlannedReleases(NamedTuple):
-    """A stage: ``times`` releases of ``size`` numbers, with a ``share`` of the budget together."""
+    """``times`` releases of ``size`` numbers, which get a ``share`` of the budget together."""
 
     name: str
     purpose: str
@@ -291,17 +286,23 @@ class PlannedReleases(NamedTuple):
     times: int
     size: int
 
+    def stage(self, total_mu: float, *, takes_rest: bool = False) -> Stage:
+        """Return the stage."""
+        mu = total_mu * math.sqrt(self.share / self.times)
+        return Stage(self.name, self.purpose, mu, self.times, self.size, takes_rest=takes_rest)
+
 
 def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     """List what is released beside units and rounds."""
-    height = problem.n_features + 2  # features, constant, target
+    n_columns = problem.n_features + 2  # features, constant, target
     square = problem.size * (problem.size + 1) // 2
     n_releases = len(shares.diagnostic_phases)
     curved = problem.link.curved
     canonical = problem.scored is not None and problem.scored.canonical
     added = "what predictions and targets add up to" if canonical else "the mean slope of the loss"
-    exposed = canonical and problem.has_offset
-    rough = "what targets add up to" if exposed else f"{added}, roughly"
+    rough = f"{added}, roughly"
+    if canonical and problem.has_offset:
+        rough = "what targets add up to"
     rough_share = ROUGH_SHARE * canonical
     lengths = n_releases if curved else 1
     directions, levels = 2, DEBIASING_LEVELS + 1  # the constant and the fitted score, at most
@@ -320,7 +321,7 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
                         shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
         PlannedReleases("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),
         PlannedReleases("second moments", "second moments of the columns",
-                        shares.second_moments, 1, height * (height + 1) // 2),
+                        shares.second_moments, 1, n_columns * (n_columns + 1) // 2),
         PlannedReleases("whitened row norms", "norms of whitened rows",
                         shares.whitened_row_norms, lengths, ROW_NORM_BINS.count),
         PlannedReleases("early slopes", "sizes of residuals",
@@ -342,14 +343,16 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
                         rough_share * shares.total * problem.intercept, 1, 1),
         PlannedReleases(TOTAL, added,
                         (1.0 - rough_share) * shares.total * problem.intercept, 1, 1),
-        *correction(
+        *correction_releases(
             problem.size, shares.correction, curved=curved, sampled=shares.sample > 0
         ),
     ]  # fmt: skip
 
 
-def correction(size: int, share: float, *, curved: bool, sampled: bool) -> list[PlannedReleases]:
-    """List what the correction by contributions releases, of so many coordinates."""
+def correction_releases(
+    size: int, share: float, *, curved: bool, sampled: bool
+) -> list[PlannedReleases]:
+    """List the releases of the correction by contributions of ``size`` coordinates."""
     square = size * (size + 1) // 2
     bins, levels = CORRECTION_LENGTHS.count, len(CORRECTION_PARTS) * size
     shares, (early, late) = CORRECTION, CORRECTION_ROUNDS
@@ -357,9 +360,9 @@ def correction(size: int, share: float, *, curved: bool, sampled: bool) -> list[
     if curved:
         shares, (early, late) = CORRECTION_OF_LIKELIHOOD, CORRECTION_ROUNDS_OF_LIKELIHOOD
         rows, contributions = "rows times the root of their curvature", "slopes times rows"
-    if sampled:  # the early ones, which read the sample, have come near
+    if sampled:  # early rounds have come near, on the sample
         late //= 2
-    told = {
+    releases = {
         "row lengths": (f"lengths of {rows}", 1, bins),
         "curvature of rows": (f"second moments of whitened {rows}", 1, square),
         "row lengths again": ("lengths of rows in the metric of these", 1, bins),
@@ -374,5 +377,5 @@ def correction(size: int, share: float, *, curved: bool, sampled: bool) -> list[
     }
     return [
         PlannedReleases(name, purpose, share * shares.get(name, 0.0), times, size)
-        for name, (purpose, times, size) in told.items()
+        for name, (purpose, times, size) in releases.items()
     ]

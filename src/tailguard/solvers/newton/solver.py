@@ -43,13 +43,13 @@ from tailguard.solvers.newton.newton import averaged, step
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
     assumptions,
-    check_fitted,
-    is_little,
-    meaning,
-    predicted,
-    rounds_without,
+    check_problem,
+    meaning_of_error,
+    predicted_error,
+    rarely_beats_constant,
     scales_hide,
     warning,
+    why_no_interval,
 )
 from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
 from tailguard.solvers.newton.schedule import Shares, stages_for
@@ -99,7 +99,7 @@ class WhitenedNewton:
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Lay the stages out from public numbers."""
-        check_fitted(problem)
+        check_problem(problem)
         default_shares = self.shares is None
         if default_shares and scales_hide(problem, guarantee, bulk=1.0):
             return constant_plan(problem, guarantee, self.target)
@@ -120,22 +120,24 @@ class WhitenedNewton:
         )
         coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
         mu = usable_mu(guarantee, coordinates)
-        hidden = default_shares and is_little(problem, guarantee)
+        hidden = default_shares and rarely_beats_constant(problem, guarantee)
         robust = self.target == "robust"
         rounds_alone = default_shares and shares.correction == 0.0
-        without = rounds_without(problem, guarantee, robust=robust) if rounds_alone else None
+        without = why_no_interval(problem, guarantee, robust=robust) if rounds_alone else None
         return Plan(
             solver="whitened-newton",
             problem=problem,
             guarantee=guarantee,
             stages=stages_for(problem, shares, mu),
             settings={
-                **{"target": self.target, **predicted(problem, mu), **shares.settings()},
+                "target": self.target,
+                "predicted_privacy_error": predicted_error(problem, mu),
+                **shares.settings(),
                 **ridge_setting(problem),
             },
             assumptions=assumptions(problem, mu),
             remarks=(
-                meaning(problem),
+                meaning_of_error(problem),
                 *[ESTIMAND] * (shares.correction > 0.0),
                 *[f"no intervals: {without}"] * (without is not None),
             ),
