@@ -13,8 +13,7 @@ from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_units
 from tailguard.solvers.newton.allocation import shares_for
-from tailguard.solvers.newton.correction.correct import Blend, _believed, correct
-from tailguard.solvers.newton.correction.errors import Lean
+from tailguard.solvers.newton.correction.correct import Blend, Lean, _believed, correct
 from tailguard.solvers.newton.correction.released import (
     Curvature,
     Metric,

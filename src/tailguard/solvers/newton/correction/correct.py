@@ -5,7 +5,9 @@ The curvature of a likelihood varies with the fit, so it is released again after
 Reference
 ---------
 Lindley and Smith 1972 (Bayes estimates that combine two normal estimates of one vector); Armstrong,
-Kolesar and Plagborg-Moller 2022 (intervals about such estimates hold on average over coefficients).
+Kolesar and Plagborg-Moller 2022 (intervals about such estimates hold on average over coefficients);
+Huber 1967 (sandwich variance); Armstrong and Kolesar 2020 (intervals that count the bias); Stein
+1956, James and Stein 1961 (shrinkage of what was released).
 """
 
 import math
@@ -14,9 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.newton.clipping import Clipping
-from tailguard.solvers.newton.correction.errors import Lean, estimated
 from tailguard.solvers.newton.correction.released import (
+    TYPICAL_BIAS,
     likely_metric,
     release_curvature,
     release_curvature_again,
@@ -25,6 +28,7 @@ from tailguard.solvers.newton.correction.released import (
 from tailguard.solvers.newton.correction.rounds import SETTLED, Rounds, run_rounds
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import prior_share
+from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable
 
@@ -33,6 +37,50 @@ MOST_LOST = 0.8
 # Standard deviations by which rounds are taken to be farther off than is seen where intervals rest
 # on it. With one, intervals of two of seven real tables of counts held 87 and 88 %.
 CAUTION = 2.0
+ALIGNED = 2.0  # contributions beyond the last level lean this many times as far as those below
+POINTING = 0.3  # part of what lies beyond the last level that points where far contributions do
+# Shares of a coefficient's variance along raised and vague directions above which it is not
+# estimated.
+RAISED, VAGUE = 0.3, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Lean:
+    """How contributions lean beyond the last level, judged by how they lean between the levels.
+
+    Attributes
+    ----------
+    beyond, between
+        Mean length beyond the last level, and between the first and the last.
+    above, variance
+        Mean part of contributions between those levels, and its noise along any direction.
+    prior
+        The expected square of that part along a typical direction.
+    """
+
+    beyond: float
+    between: float
+    above: FloatArray
+    variance: float
+    prior: float
+
+    @classmethod
+    def of(cls, rounds: Rounds) -> "Lean":
+        """Judge by the rounds' increments."""
+        tail, scale, width = rounds.metric.tail, rounds.metric.scale, len(rounds.mean)
+        level = rounds.level / scale
+        between = (tail.seen_beyond(CORRECTION_PARTS[0] * level) - tail.seen_beyond(level)) * scale
+        above = rounds.increments[1:].sum(axis=0)
+        variance = float((rounds.increment_noise[1:] ** 2).sum())
+        pooled = float(above @ above) / width - variance * (1.0 + math.sqrt(2.0 / width))
+        prior = max(TYPICAL_BIAS**2 / width * between**2, pooled)
+        return cls(tail.beyond(level) * scale, between, above, variance, prior)
+
+    def along(self, directions: FloatArray) -> FloatArray:
+        """Return the squared share of what lies beyond that may lean along each direction."""
+        believed = self.prior / max(self.prior + self.variance, 1e-300)
+        seen = (ALIGNED * believed * (directions @ self.above)) ** 2
+        return np.asarray((self.prior * (1.0 - believed) + seen) / max(self.between, 1e-300) ** 2)
 
 
 def correct(session: FitSession, fit: Fit) -> Fit:
@@ -51,17 +99,60 @@ def correct(session: FitSession, fit: Fit) -> Fit:
         metric = release_metric(session, fit, curvature)
         rounds = run_rounds(session, fit, curvature, metric, stages)
         lean = Lean.of(rounds)
-        estimate = estimated(session, fit, rounds, lean)
+        estimate = _estimated(session, fit, rounds, lean)
     if session.loss.link.log and session.loss.canonical:  # counts
         estimate = Blend.cautious(fit, rounds, estimate).estimate(fit, estimate)
     return replace(_believed(session, fit, rounds, lean), estimate=estimate)
 
 
-def _believed(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Fit:
-    """Return the fit at the blend; where the rounds did not settle, it stays.
+def _estimated(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Estimate:
+    """Return the error of the corrected weights: noise, sampling, what the cut took, way left."""
+    geometry, curvature, metric = fit.geometry, rounds.curvature, rounds.metric
+    through = geometry.matrix @ rounds.gain
+    lengths = np.linalg.norm(through, axis=1)
+    directions = through / np.maximum(lengths, 1e-300)[:, None]
+    sampling = through @ metric.covariance() @ through.T / session.problem.n_rows
+    raised, vague = curvature.shares(geometry.matrix)
+    pointing = POINTING**2 * _far_shares(session, fit, rounds, directions)
+    reach = np.sqrt(np.minimum(np.maximum(lean.along(directions), pointing), 1.0)) * lean.beyond
+    return Estimate(
+        weights=geometry.matrix @ rounds.mean,
+        noise=curvature.inflation * rounds.noise * through,
+        covariance=curvature.inflation**2 * sampling
+        + rounds.undone * geometry.matrix @ rounds.inverse @ geometry.matrix.T,
+        bias=curvature.inflation * reach[:, None] * through,
+        untold=(raised > RAISED) | (vague > VAGUE),
+        settled=rounds.settled,
+    )
 
-    With a log link noise of scores makes the means of far rows many times too large. Its size is
-    told anew by the curvature, and scores are believed as far as their prior goes.
+
+def _far_shares(
+    session: FitSession, fit: Fit, rounds: Rounds, directions: FloatArray
+) -> FloatArray:
+    """Return the share of the far contributions that points along each direction."""
+    geometry, width = fit.geometry, directions.shape[1]
+    stage, limit = session.stage("far contributions"), CORRECTION_PARTS[1] * rounds.level
+    view = replace(geometry.view, loss=session.loss).contributions()
+    view = view.through(geometry.matrix @ rounds.metric.matrix)
+    query = SecondMoments(view, limit, limit, Weighting(kind="beyond", bound=limit))
+    state = usable(geometry.matrix @ rounds.mean)
+    moments = session.ask(query, state, stage) / limit**2
+    problem = session.problem
+    noise_std = query.noise_std(problem.n_rows, problem.n_features, stage.mu) / limit**2
+    alike = max(float(np.trace(moments)), noise_std * math.sqrt(width)) / width
+    apart = moments - alike * np.eye(width)
+    size, variance = float((apart**2).sum()), noise_std**2 * (width * (width + 1) / 2.0 - 1.0)
+    kept = max(0.0, 1.0 - variance / max(size, 1e-300))
+    shares = (alike * np.eye(width) + kept * apart) / (alike * width)
+    along = np.einsum("ij,jk,ik->i", directions, shares, directions)
+    return np.asarray(np.clip(along, 0.5 / width, 1.0))
+
+
+def _believed(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Fit:
+    """Return the fit at the blend; it stays as it is if the rounds did not settle.
+
+    With a log link the noise of scores makes the means of far rows many times too large. The
+    released curvature shows its size, and scores are shrunk by their prior.
     """
     geometry, log = fit.geometry, fit.geometry.loss.link.log
     blend = Blend.typical(session, fit, rounds, lean)
@@ -83,7 +174,7 @@ class Blend:
     """Whitened weights between those of a fit and the corrected ones, by the rule of Bayes.
 
     A fit was cut for the least error of predictions: it has less noise, but is off by what the cut
-    took away. How far that is, beside its noise, is told by how far the two are apart.
+    took away. The distance between the two estimates how far, after allowing for noise.
 
     Attributes
     ----------
@@ -101,8 +192,8 @@ class Blend:
     def typical(cls, session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> "Blend":
         """Blend for predictions: what the level takes away counts as along a typical direction.
 
-        Sampling moves the corrected weights by more than it moves the fit, whose residuals are cut
-        lower. What it does more counts along every direction alike.
+        Sampling moves the corrected weights more than the fit, whose residuals are cut lower. The
+        difference counts along every direction alike.
         """
         root, through = _root_and_gain(rounds)
         typical = float(lean.along(np.eye(len(root))).mean()) * lean.beyond**2
@@ -117,7 +208,7 @@ class Blend:
 
     @classmethod
     def cautious(cls, fit: Fit, rounds: Rounds, estimate: Estimate) -> "Blend":
-        """Blend for intervals: by what the corrected weights are known to within."""
+        """Blend for intervals: by the estimated error of the corrected weights."""
         root, _ = _root_and_gain(rounds)
         bias = root.T @ fit.geometry.inverse @ estimate.bias
         return cls._of(fit, rounds, bias @ bias.T, CAUTION)
@@ -126,9 +217,9 @@ class Blend:
     def _of(cls, fit: Fit, rounds: Rounds, others: FloatArray, caution: float = 0.0) -> "Blend":
         """Blend by the errors of the corrected weights, where the curvature is one.
 
-        Those are ``others``, noise, with that of the curvature, and the way left. ``caution``
-        standard deviations are added to the squared distance between both weights: of what it
-        would vary by if both were off by no more than is known.
+        These errors are ``others``, noise, with that of the curvature, and the way left.
+        ``caution`` standard deviations are added to the squared distance between both weights,
+        those of a distance that known errors alone explain.
         """
         root, through = _root_and_gain(rounds)
         noise = rounds.curvature.inflation * rounds.noise
@@ -150,7 +241,7 @@ class Blend:
         )
 
     def estimate(self, fit: Fit, corrected: Estimate) -> Estimate:
-        """Return what is known of these weights, by what is known of the corrected ones."""
+        """Return the error of these weights, from that of the corrected ones."""
         matrix = fit.geometry.matrix
         noise, whole = matrix @ self.noise, corrected.whole() - matrix @ self.gained @ matrix.T
         return replace(
@@ -163,7 +254,7 @@ class Blend:
 
 
 def _variance_of_one(clipping: Clipping) -> float:
-    """Return the variance of a fit to one record, a coordinate."""
+    """Return the variance of a fit to one record, per coordinate."""
     rows, slopes = clipping.rows, clipping.slopes
     square = rows.variance(clipping.row_limit) / rows.width
     variance = square * slopes.variance(clipping.slope_limit)
