@@ -192,8 +192,10 @@ class Advice:
                 f"{mark} {candidate.method:{width}} {_shown_cell(candidate.predicted_error)} "
                 f"{candidate.n_passes:7g} {_shown_cell(candidate.noise_std)}"
             )
-        units = f"{self.recommended.unit}{self._other_units()}"
-        lines += ["", f"* recommended. Error and noise are in {units}"]
+        unit = self.recommended.unit
+        others = sorted({candidate.unit for candidate in self.candidates} - {unit})
+        units = f"{unit}; of the others in {', '.join(others)}" if others else unit
+        lines += ["", f"* recommended. Error and noise are in {units}."]
         if self.useful_rows is not None and self.n_rows >= self.useful_rows:
             lines.append(f"  fits beat a constant from about {self.useful_rows:,} records on")
         lines += self._person_lines()
@@ -219,10 +221,6 @@ class Advice:
             cells = " ".join(map(_shown_cell, (each.noise, each.group_noise, *each.sampling)))
             lines.append(f"  {each.max_rows:8d} {cells}")
         return [*lines, "  by group: rows are protected, max_rows of them together", ""]
-
-    def _other_units(self) -> str:
-        others = {candidate.unit for candidate in self.candidates} - {self.recommended.unit}
-        return f"; of the others in {', '.join(sorted(others))}." if others else "."
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""

@@ -199,7 +199,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return facts and totals as plain data."""
-        return {
+        data = {
             KEY: VERSION,
             "mode": self.mode,
             "promise": self._promise(),
@@ -222,8 +222,10 @@ class Certificate:
             "assumptions_for_accuracy": list(self.assumptions_for_accuracy),
             "ledger_entries": [entry.to_dict() for entry in self.ledger_entries],
             "version": self.version,
-            **self._after_early_stop(),
         }
+        if self.charged is not None:
+            data |= {"charged": self.charged.to_dict(), "counted": self.counted.to_dict()}
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
@@ -304,12 +306,6 @@ class Certificate:
 
     def __str__(self) -> str:
         return self.to_text()
-
-    def _after_early_stop(self) -> dict[str, Any]:
-        """Return what stays charged after an early stop, if that is less than planned."""
-        if self.charged is None:
-            return {}
-        return {"charged": self.charged.to_dict(), "counted": self.counted.to_dict()}
 
     @property
     def _unprotected(self) -> bool:

@@ -53,7 +53,8 @@ def printed_releases(releases: list[dict[str, Any]]) -> list[tuple[str, ...]]:
             "hidden" if release[name] is None else f"{release[name]:.6g}"  # it follows the records
             for name in ("sensitivity", "noise_std")
         ]
-        words = printable(_release_name(release)), printable(_how(release))
+        stage = f"{release['stage']}: " if release["stage"] else ""
+        words = printable(f"{stage}{release['name']}"), printable(_how(release))
         # Where numbers are hidden the parameters say what was released.
         hidden = release["parameters"] if release["sensitivity"] is None else None
         printed.append(((*numbers, *words), hidden, release["times"]))
@@ -137,7 +138,9 @@ def _releases_lines(releases: list[dict[str, Any]]) -> Iterator[str]:
     yield f"{head}what"
     for times, sensitivity, noise_std, what, how in printed_releases(releases):
         numbers = f"  {times:>5}  {sensitivity:>11}  {noise_std:>11}  "
-        first, *rest = _what(what, how, WIDTH - len(numbers))
+        width = WIDTH - len(numbers)
+        whole = f"{what} {how}"
+        first, *rest = [whole] if len(whole) <= width else [*wrap(what, width), *wrap(how, width)]
         yield f"{numbers}{first}"
         yield from (" " * len(head) + line for line in rest)
     if not releases:
@@ -151,18 +154,6 @@ def _remarks(remarks: list[str]) -> Iterator[str]:
         yield REMARKS
     for remark in remarks:
         yield from wrap(remark, WIDTH, initial_indent="  - ", subsequent_indent="    ")
-
-
-def _what(what: str, how: str, width: int) -> list[str]:
-    """Describe a release, its mechanism and query; on one line where that fits."""
-    whole = f"{what} {how}"
-    return [whole] if len(whole) <= width else [*wrap(what, width), *wrap(how, width)]
-
-
-def _release_name(release: Mapping[str, Any]) -> str:
-    """Describe a release, with its stage of the plan if that is known."""
-    stage = release["stage"]
-    return f"{stage}: {release['name']}" if stage else str(release["name"])
 
 
 def _how(release: Mapping[str, Any]) -> str:
