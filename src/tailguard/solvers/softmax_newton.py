@@ -84,22 +84,23 @@ from tailguard.solvers.session import BEYOND_FLOATS, usable
 from tailguard.solvers.units import columns_of
 
 COUNTS, AGAIN, CHOICE = "class counts", "class counts again", "choice of fit"
-# The counts should stand out by so much, as share of mu times n, at between a hundredth and a fifth
-# of the squared budget: their noise, half a percent of the records then, is all that a constant
-# loses where classes are even. Second counts may spend what the first leave of that fifth.
+# How clearly counts should stand out: n times their share of mu. They get between a hundredth and a
+# fifth of the squared budget. If classes are even their noise, half a percent of the records, is
+# all that a constant loses. Second counts may spend what the first leave of that fifth.
 COUNTS_SIGNIFICANCE, LEAST_COUNTS, LARGEST_COUNTS = 280.0, 0.01, 0.2
 CHOICE_SHARE = 0.1
-# The correction's share of mu**2, and the n * mu from which there is one: so many times the cube of
-# the number of weights beside those of the first class, and no less than the other number. From
-# there on four tables and three laws lose .0073 of what is explained at most, in the mean of 4 fits
-# (six classes of drivers, 50 weights); with .55 at two thirds of that they lost .027, with .55 and
-# 80 times the power of 1.5 .13. Three classes of which little is told lost .05 at 2,000, and .004
+# The correction's share of mu**2, and the n * mu above which there is one: LEAST_CORRECTED, or
+# CORRECTED_CUBE times the cube of the number of weights besides those of the first class. Above it
+# four tables and three laws lose at most .0073 of what is explained, in the mean of 4 fits (six
+# classes of drivers, 50 weights); with a share of .55 at two thirds of it they lost .027, with .55
+# and 80 times the power of 1.5 .13. Three classes with weak signals lost .05 at 2,000, and .004
 # (one of 12 fits .019) at 3,800.
 CORRECTION_SHARE, LEAST_CORRECTED, CORRECTED_CUBE = 0.3, 3800.0, 1.0
-# More rounds where n * mu is so many times the number of weights, up to so many in all.
+# The number of rounds grows with n * mu over this many times the number of weights, up to the most.
 ROUNDS_UNIT, MOST_ROUNDS = 7.0, 96
-# Of the last way a round without much noise goes this part again: scores that spread are flatter
-# than at the start. Of a table of eight classes 96 rounds had gone 90 % of the way, with it 99 %.
+# A round with little noise repeats this part of the last step, since curvature is lower where
+# scores spread. On a table of eight classes 96 rounds went 90 % of the way without it, 99 % with
+# it.
 MOMENTUM = 0.8
 NO_INTERVALS = "no intervals: "
 ONLY_SHARES = "no coefficient was fitted: the budget showed no scale, and went to class counts"
@@ -217,7 +218,7 @@ def _width(problem: Problem) -> int:
 
 
 def _shares(problem: Problem, mu: float) -> Shares:
-    """Return the shares of two classes, with as many rounds as so many weights bear."""
+    """Return the shares of two classes, with rounds for all weights."""
     budget, two = problem.n_rows * mu, _of_two(problem)
     times = (budget / (ROUNDS_UNIT * problem.size)) ** 2
     times = int(min(max(times, 1.0), MOST_ROUNDS / sum(EIGHTHS)))
@@ -231,7 +232,7 @@ def _shares(problem: Problem, mu: float) -> Shares:
 
 
 def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tuple[Stage, ...]:
-    """Lay out every release; ``alone``: what records weigh, and the counts of classes."""
+    """Lay out every release; if ``alone``, only the weight of records and counts of classes."""
     classes, height = _classes(problem), problem.n_features + 1
     weighed = WEIGHT_SHARE * problem.has_weights
     counts = 1.0 - weighed if alone else shares.constant

@@ -17,7 +17,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.summaries.distribution import DistributionEstimate
 
-# A range is at least so wide, over its ends: a column of one value has a range, too.
+# The least width of a range over its ends, so that a column of one value has a range.
 LEAST_WIDTH = 1e-9
 SEEN_TAIL = 1.5  # noise deviations by which the share of a tail must exceed zero to count
 # A variance below this many deviations of its noise is that of the distribution function instead.
@@ -26,8 +26,8 @@ SEEN_VARIANCE = 3.0
 # beyond what stands out; and those that count as the most that noise hides.
 SEEN, SURE, BEYOND, DEVIATIONS = 3.0, 10.0, 4.0, 2.0
 MOST_HIDDEN = 0.1  # share of the cells that may hide beyond all bins
-# Shapes of tails: the least one, and the one from which on the mean is taken for unknown. Of laws
-# of shape 1 and more there is none.
+# Shapes of tails: the least one, and the one above which the mean counts as unknown: laws of shape
+# 1 and more have none.
 LIGHTEST, HEAVIEST, NO_SHAPE = -1.0, 0.7, 1e-9
 OUTER = 0.05, 0.25  # quantiles beyond which tails are taken to fall as between them
 PARTS = 3  # of a bin, between which a range may end

@@ -50,9 +50,7 @@ def list_methods(
     rows: Annotated[int | None, fact("COUNT", "How many rows.")] = None,
     epsilon: Annotated[float | None, options.EPSILON] = None,
     persons: Annotated[int | None, fact("COUNT", "How many persons, instead of --rows.")] = None,
-    rows_per_person: Annotated[
-        str | None, fact("A,B", "Guesses of how many rows a person has.")
-    ] = None,
+    rows_per_person: Annotated[str | None, fact("A,B", "Guesses of a person's rows.")] = None,
     error: Annotated[
         float | None, fact("NUMBER", "Instead of --rows or --epsilon: the error that would do.")
     ] = None,
@@ -69,9 +67,7 @@ def list_methods(
     growth_constant: Annotated[
         float | None, fact("NUMBER", "Growth of the risk over squared distance.")
     ] = None,
-    n_nonzero: Annotated[
-        int | None, fact("COUNT", "sparse: how many weights matter.", "--keep")
-    ] = None,
+    n_nonzero: Annotated[int | None, fact("COUNT", "sparse: weights kept.", "--keep")] = None,
     json: Annotated[bool, options.typed(None, "As JSON.", "--json")] = False,
     html: Annotated[bool, options.typed(None, "As a page with sliders.", "--html")] = False,
     out: Annotated[

@@ -1,10 +1,10 @@
 """How the budget is shared out, from public numbers alone.
 
-``REGIMES`` is the whole choice but for rounds and for the units of columns: each regime says for
-which losses, and at which budgets, it changes what those before it chose, and why. Shares were
-chosen by trial on the training family and former evaluation families of ``benchmarks/accuracy``,
-with its laboratory tasks in view; they are not optimal in any proved sense. What they reach on
-tasks that nobody chose them on is in ``docs/accuracy.md``.
+``REGIMES`` chooses all shares except those of rounds and of the units of columns. Each regime says
+for which losses and budgets it overrides earlier regimes, and why. Shares were chosen by trial on
+the training family and former evaluation families of ``benchmarks/accuracy``, and its laboratory
+tasks were seen; they are not optimal in any proved sense. ``docs/accuracy.md`` says what they reach
+on tasks on which they were not chosen.
 
 Reference
 ---------
@@ -25,16 +25,16 @@ from tailguard.solvers.newton.schedule import Shares, feature_bound
 
 @dataclass(frozen=True)
 class Regime:
-    """Shares for some losses, where ``n * mu`` lies within limits.
+    """Shares for some losses, if ``n * mu`` lies within limits.
 
     Attributes
     ----------
     losses
-        Words that all must be true of the problem, as ``_facts`` tells them.
+        Words of ``_facts`` that must all be true of the problem.
     shares
-        What is chosen for them.
+        The fields of ``Shares`` that the regime sets.
     below, above
-        Limits of ``n * mu``: numbers, times what ``_counts`` has by that name. All must hold.
+        Limits of ``n * mu``, as multiples of the sizes of ``_sizes``. All must hold.
     """
 
     losses: str
@@ -43,49 +43,49 @@ class Regime:
     above: Mapping[str, float] = field(default_factory=dict)
 
     def holds(self, problem: Problem, facts: set[str], mu: float) -> bool:
-        """Whether it is one for the problem at that budget."""
-        budget, counts = problem.n_rows * mu, _counts(problem)
+        """Whether the regime applies to the problem at this budget."""
+        budget, sizes = problem.n_rows * mu, _sizes(problem)
         return (
             facts >= {*self.losses.split()}
-            and all(budget < limit * counts[name] for name, limit in self.below.items())
-            and all(budget >= limit * counts[name] for name, limit in self.above.items())
+            and all(budget < limit * sizes[name] for name, limit in self.below.items())
+            and all(budget >= limit * sizes[name] for name, limit in self.above.items())
         )
 
 
-def _counts(problem: Problem) -> dict[str, float]:
-    """Return what limits of a budget may be in proportion to."""
+def _sizes(problem: Problem) -> dict[str, float]:
+    """Return the sizes to which limits of ``n * mu`` are proportional."""
     height = problem.n_features + 2  # features, constant and target
     size = problem.size
     return {"fixed": 1.0, "size": size, "size**1.5": size**1.5, "height**1.5": height**1.5}
 
 
-# Below this n * mu a histogram at .3 % of mu**2, whose own n * mu is about 20 then, shows nothing.
+# Below this n * mu a histogram at .3 % of mu**2 shows nothing: its own n * mu is about 20.
 FEW = 350.0
-# With n * mu below this a fit may be mostly noise, and noise hides what bounds of features do.
+# Below this n * mu a fit may be mostly noise, and noise hides the effect of bounds on features.
 MOSTLY_NOISE = 500.0
-# What likelihoods leave to a correction: their last phase, the variance, part of the histograms.
+# Likelihoods give up their last phase, the variance and part of the histograms for a correction.
 BEFORE_CORRECTION: dict[str, Any] = {
     "variance": 0.0, "curvature": 0.03, "second_moments": 0.04, "whitened_row_norms": 0.02,
     "rounds": (4, 4, 8), "diagnostic_phases": (0, 2), "curvature_phases": (2,),
 }  # fmt: skip
-# In this order: what a later one says counts. Names are for readers and tests.
+# Later regimes override earlier ones. Names are for readers and tests.
 REGIMES = {
-    # Where clipping bias is corrected: rounds clip low, one of their histograms is left out.
+    # Clipping bias is corrected: rounds clip low, and one of their histograms is left out.
     "conditional mean": Regime("residual corrected", {
         "second_moments": 0.06, "slopes": 0.06, "debiasing": 0.12, "diagnostic_phases": (0, 2, 3),
     }),
-    # Where it is kept, or slopes are bounded anyway.
+    # Clipping bias is kept, or slopes are bounded anyway.
     "kept bias": Regime("residual kept", {"debiasing": 0.0}),
-    # Curvature varies, and is released; the constant tells what it is at first.
+    # Curvature varies and is released; the constant gives its first value.
     "likelihood": Regime("likelihood", {
         "constant": 0.01, "second_moments": 0.06, "whitened_row_norms": 0.04, "slopes": 0.0,
         "curvature": 0.09, "debiasing": 0.0, "diagnostic_phases": (0, 2), "curvature_phases": (2,),
     }),
-    # Residuals have one histogram, at a larger share.
+    # One histogram of residuals, at a larger share.
     "few records": Regime("residual", {
         "row_norms": 0.03, "whitened_row_norms": 0.05, "slopes": 0.1, "diagnostic_phases": (0,),
     }, below={"fixed": FEW}),
-    # More rounds and curvatures where noise carries none of them off.
+    # More rounds and curvatures, since noise makes none of them diverge.
     "many records of a likelihood": Regime("likelihood", {
         "rounds": (4, 4, 8, 16), "diagnostic_phases": (0, 2, 3), "curvature_phases": (2, 3),
     }, above={"size**1.5": 60.0}),
@@ -93,52 +93,52 @@ REGIMES = {
         "whitened_row_norms": 0.1, "curvature": 0.0, "diagnostic_phases": (0,),
         "curvature_phases": (),
     }, below={"fixed": FEW}),
-    # Rounds of a sample have to come near the fit, not to tell it: those that read all records get
-    # nearly all of the budget. These are four or six, and curvatures read all records: with three
-    # rounds, after curvatures of the sample, fits with rare indicators had not settled (simulated,
-    # 4e5 records of 20 columns).
+    # Rounds on a sample only have to come near the fit: the four or six that read all records get
+    # nearly all of the budget. Curvatures read all records too: after three rounds with curvatures
+    # of the sample, fits with rare indicators had not settled (simulated, 4e5 records of 20
+    # columns).
     "sample": Regime("residual sampled", {"rounds": (4, 4, 8, 6), "early": 3}),
     "sample of a likelihood": Regime("likelihood sampled", {
         "rounds": (2, 2, 4, 4), "diagnostic_phases": (0, 1, 3), "curvature_phases": (1, 3),
         "early": 3,
     }),
-    # Slopes of counts are not bounded: they are clipped, and what that takes is corrected.
+    # Slopes of counts are unbounded: they are clipped, and the bias is corrected.
     "log link": Regime("log", {"slopes": 0.04, "debiasing": 0.06}),
-    # Noise covers the second moments of all columns but in directions that stand out: nothing but
-    # whitening asks for them, and nothing is debiased. A likelihood's curvature is noisier, being
-    # weighted (training family: T41, T19, T23, T47).
+    # Second moments show only the strongest directions: they serve whitening alone, and nothing is
+    # debiased. A likelihood's curvature is weighted and so noisier (training family: T41, T19, T23,
+    # T47).
     "whitening only": Regime("residual", {
         "debiasing": 0.0, "variance": 0.0,
     }, below={"height**1.5": 4.2}),
     "whitening only of a likelihood": Regime("likelihood", {
         "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),
     }, below={"height**1.5": 16.0}),
-    # What clipping takes from skewed counts biases the constant most, which is one number.
+    # Clipping of skewed counts biases the constant most, and one number is cheap to correct.
     "constant of counts": Regime("log", {"debiasing": 0.06},
                                  above={"fixed": FEW}, below={"height**1.5": 16.0}),
-    # Predictions of counts add up to what was counted; slopes of others average zero.
+    # Predicted counts should add up to the total; slopes of others should average zero.
     "total of counts": Regime("log", {"total": 0.05}, above={"fixed": FEW}),
     # The fit is compared with its constant, and no intervals are given.
     "choice of fit": Regime("", {"fit_choice": 0.05, "variance": 0.0},
                             below={"fixed": MOSTLY_NOISE}),
-    # Else bounds of features are chosen anew, if there are any.
+    # With more budget bounds of features are chosen anew, if there are any.
     "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03},
                                above={"fixed": MOSTLY_NOISE}),
-    # Intervals of the mean need the correction by contributions, which needs a budget by which
-    # curvature stands out: the noise of its second moments is then about as large as they are.
+    # Intervals of the mean need the correction by contributions, and that needs a budget at which
+    # the noise of second moments of contributions is at most about as large as they are.
     "squares": Regime("squares", {"variance": 0.0}),
     # Counts are corrected with fewer records than other likelihoods: noise hides the curvature that
-    # intervals of the rounds need, and the correction releases it twice. Debiasing stays: if events
-    # turn out to be rare, it keeps the rounds from losing (mean excess of 93 % zeros at n * mu of
-    # 1,800: .53 with it, .88 without; tests/solvers/newton/test_wild_fits.py).
+    # intervals from rounds need, and the correction releases it twice. Debiasing stays, as rounds
+    # need it if events are rare (mean excess with 93 % zeros at n * mu of 1,800: .53 with it, .88
+    # without; tests/solvers/newton/test_wild_fits.py).
     "correction of counts": Regime("counts alike", {
         "correction": 0.45, **BEFORE_CORRECTION,
     }, above={"fixed": 1000.0, "size**1.5": 13.0}),
-    # Of a likelihood where curvature stands out clearly: else intervals are those of the rounds.
-    # The last phase of these is left to the correction. Records are alike where a log link has
-    # neither exposures nor weights: with exposures over four decades single fits lost one to seven
-    # times what a constant does (simulated, 20,000 records of four columns); and slopes moved by
-    # .03 where equal weights were an eighth of their bound (mu of 20).
+    # If curvature stands out clearly; else intervals come from rounds. It replaces their last
+    # phase. A log link with exposures or weights has no correction, as records are not alike: with
+    # exposures over four decades single fits lost one to seven times as much as a constant
+    # (simulated, 20,000 records of four columns), and with equal weights at an eighth of their
+    # bound slopes moved by .03 (mu of 20).
     "correction of a likelihood": Regime("likelihood alike", {
         "correction": 0.55, "debiasing": 0.0, **BEFORE_CORRECTION,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
@@ -148,55 +148,54 @@ REGIMES = {
     "correction of a log link": Regime("log alike", {
         "correction": 0.45,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
-    # Rounds have to come near only, and each is a pass over the records: half as many lose nothing
-    # (docs/trials.md). As many with a sample: with six last rounds 3 of 60 fits (simulated, 2e5
+    # Rounds only have to come near, and each is a pass over the records: half as many lose nothing
+    # (docs/trials.md). A sample has as many: with six last rounds 3 of 60 fits (simulated, 2e5
     # records of 10 columns) ended 2.3 to 2.7 times their stated noise from the best. With a larger
-    # share predictions lose more to what they are without it, with less intervals are wider; of
-    # outcomes a smaller one than theirs gained nothing (docs/trials.md).
+    # share predictions lose more, with a smaller one intervals are wider. A smaller share for
+    # outcomes gained nothing (docs/trials.md).
     "correction": Regime("squares", {
         "correction": 0.30, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
     }, above={"fixed": 2000.0, "size**1.5": 9.0}),
 }  # fmt: skip
-# The unit of n * mu and the most rounds, of residuals and of a likelihood; eighths of the phases. A
-# phase has its eighths times min((n * mu / (unit * size))**2, most / 8) rounds, and its eighths at
-# least. Many rounds of little budget come nearer to the fit than few of much, most so where noise
-# hides directions and steps are short, and their average is as little noisy, as long as noise
-# carries none of them far off.
+# A unit of n * mu and the most rounds, for residuals and for likelihoods; and the eighths of each
+# phase. A phase has its eighths times min((n * mu / (unit * size))**2, most / 8) rounds, and at
+# least its eighths. Many cheap rounds come nearer to the fit than few costly ones, above all if
+# noise hides directions and steps are short. Their average has as little noise, unless noise makes
+# some of them diverge.
 ROUNDS, ROUNDS_OF_LIKELIHOOD, EIGHTHS = (2.5, 64), (7.0, 24), (1, 1, 2, 4)
-# From twice this many records on what only steers reads a random tenth of them, or so many, if that
-# is enough: the sample's n * mu must be above the limits, and large enough for histograms. Persons
-# count for all rows that they may have, up to the second number, since rare columns need many
-# persons: of these fewer do, if they are enough.
+# With twice this many records, or more, stages that only steer read a random tenth of them, or this
+# many if that is more, provided that the sample's n * mu is above the limits. A person counts as
+# max_rows records, at most the second number since rare columns need many persons.
 SMALLEST_SAMPLE, MOST_ROWS_COUNTED = 100_000, 10
 SAMPLE_SUFFICES = {"size**1.5": 40.0, "fixed": 3000.0}
-SAMPLE_FOR_EVENTS = 0.3  # share of what is planned with that it may hold where events are rare
-# With n * mu**2 below this many times size noise outweighs what even logistic slopes lose. From 40
-# on that depends on the task: F15, F01 and F09 gain, T2 and T4 (another link, long tails) lose.
+SAMPLE_FOR_EVENTS = 0.3  # with rare events a sample is worth the number of its events over this
+# Below this many times size, n * mu**2 is so small that noise costs more than balanced slopes do.
+# From 40 on that depends on the task: F15, F01 and F09 gain, T2 and T4 (another link, long tails)
+# lose.
 BALANCED_BELOW = 80.0
-# The first constant of a likelihood should be seen so clearly, as share of mu times n.
+# How clearly the first constant of a likelihood should be seen: n times its share of mu.
 CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
-# Of few columns the noise of rounds is the least of all errors where residuals are skewed: their
-# correction gets this share over the number of columns, but no more than the next number, and
-# leaves as much to the rounds.
+# With few columns and skewed residuals the noise of rounds is the smallest error. So debiasing gets
+# this share over the number of columns, at most the next number, and leaves as much to the rounds.
 DEBIASING_FACTOR, LARGEST_DEBIASING = 4.0, 0.3
-# A typical column should stand out by this many times what is taken for records.
+# A typical column should stand out by this many times the threshold of detection.
 SIZE_MARGIN = 1.3
-# Of each histogram of columns: so many times the share that this asks for, and the most it may get.
+# For each histogram of columns: a factor for the share at which columns stand out, and the most.
 DETECTING = {
     "target": (5.0, 0.16),  # without it all is lost
     "levels": (30.0, 0.12),  # a level of a fourteenth of the records, by trial
-    # Of many columns not all are worth being seen.
+    # Not all of many columns are worth it.
     "size": (1.0, 0.12), "size_retry": (1.0, 0.2), "shared_size": (1.0, 0.05),
-    # Pairs are half as many as records; where they would cost more than the most they are left to
-    # the few columns whose centres stay coarse.
+    # Pairs are half as many as records. If they would cost more than the most, they get the least,
+    # and serve the few columns whose centres stay coarse.
     "pair_differences": (8.0, 0.12),
-    # Locations are sought in fewer windows than sizes; likelihoods have the more left for them.
+    # Locations have fewer windows than sizes; likelihoods have more budget left for them.
     "location": (0.6, 0.12), "location of likelihoods": (1.5, 0.12),
 }  # fmt: skip
-# A second release of sizes is worth this at least; what it and locations must leave to the rounds.
+# The least share of a second release of sizes; what it and locations must leave to the rounds.
 LEAST_RETRY, LEAST_ROUNDS = 0.015, 0.2
-LEAST_LEVELS = 0.02  # of the counts of levels, as much as a target's share is without asking
-ROUNDING = 1e-9  # less is what rounding leaves of shares, which Pythons add up in their own ways
+LEAST_LEVELS = 0.02  # of counts of levels: the default share of a target
+ROUNDING = 1e-9  # smaller rests are rounding, which differs between versions of Python
 
 
 def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
@@ -217,10 +216,10 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     if "likelihood" in facts:
         constant = max((CONSTANT_SIGNIFICANCE / budget) ** 2, chosen.get("constant", 0.0))
         chosen["constant"] = min(constant, LARGEST_CONSTANT)
-    # Units get what they would without a correction, which takes its part from the rounds.
-    taken = chosen.pop("correction", 0.0)
+    # The correction takes its share from the rounds, not from the units.
+    correction = chosen.pop("correction", 0.0)
     shares = replace(shares, **chosen)
-    shares = replace(_with_units(shares, problem, mu), correction=taken)
+    shares = replace(_with_units(shares, problem, mu), correction=correction)
     return _with_correction(shares, problem, budget)
 
 
@@ -236,11 +235,11 @@ def corrected_from(problem: Problem, *, robust: bool) -> float:
 
 
 def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
-    """Tell in the words of regimes what is true of the loss and of the plan."""
+    """Return the words of regimes that are true of the loss and of the plan."""
     link = problem.link
     bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
     squares = fits_squares(problem, robust=robust)
-    told = {
+    facts = {
         "residual": link.residual,
         "bounded": bounded,
         "squares": squares,
@@ -253,7 +252,7 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
         "alike": not (link.log and (problem.has_offset or problem.has_weights)),
         "sampled": sampled,
     }
-    return {word for word, true in told.items() if true}
+    return {word for word, true in facts.items() if true}
 
 
 def fits_squares(problem: Problem, *, robust: bool) -> bool:
@@ -272,7 +271,7 @@ def _rounds(problem: Problem, budget: float) -> tuple[int, ...]:
 
 
 def _sample_for(problem: Problem, mu: float) -> int:
-    """Return how many records the sample has, or 0 where all records are read throughout."""
+    """Return how many records the sample has, or 0 if all stages read all records."""
     smallest: float = SMALLEST_SAMPLE
     if problem.max_rows is not None:
         counted = min(problem.max_rows, MOST_ROWS_COUNTED)
@@ -284,18 +283,18 @@ def _sample_for(problem: Problem, mu: float) -> int:
 
 
 def sample_suffices(problem: Problem, n_rows: float, mu: float) -> bool:
-    """Whether so many records, with that budget for them alone, would do for whatever steers."""
+    """Whether a sample of this size is enough for the stages that steer."""
     return n_rows * mu > _sufficient(problem)
 
 
 def _sufficient(problem: Problem) -> float:
-    """Return above which n * mu that is so."""
-    counts = _counts(problem)
-    return max(limit * counts[name] for name, limit in SAMPLE_SUFFICES.items())
+    """Return the n * mu above which a sample suffices."""
+    sizes = _sizes(problem)
+    return max(limit * sizes[name] for name, limit in SAMPLE_SUFFICES.items())
 
 
 def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
-    """Let the debiasing of few columns have more, where it is planned in full."""
+    """Give the debiasing of few columns more, if it is planned in full."""
     planned = REGIMES["conditional mean"].shares["debiasing"]
     if shares.debiasing < planned or budget < FEW or shares.correction > 0.0:
         return shares
@@ -305,7 +304,7 @@ def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
 
 
 def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
-    """Give the histograms of columns what they need to be seen, and leave enough to the rounds."""
+    """Give histograms what columns need to stand out, and leave enough to the rounds."""
     residual, categorical = problem.link.residual, len(problem.levels)
     measured = problem.n_features - sum(map(len, problem.levels))
     alone, all_columns, counted = (
@@ -318,7 +317,7 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
 
     pairs = DETECTING["pair_differences"][0] * all_columns
     if pairs >= DETECTING["pair_differences"][1]:
-        pairs = 0.0  # as little as is planned without asking
+        pairs = 0.0  # they keep the default share
     shares = replace(
         shares,
         pair_differences=max(pairs, shares.pair_differences),
@@ -336,7 +335,7 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
 
 
 def _share_to_detect(columns: int, problem: Problem, mu: float) -> float:
-    """Share of ``mu**2`` at which the sizes of so many typical columns stand out."""
+    """Return the share of ``mu**2`` at which the sizes of typical columns stand out."""
     if columns == 0:
         return 0.0
     seen = SIZE_MARGIN * detection_threshold(columns) * math.sqrt(2.0 * columns)

@@ -44,14 +44,13 @@ from tailguard.solvers.newton.state import Fit, Geometry
 from tailguard.solvers.newton.whitening import shrunk
 from tailguard.solvers.session import BEYOND_FLOATS
 
-# A coefficient has no interval where more than this share of its column's second moment was told by
-# no release, but added by raising; where more of its variance lies along directions of which less
-# was told; or where it varies by more through such columns. By the first share 96 % of 95 %
-# intervals on T00 to T55 held the truth up to .2, 92 % to .3, 88 % to .4, and 40 % beyond .5, where
-# columns are rare indicators.
+# A coefficient has no interval if more than this share of its column's second moment was added by
+# raising and not released, if more of its variance lies along directions of such a kind, or if it
+# varies by more through such columns. By the first share 96 % of 95 % intervals on T00 to T55 held
+# the truth up to .2, 92 % to .3, 88 % to .4, and 40 % beyond .5, where columns are rare indicators.
 UNTOLD = 0.3
-# A slope of so many standard errors is moved by bounds by a good part of one: on training tasks by
-# 6 to 13 % where .7 to 2.8 % of the values lie beyond (T35, T09, T05).
+# Bounds move a slope of this many standard errors by a good part of one: on training tasks by 6 to
+# 13 % if .7 to 2.8 % of the values lie beyond (T35, T09, T05).
 BENT = 3.0
 # Share of the records that noise may hide in a bin beyond the farthest residual seen. Of 95 %
 # intervals of a constant beside lognormal residuals (log-sd .3 and 1) 80 to 90 % held it above, and
@@ -59,12 +58,12 @@ BENT = 3.0
 # Without one, skewness is judged about zero: there 79 to 85 % of those of columns with a mean held
 # it at .014 (log-sd 1), and 95 % or more at .004.
 LARGEST_HIDDEN = (0.02, 0.005)
-# By which share squared residuals are larger along a column than histograms tell: that with which
-# noise grows has 1 to 1.7 on T5s and T08, where clipping moves its coefficient by 3 to 12 standard
-# errors, others .2.
+# By which share squared residuals are larger along a column than histograms show: on T5s and T08 it
+# is 1 to 1.7 for the column with which noise grows, whose coefficient clipping moves by 3 to 12
+# standard errors, and .2 for others.
 UNEVEN = 0.75
-# Mean slope, as a share of the mean curvature, that lies beyond what is seen and is clipped away:
-# on two real tables errors were 2 to 6 stated ones from .08 on, on others at most 2.5 below.
+# Mean slope, as a share of the mean curvature, that clipping takes beyond what is seen: errors on
+# two real tables were 2 to 6 stated ones from .08 on, on others at most 2.5 below.
 UNSEEN_SLOPE = 0.07
 UNSEEN_COLUMN = "the budget did not show its column"
 RARE_LEVEL = "fewer records have this level than the budget can tell"

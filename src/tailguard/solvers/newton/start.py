@@ -128,9 +128,9 @@ def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
     if session.plans("contribution rounds") and not enough:
         session.dropped = frozenset(CORRECTION_OF_LIKELIHOOD)
         fit = fit.noted("events are rare: the rounds got what a correction was planned for")
-    told = min(mean, 1.0) if link.log else mean * (1.0 - mean) / largest
-    events = told * sample / SAMPLE_FOR_EVENTS
-    if not sample or sample_suffices(session.problem, events, session.plan.total_mu):
+    rate = min(mean, 1.0) if link.log else mean * (1.0 - mean) / largest
+    worth = rate * sample / SAMPLE_FOR_EVENTS
+    if not sample or sample_suffices(session.problem, worth, session.plan.total_mu):
         return fit
     session.sample_dropped = True
     return fit.noted("events are rare: all records were read where a sample was planned")

@@ -1,19 +1,19 @@
-"""The constant of a log link, moved to where slopes average zero: of counts, to their total.
+"""Move the constant of a log link to where slopes average zero: for counts, to their total.
 
-Rounds clip slopes for the least error of a typical record, which takes away a good part of the sum
-of skewed targets. One number, the mean slope cut far out, tells how much; the intercept takes it
-up. Of counts it is asked for twice: the second one is small, so that what the slope is compared
-with need be known only roughly. With exposures that is not enough: where they span decades the
-first mean target was cut to a small part of what it is. There the first release is the mean target,
-cut as far out.
+Rounds clip slopes for the least error of a typical record, which cuts a good part of the sum of
+skewed targets. One number, the mean slope clipped far out, shows how much, and the intercept is
+moved by it. For counts it is released twice: the second move is small, so the mean target, which
+the slope is compared with, need only be roughly known. If exposures span decades even that fails,
+as the first mean target was clipped to a small part of its size. Then the first release is the mean
+target, clipped equally far out.
 
-Of amounts a few can have a quarter of the sum, in bins of which noise hides each one: no histogram
-tells where to cut. There slopes are cut as far out as noise allows. What the slope is compared with
-is the mean curvature, which is known, so that one release will do.
+A few of all amounts can have a quarter of the sum, in bins that noise hides, so no histogram shows
+where to clip. Slopes of amounts are clipped as far out as noise allows. They are compared with the
+mean curvature, which is known, so one release is enough.
 
-A corrected fit knows its constant to within what its interval says, and the move counts by the rule
-of Bayes. Where the correction did not settle a few records reach so far that no histogram tells how
-much of the sum is theirs: what the second release moved counts as an error, too.
+The interval of a corrected fit says how well its constant is known, and the move is weighted by the
+rule of Bayes. If the correction did not settle, a few records reach so far that no histogram shows
+their part of the sum: then the second move counts as an error, too.
 
 The slope is ``expected - paid`` with ``expected = m**(2 - p)`` and ``paid = target * m**(1 - p)``,
 where ``m`` is the expected target and ``p`` the power of the variance. Moving the intercept by
@@ -42,10 +42,10 @@ from tailguard.solvers.newton.schedule import HEADROOM, ROUGH_TOTAL, TOTAL
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.session import usable
 
-# The most by which one of the moves changes the logarithm of means: of longer ones noise is a part.
+# A move changes the logarithm of means by at most this: longer moves are partly noise.
 LONGEST_MOVE = 1.0
-# Slopes of amounts are cut where noise is this part of what is expected, of which a total that far
-# off loses half the square, .0025 nats; but at most so many times as far as slopes are seen.
+# Slopes of amounts are clipped where the noise is this part of the expected slope (an error of the
+# total of that size costs half its square, .0025 nats), at most this many times the largest seen.
 MOST_NOISE, FARTHEST = 0.07, 16.0
 
 
@@ -57,24 +57,24 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
     known = fit.geometry.mean_target if counts else fit.clipping.rows.weight
     exposed = counts and session.problem.has_offset
-    if exposed:  # the first mean was cut too low where targets span decades
-        nothing = ZERO_MEAN_SCORE * np.eye(fit.weights.size)[-1]
-        slope, error = _mean_slope(session, fit, nothing, ROUGH_TOTAL, HEADROOM * known)
+    if exposed:  # the first mean is too low if targets span decades
+        zero_mean = ZERO_MEAN_SCORE * np.eye(fit.weights.size)[-1]
+        slope, error = _mean_slope(session, fit, zero_mean, ROUGH_TOTAL, HEADROOM * known)
         known = max(known, -slope - error)
     for name in (ROUGH_TOTAL, TOTAL) if counts and not exposed else (TOTAL,):
         slope, error = _mean_slope(session, fit, fit.weights, name, HEADROOM * known)
         paid, expected = (known, known + slope) if counts else (known - slope, known)
-        way = math.log(max(paid, 1e-12) / max(expected, 1e-12))
+        move = math.log(max(paid, 1e-12) / max(expected, 1e-12))
         known = max(known, error, 1e-12)
         relative = error / known
         if estimate is not None:
             own = float(estimate.whole()[-1, -1])
             part = own / (own + relative**2)
             relative = math.hypot(part * relative, (1.0 - part) * math.sqrt(own))
-        way = part * min(max(way, -LONGEST_MOVE), LONGEST_MOVE)
-        fit = _moved(fit, way)
+        move = part * min(max(move, -LONGEST_MOVE), LONGEST_MOVE)
+        fit = _moved(fit, move)
     if counts and fit.estimate is not None and estimate is None:
-        relative = math.hypot(relative, way)
+        relative = math.hypot(relative, move)
     fit = _with_noise(fit, relative)
     if not counts:
         return fit.noted(
@@ -86,18 +86,18 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     )
 
 
-def _moved(fit: Fit, way: float) -> Fit:
-    """Return the fit with another intercept."""
-    return replace(fit, weights=usable(np.append(fit.weights[:-1], fit.weights[-1] + way)))
+def _moved(fit: Fit, move: float) -> Fit:
+    """Return the fit with its intercept moved."""
+    return replace(fit, weights=usable(np.append(fit.weights[:-1], fit.weights[-1] + move)))
 
 
 def _mean_slope(
     session: FitSession, fit: Fit, weights: FloatArray, name: str, level: float
 ) -> tuple[float, float]:
-    """Release the mean slope at some weights, cut where histograms tell; say how far off it is.
+    """Release the mean slope at some weights, clipped; return it with its standard error.
 
-    For counts it is the mean of predictions less targets. ``level`` is for slopes that are not
-    seen.
+    For counts it is the mean of predictions less targets. Histograms choose where it is clipped, or
+    ``level`` if they show no slopes.
     """
     slopes, stage = fit.clipping.slopes, session.stage(name)
     n_rows, n_features = session.problem.n_rows, session.problem.n_features
@@ -116,7 +116,7 @@ def _mean_slope(
 
 
 def _with_noise(fit: Fit, error: float) -> Fit:
-    """Return the fit with the noise of the total in place of that along the constant."""
+    """Replace the noise along the constant by that of the total."""
     own = error * fit.geometry.inverse[:, -1:]
     along: FloatArray = fit.geometry.constant
     noise = np.hstack([fit.noise - along @ (along.T @ fit.noise), own])
