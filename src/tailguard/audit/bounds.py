@@ -60,7 +60,7 @@ class PrivacyClaim:
     given: str = ""
 
     def describe(self) -> str:
-        """Say the claim in words."""
+        """Describe the claim in words."""
         return f"{self.unit} = {self.amount:.4g}{self.given}"
 
 

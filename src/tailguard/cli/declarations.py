@@ -137,7 +137,7 @@ def tell_undeclared(
 def undeclared_sentence(
     names: tuple[str, ...], path: Path, option: str = "--features", *, by_cell: bool = False
 ) -> str:
-    """Say that columns are read as numbers since nothing was declared of them, and how to declare.
+    """Return the note that undeclared columns are read as numbers, and how to declare them.
 
     It is made of the header alone.
     """

@@ -41,7 +41,7 @@ def listing(columns: Sequence[str]) -> str:
 
 
 def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
-    """Say that undeclared columns are read as numbers."""
+    """Return the note that undeclared columns are read as numbers."""
     void = (
         "any other cell there is missing" if by_cell else "a row with any other cell there is void"
     )
@@ -49,7 +49,7 @@ def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
 
 
 def undeclared_note(columns: Sequence[str], *, by_cell: bool = False) -> str:
-    """Say so to a caller in Python, with the code that declares such columns."""
+    """Return that note for Python, with the code that declares such columns."""
     last = columns[-1]
     return (
         f"{undeclared_words(columns, by_cell=by_cell)}; where that is wrong, declare levels "
@@ -70,7 +70,7 @@ def check_columns(wanted: Iterable[str], columns: Sequence[str], where: str) -> 
 
 
 def _other_separator(columns: Sequence[str]) -> str:
-    """Say that a CSV file needs commas, if its one column looks like a header without them."""
+    """Return the note that a CSV file needs commas, if its one column looks like a header."""
     if len(columns) == 1 and any(sign in columns[0] for sign in ";\t"):
         return " Cells of a CSV file must be separated by commas: write the file anew with them."
     return ""

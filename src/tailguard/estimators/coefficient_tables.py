@@ -177,7 +177,7 @@ class CoefficientTables(Reported):
         return None if names is None else tuple(map(str, names))
 
     def explain(self) -> str:
-        """Say what the budget was spent on, what error to expect, and what was decided."""
+        """Describe what the budget was spent on, what error to expect, and what was decided."""
         check_is_fitted(self)
         declared = missing_cells(self)
         lines = [f"  stands for missing cells: {declared}"] if declared else []
@@ -192,7 +192,7 @@ class CoefficientTables(Reported):
 def unseen_others(
     schema: Schema | None, reasons: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Say where no records of levels that were not declared were counted: reasons, and a note.
+    """Return reasons and a note if no records of undeclared levels were counted.
 
     Examples
     --------

@@ -175,7 +175,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         return float(np.average(places == chosen, weights=row_weights(sample_weight, len(chosen))))
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that classes are two unless more are declared, and scores of small budgets poor."""
+        """Tell scikit-learn that classes are two by default, and scores of small budgets poor."""
         tags = super().__sklearn_tags__()
         classes: Any = self.classes
         tags.classifier_tags.multi_class = np.size(classes) > 2

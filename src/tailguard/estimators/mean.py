@@ -73,7 +73,7 @@ class MeanResult(Reported):
     notes: tuple[str, ...] = ()
 
     def explain(self) -> str:
-        """Say what the budget was spent on, and why this method."""
+        """Describe what the budget was spent on, and why this method."""
         lines = [self.choice.explain()]
         lines += [
             f"  released: {name} = {four_digits(value)}" for name, value in self.found.items()

@@ -64,7 +64,7 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
             return float(r2_score(targets, predicted, sample_weight=weights))
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that a fit with a small budget on few rows may score poorly."""
+        """Tell scikit-learn that a fit with a small budget on few rows may score poorly."""
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags

@@ -205,7 +205,7 @@ def summary_notes(model: Any) -> list[str]:
 
 
 def note_line(note: str) -> str:
-    """Say of one of a model's notes where it comes from.
+    """Add to one of a model's notes where it comes from.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def in_table(model: Any, note: str) -> bool:
 
 
 def missing_cells(model: Any) -> str:
-    """Say in one line what stands for missing cells, by the names of columns; or nothing.
+    """Describe in one line what replaces missing cells, by column; empty if nothing does.
 
     Examples
     --------
@@ -374,7 +374,7 @@ def _head(model: Any) -> list[str]:
 
 
 def declared_lines(model: Any) -> list[str]:
-    """Say what stands for missing cells, what was assumed, and how many records can be used.
+    """Describe what replaces missing cells, what was assumed, and how many records can be used.
 
     Examples
     --------

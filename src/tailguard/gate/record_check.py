@@ -136,7 +136,7 @@ def about(value: float, noise_std: float, most: int) -> str:
 def unusable_sentence(
     records: str, blamed: Sequence[BlamedColumn], remedies: Remedies = REMEDIES
 ) -> str:
-    """Say how many records can be used, which columns are to blame, and what to do."""
+    """Describe how many records can be used, which columns are to blame, and what to do."""
     parts = [f"{records[0].upper()}{records[1:]} can be used."]
     parts += [_blame(each, remedies) for each in blamed[:MOST_NAMED]]
     left = len(blamed) - MOST_NAMED
@@ -361,7 +361,7 @@ class RecordRule:
         return RecordCheck(*told, apart, coordinates, self.any_cell)
 
     def left_out(self, guarantee: Guarantee, problem: Problem) -> str:
-        """Say that usable records are not counted, and why."""
+        """Return the note that usable records are not counted, and why."""
         why = "what the plan costs leaves no room for a count"
         if not self.check_records:
             why = "check_records=False"

@@ -187,7 +187,7 @@ class Cap:
         return charge.cover[0] >= 0.999 * found[0] and charge.cover[1] >= 0.999 * found[1]
 
     def describe_left(self, charges: Sequence[Charge]) -> str:
-        """Say what run would still fit."""
+        """Describe the largest run that still fits."""
         left = self.left(charges)
         if left is None:
             return "no run, whatever its epsilon"

@@ -154,7 +154,7 @@ class Ledger:
         return cap_of(lines).left(charges_of(lines))
 
     def describe_left(self) -> str:
-        """Say what the next run may promise at most."""
+        """Describe what the next run may promise at most."""
         lines = self.lines()
         return cap_of(lines).describe_left(charges_of(lines))
 

@@ -17,7 +17,7 @@ STOPPED = ", stopped early"
 
 
 def summary_text(ledger: Ledger) -> str:
-    """Say what the cap is, what was charged and what still fits."""
+    """Describe the cap, what was charged and what still fits."""
     lines = ledger.lines()
     charges = [line for line in lines if line.kind == RESERVED]
     ends = [*_ends(lines).values()]
@@ -57,7 +57,7 @@ def _charges(ledger: Ledger) -> Iterator[str]:
 
 
 def _ends(lines: Sequence[Line]) -> dict[str, str]:
-    """Say by their keys how charges ended that were settled."""
+    """Return how settled charges ended, by their keys."""
     ends: dict[str, str] = {}
     for line in lines:
         if line.kind == SETTLED:
@@ -67,7 +67,7 @@ def _ends(lines: Sequence[Line]) -> dict[str, str]:
 
 
 def _cost(total: TotalCost) -> str:
-    """Say a cost in the currencies of the cap, or that there is none."""
+    """Describe a cost in the currencies of the cap, or that no bound is known."""
     if total.epsilon is not None:
         return f"epsilon = {total.epsilon:.4g}, delta = {total.delta:g}"
     known = {"mu": total.mu, "rho": total.rho}

@@ -250,7 +250,7 @@ def affords_units(plan: Plan) -> bool:
 
 
 def mean_scale_warnings(plan: Plan) -> tuple[str, ...]:
-    """Say from public numbers alone that no scale can be expected to be seen, or refuse."""
+    """Warn or refuse if public numbers predict that noise hides all scales."""
     if all(stage.name != "typical size" for stage in plan.stages):
         return ()
     problem, coordinates = plan.problem, most_coordinates(plan.problem)

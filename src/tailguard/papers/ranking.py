@@ -65,7 +65,7 @@ class Ranking:
     idle: bool
 
     def notes(self, *, alone: bool) -> list[str]:
-        """Say how theorems were ranked, and, unless they are ``alone``, what stands before them."""
+        """Describe how theorems were ranked; unless ``alone``, what stands before them too."""
         notes = [] if alone else [FIRST]
         if alone and self.idle:
             notes.append(

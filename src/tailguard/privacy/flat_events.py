@@ -107,7 +107,7 @@ class FlatEvents:
         return sum((*everywhere, *worst), start=Fraction(0))
 
     def covers(self, other: "FlatEvents") -> bool:
-        """Tell whether ``other`` costs at most as much as this, whatever the accountant.
+        """Whether ``other`` costs at most as much as this, whatever the accountant.
 
         Gaussian leaves are compared by their total mu, wherever they happen, since a release on a
         block may as well read all records at the same mu. All other leaves are compared

@@ -41,7 +41,7 @@ class _Promise:
         return name, getattr(self, name)
 
     def describe(self) -> str:
-        """Say it in plain words."""
+        """Describe it in plain words."""
         numbers = " and ".join([f"{name} = {value:g}" for name, value in asdict(self).items()])
         return f"{self.words} with {numbers}"
 

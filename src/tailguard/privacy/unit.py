@@ -71,7 +71,7 @@ class Unit:
         return "rows" if self.person is None else "persons"
 
     def size(self, n_rows: int) -> str:
-        """Say how many records there are, and if they are persons."""
+        """Describe how many records there are, and if they are persons."""
         return f"n = {n_rows}" + (" persons" if self.person is not None else "")
 
     @property
@@ -81,11 +81,11 @@ class Unit:
 
     @property
     def neighbours(self) -> str:
-        """Say which pairs of data sets are neighbours."""
+        """Describe which pairs of data sets are neighbours."""
         return ROWS_DIFFER if self.person is None else PERSONS_DIFFER
 
     def describe(self) -> str:
-        """Say what is protected."""
+        """Describe what is protected."""
         if self.person is not None:
             rows = "row" if self.max_rows == 1 else "rows"
             alike = ", each used row counting alike" if self.weight == "row" else ""

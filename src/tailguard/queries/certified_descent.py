@@ -295,7 +295,7 @@ def gradient_error(
 
 
 def is_cut_by_ball(constraint: ConstraintSet) -> bool:
-    """Tell whether a set is a part within a ball; refuse one whose projection may not be exact.
+    """Whether a set is a part within a ball; refuse one whose projection may not be exact.
 
     Where the edge of a ball meets that of its base, rounding the radius moves the projection by
     the root of it: see above.

@@ -142,7 +142,7 @@ def _parameters(guarantee: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _mechanisms(certificate: Mapping[str, Any]) -> list[str]:
-    """Say how often each mechanism answered each kind of query."""
+    """Describe how often each mechanism answered each kind of query."""
     counted: Counter[tuple[str, str]] = Counter()
     for release in certificate["releases"]:
         counted[release["mechanism"], release["kind"]] += release["times"]
@@ -155,7 +155,7 @@ def _software(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def _ledger(certificate: Mapping[str, Any]) -> str:
-    """Say which ledgers were charged; what other runs cost is not in a certificate."""
+    """Describe which ledgers were charged; what other runs cost is not in a certificate."""
     entries = certificate["ledger_entries"]
     lines = [f"entry {each['position']} of {each['ledger']!r}" for each in entries]
     return f"charged to {', '.join(lines)}" if lines else "no ledger was charged"

@@ -343,7 +343,7 @@ def _share(share: float | None, largest: float) -> tuple[str, str]:
 
 
 def _ledger(certificate: Mapping[str, Any], facts: Mapping[str, str]) -> str:
-    """Say which lines of ledgers were charged."""
+    """Describe which lines of ledgers were charged."""
     if not certificate["ledger_entries"]:
         return "No ledger was charged: what other runs on these records cost is not counted."
     return f"Charged was {facts['ledger']}."

@@ -77,7 +77,7 @@ def _odds(guarantee: Mapping[str, Any], epsilon: float) -> str:
 
 
 def _sentence(grid: Mapping[str, Any], cell: Sequence[Any] | None) -> str:
-    """Say what is predicted at a place, as the script does."""
+    """Describe the prediction at a place, as the script does."""
     if cell is None:
         return WORDS["nothing"]
     start = f"{grid['methods'][cell[1]]}: predicted error {cell[0]:.3g}."

@@ -157,7 +157,7 @@ def _problem(
 
 
 def _assumed(loss: Loss | RecordLoss, table: Inputs, classes: Any) -> tuple[str, ...]:
-    """Say how undeclared labels are read; refuse labels of other types."""
+    """Return the note on how undeclared labels are read; refuse labels of other types."""
     if loss.n_classes is None:
         return ()
     if classes is not None:

@@ -251,7 +251,7 @@ def read_features(
 
 
 def notes_of(names: list[str], solution: SummarySolution) -> tuple[str, ...]:
-    """Say which columns noise hides, and which means have no interval, and why."""
+    """Describe which columns noise hides, and which means have no interval, and why."""
     hidden, empty, notes = solution.unseen, solution.mostly_empty, []
     if (hidden & empty).any():
         notes.append(

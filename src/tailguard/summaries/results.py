@@ -107,7 +107,7 @@ class SummaryResult(Reported):
         return self.solved.notes
 
     def explain(self, width: int = WIDTH) -> str:
-        """Say what the budget was spent on, by statistic; longer lines are folded."""
+        """Describe what the budget was spent on, by statistic; longer lines are folded."""
         lines = [*self.solved.plan.explain().split("\n"), *(f"  {note}" for note in self.notes)]
         return "\n".join(fill(line, width, subsequent_indent=FOLDED) for line in lines)
 

@@ -246,7 +246,7 @@ class ScoreStatistics(Statistics):
 
 
 def _rests(total: float, gate: Gate, *, weighted: bool) -> str:
-    """Say how many records count, or how many rows do where these count alike."""
+    """Describe how many records count, or how many rows if these count alike."""
     records, begin = f"{gate.n_records:,} {gate.unit.noun}", "the score rests on about"
     if weighted:
         return f"{begin} {total:,.0f} times weight_bound, from {records}"

@@ -84,7 +84,7 @@ def _look_up(path: Path, certificate: Certificate) -> bool:
 
 
 def _page_verdict(path: Path, report: Report) -> str:
-    """Say whether a page says what its data give; refuse one that says something else."""
+    """Describe whether a page says what its data give; refuse one that says something else."""
     made_by = report.certificate.version
     if made_by != __version__:
         return f"The page is not compared with its data: tailguard {made_by} wrote it."

@@ -229,7 +229,7 @@ class SearchPlan:
         return tuple(dict.fromkeys(each for c in self.candidates for each in c.plan.assumptions))
 
     def explain(self) -> str:
-        """Say in plain words what the budget is spent on."""
+        """Describe in plain words what the budget is spent on."""
         mu, count = self.selection.mu, len(self.candidates)
         never = self.tries.never(1.0 / count)
         assert self.guarantee.delta is not None

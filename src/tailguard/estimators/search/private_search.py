@@ -288,7 +288,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         return float(self.best_estimator_.score(X, y, **more))
 
     def explain(self) -> str:
-        """Say what was planned, and which candidate was chosen."""
+        """Describe what was planned, and which candidate was chosen."""
         check_is_fitted(self)
         chosen = ", ".join(f"{name}={value!r}" for name, value in self.best_params_.items())
         lines = [self.plan_.explain(), *(f"  {note}" for note in self.notes_)]
@@ -304,7 +304,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         return model_report(self.best_estimator_, stated, chosen)
 
     def __sklearn_tags__(self) -> Tags:
-        """Say what the estimator says."""
+        """Return the tags of the estimator."""
         tags: Tags = self.estimator.__sklearn_tags__()
         return tags
 

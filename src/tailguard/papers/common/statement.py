@@ -107,7 +107,7 @@ def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
 
 
 def needed_of_batches(stage: Stage) -> str:
-    """Say what the privacy of batches rests on: nothing, or a partition that stays secret."""
+    """Describe what the privacy of batches rests on: nothing, or a partition that stays secret."""
     case = "secret" if stage.shuffled else "disjoint"
     return str(sentences("batches")[case]).format(n_batches=stage.n_blocks)
 

@@ -168,7 +168,7 @@ class Theorem:
         return self.solver.run(plan, gate)
 
     def explain(self) -> str:
-        """Say what is run, what it rests on, what it should achieve, and how it deviates."""
+        """Describe what is run, what it rests on, what it should achieve, and how it deviates."""
         known = math.isfinite(self.noise_std)
         noise = f"{self.noise_std:.3g} on every coordinate" if known else "follows the records"
         lines = [
@@ -188,7 +188,7 @@ class Theorem:
         return "\n".join(lines)
 
     def _spending(self) -> str:
-        """Say what a run spends, and whether that is more than what is promised."""
+        """Describe what a run spends, and whether that is more than what is promised."""
         words = self.spent.describe()
         if self.cost is None:
             return words

@@ -74,7 +74,7 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
 
 
 def _told(experiment: Experiment, results: Results) -> str:
-    """Say what curves and bands are."""
+    """Describe what curves and bands are."""
     n_seeds = results.n_seeds
     if n_seeds == 1:
         return "One value a place. Non-private simulation."

@@ -189,7 +189,7 @@ def _compared(
 
 
 def _spread(found: Iterable[Comparison], factor: float) -> str:
-    """Say the least and the largest ratio."""
+    """Describe the least and the largest ratio."""
     ordered = sorted(each.ratio for each in found)
     return " to ".join(dict.fromkeys(_shown(each, factor) for each in (ordered[0], ordered[-1])))
 

@@ -86,7 +86,7 @@ class Comparison:
     gaps: tuple[float, ...]
 
     def verdict(self, n_places: int = 1) -> Literal["less", "tied", "more"]:
-        """Say where the 95 % interval of the mean paired difference lies.
+        """Describe where the 95 % interval of the mean paired difference lies.
 
         To be below at all of several places is no more likely than at any one of them. To be above
         at one of them is, and is held against a 5 % chance at all of them (Bonferroni 1936).
@@ -142,7 +142,7 @@ class Results:
 
     @property
     def seeds_told(self) -> str:
-        """Say how many seeds there are."""
+        """Describe how many seeds there are."""
         return f"{self.n_seeds} seed{'' if self.n_seeds == 1 else 's'}"
 
     def curve(self, panel: str, curve: str, noise: str) -> dict[float, dict[int, float]]:

@@ -162,7 +162,7 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
 
 
 def _sparse_theorem(facts: Facts, least: float, solver: Any) -> Theorem:
-    """Say what sparse descent achieves; the largest of all noises decides what is kept."""
+    """State what sparse descent achieves; the largest of all noises decides what is kept."""
     steps = {"n_steps": solver.n_steps, "step_size": solver.step_size}
     n_kept, threshold = solver.n_nonzero, solver.threshold
     block_rows = facts.block_rows(solver.n_steps)

@@ -133,7 +133,7 @@ def unknown_growth(
 def _localised(
     facts: DoubledNorms, name: str, lower: float, solver: Localised, bound: float, *cases: str
 ) -> Theorem:
-    """Say what a theorem on the localised method says."""
+    """State a theorem on the localised method."""
     statement = statement_of(f"xu2025.{name}", facts, lower, solver.schedule, *cases)
     return localised_theorem(facts, statement, solver, bound)
 

@@ -36,7 +36,7 @@ class Accountant(ABC):
         return cls().compose(event) if cls().supports(event) else None
 
     def supports(self, event: Event) -> bool:
-        """Tell whether every leaf of the event is known here."""
+        """Whether this accountant knows every leaf of the event."""
         return flatten(event).kinds <= self.known
 
     def compose(self, event: Event, times: int = 1) -> Self:

@@ -186,7 +186,7 @@ def spent_share(guarantee: Guarantee, event: Event) -> float:
 
 
 def satisfies(event: Event, guarantee: Guarantee, *, distance: Distance = EXACT) -> bool:
-    """Tell whether the event costs at most the guarantee, as far as any accountant can prove.
+    """Whether the event costs at most the guarantee, as far as any accountant can prove.
 
     The ``distance`` of what is sampled from the event's own law is charged to an (epsilon, delta)
     promise; other promises are kept up to that distance.

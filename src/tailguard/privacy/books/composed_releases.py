@@ -108,7 +108,7 @@ def spent_event(releases: Iterable[Release]) -> Event:
 
 
 def covers(planned: Event, releases: Iterable[Release]) -> bool:
-    """Tell whether the planned event covers all releases, as the books require."""
+    """Whether the planned event covers all releases, as the books require."""
     return flatten(planned).covers(flatten(spent_event(releases)))
 
 

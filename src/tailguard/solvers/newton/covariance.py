@@ -193,7 +193,7 @@ def unresolved(fit: Fit) -> BoolArray:
 
 
 def no_intervals(session: FitSession, fit: Fit) -> str | None:
-    """Say why no coefficient has a known variance; None where some may have one.
+    """Return why no coefficient has a known variance; None if some may have one.
 
     Of log-rates whose curvature was not released 90 % of 195 intervals that one could compute held
     the truth on two training tasks (T37, T77), 80 % of 148 on a third (T21).

@@ -200,7 +200,7 @@ def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
 def why_no_interval(
     problem: Problem, guarantee: Guarantee, *, robust: bool, weight: float = 1.0
 ) -> str | None:
-    """Say why no coefficient from rounds has an interval, by public numbers; None if some may.
+    """Return why no coefficient from rounds has an interval, by public numbers; None if some may.
 
     ``weight`` is the mean weight of records, as a part of its bound; the ``n_rows`` of the problem
     are the total weight.
@@ -259,7 +259,7 @@ def _is_quantile(problem: Problem) -> bool:
 
 
 def _remedy(problem: Problem, guarantee: Guarantee) -> str:
-    """Say how many records, and which epsilon, would suffice."""
+    """Describe how many records, or which epsilon, would suffice."""
     n_rows = useful_rows(problem, guarantee)
     return remedy(n_rows, guarantee, lambda promise: rarely_beats_constant(problem, promise))
 

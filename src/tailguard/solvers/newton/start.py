@@ -95,7 +95,7 @@ def second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
 
 
 def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
-    """Tell how far rows lie from zero; start a log link where they reach the target's scale."""
+    """Release how far rows lie from zero; start a log link where they reach the target's scale."""
     geometry, link = fit.geometry, session.problem.link
     mean = geometry.matrix.T @ geometry.mean_row
     square = float(mean @ mean)
