@@ -165,10 +165,10 @@ def _stages(facts: MeanFacts, n_rounds: int) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def mean(X: Any, *, radius: float, scale: float, **told: Any) -> MeanResult:
+def mean(X: Any, *, radius: float, scale: float, **options: Any) -> MeanResult:
     """Estimate the mean of every column by CoinPress.
 
-    ``told`` is what ``tg.mean`` takes with every method, as for ``ksu2020.mean``, and what else
+    ``options`` is what ``tg.mean`` takes with every method, as for ``ksu2020.mean``, and what else
     :class:`CoinPress` takes. Its guarantee holds.
 
     *Reference.* Biswas, Dong, Kamath and Ullman 2020.
@@ -178,10 +178,10 @@ def mean(X: Any, *, radius: float, scale: float, **told: Any) -> MeanResult:
     >>> import numpy as np
     >>> import tailguard as tg
     >>> X = 40.0 + np.random.default_rng(0).standard_normal((10_000, 3))
-    >>> told = {"guarantee": tg.ZCDP(0.5), "random_state": 0}
-    >>> found = mean(X, radius=1000.0, scale=1.0, **told).value
+    >>> options = {"guarantee": tg.ZCDP(0.5), "random_state": 0}
+    >>> found = mean(X, radius=1000.0, scale=1.0, **options).value
     >>> bool(np.linalg.norm(found - 40.0) < 0.1)
     True
     """
-    own = {each.name: told.pop(each.name) for each in fields(CoinPress) if each.name in told}
-    return estimate(X, method=CoinPress(radius, scale, **own), **told)
+    own = {each.name: options.pop(each.name) for each in fields(CoinPress) if each.name in options}
+    return estimate(X, method=CoinPress(radius, scale, **own), **options)

@@ -221,8 +221,8 @@ def frank_wolfe(
     Examples
     --------
     >>> import tailguard as tg
-    >>> told = {"moment": tg.Moment(2.0, 1.0, kind="raw"), "radius": 1.0, "smoothness": 1.0}
-    >>> solver = frank_wolfe(10**6, 1000, tg.PureDP(1.0), **told)
+    >>> options = {"moment": tg.Moment(2.0, 1.0, kind="raw"), "radius": 1.0, "smoothness": 1.0}
+    >>> solver = frank_wolfe(10**6, 1000, tg.PureDP(1.0), **options)
     >>> solver.n_steps, round(solver.threshold, 1)
     (35, 12.4)
     """

@@ -174,11 +174,11 @@ class RangeThenMean(MeanMethod):
 
     def _cut(self, n_rows: int, n_features: int, last: Stage) -> float:
         """Return the half-width: what the bin may be off, and what balances bias and noise."""
-        told: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features}
-        told |= {"moment_order": self.order, "moment_bound": self.scale**self.order}
+        known: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features}
+        known |= {"moment_order": self.order, "moment_bound": self.scale**self.order}
         if last.share is not None:
-            return REACH * self.scale + parameters.mean_threshold_pure(**told, epsilon=last.mu)
-        return REACH * self.scale + parameters.mean_threshold(**told, rho=last.mu**2 / 2.0)
+            return REACH * self.scale + parameters.mean_threshold_pure(**known, epsilon=last.mu)
+        return REACH * self.scale + parameters.mean_threshold(**known, rho=last.mu**2 / 2.0)
 
 
 def _sizes(facts: MeanFacts, stage: Stage) -> tuple[int, int, Any]:
@@ -186,11 +186,11 @@ def _sizes(facts: MeanFacts, stage: Stage) -> tuple[int, int, Any]:
 
 
 def mean(
-    X: Any, *, radius: float, scale: float, order: float = 2.0, center: float = 0.0, **told: Any
+    X: Any, *, radius: float, scale: float, order: float = 2.0, center: float = 0.0, **options: Any
 ) -> MeanResult:
     """Estimate the mean of every column after Kamath, Singhal and Ullman.
 
-    ``told`` is what ``tg.mean`` takes with every method: the promise, ``random_state``, ``ledger``.
+    ``options`` are those of ``tg.mean`` for all methods: the promise, ``random_state``, ``ledger``.
     The other parameters are those of :class:`RangeThenMean`, and its guarantee holds.
 
     *Reference.* Kamath, Singhal and Ullman 2020.
@@ -203,4 +203,4 @@ def mean(
     >>> bool(np.linalg.norm(found - 40.0) < 0.5)
     True
     """
-    return estimate(X, method=RangeThenMean(radius, scale, order, center), **told)
+    return estimate(X, method=RangeThenMean(radius, scale, order, center), **options)

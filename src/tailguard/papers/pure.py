@@ -101,9 +101,9 @@ class PureDescent:
     def _descent(self) -> NoisyGradientDescent:
         """The same steps: the average of the points of full ones, the last point of blocks."""
         iterate = "last" if self.schedule == "disjoint" else "average"
-        told: dict[str, Any] = {"schedule": self.schedule, "iterate": iterate}
+        known: dict[str, Any] = {"schedule": self.schedule, "iterate": iterate}
         return NoisyGradientDescent(
-            self.n_steps, oracle=self.oracle, step_size=self.step_size, **told
+            self.n_steps, oracle=self.oracle, step_size=self.step_size, **known
         )
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
@@ -251,8 +251,8 @@ def convex_descent(
     Examples
     --------
     >>> import tailguard as tg
-    >>> told = {"moment": tg.Moment(2.0, 1.0), "diameter": 2.0}
-    >>> convex_descent(10**6, 4, tg.PureDP(1.0), **told).n_steps
+    >>> known = {"moment": tg.Moment(2.0, 1.0), "diameter": 2.0}
+    >>> convex_descent(10**6, 4, tg.PureDP(1.0), **known).n_steps
     20
     """
     facts: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features}
@@ -285,21 +285,21 @@ def strongly_convex_descent(
     Examples
     --------
     >>> import tailguard as tg
-    >>> told = {"moment": tg.Moment(2.0, 1.0), "strong_convexity": 1.0, "smoothness": 2.0}
-    >>> strongly_convex_descent(10**6, 4, tg.PureDP(1.0), **told).schedule
+    >>> known = {"moment": tg.Moment(2.0, 1.0), "strong_convexity": 1.0, "smoothness": 2.0}
+    >>> strongly_convex_descent(10**6, 4, tg.PureDP(1.0), **known).schedule
     'disjoint'
     """
-    told: dict[str, Any] = {"n_features": n_features, "epsilon": guarantee.epsilon}
-    told |= {"moment_order": moment.order, "moment_bound": moment.bound}
+    known: dict[str, Any] = {"n_features": n_features, "epsilon": guarantee.epsilon}
+    known |= {"moment_order": moment.order, "moment_bound": moment.bound}
     shape = {"strong_convexity": strong_convexity, "smoothness": smoothness}
     most = n_rows // (2 * math.ceil(group_count(n_features=n_features)))
 
     def error(n_steps: int) -> float:
-        return bounds.mean_bound_pure(n_rows=n_rows // n_steps, **told)
+        return bounds.mean_bound_pure(n_rows=n_rows // n_steps, **known)
 
     n_steps = settled_steps(error, maximum=max(1, most), **shape)
     block = n_rows // n_steps
-    threshold = parameters.mean_threshold_pure(n_rows=block, **told)
+    threshold = parameters.mean_threshold_pure(n_rows=block, **known)
     oracle = _clamped(max(gradient_bound, threshold), block, n_features)
     size = strongly_convex_step_size(**shape)
     return PureDescent(n_steps=n_steps, step_size=size, oracle=oracle, schedule="disjoint")

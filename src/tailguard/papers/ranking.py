@@ -154,11 +154,11 @@ def _theorem(
     if missing:
         raise InputError(f"{missing[0]} must be given.")
     asked = {*needed, "diameter", "gradient_bound"} & {*takes}
-    told: dict[str, Any] = {each: facts[each] for each in asked if each in facts}
+    options: dict[str, Any] = {each: facts[each] for each in asked if each in facts}
     try:
-        return call(*sizes, moment=moment, **told)
+        return call(*sizes, moment=moment, **options)
     except InputError:
         if moment.order <= 2.0:
             raise
         # Second moments follow from higher ones, and imply more kinds of them.
-        return call(*sizes, moment=moment.at_order(2.0), **told)
+        return call(*sizes, moment=moment.at_order(2.0), **options)

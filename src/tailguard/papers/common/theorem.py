@@ -44,10 +44,10 @@ def minimize_by(
     was told a diameter. ``options`` and what is returned are those of ``tg.minimize``:
     ``intercept``, ``exposure``, ``classes``, ``ledger``, ``random_state``.
     """
-    told: dict[str, Any] = {"constraint": self.constraint, "solver": self, "check_records": False}
+    fixed: dict[str, Any] = {"constraint": self.constraint, "solver": self, "check_records": False}
     if self.guarantee is not None:
-        told["guarantee"] = self.guarantee
-    return minimize(loss, X, y, **told, **options)
+        fixed["guarantee"] = self.guarantee
+    return minimize(loss, X, y, **fixed, **options)
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,12 @@ class PrintedClamped(PrintedLevel, Clamped):
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return what the noise of Theorem 4.1 really spends: less than it promises."""
         query = self.raw_query(facts.n_features, level, groups)
-        told = {"threshold": level, "failure_probability": self.failure_probability}
+        known = {"threshold": level, "failure_probability": self.failure_probability}
         if isinstance(facts.guarantee, PureDP):
-            told["epsilon"] = facts.guarantee.epsilon
-            scale = facts.into(parameters.printed_noise_scale_pure, **told)
+            known["epsilon"] = facts.guarantee.epsilon
+            scale = facts.into(parameters.printed_noise_scale_pure, **known)
             return query.pure_sensitivity(facts.n_rows, facts.n_features).ideal / scale
-        noise_std = facts.into(parameters.printed_noise_std, rho=_rho(facts), **told)
+        noise_std = facts.into(parameters.printed_noise_std, rho=_rho(facts), **known)
         return query.sensitivity(facts.n_rows, facts.n_features).ideal / noise_std
 
 
@@ -64,7 +64,7 @@ def _rho(facts: MeanFacts) -> float:
     return stated_rho(facts.guarantee, rho_of_simple)
 
 
-def clamped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+def clamped_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResult:
     """Estimate the mean of every column by a median of means of clamped entries.
 
     Parameters
@@ -76,7 +76,7 @@ def clamped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResu
         ``"printed"``: the noise of Theorem 4.1, which is four times too much, and the threshold of
         Corollary 4.2, for data in units in which their moment is 1; epsilon and delta are
         converted by Lemma 2.3.
-    told
+    options
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``threshold``, ``n_groups``, ``ledger``.
 
@@ -89,16 +89,16 @@ def clamped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResu
     --------
     >>> import numpy as np
     >>> import tailguard as tg
-    >>> told = {"threshold": 3.0, "guarantee": tg.ZCDP(0.5), "random_state": 0}
+    >>> options = {"threshold": 3.0, "guarantee": tg.ZCDP(0.5), "random_state": 0}
     >>> X = np.ones(10_000)
-    >>> noise = [clamped_mean(X, calibration=x, **told).noise_std for x in ("tight", "printed")]
+    >>> noise = [clamped_mean(X, calibration=x, **options).noise_std for x in ("tight", "printed")]
     >>> round(noise[1] / noise[0])
     4
     """
-    return mean_of_paper(X, "clamped", PrintedClamped, calibration=calibration, **told)
+    return mean_of_paper(X, "clamped", PrintedClamped, calibration=calibration, **options)
 
 
-def soft_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+def soft_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResult:
     """Estimate the mean of every column under smoothed soft truncation.
 
     Parameters
@@ -109,7 +109,7 @@ def soft_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="soft")``.
         ``"printed"``: the noise of Algorithm 4, too little for a smoothing above 1.3233; epsilon
         and delta are converted by Lemma 2.3.
-    told
+    options
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``threshold``, ``smoothing``, ``ledger``.
 
@@ -122,8 +122,8 @@ def soft_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
     --------
     >>> import numpy as np
     >>> import tailguard as tg
-    >>> told = {"threshold": 3.0, "guarantee": tg.ZCDP(0.5), "random_state": 0}
-    >>> soft_mean(np.ones(10_000), calibration="printed", **told).certificate.mode
+    >>> options = {"threshold": 3.0, "guarantee": tg.ZCDP(0.5), "random_state": 0}
+    >>> soft_mean(np.ones(10_000), calibration="printed", **options).certificate.mode
     'reproduction: NOT PRIVATE'
     """
-    return mean_of_paper(X, "soft", PrintedZcdpSoft, calibration=calibration, **told)
+    return mean_of_paper(X, "soft", PrintedZcdpSoft, calibration=calibration, **options)

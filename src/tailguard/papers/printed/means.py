@@ -67,13 +67,13 @@ def with_rounding(facts: MeanFacts, share: Share) -> Share:
 
 
 def mean_of_paper(
-    X: Any, name: str, printed: type[MeanMethod], *, calibration: str, **told: Any
+    X: Any, name: str, printed: type[MeanMethod], *, calibration: str, **options: Any
 ) -> MeanResult:
     """Estimate means by a method of ``tg.mean``, or by the same with the printed noise."""
     check_choice("calibration", calibration, CALIBRATIONS)
-    own = {each: told.pop(each) for each in own_options(name) if each in told}
+    own = {each: options.pop(each) for each in own_options(name) if each in options}
     method = printed(**own) if calibration == "printed" else make_method(name, **own)
-    result = mean(X, method=method, **told)
+    result = mean(X, method=method, **options)
     paper, plan = printed.__module__.split(".")[2], result.choice.plan
     lines = said(sentences("means")[f"{paper}.{name}_mean"], (calibration,), {})
     remarks = (*plan.remarks, *(f"differs from the paper: {line}" for line in lines))

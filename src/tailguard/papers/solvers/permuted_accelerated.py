@@ -207,8 +207,8 @@ class PermutedAccelerated:
         def gradient(step: int, weights: FloatArray) -> FloatArray:
             return gate.ask(query, weights, stage, block=batches[step])
 
-        told: Any = {"start": start, "constraint": descent.set_of(problem)}
-        return acceleration.accelerate(gradient, len(batches), eta, **told, lag=self.lag)
+        options: Any = {"start": start, "constraint": descent.set_of(problem)}
+        return acceleration.accelerate(gradient, len(batches), eta, **options, lag=self.lag)
 
     def _stage(self, problem: Problem, promise: Guarantee, index: int, n_steps: int) -> Stage:
         """One batch after the other, each read once."""

@@ -199,8 +199,8 @@ def strongly_convex_lower_bound_pure(
     >>> round(strongly_convex_lower_bound_pure(epsilon=1.0, **args), 8)
     2.5e-05
     """
-    told = {"moment_order": moment_order, "moment_bound": moment_bound, "epsilon": epsilon}
-    return mean_lower_bound_pure(n_rows=n_rows, n_features=n_features, **told) ** 2
+    known = {"moment_order": moment_order, "moment_bound": moment_bound, "epsilon": epsilon}
+    return mean_lower_bound_pure(n_rows=n_rows, n_features=n_features, **known) ** 2
 
 
 @checked_up_to_2

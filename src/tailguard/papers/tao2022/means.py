@@ -28,9 +28,9 @@ class PrintedTruncated(PrintedLevel, Truncated):
         if groups > 1 or facts.n_features > 1:
             threshold = facts.into(printed_mean_threshold, moment, epsilon=asked.epsilon)
         else:
-            told = {"epsilon": asked.epsilon, "delta": asked.delta}
-            told["failure_probability"] = self.failure_probability
-            threshold = facts.into(parameters.scalar_threshold, moment, **told)
+            known = {"epsilon": asked.epsilon, "delta": asked.delta}
+            known["failure_probability"] = self.failure_probability
+            threshold = facts.into(parameters.scalar_threshold, moment, **known)
         return self.level_at(threshold, moment, facts)
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
@@ -41,16 +41,16 @@ class PrintedTruncated(PrintedLevel, Truncated):
         """
         asked, n, d = printed_in(facts.guarantee), facts.n_rows, facts.n_features
         query = self.raw_query(d, level, groups)
-        told = {"epsilon": asked.epsilon, "delta": asked.delta, "threshold": level}
+        known = {"epsilon": asked.epsilon, "delta": asked.delta, "threshold": level}
         if groups == d == 1:
-            noise_std = facts.into(parameters.printed_scalar_noise_std, **told)
+            noise_std = facts.into(parameters.printed_scalar_noise_std, **known)
         else:
-            told |= {"failure_probability": self.failure_probability}
-            noise_std = facts.into(parameters.printed_noise_std, **told)
+            known |= {"failure_probability": self.failure_probability}
+            noise_std = facts.into(parameters.printed_noise_std, **known)
         return query.sensitivity(n, d).ideal / noise_std
 
 
-def truncated_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+def truncated_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResult:
     """Estimate the mean of every column, entries beyond a threshold counting as zero.
 
     Parameters
@@ -60,7 +60,7 @@ def truncated_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanRe
     calibration
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="truncated")``.
         ``"printed"``: threshold and noise of Algorithm 1, or 3.
-    told
+    options
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``threshold``, ``n_groups``, ``ledger``.
 
@@ -73,9 +73,9 @@ def truncated_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanRe
     --------
     >>> import numpy as np
     >>> import tailguard as tg
-    >>> told = {"moment": tg.Moment(2.0, 1.0, kind="raw"), "epsilon": 1.0, "delta": 1e-5}
-    >>> result = truncated_mean(np.ones(10_000), calibration="printed", **told)
+    >>> options = {"moment": tg.Moment(2.0, 1.0, kind="raw"), "epsilon": 1.0, "delta": 1e-5}
+    >>> result = truncated_mean(np.ones(10_000), calibration="printed", **options)
     >>> round(result.choice.plan.settings["threshold"], 6)
     35.605041
     """
-    return mean_of_paper(X, "truncated", PrintedTruncated, calibration=calibration, **told)
+    return mean_of_paper(X, "truncated", PrintedTruncated, calibration=calibration, **options)

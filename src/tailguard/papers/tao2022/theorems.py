@@ -148,8 +148,8 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
     most = min(max(1, facts.n_rows // 50), 1000)
     n_steps = facts.steps(math.ceil(condition * math.log(facts.n_rows)), maximum=most)
     facts.block_rows(n_steps)  # refuses more steps than records
-    told = {"n_kept": n_kept, "n_steps": n_steps, "failure_probability": FAILURE_PROBABILITY}
-    threshold = facts.into(parameters.sparse_threshold, **told)
+    known = {"n_kept": n_kept, "n_steps": n_steps, "failure_probability": FAILURE_PROBABILITY}
+    threshold = facts.into(parameters.sparse_threshold, **known)
     pure = isinstance(facts.guarantee, PureDP)
     formula = lower.sparse_lower_bound_pure if pure else lower.sparse_lower_bound
     least = facts.into(formula, n_nonzero=n_nonzero)

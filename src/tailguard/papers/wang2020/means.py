@@ -43,10 +43,10 @@ class PrintedSoft(PrintedLevel, Soft):
                 "calibration='printed' needs moment= with the soft mean and epsilon=, as the "
                 "printed noise is stated for a moment."
             )
-        told = {"epsilon": asked.epsilon, "delta": asked.delta, "n_steps": 1}
-        told["failure_probability"] = self.failure_probability
+        known = {"epsilon": asked.epsilon, "delta": asked.delta, "n_steps": 1}
+        known["failure_probability"] = self.failure_probability
         moment = facts.known_moment("raw").at_order(2.0)
-        noise_std = facts.into(parameters.printed_noise_std, moment, **told)
+        noise_std = facts.into(parameters.printed_noise_std, moment, **known)
         query = self.raw_query(facts.n_features, level, groups)
         return query.sensitivity(facts.n_rows, facts.n_features).ideal / noise_std
 
@@ -78,7 +78,7 @@ class PrintedTrimmed(Printed, Trimmed):
         )
 
 
-def soft_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+def soft_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResult:
     """Estimate the mean of every column under smoothed soft truncation.
 
     Parameters
@@ -88,7 +88,7 @@ def soft_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
     calibration
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="soft")``.
         ``"printed"``: scale and noise of Theorem 6; the noise is enough.
-    told
+    options
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``failure_probability``, ``ledger``.
 
@@ -101,14 +101,14 @@ def soft_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
     --------
     >>> import numpy as np
     >>> import tailguard as tg
-    >>> told = {"moment": tg.Moment(2.0, 5.0, kind="raw"), "epsilon": 1.0, "delta": 1e-5}
-    >>> soft_mean(np.ones(10_000), calibration="printed", **told).certificate.mode
+    >>> options = {"moment": tg.Moment(2.0, 5.0, kind="raw"), "epsilon": 1.0, "delta": 1e-5}
+    >>> soft_mean(np.ones(10_000), calibration="printed", **options).certificate.mode
     'private'
     """
-    return mean_of_paper(X, "soft", PrintedSoft, calibration=calibration, **told)
+    return mean_of_paper(X, "soft", PrintedSoft, calibration=calibration, **options)
 
 
-def trimmed_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+def trimmed_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResult:
     """Estimate the mean of every column without its smallest and largest values.
 
     Parameters
@@ -118,7 +118,7 @@ def trimmed_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResu
     calibration
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="trimmed")``.
         ``"printed"``: Algorithm 2, whose scale of the noise protects nothing.
-    told
+    options
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``low``, ``high``, ``n_trimmed``, ``ledger``.
 
@@ -131,8 +131,8 @@ def trimmed_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResu
     --------
     >>> import numpy as np
     >>> import tailguard as tg
-    >>> told = {"low": 0.0, "high": 2.0, "epsilon": 1.0, "delta": 1e-5, "random_state": 0}
-    >>> trimmed_mean(np.ones(10_000), calibration="printed", **told).certificate.total.epsilon
+    >>> options = {"low": 0.0, "high": 2.0, "epsilon": 1.0, "delta": 1e-5, "random_state": 0}
+    >>> trimmed_mean(np.ones(10_000), calibration="printed", **options).certificate.total.epsilon
     inf
     """
-    return mean_of_paper(X, "trimmed", PrintedTrimmed, calibration=calibration, **told)
+    return mean_of_paper(X, "trimmed", PrintedTrimmed, calibration=calibration, **options)

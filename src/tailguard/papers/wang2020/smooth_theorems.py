@@ -124,8 +124,8 @@ def sample_aggregate(
     noise = max(4.0 * radius, _least_scale(facts, public)) / public.shift
     layout = solver.layout if public.facts["layout"] == solver.layout else "none found"
     least = least_of(facts, variance / n_features)
-    told = {name: public.facts[name] for name in ("n_blocks", "overlap")}
-    statement = statement_of("wang2020.sample_aggregate", facts, least, layout, **told)
+    options = {name: public.facts[name] for name in ("n_blocks", "overlap")}
+    statement = statement_of("wang2020.sample_aggregate", facts, least, layout, **options)
     squared = 4.0 * radius**2 + n_features * noise**2
     return theorem_of(
         facts,
@@ -174,10 +174,10 @@ def _trimmed_oracle(
 def _central(facts: Facts, proof: str, **shape: Any) -> SampleAndAggregate:
     """Return the solver, whose noise rests on what ``proof`` says, or is as printed."""
     _check_proof(facts, proof)
-    told = {name: value for name, value in shape.items() if value is not None}
+    options = {name: value for name, value in shape.items() if value is not None}
     if facts.prints:
-        return PrintedSampleAndAggregate(diameter=facts.diameter, **told)
-    return SampleAndAggregate(diameter=facts.diameter, calibration=proof, **told)
+        return PrintedSampleAndAggregate(diameter=facts.diameter, **options)
+    return SampleAndAggregate(diameter=facts.diameter, calibration=proof, **options)
 
 
 def _trimmed_errors(

@@ -172,5 +172,5 @@ def norm_strongly_convex_lower_bound(
     >>> round(norm_strongly_convex_lower_bound(rho=0.16, scale=2.0, **args), 6)
     0.0104
     """
-    told = {"moment_order": moment_order, "scale": scale, "epsilon": math.sqrt(rho)}
-    return norm_strongly_convex_bound(n_rows=n_rows, n_features=n_features, **told)
+    known = {"moment_order": moment_order, "scale": scale, "epsilon": math.sqrt(rho)}
+    return norm_strongly_convex_bound(n_rows=n_rows, n_features=n_features, **known)

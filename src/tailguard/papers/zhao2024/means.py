@@ -55,7 +55,7 @@ def _rho(facts: MeanFacts) -> float:
     return stated_rho(facts.guarantee, parameters.printed_rho)
 
 
-def clipped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+def clipped_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResult:
     """Estimate the mean of every column by rows clipped at an l2 norm.
 
     Parameters
@@ -67,7 +67,7 @@ def clipped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResu
         ``"printed"``: the noise of Theorem 2, which is too much for epsilon and delta, and a
         millionth too little, for rounding, where rho is promised; and the clip norm of equation
         (19), which has no moment in it (E38).
-    told
+    options
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``clip_norm``, ``ledger``.
 
@@ -80,14 +80,14 @@ def clipped_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResu
     --------
     >>> import numpy as np
     >>> import tailguard as tg
-    >>> told = {"clip_norm": 3.0, "epsilon": 1.0, "delta": 1e-5}
-    >>> clipped_mean(np.ones(10_000), calibration="printed", **told).certificate.mode
+    >>> options = {"clip_norm": 3.0, "epsilon": 1.0, "delta": 1e-5}
+    >>> clipped_mean(np.ones(10_000), calibration="printed", **options).certificate.mode
     'private'
     """
-    return mean_of_paper(X, "clipped", PrintedClipped, calibration=calibration, **told)
+    return mean_of_paper(X, "clipped", PrintedClipped, calibration=calibration, **options)
 
 
-def iterative_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanResult:
+def iterative_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResult:
     """Estimate the mean of every column by the centre of noised group means.
 
     Parameters
@@ -98,7 +98,7 @@ def iterative_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanRe
         ``"tight"``: the least noise that is proved, as of ``tg.mean(method="iterative")``.
         ``"printed"``: the noise of equation (24), whose proof fails, and which is mostly too much
         by another; and the clip norm of Theorem 7, which has no moment in it (E38).
-    told
+    options
         What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
         ``clip_norm``, ``n_groups``.
 
@@ -111,9 +111,9 @@ def iterative_mean(X: Any, *, calibration: str = "tight", **told: Any) -> MeanRe
     --------
     >>> import numpy as np
     >>> import tailguard as tg
-    >>> told = {"clip_norm": 3.0, "n_groups": 1000, "epsilon": 1.0, "delta": 1e-5}
-    >>> result = iterative_mean(np.ones(10_000), calibration="printed", **told)
+    >>> options = {"clip_norm": 3.0, "n_groups": 1000, "epsilon": 1.0, "delta": 1e-5}
+    >>> result = iterative_mean(np.ones(10_000), calibration="printed", **options)
     >>> result.certificate.total.epsilon < 0.02
     True
     """
-    return mean_of_paper(X, "iterative", PrintedIterative, calibration=calibration, **told)
+    return mean_of_paper(X, "iterative", PrintedIterative, calibration=calibration, **options)

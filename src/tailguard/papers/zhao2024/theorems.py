@@ -142,8 +142,8 @@ def _descent(
     """
     facts = replace(facts, gradient_bound=facts.shape["smoothness"] * facts.diameter)
     clip_norm = float(oracle.parameters["clip_norm"])
-    told = {"clip_norm": clip_norm, "rho": rho}
-    count = facts.into(parameters.steps, **told | ({"gradient_bound": 1.0} if facts.prints else {}))
+    known = {"clip_norm": clip_norm, "rho": rho} | ({"gradient_bound": 1.0} if facts.prints else {})
+    count = facts.into(parameters.steps, **known)
     bias = facts.into(bounds.clipping_bias, clip_norm=clip_norm)
 
     def step_of(n_steps: int) -> descent.Step:

@@ -152,8 +152,8 @@ def _scalars(n_rows: int) -> Sequence[Any]:
 
 
 def _growing(n_rows: int) -> Sequence[Any]:
-    told: dict[str, Any] = {"rho": RHO, "growth": 2.0, "moment_order": 2.0}
-    return instances.hard_tsybakov(D, N_LAWS, n_rows=n_rows, **told)
+    known: dict[str, Any] = {"rho": RHO, "growth": 2.0, "moment_order": 2.0}
+    return instances.hard_tsybakov(D, N_LAWS, n_rows=n_rows, **known)
 
 
 def _fair_signs(n_rows: int) -> Sequence[Any]:
@@ -202,9 +202,9 @@ def _least_sampling(n_rows: int) -> float:
     """Fano's bound for signs that are hardly biased, which holds without privacy."""
     law = _fair_signs(n_rows)[0].law
     apart = 2.0 * law.bias * law.size * math.sqrt(NEAR)
-    told: dict[str, Any] = {"log_n_laws": SIGN_WORDS, "divergence": law.divergence(D)}
-    told |= {"separation": apart, "total_variation": 1.0, "power": 2.0}
-    return 0.5 * fano.fano_bound(n_rows=n_rows, rho=RHO, **told)
+    known: dict[str, Any] = {"log_n_laws": SIGN_WORDS, "divergence": law.divergence(D)}
+    known |= {"separation": apart, "total_variation": 1.0, "power": 2.0}
+    return 0.5 * fano.fano_bound(n_rows=n_rows, rho=RHO, **known)
 
 
 def _on_zcdp(call: Callable[..., Any], moment: Moment, **facts: Any) -> Callable[[int], Theorem]:

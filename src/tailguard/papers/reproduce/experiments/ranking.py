@@ -123,9 +123,9 @@ class Place:
         # The paper's step on batches is for the whole space.
         step = min(1.0, diameter / shape["gradient_bound"])
         facts = {"diameter": diameter, "step_size": step, **shape, **ALIKE}
-        told = {each: facts[each] for each in facts.keys() & signature(call).parameters.keys()}
+        options = {each: facts[each] for each in facts.keys() & signature(call).parameters.keys()}
         moment = self.known.moment_for(name)
-        make: Callable[..., Theorem] = partial(call, *self.sizes, moment=moment, **told, **how)
+        make: Callable[..., Theorem] = partial(call, *self.sizes, moment=moment, **options, **how)
         theorem = make()
         return make(n_steps=MOST_STEPS) if theorem.n_passes > MOST_STEPS else theorem
 
@@ -192,9 +192,10 @@ def _rivals(place: Place) -> list[Cell]:
     )
 
     def robust(X: FloatArray, y: FloatArray, _seed: int) -> FloatArray:
-        told: dict[str, Any] = {"n_steps": ROBUST_STEPS, "constraint": task.constraint}
-        told |= {"step_size": 1.0 / known.shape["smoothness"], "moment_bound": known.second_moment}
-        return robust_gradient_descent(task.loss, X, y, **told).coef
+        options: dict[str, Any] = {"n_steps": ROBUST_STEPS, "constraint": task.constraint}
+        options["step_size"] = 1.0 / known.shape["smoothness"]
+        options["moment_bound"] = known.second_moment
+        return robust_gradient_descent(task.loss, X, y, **options).coef
 
     curves: dict[str, list[Answer]] = {TUNED: tuned, DEFAULT: [default], ROBUST: [robust]}
     return [place.cell(curve, "-", answers, [*FAMILIES]) for curve, answers in curves.items()]

@@ -54,10 +54,10 @@ class _Row:
 
 def _soft(*, n_rows: int, n_features: int, rho: float, diameter: float) -> float:
     """Return the least bound over the balance, on a grid as fine as figures are shown."""
-    told: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "rho": rho}
+    known: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "rho": rho}
     balances = (0.5 + 0.1 * step for step in range(16))
     return min(
-        kamath2022.soft_convex_bound(**told, diameter=diameter, balance=balance)
+        kamath2022.soft_convex_bound(**known, diameter=diameter, balance=balance)
         for balance in balances
     )
 

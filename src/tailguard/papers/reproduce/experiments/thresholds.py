@@ -27,8 +27,8 @@ MOST_STEPS = 400  # for time; the theorem asks for up to 1000
 
 def theorem_with(curve: str, n_rows: int) -> Theorem:
     """Return Theorem 5.2 with the threshold and the steps of a curve."""
-    told = {"moment": Moment(ORDER, 1.0), "diameter": DIAMETER}
-    make: Any = partial(kamath2022.convex, n_rows, 1, ZCDP(RHO), **told)
+    options = {"moment": Moment(ORDER, 1.0), "diameter": DIAMETER}
+    make: Any = partial(kamath2022.convex, n_rows, 1, ZCDP(RHO), **options)
     if curve == CHOSEN:
         chosen: Theorem = make(n_steps=min(MOST_STEPS, make().solver.n_steps))
         return chosen

@@ -87,11 +87,11 @@ class _Study:
     def methods(self) -> dict[str, Callable[..., Theorem]]:
         """The paper's by their curves; of LNC-GM, which is told a fourth moment, two schedules."""
         second, fourth = (Moment(k, self.norm**k, kind="norm") for k in (2.0, 4.0))
-        told: dict[str, Any] = {"moment": fourth, "row_limit": self.row_limit, "diameter": DIAMETER}
+        both: dict[str, Any] = {"moment": fourth, "row_limit": self.row_limit, "diameter": DIAMETER}
         smooth = {"smoothness": self.curvature * ACTIVE[self.file], "diameter": DIAMETER}
         return {
-            LNC: partial(xu2025.localised, schedule="practical", **told),
-            LNC_PRINTED: partial(xu2025.localised, schedule="printed", **told),
+            LNC: partial(xu2025.localised, schedule="practical", **both),
+            LNC_PRINTED: partial(xu2025.localised, schedule="printed", **both),
             PNCA: partial(xu2025.accelerated, moment=second, **smooth),
         }
 

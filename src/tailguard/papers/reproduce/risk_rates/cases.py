@@ -157,8 +157,8 @@ class RiskCase:
         power = order * (2.0 if self.doubled else 1.0)
         norm = n_features ** (power / 2.0) if self.kind == "norm" else 1.0
         moment = Moment(power, norm, kind=self.kind)
-        told = {"moment": moment, "diameter": DIAMETER, **facts}
-        found = self.call(n_rows, n_features, ZCDP(mu**2 / 2.0), **told)
+        options = {"moment": moment, "diameter": DIAMETER, **facts}
+        found = self.call(n_rows, n_features, ZCDP(mu**2 / 2.0), **options)
         return found if self.n_groups is None else with_oracle(found, n_groups=self.n_groups)
 
     def rows_needed(self) -> float:

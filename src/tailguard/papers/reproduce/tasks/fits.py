@@ -51,8 +51,8 @@ class PlannedFit:
     def run(self, X: FloatArray, y: FloatArray, *, seed: int) -> Solution:
         """Run on the records with the noise of a seed: NON-PRIVATE."""
         solver, plan = self.plan
-        told: dict[str, Any] = {"loss": self.task.loss, **self.task.labels}
-        gate = Gate.over(X, y, guarantee=self.guarantee, random_state=seed, **told)
+        options: dict[str, Any] = {"loss": self.task.loss, **self.task.labels}
+        gate = Gate.over(X, y, guarantee=self.guarantee, random_state=seed, **options)
         return run(solver, plan, gate).solution
 
 

@@ -92,8 +92,8 @@ def trimmed(
     Noise rests on the numerical proof where the budget is enough for it, else on the published
     constants.
     """
-    told = {"mean_range": kappa / 2.0, "strong_convexity": 1.0, **_TOLD, **how}
-    call = partial(wang2020.trimmed_strongly_convex, n_rows, n_features, guarantee, **told)
+    options = {"mean_range": kappa / 2.0, "strong_convexity": 1.0, **_TOLD, **how}
+    call = partial(wang2020.trimmed_strongly_convex, n_rows, n_features, guarantee, **options)
     if "calibration" in how:
         return _checked(call())
     try:
