@@ -23,13 +23,7 @@ from tailguard.audit.bounds import PrivacyClaim, epsilon_claim, gaussian_claim, 
 from tailguard.audit.cases import Rates, Scores, Scoring, ThresholdCase
 from tailguard.audit.gates import AttackedGate
 from tailguard.audit.testers import Score
-from tailguard.audit.worst_pairs import (
-    N_FEATURES,
-    WorstPair,
-    moved_end,
-    moved_medians,
-    worst_pair,
-)
+from tailguard.audit.worst_pairs import N_FEATURES, WorstPair, moved_end, moved_medians, worst_pair
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import Rows
 from tailguard.gate.stage import Stage

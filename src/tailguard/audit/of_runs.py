@@ -20,12 +20,7 @@ from tailguard.array_types import FloatArray
 from tailguard.audit.bounds import gaussian_claim, profile_claim
 from tailguard.audit.cases import NoiseCase, Scores, ThresholdCase
 from tailguard.audit.gates import AttackedGate, OverheardGate, Transcript
-from tailguard.audit.of_queries import (
-    N_COLUMNS,
-    arsinh_rates,
-    gaussian_rates,
-    halfway_claim,
-)
+from tailguard.audit.of_queries import N_COLUMNS, arsinh_rates, gaussian_rates, halfway_claim
 from tailguard.audit.testers import discriminant
 from tailguard.audit.worst_pairs import moved_end, moved_medians
 from tailguard.checks import class_called

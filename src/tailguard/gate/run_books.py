@@ -7,13 +7,7 @@ from threading import Lock
 from typing import Any
 
 from tailguard.array_types import IntArray
-from tailguard.checks import (
-    BudgetError,
-    ReleaseError,
-    RoomError,
-    check_integer,
-    check_methods,
-)
+from tailguard.checks import BudgetError, ReleaseError, RoomError, check_integer, check_methods
 from tailguard.gate.checkpoint import Checkpoint
 from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance

@@ -5,12 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tailguard.checks import (
-    BudgetError,
-    InputError,
-    check_integer,
-    check_text,
-)
+from tailguard.checks import BudgetError, InputError, check_integer, check_text
 from tailguard.ledger.cap import Cap
 from tailguard.ledger.charges import (
     beyond,

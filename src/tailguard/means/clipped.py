@@ -59,12 +59,7 @@ from tailguard.means.base import (
     mean_solution,
 )
 from tailguard.means.formulas import clipping_bias, gradient_clip_norm, mean_clip_norm
-from tailguard.means.private_units import (
-    PrivateUnits,
-    ReleasedUnits,
-    planned_total,
-    released_total,
-)
+from tailguard.means.private_units import PrivateUnits, ReleasedUnits, planned_total, released_total
 from tailguard.moments import Moment
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity

@@ -23,11 +23,7 @@ from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.columns import ColumnQueries, ColumnScales
-from tailguard.scaling.noisy_distribution import (
-    POINTS,
-    NoisyDistribution,
-    detection_threshold,
-)
+from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution, detection_threshold
 
 SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
 """Octaves of absolute values; the first holds zeros and what is too small to tell."""

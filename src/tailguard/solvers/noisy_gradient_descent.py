@@ -25,9 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tailguard.checks import (
-    require,
-)
+from tailguard.checks import require
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution

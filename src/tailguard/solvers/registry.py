@@ -10,13 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import (
-    check_choice,
-    check_methods,
-    class_called,
-    require,
-    shown,
-)
+from tailguard.checks import check_choice, check_methods, class_called, require, shown
 from tailguard.gate.engine import Solver
 from tailguard.gate.plan import RIDGE, Plan, Problem, beyond_floats
 from tailguard.gate.stage import WEIGHT

@@ -11,10 +11,7 @@ Wang, Xiao, Devadas and Xu 2020, Algorithm 1 and Theorems 1 and 2; Nissim, Raskh
 
 from dataclasses import dataclass
 
-from tailguard.checks import (
-    InputError,
-    require,
-)
+from tailguard.checks import InputError, require
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee

@@ -25,12 +25,7 @@ from tailguard.means.private_units import ROUNDING
 from tailguard.privacy.events import Laplace
 from tailguard.queries.level_tables import Indicators, n_codes
 from tailguard.queries.value_histograms import ValueHistograms
-from tailguard.summaries.distribution import (
-    LEAST_SIZE,
-    OCTAVES,
-    DistributionEstimate,
-    octaves_of,
-)
+from tailguard.summaries.distribution import LEAST_SIZE, OCTAVES, DistributionEstimate, octaves_of
 
 # Noise of a bin of octaves, over the records, at which a column stands out by 5.7 deviations if
 # its densest ``w`` octaves hold ``.45 sqrt(w)`` of them; and the most of the whole budget for it.

@@ -45,12 +45,7 @@ import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.arguments import candidates_of, destination, ledger_of, run_options, write_text
-from tailguard.cli.declarations import (
-    column_options,
-    declared_schema,
-    settled_for,
-    tell_undeclared,
-)
+from tailguard.cli.declarations import column_options, declared_schema, settled_for, tell_undeclared
 from tailguard.cli.model_file import make_estimator
 from tailguard.cli.printing import print_coefficients, print_declared, print_notes, print_plain
 from tailguard.data.readers.opening import opened_table

@@ -31,11 +31,7 @@ import numpy as np
 from scipy.special import betainc, expit
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import (
-    check_integer,
-    check_open_unit,
-    check_positive,
-)
+from tailguard.checks import check_integer, check_open_unit, check_positive
 from tailguard.privacy.accounting.gaussian import epsilon_of, mu_of
 from tailguard.privacy.accounting.profiles import Profile, convexified, gaussian_profile
 from tailguard.privacy.roots import ROUNDING, crossing, step_until, up

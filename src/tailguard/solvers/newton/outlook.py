@@ -22,13 +22,7 @@ from tailguard.losses.base import Link
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
 from tailguard.scaling.noisy_distribution import detection_threshold
-from tailguard.scaling.required_records import (
-    least,
-    mean_hides,
-    noise_refusal,
-    remedy,
-    two_digits,
-)
+from tailguard.scaling.required_records import least, mean_hides, noise_refusal, remedy, two_digits
 from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.scaling.units import LEVELS
 from tailguard.solvers.limits import leans
