@@ -241,7 +241,7 @@ def read_inputs(
     if added is not None and isinstance(added.column, str):
         known = schema is not None and getattr(schema, added.role) == added.column
         said |= {} if known else {added.role: added.column}
-    rule = PersonRule.told(persons, schema)
+    rule = PersonRule.declared(persons, schema)
     weight = weight_given(sample_weight, weight_bound)
     rule.check_axes(X, y=y, offset=added, weight=weight, may_be_vector=features_only)
     if rule.column is not None and (schema is None or schema.person is None):

@@ -24,8 +24,8 @@ from tailguard.queries.view import View
 from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.correction.correct import correct
 from tailguard.solvers.newton.covariance import (
+    UNRESOLVED_COLUMN,
     UNSETTLED,
-    UNTOLD_COLUMN,
     follows,
     square_root,
     triangular,
@@ -136,7 +136,7 @@ def solution_of_classes(
     others, height = len(coef) - 1, len(left_out) + 1
     places = np.arange(others * height).reshape(others, height)
     order = np.append(places[:, :-1], places[:, -1])
-    why = [*(f"{NOT_ESTIMATED}: {told}" if told else "" for told in left_out), ""]
+    why = [*(f"{NOT_ESTIMATED}: {each}" if each else "" for each in left_out), ""]
     reasons = np.tile(np.array(why, dtype=object), others)
     unknown = np.full((others, height), math.nan)
     found = Solution(
@@ -148,11 +148,11 @@ def solution_of_classes(
         return replace(found, reasons=tuple(map(str, reasons[order])))
     whole, apart = estimate.whole(), np.column_stack([-np.ones(others), np.eye(others)])
     jacobian = np.asarray(np.kron(apart, units.jacobian(Link.LOGIT)), dtype=np.float64)
-    untold = follows(jacobian, estimate.untold, whole)
-    reasons[untold & (reasons == "")] = f"{NOT_ESTIMATED}: {UNTOLD_COLUMN}"
-    told, root = reasons == "", jacobian @ square_root(whole)
+    unresolved = follows(jacobian, estimate.unresolved, whole)
+    reasons[unresolved & (reasons == "")] = f"{NOT_ESTIMATED}: {UNRESOLVED_COLUMN}"
+    known, root = reasons == "", jacobian @ square_root(whole)
     noise, std = (
-        np.where(told, np.linalg.norm(each, axis=1), math.nan).reshape(others, height)
+        np.where(known, np.linalg.norm(each, axis=1), math.nan).reshape(others, height)
         for each in (jacobian @ estimate.noise, root)
     )
     each = estimate.weights.reshape(-1, height)
@@ -162,7 +162,7 @@ def solution_of_classes(
         center=np.nan_to_num(center[1:] - center[0]).ravel()[order],
         coef_noise_std=noise,
         coef_std=std,
-        covariance_root=triangular(root[order], ~told[order]),
+        covariance_root=triangular(root[order], ~known[order]),
         reasons=tuple(map(str, reasons[order])),
         estimand=ESTIMAND,
     )

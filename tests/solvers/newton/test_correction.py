@@ -149,7 +149,7 @@ def test_what_was_planned_without_a_correction_stays_as_it_is():
     session = example_run(tg.losses.Squared())
     *_, fit = fits(session, *find_units(session, columns_of(session.problem)))
     assert fit.estimate.settled
-    assert not fit.estimate.untold.any()
+    assert not fit.estimate.unresolved.any()
     assert correct(example_run(tg.losses.Huber(1.0)), fit) is fit
 
 
@@ -281,7 +281,7 @@ def two_fits(moved, others=1.0, before=1.0):
     )  # fmt: skip
     estimate = Estimate(
         weights=rounds.mean, noise=rounds.noise * alike, covariance=0.25 * alike,
-        bias=np.sqrt(others / 2.0) * alike, untold=np.zeros(width, dtype=bool), settled=True,
+        bias=np.sqrt(others / 2.0) * alike, unresolved=np.zeros(width, dtype=bool), settled=True,
     )  # fmt: skip
     return SimpleNamespace(geometry=geometry, noise=np.sqrt(before) * alike), rounds, estimate
 

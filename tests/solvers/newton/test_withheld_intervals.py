@@ -16,7 +16,7 @@ from tailguard.solvers.newton.covariance import (
     BENT,
     LARGEST_HIDDEN,
     UNEVEN,
-    UNTOLD,
+    UNRESOLVED,
     GradientVariance,
     hiding,
     unresolved,
@@ -114,12 +114,12 @@ def test_a_weight_that_follows_a_slope_that_bounds_move_is_unknown_too(turn):
 def test_a_slope_is_unknown_if_the_second_moment_of_its_column_was_added_not_told(share):
     """Such are rare columns: noise raises them to others, and rounds then hardly move them."""
     whitening = one_column().geometry.whitening
-    told = replace(whitening, diagonal=np.array([1.0 - UNTOLD - share, 1.0]))
+    told = replace(whitening, diagonal=np.array([1.0 - UNRESOLVED - share, 1.0]))
     _, hidden, *_ = hidden_by(one_column(whitening=told))
     assert hidden == [share > 0.0, False]
     fit = replace(one_column(whitening=told), iterates=(None,))
     assert not unresolved(fit).any()
-    less = replace(whitening, diagonal=np.array([UNTOLD - share, 1.0]))
+    less = replace(whitening, diagonal=np.array([UNRESOLVED - share, 1.0]))
     fit = replace(one_column(whitening=less), iterates=(None,))
     assert unresolved(fit).tolist() == [share > 0.0, False]
 
@@ -128,9 +128,9 @@ def test_a_slope_is_unknown_if_the_second_moment_of_its_column_was_added_not_tol
 def test_a_slope_is_unknown_if_it_varies_along_a_direction_that_was_added_not_told(share):
     """Such are duplicates: each column is seen, the difference of both is not."""
     whitening = one_column().geometry.whitening
-    along = np.sqrt(UNTOLD + share)
+    along = np.sqrt(UNRESOLVED + share)
     rotation = np.array([[np.sqrt(1.0 - along**2), along], [0.0, 1.0]])
-    told = replace(whitening, matrix=rotation, told=np.array([1.0, 0.0]))
+    told = replace(whitening, matrix=rotation, resolved=np.array([1.0, 0.0]))
     fit = replace(one_column(whitening=told), iterates=(None,))
     assert unresolved(fit).tolist() == [share > 0.0, True]
 
@@ -157,10 +157,10 @@ def test_what_varies_along_the_constant_is_unknown_where_noise_hides_how_far_res
     told = replace(slopes.distribution, bin_noise=share * most / BIN_SIGNIFICANCE)
     fit = one_column(slopes=replace(slopes, distribution=told))
     fit = replace(fit, geometry=replace(fit.geometry, units=Units.raw(1, intercept=intercept)))
-    made = Correction(np.eye(2)[:, 1:], np.array([[np.sqrt(1.01 * UNTOLD)]]), zero, zero)
+    made = Correction(np.eye(2)[:, 1:], np.array([[np.sqrt(1.01 * UNRESOLVED)]]), zero, zero)
     *_, hidden = hidden_by(replace(fit, correction=made if corrected else None))
     assert hidden == [False, corrected and share > 1.0]
-    less = replace(made, noise=np.array([[np.sqrt(0.99 * UNTOLD)]]))
+    less = replace(made, noise=np.array([[np.sqrt(0.99 * UNRESOLVED)]]))
     *_, hidden = hidden_by(replace(fit, correction=less))
     assert hidden == [False, False]
 

@@ -89,7 +89,7 @@ class PersonRule:
         return cls(keys, Unit(person=named, max_rows=most, **told))
 
     @classmethod
-    def told(cls, given: Mapping[str, Any] | None, schema: Schema | None) -> "PersonRule":
+    def declared(cls, given: Mapping[str, Any] | None, schema: Schema | None) -> "PersonRule":
         """Read the arguments of ``of``; without any, refuse a schema that names persons."""
         if given is None and schema is not None and schema.person is not None:
             raise InputError(

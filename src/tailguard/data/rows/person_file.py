@@ -160,7 +160,7 @@ def used_rows(
         return file.shared(block, values, parts_of(block.person))
 
     names = [*rows.reader.numbers, *rows.reader.persons]
-    file.fill(in_turn(shared, rows.runs(names, told=False), resolve_threads()))
+    file.fill(in_turn(shared, rows.runs(names, report=False), resolve_threads()))
     return file
 
 

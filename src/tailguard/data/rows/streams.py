@@ -138,7 +138,7 @@ class StreamRows:
         work = partial(self.reader.identified, hashed=hashed, most=most)
         choose = partial(self.reader.chosen, hashed, most)
         tables = self._table.chosen(self.reader.names, choose) if most < LARGEST_WORD else None
-        runs: Iterable[Run] = self.runs(told=tables is None)
+        runs: Iterable[Run] = self.runs(report=tables is None)
         if tables is not None and not self.reader.numbered:
             runs = (([table], 0) for table in tables)
         return (found for found in in_turn(work, runs, resolve_threads()) if found is not None)
@@ -155,10 +155,10 @@ class StreamRows:
             return self._as_array().in_order(order)
         return GatheredRows(self, order)
 
-    def runs(self, names: list[str] | None = None, *, told: bool = True) -> Iterator[Run]:
+    def runs(self, names: list[str] | None = None, *, report: bool = True) -> Iterator[Run]:
         """Yield all records in runs of whole chunks, not read yet; or some columns of them.
 
-        Progress is reported if ``told``, which must be False if values decide which records come.
+        ``report`` says whether progress is reported: not if values decide which records come.
         """
         length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
@@ -166,7 +166,7 @@ class StreamRows:
         for tables, first in runs_of(batches, length):
             n_rows = first + sum(map(len, tables))
             yield tables, first
-            if told:
+            if report:
                 tell_read(n_rows, self.n_rows)
         if n_rows != self.n_rows:  # how many there are is secret where persons are protected
             raise InputError(f"{self._table.where} must have the same rows whenever it is read.")

@@ -48,7 +48,7 @@ from tailguard.solvers.session import BEYOND_FLOATS
 # raising and not released, if more of its variance lies along directions of such a kind, or if it
 # varies by more through such columns. By the first share 96 % of 95 % intervals on T00 to T55 held
 # the truth up to .2, 92 % to .3, 88 % to .4, and 40 % beyond .5, where columns are rare indicators.
-UNTOLD = 0.3
+UNRESOLVED = 0.3
 # Bounds move a slope of this many standard errors by a good part of one: on training tasks by 6 to
 # 13 % if .7 to 2.8 % of the values lie beyond (T35, T09, T05).
 BENT = 3.0
@@ -68,7 +68,7 @@ UNSEEN_SLOPE = 0.07
 UNSEEN_COLUMN = "the budget did not show its column"
 RARE_LEVEL = "fewer records have this level than the budget can tell"
 RARE_BASELINE = "fewer records have the baseline of this column than the budget can tell"
-UNTOLD_COLUMN = "noise hides what tells its column from others"
+UNRESOLVED_COLUMN = "noise hides what tells its column from others"
 RAISED_COLUMN = "noise hides how large a part of its column is"
 RARE_CLASS = "a class is too rare to tell how far off coefficients may be"
 UNSETTLED = "a few records reach so far that the corrected fit did not settle"
@@ -81,7 +81,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     coef, intercept = units.coefficients(fit.weights, problem.link)
     jacobian = units.jacobian(problem.link)
     why = no_intervals(session, fit)
-    noise, whole, hidden = covariances(session, fit, told=why is None)
+    noise, whole, hidden = covariances(session, fit, with_sampling=why is None)
     noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(whole)
     std = np.linalg.norm(root, axis=1)
     reasons, notes = np.full(std.size, "", dtype=object), list(fit.notes)
@@ -106,7 +106,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     leave_out(left_out & ~level, UNSEEN_COLUMN, estimated=False)
     alone = np.append(alone, np.full(int(own), alone.any()))  # confounded with the constant
     leave_out(alone, RARE_BASELINE, estimated=False)
-    leave_out(unresolved(fit), UNTOLD_COLUMN, estimated=False)
+    leave_out(unresolved(fit), UNRESOLVED_COLUMN, estimated=False)
     for columns, reason in hidden:
         leave_out(columns, reason, estimated=True)
     if why is not None:
@@ -166,30 +166,31 @@ def residual_shares(fit: Fit) -> FloatArray | None:
 
 
 def follows(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
-    """Return which coefficients owe too much of their variance to some weights.
+    """Return which coefficients have too much of their variance from some weights.
 
-    An intercept varies with the columns that it is moved through.
+    An intercept varies with the columns by whose centres it is moved.
     """
     through = jacobian * columns
     part, all_of_it = (np.diag(each @ covariance @ each.T) for each in (through, jacobian))
-    return np.asarray(part > UNTOLD * all_of_it)
+    return np.asarray(part > UNRESOLVED * all_of_it)
 
 
 def unresolved(fit: Fit) -> BoolArray:
     """Return which standardised weights the released second moments do not resolve.
 
-    Such as those of columns that noise hides, duplicate others, or have hardly a record: rounds
-    hardly move along what tells them apart, and what noise there is follows the whitening.
+    These are weights of columns that noise hides, that duplicate others, or that few records have:
+    rounds hardly move along their differences, and their noise depends on the whitening.
     """
     if fit.estimate is not None:
-        return fit.estimate.untold
+        return fit.estimate.unresolved
     if not fit.iterates:
         return np.arange(fit.weights.size) < fit.geometry.units.center.size
     geometry, whitening = fit.geometry, fit.geometry.whitening
     parts = geometry.matrix**2 * whitening.variance_inflation
-    untold = parts[:, whitening.told < UNTOLD].sum(axis=1) > UNTOLD * parts.sum(axis=1)
-    rare = ~geometry.left_out_weights & (whitening.diagonal_told < UNTOLD)
-    return np.asarray(untold | rare)
+    along_raised = parts[:, whitening.resolved < UNRESOLVED].sum(axis=1)
+    raised = along_raised > UNRESOLVED * parts.sum(axis=1)
+    rare = ~geometry.left_out_weights & (whitening.resolved_coordinates < UNRESOLVED)
+    return np.asarray(raised | rare)
 
 
 def no_intervals(session: FitSession, fit: Fit) -> str | None:
@@ -215,7 +216,7 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
 
 
 def clips_hidden_targets(clipping: Clipping) -> bool:
-    """Whether slopes are cut below where a good part of them lies that no histogram shows."""
+    """Whether slopes are clipped below a good part of them that no histogram shows."""
     slopes, weight = clipping.slopes, clipping.rows.weight
     below = slopes.seen and clipping.slope_limit < slopes.reach
     return below and abs(slopes.unseen) > UNSEEN_SLOPE * weight
@@ -237,11 +238,12 @@ def far_rows_still_matter(geometry: Geometry) -> bool:
 
 
 def covariances(
-    session: FitSession, fit: Fit, *, told: bool
+    session: FitSession, fit: Fit, *, with_sampling: bool
 ) -> tuple[FloatArray, FloatArray, list[tuple[BoolArray, str]]]:
-    """Covariance of standardised weights by the noise alone, and in all; NaN where unknown.
+    """Return covariances of standardised weights, by noise alone and in all; NaN where unknown.
 
-    And which weights have no known variance, with the reasons; none has one unless it is ``told``.
+    And which weights have no known variance, with the reasons. Without ``with_sampling`` the whole
+    covariance is unknown.
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
@@ -250,7 +252,7 @@ def covariances(
     if fit.iterates:
         with suppress(*BEYOND_FLOATS):
             noise = noise_covariance(fit)
-            if told:
+            if with_sampling:
                 variance = gradient_variance(session, fit)
                 total = whole_covariance(session, fit, variance)
                 # A correction may follow noise by more than all of it.
@@ -282,11 +284,11 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
     lost = np.zeros(beyond.size, dtype=bool)
     largest, about_zero = LARGEST_HIDDEN
     if slopes.seen and slopes.distribution.hidden > (largest if own else about_zero):
-        lost = first_share(fit, std) > UNTOLD
-    told = geometry.whitening.diagonal_told
+        lost = first_share(fit, std) > UNRESOLVED
+    resolved = geometry.whitening.resolved_coordinates
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
-        (~geometry.left_out_weights & (told < 1.0 - UNTOLD), RAISED_COLUMN),
+        (~geometry.left_out_weights & (resolved < 1.0 - UNRESOLVED), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
         (lost, "noise hides how far residuals reach, and whether they are skewed"),
     ]

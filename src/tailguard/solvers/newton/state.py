@@ -39,7 +39,7 @@ class Geometry:
     whitening
         From standardised coordinates to whitened ones.
     mean_row
-        The standardised mean row as the second moments told it.
+        The standardised mean row, from the second moments.
     far_size
         Of each feature the absolute value that one in 200 records exceeds, as far as seen.
     without_baseline
@@ -201,7 +201,7 @@ class Correction:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Standardised weights that intervals lie about, and what they are known to within.
+    """The standardised weights at the centres of intervals, and their errors.
 
     Attributes
     ----------
@@ -210,21 +210,21 @@ class Estimate:
     noise
         A matrix whose rows are what independent noise of one moves each weight by.
     covariance
-        What they vary by through sampling, and by what the rounds left undone.
+        Their covariance from sampling, and from the way that the rounds left.
     bias
-        A matrix whose rows are how far off each weight may be through what was cut, along the
+        A matrix whose rows are the possible bias of each weight from what was cut, along the
         directions in which that may lie.
-    untold
+    unresolved
         Weights that the released moments do not resolve.
     settled
-        Whether the rounds arrived.
+        Whether the rounds converged.
     """
 
     weights: FloatArray
     noise: FloatArray
     covariance: FloatArray
     bias: FloatArray
-    untold: BoolArray
+    unresolved: BoolArray
     settled: bool
 
     def center(self, units: Units, link: Link) -> FloatArray:
@@ -249,7 +249,7 @@ class Fit:
     Attributes
     ----------
     shortening
-        What the rounds so far told of the rise of gradients along their steps.
+        How gradients rose along the steps of the rounds so far.
     weights, noise
         The weights of the standardised coordinates; a matrix whose rows are what independent noise
         of one moves the whitened ones by, NaN where that is not known.
@@ -264,7 +264,7 @@ class Fit:
     correction
         The one that debiasing made, if it made any.
     estimate
-        What the correction by contributions told, if it was made.
+        The result of the correction by contributions, if it was made.
     total_error
         Relative standard error of the predicted total; NaN where that was not calibrated.
     """

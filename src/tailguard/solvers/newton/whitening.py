@@ -31,7 +31,7 @@ FLATTEST = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """A matrix from coordinates to whitened ones, and what noise left to be known of these.
+    """A matrix from coordinates to whitened ones, and how well these are known.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class Whitening:
         Second moments of the whitened rows, summed: fewer than columns where some are raised.
     noise_radius_squared
         Squared radius of the semicircle of whitened noise that second moments leave in a direction.
-    told
-        Which share of each direction's second moment was surely seen, and not added by raising it.
+    resolved
+        The share of each direction's second moment that was surely seen, and not added by raising.
     diagonal
         Released second moments of the coordinates that the matrix starts from.
     """
@@ -48,7 +48,7 @@ class Whitening:
     matrix: FloatArray
     effective_dim: float
     noise_radius_squared: FloatArray
-    told: FloatArray
+    resolved: FloatArray
     diagonal: FloatArray
 
     @property
@@ -67,8 +67,8 @@ class Whitening:
         return np.asarray(2.0 / (root * (1.0 + root)))
 
     @property
-    def diagonal_told(self) -> FloatArray:
-        """The same share of each coordinate, whose second moment has far less noise."""
+    def resolved_coordinates(self) -> FloatArray:
+        """The same share of each coordinate: its second moment has far less noise."""
         whole = (np.linalg.pinv(self.matrix) ** 2).sum(axis=0)
         return np.asarray(self.diagonal / np.maximum(whole, 1e-300))
 

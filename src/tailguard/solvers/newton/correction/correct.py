@@ -121,7 +121,7 @@ def _estimated(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Est
         covariance=curvature.inflation**2 * sampling
         + rounds.undone * geometry.matrix @ rounds.inverse @ geometry.matrix.T,
         bias=curvature.inflation * reach[:, None] * through,
-        untold=(raised > RAISED) | (vague > VAGUE),
+        unresolved=(raised > RAISED) | (vague > VAGUE),
         settled=rounds.settled,
     )
 

@@ -1,17 +1,15 @@
-"""What is released of rows and contributions before the last correction.
+"""Releases of rows and contributions before the last correction: curvature, metric, tail.
 
-A record's contribution to the gradient is its slope times its row, ``psi``; of squares the slope is
-the residual. Rounds cut both at levels that are best for predictions, and so follow the bulk of the
-records. For the correction contributions are cut in length after ``T = V^(-1/2)``, with ``V`` their
-own released covariance. The noise is then as large, relative to the sampling error, in every
-direction, so that one high level serves all of them, and a histogram of lengths tells what it still
-takes away.
+A record's contribution to the gradient is its slope times its row; for squares the slope is the
+residual. Rounds clip both at levels that are best for predictions, and so follow the bulk of the
+records. The correction cuts contributions in length, read through ``T = V^(-1/2)`` with ``V`` their
+own released covariance. So the noise has the same size, relative to the sampling error, in every
+direction: one high level is enough, and a histogram of lengths shows what it still cuts.
 
 Curvature and covariance are each released twice: coarsely, and again in the metric of the first
-release, in which fewer rows are far longer than others, so that the cut can be closer. The
-curvature of a likelihood is the second moment of rows times its root at each record; where the
-likelihood is right it is the covariance of contributions, too, so that it stands for the coarse
-one.
+release, where fewer rows are far longer than others and the cut can be closer. The curvature of a
+likelihood is the second moment of rows times the root of each record's curvature. If the likelihood
+is right it is also the covariance of contributions, so it replaces the coarse one.
 
 Reference
 ---------
@@ -37,18 +35,17 @@ from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import cleaned, noise_level
 
-# Noise edges, as shares of the mean second moment of a coordinate, up to which cuts are raised: of
-# rows and of contributions.
+# Cuts of rows and of contributions are raised until the noise's edge is this share of the mean
+# second moment of a coordinate.
 ROWS_NOISE, CONTRIBUTIONS_NOISE = 0.5, 0.4
 # Eigenvalues of the curvature are raised to this share of the noise's edge, and to a tenth of the
 # mean; those of the covariance to half the edge, and to a twentieth of their mean.
 CURVATURE_FLOOR, LEAST_CURVATURE = 0.35, 0.1
 COVARIANCE_FLOOR, LEAST_COVARIANCE = 0.5, 0.05
-# Along which directions a coefficient is vague: with a curvature below so many noise edges, but no
-# more than the last number.
+# A direction is vague if its curvature is below this many noise edges, or the last number if less.
 VAGUE, MOST_VAGUE = 1.5, 0.7
-# Of what lies beyond a cut of second moments: the part that a typical direction has of it. The mean
-# direction has all of it, but few records carry it, and these have directions of their own.
+# The part of what lies beyond a cut of second moments that a typical direction has: few records
+# carry it, and each has a direction of its own.
 TYPICAL_TAIL = 0.5
 # Share of what the level takes away that is expected to lie along a typical direction, over the
 # root of their number.
@@ -62,11 +59,11 @@ class Moments:
     Attributes
     ----------
     matrix, noise_std
-        What was released, and the noise of its diagonal.
+        The release, and the noise of its diagonal.
     level
         The length of the cut.
     lengths
-        The distribution of lengths by which that was chosen.
+        The distribution of lengths that chose it.
     """
 
     matrix: FloatArray
@@ -81,7 +78,7 @@ class Moments:
 
     @cached_property
     def spectrum(self) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues without what noise did to them, and eigenvectors."""
+        """Eigenvalues, cleaned of noise, and eigenvectors."""
         values, vectors = np.linalg.eigh(self.matrix)
         return cleaned(values, self.edge)[0], vectors
 
@@ -104,9 +101,9 @@ def _release_moments(
     session: FitSession, view: View, state: FloatArray, name: str,
     lengths: NoisyDistribution, most_noise: float,
 ) -> Moments:  # fmt: skip
-    """Release second moments, cut at the largest length whose noise is small beside them.
+    """Release second moments, cut at the largest length at which noise is relatively small.
 
-    At the median length, if that is more.
+    The median length is the least cut.
     """
     stage = session.stage(name)
     sizes = session.n_rows(stage), session.problem.n_features, stage.mu
@@ -122,7 +119,7 @@ def _release_moments(
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """Second moments of whitened rows, as two releases told them.
+    """Second moments of whitened rows, from two releases.
 
     Attributes
     ----------
@@ -254,26 +251,26 @@ class Metric:
 
     @property
     def matrix(self) -> FloatArray:
-        """Through what contributions are read."""
+        """The matrix ``T`` through which contributions are read."""
         return np.asarray(self.first @ self.last)
 
     @property
     def scale(self) -> float:
-        """About how many times as long contributions are through ``T`` as through ``T1``."""
+        """Roughly the length of contributions through ``T`` over that through ``T1``."""
         return math.sqrt(max(float((self.last**2).sum()) / len(self.last), 1e-12))
 
     def covariance(self) -> FloatArray:
         """Covariance of contributions through ``T``, with its tail and a margin for the noise."""
-        width, told = len(self.last), self.moments
-        tail = TYPICAL_TAIL * self.tail.beyond(told.level, 2.0) / width
-        covariance = self.last.T @ (told.matrix + tail * np.eye(width)) @ self.last
-        return np.asarray(covariance + told.noise_std * self.scale**2 * np.eye(width))
+        width, moments = len(self.last), self.moments
+        tail = TYPICAL_TAIL * self.tail.beyond(moments.level, 2.0) / width
+        covariance = self.last.T @ (moments.matrix + tail * np.eye(width)) @ self.last
+        return np.asarray(covariance + moments.noise_std * self.scale**2 * np.eye(width))
 
 
 def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
     """Release second moments of contributions, and again in the metric of the first release.
 
-    Those of a likelihood are first taken to be its curvature.
+    For a likelihood its curvature replaces the first release.
     """
     view, state, most = _contributions(session, fit), fit.weights, CONTRIBUTIONS_NOISE
     if session.loss.link.curved:
@@ -319,14 +316,14 @@ def _tail(
     session: FitSession, fit: Fit, lengths: NoisyDistribution, curvature: Curvature,
     first: FloatArray,
 ) -> Tail:  # fmt: skip
-    """Return how long contributions are through ``first``, with residuals at a typical row.
+    """Return the lengths of contributions through ``first``, with residuals at a typical row.
 
-    In scales of counts their variance is their mean over the scale.
+    In units of the target's scale the variance of counts is their mean over that scale.
     """
     slopes, link, geometry = fit.clipping.slopes, session.loss.link, fit.geometry
     likely, by_person = link.curved and session.loss.canonical, session.problem.by_person
     least = len(first) / geometry.units.target_scale if likely else 0.0
-    if not slopes.seen:  # as those of outcomes, which are bounded
+    if not slopes.seen:  # such as slopes of outcomes, which are bounded
         return Tail(lengths, np.zeros(1), np.zeros(1), least, by_person)
     square = float(np.trace(first.T @ curvature.matrix @ first))
     if link.curved:

@@ -1,4 +1,4 @@
-"""How much of the contributions lies beyond a cut: seen in histograms, or hidden by their noise."""
+"""How much of the contributions lies beyond a cut, seen in histograms or hidden by noise."""
 
 import math
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from tailguard.array_types import FloatArray
 from tailguard.scaling.noisy_distribution import HIDDEN_BINS, HIDDEN_DECAY, NoisyDistribution
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 
-# Of what may lie hidden beyond the farthest bin seen the part that counts as there; by trial, as in
+# The part that counts of what noise may hide beyond the farthest bin seen; by trial, as in
 # docs/accuracy.md#intervals-on-real-tables.
 HIDDEN_SHARE = 0.4
 
 
 @dataclass(frozen=True, eq=False)
 class Tail:
-    """How long contributions are in a metric: by their own histogram, and by that of residuals.
+    """Lengths of contributions in a metric, by their own histogram and by that of residuals.
 
     Attributes
     ----------
@@ -26,13 +26,12 @@ class Tail:
         Sizes of residuals times the length of a typical row: the farthest contributions may be too
         few for a bin of their own histogram.
     mass
-        The probabilities of these.
+        Their probabilities.
     least
-        What their squares have to average at least: those of a likelihood, in its own metric, one a
-        coordinate.
+        The least mean square of lengths: in a likelihood's own metric one for each coordinate.
     by_person
-        Whether they are sums of a person's rows, which are shorter where these are unlike: what
-        rows imply counts as far as noise may hide it among lengths of sums.
+        Whether contributions are sums of a person's rows. Unlike rows have a shorter sum, so
+        ``residuals`` count only as far as noise may hide such lengths of sums.
     """
 
     lengths: NoisyDistribution
@@ -42,7 +41,7 @@ class Tail:
     by_person: bool = False
 
     def seen_beyond(self, level: float, power: float = 1.0) -> float:
-        """Mean of what a power of the length exceeds that of the level by."""
+        """Return the mean excess of a power of the length over that of the level."""
         beyond = np.maximum(self.lengths.points**power - level**power, 0.0)
         others = np.maximum(self.residuals**power - level**power, 0.0)
         own, of_rows = self.lengths.mean(beyond), float(self.mass @ others)
@@ -51,23 +50,23 @@ class Tail:
         return max(own, of_rows)
 
     def beyond(self, level: float, power: float = 1.0) -> float:
-        """Return the same with what noise may hide beyond the farthest bin seen."""
+        """Return the same, with what noise may hide beyond the farthest bin seen."""
         hidden = self._hidden(level, power)
-        # No length is farther beyond a level than its square over four levels.
+        # A length exceeds a level by at most its square over four levels.
         missing = max(0.0, self.least - self.lengths.mean(self.lengths.points**2))
         missing = missing if power == 2.0 else missing / (4.0 * level)
         missing = min(missing, hidden) if self.by_person else missing
         return self.seen_beyond(level, power) + max(HIDDEN_SHARE * hidden, missing)
 
     def _hidden(self, level: float, power: float) -> float:
-        """Mean excess of what noise may hide beyond the farthest bin seen."""
+        """Return the mean excess that noise may hide beyond the farthest bin seen."""
         bins = np.arange(1, HIDDEN_BINS + 1)
         far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
         excess = np.maximum(far**power - level**power, 0.0)
         return float(self.lengths.hidden * HIDDEN_DECAY**bins @ excess)
 
     def levels(self) -> FloatArray:
-        """Candidates for a level: ends of bins up to the farthest residual."""
+        """Return candidates for a level: ends of bins up to the farthest residual."""
         edges = self.lengths.edges[1:]
         octaves = math.log2(max(float(self.residuals.max()) / edges[-1], 1.0))
         per_octave = CORRECTION_LENGTHS.per_unit
