@@ -36,7 +36,7 @@ ROWS = RowNormDistribution(
 
 
 def clip(slopes, *, rows=ROWS, n_rows=10**6, mu=1.0, **more):
-    return choose_clip(rows, slopes, n_rows=n_rows, mu=mu, **more)
+    return choose_clip(rows, slopes, n_rows=n_rows, mu=mu, **{"evenness": 1.0} | more)
 
 
 def numbers(clipping):

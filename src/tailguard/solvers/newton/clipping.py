@@ -25,13 +25,13 @@ from tailguard.solvers.limits import leans
 # up to 64 steps, has to stand out.
 SIGNIFICANT = 4.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
-# A likelihood cuts as few rows as it can while the error of all coordinates together is above the
-# least by no more than this part of one coordinate's.
+# A likelihood cuts as few rows as possible, provided that the error of all coordinates together
+# exceeds the least by at most this part of one coordinate's.
 MISFIT = 0.5
 SYMMETRIC_BIAS = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
-SKEWED = 0.15  # net share of what clipping takes away from which residuals count as skewed
+SKEWED = 0.15  # residuals count as skewed above this net share of what clipping takes away
 NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
-SMALLEST_SPREAD = 1e-6  # part of the target's scale that is told from zero
+SMALLEST_SPREAD = 1e-6  # part of the target's scale; smaller spreads count as zero
 SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
 LEAST_RISE = 0.5  # of what bounded slopes rise about where they balance; by trial
 
@@ -319,14 +319,13 @@ def choose_clip(
     *,
     n_rows: int,
     mu: float,
-    evenness: float = 1.0,
+    evenness: float,
     shift: float = 0.0,
 ) -> Clipping:
     """Take the pair of limits with the least estimated error.
 
-    ``evenness`` is how many times as many records weigh alike, of which sampling goes by.
-    ``shift`` is the squared length of the mean row, through which the mean of what clipping takes
-    away biases a fit without intercept.
+    Sampling error is that of ``evenness`` times ``n_rows`` equally weighted records. ``shift`` is
+    the squared length of the mean row: through it clipping biases a fit without intercept.
     """
     width = rows.width
     slope_limits = slopes.limits

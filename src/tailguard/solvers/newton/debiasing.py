@@ -1,11 +1,11 @@
-"""The last correction for squared and log-link losses, along what clipping takes most from.
+"""Correct a fit of a squared or log-link loss along the two directions that clipping biases most.
 
-These are a constant (skewed residuals) and the fitted score (spread that grows with the mean). So
-few coordinates carry little noise, so that residuals can be clipped far higher there than in all
-directions, and the level grows with ``n * mu``.
+These are the constant (skewed residuals) and the fitted score (spread that grows with the mean).
+Two coordinates carry little noise, so residuals can be clipped far higher than in all directions,
+and the level grows with ``n * mu``.
 
 Increments between levels are released side by side with shares of ``mu**2`` in proportion to their
-widths: their sum is then as noisy as the top level alone, and no way of sharing does better.
+widths: their sum is then as noisy as the top level alone, and no other shares do better.
 
 Reference
 ---------
@@ -34,16 +34,16 @@ from tailguard.solvers.newton.whitening import noise_level, shrunk
 from tailguard.solvers.session import usable
 
 ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is sqrt(2)
-# Corrections that nothing leads to expect count beyond this many times their variance: all together
-# where residuals are symmetric, since clipping does not bias these; else along each direction.
+# Unexpected corrections count beyond this many times their variance: all together if residuals are
+# symmetric, since clipping does not bias these; else along each direction.
 UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
-# Rows count in the curvature up to the largest of these many times the row limit whose noise is at
-# most this share of the usual curvature, that of the rounds: few rows may be far longer than most
-# along what residuals lean to. Its eigenvalues are raised to the same share.
+# For the curvature rows are cut at the largest of these multiples of the row limit whose noise is
+# at most this share of the curvature of rounds: a few rows may be far longer than most along
+# directions in which residuals lean. Eigenvalues are raised to the same share.
 CAPS, LEAST_CURVATURE = (8.0, 4.0, 2.0), 0.1
-# What clipping takes from the constant, as a share of what the histogram leaves beyond the level
-# (the hidden tail is an upper estimate), and from the fitted score, where no release tells; chosen
-# on simulated tasks.
+# What clipping takes from the constant and from the fitted score if no release shows it, as shares
+# of what the histogram has beyond the level (its hidden tail is an upper estimate); chosen on
+# simulated tasks.
 CLIPPED_SHARES = (0.7, 0.08)
 
 
@@ -84,7 +84,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     damping = np.linalg.inv(np.eye(len(along)) + pull @ basis)  # by the ridge
     inverse = damping @ np.linalg.inv(curvature)
     expected = shares * (slopes.lost(first) - slopes.lost(levels[best])) / along
-    # Noise is alike in all directions of gradients; through the inverse curvature it is not.
+    # Noise is equal along all directions of gradients, but not through the inverse curvature.
     wrong = inverse @ total + damping @ pull @ fit.whitened
     covariance = variance * inverse @ inverse.T
     variance_of_one = slopes.upper_variance(levels[best])
@@ -93,17 +93,17 @@ def debias(session: FitSession, fit: Fit) -> Fit:
         sampling[0] += (_lean(fit, levels[best]) / along[0]) ** 2
     own = np.linalg.norm(noise[: best + 1]) * inverse
     made = Correction(basis, own, np.sqrt(sampling), np.sqrt(left[best]) / along)
-    told = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
+    what = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
     return _corrected(fit, made, wrong, covariance, expected).noted(
-        f"{told} debiased, with residuals clipped at {levels[best]:.3g} target scales"
+        f"{what} debiased, with residuals clipped at {levels[best]:.3g} target scales"
     )
 
 
 def _lean(fit: Fit, level: float) -> float:
     """How far residuals that look symmetric may bias the first direction.
 
-    About their median they may lean as far as their histogram does; about zero, where skewness is
-    not told from location, by all that is lost, along a mean row of that length.
+    About their median they may lean as far as their histogram does. About zero skewness looks like
+    location, so they may lean by all that is lost, along a mean row of that length.
     """
     geometry, slopes = fit.geometry, fit.clipping.slopes
     if geometry.units.intercept or geometry.loss.link.curved:
@@ -114,17 +114,17 @@ def _lean(fit: Fit, level: float) -> float:
 def _corrected(
     fit: Fit, made: Correction, wrong: FloatArray, covariance: FloatArray, expected: FloatArray
 ) -> Fit:
-    """Move a fit by what is believed of what is wrong; tell what noise and bias it has then."""
+    """Move a fit by the believed part of its error; return it with its new noise and bias."""
     skewed, curved = fit.clipping.slopes.skewed, fit.geometry.loss.link.curved
     basis = made.directions
 
     def way(error: FloatArray) -> FloatArray:
-        """Newton's map is only local where the loss is curved: no way is longer than one there."""
+        """Newton's map is only local if the loss is curved: no move is longer than one then."""
         believed = _believed(error, covariance, expected, skewed=skewed)
         return believed / max(1.0, float(np.linalg.norm(believed)) * curved)
 
     weights = usable(fit.weights - fit.geometry.matrix @ (basis @ way(wrong)))
-    # Of what noise moved it keeps as much as the way follows what is wrong within its noise.
+    # The move takes away as much of the noise as it responds to it, by its slope within the noise.
     steps = np.diag(np.sqrt(np.diag(covariance)))
     response = np.array([way(wrong + step) - way(wrong - step) for step in steps]).T
     response = basis @ response / (2.0 * np.maximum(steps.sum(axis=0), 1e-300))
@@ -134,7 +134,7 @@ def _corrected(
 
 
 def directions(fit: Fit) -> FloatArray:
-    """Return an orthonormal basis of what clipping takes most from.
+    """Return an orthonormal basis of the directions that clipping biases most.
 
     These are the constant, or the mean row, and the fitted score; the first alone for a likelihood
     whose curvature was not released, as the fit may then be mostly noise.
@@ -142,22 +142,22 @@ def directions(fit: Fit) -> FloatArray:
     geometry = fit.geometry
     constant, mean_row = geometry.inverse[:, -1], geometry.matrix.T @ geometry.mean_row
     first = constant if geometry.units.intercept else mean_row
-    told = geometry.curvature_released or not geometry.loss.link.curved
-    basis, _ = np.linalg.qr(np.column_stack([first, fit.whitened] if told else [first]))
+    both = geometry.curvature_released or not geometry.loss.link.curved
+    basis, _ = np.linalg.qr(np.column_stack([first, fit.whitened] if both else [first]))
     return np.asarray(basis)
 
 
 def _believed(
     wrong: FloatArray, covariance: FloatArray, expected: FloatArray, *, skewed: bool
 ) -> FloatArray:
-    """Return what is believed of what is wrong, by directions if ``skewed``.
+    """Return the part of an error to believe, by directions if ``skewed``.
 
-    It is the way that counts, not the gradient: a constant that is off shows in the gradient along
-    the fit, too, where that has another mean. By the rule of Bayes for normal distributions, with
-    ``prior`` and ``covariance`` those of what is wrong and of its noise, the part to believe is
-    ``prior @ inv(prior + covariance)``, so that what is not believed along one direction counts as
-    noise that others share. Residuals may look skewed by noise alone: all of it counts by the odds
-    that anything is wrong at all.
+    The error of weights counts, not the gradient: a wrong constant also shows in the gradient along
+    the fit, if that has another mean. By the rule of Bayes for normal distributions, with ``prior``
+    and ``covariance`` those of the error and of its noise, the part to believe is
+    ``prior @ inv(prior + covariance)``: what is not believed along one direction counts as noise
+    along others. Residuals may look skewed by noise alone, so all of it is multiplied by the odds
+    that there is an error at all.
     """
     variance = np.diag(covariance)
     if not skewed:
@@ -176,11 +176,11 @@ def _log_density(point: FloatArray, covariance: FloatArray) -> float:
 
 
 def _released_curvature(session: FitSession, fit: Fit, view: View, level: float) -> FloatArray:
-    """Release the curvature in these directions; raise what noise leaves of it."""
+    """Release the curvature along these directions; raise eigenvalues to the noise."""
     weights = replace(curvature_weighting(session, fit), slope_limit=level)
     problem, stage = session.problem, session.stage("debiasing curvature")
     usual, scale = fit.clipping.curvature, weights.bound
-    if weights.kind == "expected-curvature":  # of which clipped slopes keep a part
+    if weights.kind == "expected-curvature":  # clipped slopes keep a part of it
         scale *= max(fit.clipping.slopes.curvature(level), LEAST_CURVATURE)
     for cap in CAPS:
         query = SecondMoments(view, ROW_LIMIT, cap * ROW_LIMIT, weights)
@@ -211,19 +211,19 @@ def increment_shares(levels: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def sure_squared_biases(increments: FloatArray, variances: FloatArray) -> list[float]:
-    """Return the squared bias that each level leaves, as far as released increments make it sure.
+    """Return the squared bias that each level surely leaves, by the released increments.
 
-    ``variances`` are those of an increment, a coordinate. Residuals that look symmetric are not
-    biased by clipping, and what is to raise their level has to be sure. The top level leaves none.
+    ``variances`` are those of each increment, per coordinate. Clipping does not bias residuals that
+    look symmetric, so only a sure bias raises their level. The top level leaves none.
     """
     width = increments.shape[1]
-    found = []
+    biases = []
     for level in range(len(increments)):
         above = increments[level:].sum(axis=0)
         variance = float(variances[level:].sum())
         error = variance * (width + SURE * math.sqrt(2.0 * width))
-        found.append(max(0.0, float(above @ above) - error))
-    return [*found, 0.0]
+        biases.append(max(0.0, float(above @ above) - error))
+    return [*biases, 0.0]
 
 
 def squared_bias(
@@ -235,10 +235,10 @@ def squared_bias(
 ) -> FloatArray:
     """Return the expected squared bias that the first level leaves along debiased directions.
 
-    Before anything is measured, clipping may take ``shares`` of what the histogram leaves beyond
-    the level. What the levels up to the second, the top, released updates that by the rule of Bayes
-    for normal distributions. Beyond the top, where nothing is measured, it may take from the first
-    direction all that the histogram leaves. Residuals that look symmetric are not biased.
+    The prior is that clipping takes ``shares`` of what the histogram has beyond the level. Releases
+    up to the second level, the top, update it by the rule of Bayes for normal distributions. Beyond
+    the top nothing is measured: clipping may take all that the histogram has there from the first
+    direction. Residuals that look symmetric are not biased.
     """
     level, top = levels
     if not slopes.skewed:
