@@ -225,9 +225,9 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
 
 def corrected_from(problem: Problem, *, robust: bool) -> float:
     """Return the ``n * mu`` from which the correction by contributions runs; infinity if never."""
-    facts, counts = _facts(problem, robust=robust, sampled=False), _counts(problem)
+    facts, sizes = _facts(problem, robust=robust, sampled=False), _sizes(problem)
     limits = [
-        max(limit * counts[name] for name, limit in regime.above.items())
+        max(limit * sizes[name] for name, limit in regime.above.items())
         for regime in REGIMES.values()
         if "correction" in regime.shares and facts >= {*regime.losses.split()}
     ]
