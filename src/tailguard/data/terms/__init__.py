@@ -1,5 +1,5 @@
-"""What a model's coefficients stand for: columns, public functions of them, and products.
+"""The terms of a model: columns, public functions of them, and products.
 
-Each is a function of one record alone, since whatever it needs, such as knots, is declared: so
-replacing one record still replaces one record.
+Each term is a function of one record, because its parameters, such as knots, are declared. So
+replacing one record of the table replaces one row of the design matrix.
 """

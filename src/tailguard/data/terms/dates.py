@@ -1,8 +1,8 @@
-"""Dates as numbers: how long after a public moment, each cell by itself.
+"""Convert dates to numbers: the time after a public origin, cell by cell.
 
-A column of a type for dates is read at once. All others are read cell by cell: text in the format
-of ISO 8601 or in a declared one, whole numbers as the text of their digits, and ``datetime``
-objects. A moment without a time zone counts as universal time.
+A column with a date type is read as a whole. All other columns are read cell by cell: text in ISO
+8601 or in a declared format, whole numbers as the text of their digits, and ``datetime`` objects. A
+moment without a time zone is in universal time (UTC).
 """
 
 import re
@@ -29,11 +29,11 @@ KEYS = ("origin", "unit", "format")
 """Declarations of a column of dates; the format is optional."""
 
 DIRECTIVES = frozenset("YymdjHMSfz%")
-"""Directives that a format may use; others depend on the machine's language, or set no moment."""
+"""Directives that a format may use; others depend on the machine's locale, or set no moment."""
 EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, UTC)  # a format must read this moment back
 
 ZONES = (timezone, ZoneInfo)
-"""Time zones that a ``datetime`` may have: another class could run code from the cell."""
+"""Classes of time zones that are accepted: others could run code from the cell."""
 
 # Seconds in NumPy's units of time. Months and years have no fixed length, so they are not listed.
 TICKS = {"W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
@@ -41,7 +41,7 @@ TICKS |= {"ns": 1e-9}
 
 
 def checked_dates(given: Any) -> dict[str, dict[str, str]]:
-    """Return the declarations of date columns: origin, unit and perhaps a format, as text."""
+    """Return the declarations of date columns as text: origin, unit and optionally a format."""
     if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given):
         raise InputError(
             "dates must map names of columns to their origin and unit, such as {'issued': "
@@ -68,7 +68,7 @@ def _checked(where: str, declared: Any) -> dict[str, str]:
 
 
 def _check_format(where: str, pattern: Any) -> None:
-    """Refuse a format that reads no date, or whose dates depend on the machine."""
+    """Refuse a format that parses no date, or whose result depends on the machine."""
     if not isinstance(pattern, str) or "%" not in pattern:
         raise InputError(f"{where} must have a format such as '%d/%m/%Y'; got {shown(pattern)}.")
     found = re.findall("%(.?)", pattern, re.DOTALL)
@@ -92,7 +92,7 @@ def _check_format(where: str, pattern: Any) -> None:
 
 
 def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:
-    """Return how many units after the origin each cell is; NaN if it is not a date."""
+    """Return the time of each cell after the origin, in the declared unit; NaN if not a date."""
     seconds = _seconds_of_column(column)
     if seconds is None:
         read = partial(_seconds_of_cell, declared.get("format"))
@@ -103,7 +103,7 @@ def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:
 
 
 def _seconds_of_column(column: Any) -> FloatArray | None:
-    """Return seconds after 1970 of a column whose type is a date type; None for other types."""
+    """Return the seconds after 1970 of a column with a date type; None for other types."""
     if is_a(column, "polars", "Series"):
         return _of_polars(column)
     dtype: Any = getattr(column, "dtype", None)
@@ -118,7 +118,7 @@ def _seconds_of_column(column: Any) -> FloatArray | None:
 
 def _of_numpy(moments: Any) -> FloatArray:
     unit, count = np.datetime_data(moments.dtype)
-    if unit not in TICKS:  # years and months, or what is shorter than a nanosecond
+    if unit not in TICKS:  # years, months, or units shorter than a nanosecond
         moments, unit, count = moments.astype("M8[s]"), "s", 1
     seconds = moments.view(np.int64).astype(np.float64) * (TICKS[unit] * count)
     return np.where(np.isnat(moments), np.nan, seconds)
@@ -150,7 +150,7 @@ def _of_arrow(column: Any) -> FloatArray | None:
 
 
 def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
-    """Return seconds after 1970 of one cell; NaN if it is not a date."""
+    """Return the seconds after 1970 of one cell; NaN if it is not a date."""
     try:
         if type(cell) is datetime:
             known = cell.tzinfo is None or type(cell.tzinfo) in ZONES
@@ -168,7 +168,7 @@ def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
 
 
 def _seconds(pattern: str | None, text: str) -> float:
-    """Return seconds after 1970 of text in the pattern, or in ISO 8601; else NaN."""
+    """Return the seconds after 1970 of text in the pattern or ISO 8601; NaN for other text."""
     try:
         read = datetime.fromisoformat if pattern is None else None
         return _after_1970(read(text) if read else datetime.strptime(text, pattern or ""))

@@ -1,7 +1,7 @@
-"""A formula as declarations: formulaic reads its grammar, and the terms are those of a schema.
+"""Convert a formula to the ``target`` and ``terms`` of a schema.
 
-formulaic evaluates nothing. So a formula says what ``target`` and ``terms`` of a schema say, and
-what it would learn from records, such as levels or a mean, is refused.
+formulaic parses the formula and evaluates nothing. Transforms that would learn from records, such
+as levels or a mean, are refused.
 """
 
 import ast
@@ -17,16 +17,16 @@ from tailguard.data.terms.functions import FUNCTIONS, number_text
 from tailguard.data.terms.term import Factor, term_of
 
 LEARNED = {"center", "scale", "standardize", "poly", "cr", "cs", "cc", "te", "bs", "hashed", "lag"}
-"""What formulas of other packages take of all records."""
+"""Transforms of other packages that learn from all records."""
 
 DEGREES = {1: "linear", 3: "spline"}
-"""Degree of B-splines -> the function that has them."""
+"""Degree of B-splines -> the name of the function."""
 
 
 def with_formula(schema: Schema, formula: Any, columns: Sequence[str]) -> Schema:
     """Return a schema with the target and the terms of a formula, for a table of these columns.
 
-    What the schema declares of other columns is left out.
+    Declarations of other columns are dropped.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def with_formula(schema: Schema, formula: Any, columns: Sequence[str]) -> Schema
 
 
 def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]:
-    """Return the target, if a formula has one, and its terms without the constant."""
+    """Return the target of a formula, or None, and its terms without the constant."""
     try:
         from formulaic.errors import FormulaicError  # noqa: PLC0415
         from formulaic.parser import DefaultFormulaParser  # noqa: PLC0415
@@ -68,7 +68,7 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
         parsed = DefaultFormulaParser().get_terms(formula, context=context)._to_dict()
     except (FormulaicError, SyntaxError, RecursionError):
         raise InputError(
-            f"formula must be one that formulaic reads, such as 'cost ~ age + log1p(income)'; got "
+            f"formula must be valid for formulaic, such as 'cost ~ age + log1p(income)'; got "
             f"{shown(formula)}."
         ) from None
     left, right = parsed.get("lhs"), parsed.get("rhs", parsed.get("root"))
@@ -77,7 +77,7 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
     names = [factor for term in left or () for factor in term.factors]
     if names and (len(names) > 1 or names[0].eval_method.value != "lookup"):
         raise InputError(
-            f"formula must have one column as it is on its left, or none; got {shown(formula)}."
+            f"formula must have one unchanged column on its left, or none; got {shown(formula)}."
         )
     terms = [*right]
     constant = [term for term in terms if [factor.expr for factor in term.factors] == ["1"]]
@@ -90,7 +90,7 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
 
 
 def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: str) -> str:
-    """Return a factor of a formula as that of a term."""
+    """Return a factor of a formula as text of a term."""
     text, method = str(factor.expr), factor.eval_method.value
     if method == "lookup":
         return str(Factor(text))
@@ -115,9 +115,9 @@ def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: 
         case ast.Call(func=ast.Name(name)) if name in FUNCTIONS:
             return str(term_of(text.replace("np.", "", 1)))
         case ast.Call(func=ast.Name(name)) if name in LEARNED:
-            told = ": give it knots, lower_bound and upper_bound" if name == "bs" else ""
+            advice = ": give it knots, lower_bound and upper_bound" if name == "bs" else ""
             raise InputError(
-                f"formula must not use {name}, which would be learned from records{told}; got "
+                f"formula must not use {name}, which would be learned from records{advice}; got "
                 f"{shown(text)}."
             )
     wanted = ", ".join(function.wanted for function in FUNCTIONS.values())
@@ -128,7 +128,7 @@ def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: 
 
 
 def _values(keywords: Sequence[ast.keyword]) -> dict[str, Any] | None:
-    """Return the values of keywords; None where one is more than a number, a text or a list."""
+    """Return the values of keywords; None if one is not a literal, such as a number or a list."""
     try:
         return {str(each.arg): ast.literal_eval(each.value) for each in keywords}
     except ValueError:
@@ -141,7 +141,7 @@ def _levels(
     """Return a column of levels, which the schema or ``levels=`` must declare."""
     if more is None or {*more} - {"levels"}:
         raise InputError(
-            f"formula must give C({column}) no more than levels, of which the first is the "
+            f"formula must give C({column}) no argument except levels; the first level is the "
             "baseline."
         )
     if "levels" in more:
@@ -155,7 +155,7 @@ def _levels(
 
 
 def _spline(column: str, more: dict[str, Any] | None) -> str | None:
-    """Return formulaic's B-splines as ours; None where anything is learned."""
+    """Convert B-splines of formulaic to a term; None if they would learn from records."""
     if more is None or not {"lower_bound", "upper_bound"} <= {*more}:
         return None
     if {*more} - {"lower_bound", "upper_bound", "knots", "degree"}:

@@ -1,7 +1,7 @@
-"""The functions of one column that a term may take, in one table: their values and their names.
+"""The functions of one column that terms may use, with the names of their coefficients.
 
-Their numbers are public. Where a function is not defined, as the logarithm of zero, the value is
-not finite and the record void; so it is where the cell is infinite.
+Their parameters are public. If a function is undefined, such as the logarithm of zero, or the cell
+is infinite, the value is not finite and the record is void.
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 
 Values: TypeAlias = Callable[[FloatArray, Sequence[float]], FloatArray]
-"""From the numbers of a column, and those of the function, to one column per coefficient."""
+"""From the numbers of a column and the parameters of the function to one column per coefficient."""
 
 
 @dataclass(frozen=True)
@@ -25,18 +25,18 @@ class Function:
     Attributes
     ----------
     values
-        What it makes of a column.
+        Computes its columns from a column.
     names
-        The names of its coefficients, by column and numbers; None where its text is the one name.
+        The names of its coefficients, by column and parameters; None if its text is the only name.
     least, most
-        How many numbers it takes; several must increase.
+        Limits on the number of parameters; several parameters must increase.
     wanted
-        How it is called, for errors.
+        An example of a call, for errors.
     indicators
-        Whether a record has at most one 1 among its columns, and else zeros.
+        Whether its columns are indicators: at most one 1 per record, and zeros.
     of_gaps
-        Whether it tells missing cells from others: it reads the column before constants stand for
-        them, and may read one of levels.
+        Whether it indicates missing cells: it reads the column before constants replace them, and
+        accepts a column of levels.
     """
 
     values: Values
@@ -48,13 +48,13 @@ class Function:
     of_gaps: bool = False
 
     def accepts(self, numbers: Sequence[float]) -> bool:
-        """Whether these may be its numbers."""
+        """Whether these are valid parameters."""
         increasing = all(low < high for low, high in pairwise(numbers))
         return self.least <= len(numbers) <= self.most and increasing
 
 
 def number_text(number: float) -> str:
-    """Return the shortest text that reads as a number, without a needless fraction."""
+    """Return the shortest text of a number, without a fraction of zero."""
     return repr(float(number)).removesuffix(".0")
 
 
@@ -75,7 +75,7 @@ def _missing(x: FloatArray, _: Sequence[float]) -> FloatArray:
 
 
 def _cut(x: FloatArray, breaks: Sequence[float]) -> FloatArray:
-    """Return indicators of the intervals above the first, each without its lower end."""
+    """Return indicators of the intervals ``(low, high]`` above the first break."""
     intervals = np.eye(len(breaks) + 1)[:, 1:]
     return _where_finite(x, intervals[np.searchsorted(breaks, x)])
 
@@ -86,7 +86,7 @@ def _intervals(column: str, breaks: Sequence[float]) -> list[str]:
 
 
 def _basis(degree: int) -> Values:
-    """Return all B-splines of this degree but the first: with a constant they span all splines.
+    """Return all B-splines of this degree except the first; a constant and these span all splines.
 
     ``B[i, 0](x)`` is 1 where ``t[i] <= x < t[i + 1]``, else 0, and ``B[i, k](x) = w[i, k] B[i, k -
     1](x) + (1 - w[i + 1, k]) B[i + 1, k - 1](x)`` with ``w[i, k] = (x - t[i]) / (t[i + k] -

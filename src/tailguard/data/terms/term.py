@@ -1,7 +1,7 @@
-"""A term of a model as text: ``age``, ``log1p(income)``, ``age:region``; and its columns.
+"""Parse a term of a model, such as ``age``, ``log1p(income)`` or ``age:region``, and compute it.
 
-A name that is no word, such as ``cost (EUR)``, stands between backticks where it could be taken for
-something else. What is in a term is declared, never found in a table.
+Backticks quote a name that is not a word, such as ``cost (EUR)``, if it is ambiguous otherwise.
+Everything in a term is declared; nothing comes from a table.
 """
 
 import ast
@@ -21,19 +21,19 @@ from tailguard.checks import InputError, shown
 from tailguard.data.terms.functions import FUNCTIONS, number_text
 
 REST = "..."
-"""As a term: all columns whose cells no other term of one column reads, each as it is."""
+"""The term for all columns whose cells no other term of one column reads, each unchanged."""
 
 QUOTED = re.compile(r"`([^`]+)`")
-# What stands for a quoted name in the text of an expression; no column's name is looked up by it.
+# Placeholder of a quoted name in an expression; real column names are never looked up by it.
 STANDS_FOR = "quoted_name_"
 
 Cells: TypeAlias = tuple[FloatArray, FloatArray]
-"""A column as it was read, and with constants in its gaps: one number, or indicators, a row."""
+"""A column before and after filling missing cells: one number, or the indicators, per row."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A column, or a function of one with public numbers."""
+    """A column, or a function of a column with public parameters."""
 
     column: str
     function: str | None = None
@@ -49,7 +49,7 @@ class Factor:
 
     @property
     def tells_gaps(self) -> bool:
-        """Whether it reads of a cell only whether it is missing."""
+        """Whether it depends only on which cells are missing."""
         return self.function is not None and FUNCTIONS[self.function].of_gaps
 
     @property
@@ -58,14 +58,14 @@ class Factor:
         return self.function is None or self.tells_gaps
 
     def names(self, levels: Mapping[str, Sequence[str]]) -> Sequence[str]:
-        """Return the names of its columns; ``levels`` has those of columns of levels."""
+        """Return the names of its columns; ``levels`` has the names for columns of levels."""
         if self.function is None:
             return levels.get(self.column, [self.column])
         names = FUNCTIONS[self.function].names
         return [str(self)] if names is None else names(self.column, self.numbers)
 
     def values(self, cells: Mapping[str, Cells]) -> FloatArray:
-        """Return its columns, for the cells of each column of a table."""
+        """Compute its columns from the cells of a table's columns."""
         read, filled = cells[self.column]
         if self.function is None:
             return filled
@@ -74,7 +74,7 @@ class Factor:
             return function.values((read if self.tells_gaps else filled)[:, 0], self.numbers)
 
     def are_indicators(self, levels: Mapping[str, Sequence[str]]) -> bool:
-        """Whether a record has at most one 1 among its columns, and else zeros."""
+        """Whether its columns are indicators: at most one 1 per record, and zeros."""
         if self.function is None:
             return self.column in levels
         return FUNCTIONS[self.function].indicators
@@ -91,7 +91,7 @@ class Term:
 
     @property
     def name(self) -> str:
-        """What it is called: its column, where it is one as it is, else its text."""
+        """Its name: the column if the term is an unchanged column, else its text."""
         (first, *others) = self.factors
         return str(self) if others or first.function is not None else first.column
 
@@ -102,7 +102,7 @@ class Term:
 
     @property
     def reads_cells_alone(self) -> bool:
-        """Whether it reads one column, and more than its gaps."""
+        """Whether it reads one column, and not only which cells are missing."""
         return len(self.factors) == 1 and not self.factors[0].tells_gaps
 
     def names(self, levels: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -110,23 +110,23 @@ class Term:
         return tuple(map(":".join, product(*(factor.names(levels) for factor in self.factors))))
 
     def values(self, cells: Mapping[str, Cells]) -> FloatArray:
-        """Return one column per coefficient, for the cells of each column of a table."""
+        """Compute one column per coefficient from the cells of a table's columns."""
         with np.errstate(all="ignore"):
             return reduce(_products, (factor.values(cells) for factor in self.factors))
 
     def are_indicators(self, levels: Mapping[str, Sequence[str]]) -> bool:
-        """Whether a record has at most one 1 among its columns, and else zeros."""
+        """Whether its columns are indicators: at most one 1 per record, and zeros."""
         return all(factor.are_indicators(levels) for factor in self.factors)
 
 
 def _products(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the products of all columns of one table with those of another, the last fastest."""
+    """Return all products of a column of ``left`` and one of ``right``, which varies fastest."""
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
 
 
 @lru_cache(maxsize=4096)
 def term_of(text: str) -> Term:
-    """Read a term."""
+    """Parse a term."""
     factors = tuple(_factor(part.strip(), text) for part in _parts(text))
     if len({*factors}) < len(factors):
         raise InputError(f"terms must not multiply a factor by itself; got {shown(text)}.")
@@ -147,7 +147,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _factor(text: str, term: str) -> Factor:
-    """Read a column, or a call of a function of the table with a column and numbers."""
+    """Parse a column, or a call of one of ``FUNCTIONS`` with a column and numbers."""
     quoted = QUOTED.fullmatch(text)
     if quoted:
         return Factor(quoted[1])
