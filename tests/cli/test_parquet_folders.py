@@ -45,7 +45,7 @@ def test_what_is_no_table_is_one_sentence(parts, call):
     for source, words in (
         ("empty", "must be a file, a folder of Parquet files or a pattern"),
         ("nowhere/*.parquet", "must be a file, a folder of Parquet files or a pattern"),
-        ("parts/*", "must fit Parquet files alone, named *.parquet or *.pq; it fits"),
+        ("parts/*", "must match only Parquet files, named *.parquet or *.pq; it matches"),
     ):
         answer = call("fit", parts / source, *COMMANDS["fit"], *PRIVACY, "--out", "m.json")
         assert (answer.code, answer.out) == (2, "")

@@ -1,1 +1,1 @@
-"""Tables that are not in memory: files, and what other libraries read in batches."""
+"""Tables that are not in memory: files, and tables of other libraries, read in batches."""

@@ -1,20 +1,20 @@
 r"""CSV files, read record by record: a faulty line never changes another record.
 
-A CSV writer puts a cell that holds a comma, a quotation mark or a line break in quotation marks,
-and doubles those inside it. A file written so is read exactly: one record for each that was
-written, whatever its cells hold.
+A CSV writer encloses a cell that contains a comma, a quotation mark or a line break in quotation
+marks, and doubles quotation marks inside it. This module reads such files exactly: one record for
+each written record, whatever its cells contain.
 
-Other files have lone quotation marks, which most readers pair with the next one, however many
-records lie between. Here a record spans several lines only if these lines together are one record
-as a writer would write it, with as many cells as the header has. Otherwise every line is a record,
-and a fault in a line affects that record only.
+Other files have unpaired quotation marks. Most readers pair one with the next, even if many records
+are between them. Here a record spans several lines only if these lines together are one valid CSV
+record with as many cells as the header. Otherwise every line is a record, and a fault in a line
+affects that record only.
 
-All lines end as the header does. If they end in ``\n``, a ``\r`` is part of a cell, since some
-writers do not quote it; if they end in ``\r``, a ``\n`` is. The reader of the standard library
-takes either for the end of a line, so it never sees those that are part of a cell.
+All lines end like the header. If they end in ``\n``, a ``\r`` is part of a cell, since some writers
+do not quote it; if they end in ``\r``, a ``\n`` is. The reader of the standard library treats both
+as line ends, so this module hides those that are part of a cell from it.
 
-Every record of a file counts, a blank line too. An empty cell, and one that is missing at the end
-of a short line, is None.
+Every record counts, even a blank line. An empty cell is None, and so is a cell that is missing at
+the end of a short line.
 """
 
 import csv
@@ -32,12 +32,12 @@ from tailguard.data.table import Table, checked_names
 from tailguard.quiet import SharedSetting
 
 QUOTE = '"'
-# Stands for a line break that is part of a cell; half of a surrogate pair is in no decoded file.
+# Replaces a line break inside a cell; no decoded file contains half of a surrogate pair.
 HIDDEN = "\ud80d"
 
 
 class CsvTable(Table):
-    r"""The columns of a CSV file, as text; the header alone is read before cells are asked for.
+    r"""The columns of a CSV file, as text; opening it reads the header only.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class CsvTable(Table):
         self.names = checked_names(self.where, names)
 
     def check_rows(self, fewest: int) -> None:
-        """Refuse a file with fewer records; no more than ``fewest`` are read."""
+        """Refuse a file with fewer records; read at most ``fewest``."""
         with closing(self._rows([])) as rows:
             found = sum(1 for _ in islice(rows, fewest))
         if found < fewest:
@@ -77,7 +77,7 @@ class CsvTable(Table):
             yield {name: [row[place] for row in part] for place, name in enumerate(names)}
 
     def _rows(self, names: Sequence[str]) -> Generator[list[str | None]]:
-        """Yield the wanted cells of each record."""
+        """Yield the cells of these columns for each record."""
         n_rows = 0
         with _opened(self.path) as records:
             header = next(records)
@@ -116,7 +116,7 @@ NO_FIELD_LIMIT = SharedSetting(_no_field_limit)
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Iterator[list[str]]]:
-    """Open a CSV file as records, the header first; all lines end as the first one does."""
+    """Open a CSV file as records, the header first; all lines end like the first one."""
     options: Any = {"encoding": "utf-8-sig", "errors": "replace"}
     try:
         with path.open(newline="", **options) as stream:
@@ -132,12 +132,12 @@ def _opened(path: Path) -> Iterator[Iterator[list[str]]]:
 def csv_records(lines: Iterable[str], end: str = "\n") -> Iterator[list[str]]:
     r"""Yield the cells of each record, the header first; a blank line has one blank cell.
 
-    Every line ends in ``end``, ``\n`` or ``\r``, and has it nowhere else.
+    ``end`` is ``\n`` or ``\r``; it ends every line and occurs nowhere else.
     """
     other = "\r" if end == "\n" else "\n"
     waiting: deque[str] = deque()  # lines read ahead that belong to no record yet
     source = (line.replace(other, HIDDEN) for line in lines)
-    tail = HIDDEN + "\n"  # the end of each line, if the header ends in both
+    tail = HIDDEN + "\n"  # the end of each line if the header ends in both characters
     width: int | None = None
     while (first := _next(waiting, source)) is not None:
         together = [first]
@@ -167,12 +167,12 @@ def _is_odd(line: str) -> bool:
 
 
 def _with_one_end(line: str, tail: str) -> str:
-    """Return a line that ends in one character where all end in two."""
+    """Shorten a line end of two characters to one."""
     return line.removesuffix(tail) + tail[-1] if line.endswith(tail) else line
 
 
 def _cells(line: str, end: str) -> list[str]:
-    """Split one line; one that cannot be split is blank."""
+    """Split one line; a line that cannot be split becomes blank."""
     if QUOTE not in line:
         return line.removesuffix(end).split(",")
     try:
@@ -182,7 +182,7 @@ def _cells(line: str, end: str) -> list[str]:
 
 
 def _one_record(lines: list[str], width: int | None, tail: str) -> list[str] | None:
-    """Return the cells if these lines are one record of strict CSV and that width, else None."""
+    """Return the cells if these lines are one record of strict CSV with that width, else None."""
     reader = csv.reader([*lines[:-1], _with_one_end(lines[-1], tail)], strict=True)
     try:
         record = next(reader, [])

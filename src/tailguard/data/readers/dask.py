@@ -1,8 +1,8 @@
-"""A table whose parts are summed by workers of Dask; only integers come back.
+"""A table whose parts are summed by workers of Dask; they return integers and a few edge rows.
 
-The part of a lost worker is computed again, with the same integers. Processes of a pool pass their
-results through this process: there a part is computed and summed in one task, so that no rows come
-here.
+If a worker is lost, its part is computed again, with the same integers. Processes of a pool pass
+results to one another through this process. So each of them computes and sums a part in one task,
+which keeps rows out of this process.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from tailguard.data.readers.lazy import check_typed, silenced
 from tailguard.data.readers.parquet import ParquetFiles, row_group
 from tailguard.data.table import Choose, Edge, Table, Work, check_same, summed_edges, summed_part
 
-# Partial sums that one task adds up.
+# Partial sums that one task adds.
 BRANCHES = 8
 # Parts in memory at the same time when records are gathered.
 AT_ONCE = 4
@@ -33,7 +33,7 @@ class DaskTable(Table):
     Parameters
     ----------
     frame
-        The data frame, whose partitions follow one another.
+        The data frame, with its partitions in order.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class DaskTable(Table):
         self._nothing = [frame._meta]
 
         def parts(names: Sequence[str]) -> list[Any]:
-            every = set(names) == set(self.names)  # selecting them would copy all
+            every = set(names) == set(self.names)  # selecting all columns would copy them
             return list((frame if every else frame[list(names)]).to_delayed())
 
         self._begin(parts)
@@ -64,7 +64,7 @@ class DaskTable(Table):
 
     @classmethod
     def of_files(cls, files: ParquetFiles) -> Self:
-        """Return Parquet files: each worker reads a row group at a time, by the same paths."""
+        """Return the table of Parquet files; workers read row groups, by the same paths."""
         from dask import delayed  # noqa: PLC0415 (an extra)
 
         table = cls.__new__(cls)
@@ -77,7 +77,7 @@ class DaskTable(Table):
         return table
 
     def _begin(self, parts: Callable[[Sequence[str]], list[Any]]) -> None:
-        """Cache the plans of parts for each set of columns, since Dask is slow to make them."""
+        """Cache the plans of parts for each set of columns, since Dask makes them slowly."""
         planned: dict[tuple[str, ...], list[Any]] = {}
 
         def once(names: Sequence[str]) -> list[Any]:
@@ -88,13 +88,14 @@ class DaskTable(Table):
         self._parts = once
 
     def empties(self) -> Iterable[Any]:
-        """Return Dask's one empty frame with its types, or those of files."""
+        """Return Dask's empty frame with its types, or those of files."""
         return self._nothing
 
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
         """Compute these columns once, on the workers; refuse a table that fails.
 
-        A partition may have other types than Dask keeps, such as those of its own file.
+        The types of a partition may differ from those that Dask has recorded: they may be those of
+        its own file.
         """
         if self._files is not None:
             return []
@@ -103,7 +104,7 @@ class DaskTable(Table):
         return [empty for _, empty in heads]
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield the partitions, computing a few at once; files are read here."""
+        """Yield the partitions, a few computed at once; read files in this process."""
         from dask import compute  # noqa: PLC0415 (an extra)
 
         if self._files is not None:
@@ -118,7 +119,7 @@ class DaskTable(Table):
                 yield batch
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
-        """Return the sum of ``work``: workers sum whole chunks, and edges of parts come here."""
+        """Return the sum of ``work``: workers sum complete chunks and send the edges of parts."""
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
         sums, edges, first = [], [], 0
@@ -135,7 +136,7 @@ class DaskTable(Table):
         return answer
 
     def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
-        """Yield the chosen rows of each part, chosen by the workers, a few at once."""
+        """Yield the rows that workers choose from each part, a few parts at once."""
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
         parts = _for_pool(self._parts(names))
@@ -144,7 +145,7 @@ class DaskTable(Table):
             yield from compute(*(delayed(_chosen)(part, choose) for part in some))
 
     def _heads(self, names: Sequence[str]) -> list[tuple[int, Any]]:
-        """Return how many rows each part has, and a frame of its types without rows."""
+        """Return the number of rows of each part, and an empty frame with its types."""
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
         return list(compute(*map(delayed(_head), _for_pool(self._parts(names)))))

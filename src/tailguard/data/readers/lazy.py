@@ -1,9 +1,9 @@
 """Tables of other libraries that are computed or opened again for every pass.
 
-A library that reads several files as one table chooses one type for each column, which a cell of
-one file may decide, and fails if a cell of another file does not fit. So a query may read one file
-at most; files of a dataset are each read by their own types. A library's error message may quote a
-cell, so it is never passed on.
+A library that reads several files as one table chooses one type for each column. A cell of one file
+may decide that type, and the library fails if a cell of another file does not fit. So a query may
+read at most one file, and each file of a dataset is read with its own types. The error message of a
+library may quote a cell, so this module never passes it on.
 """
 
 import re
@@ -15,25 +15,25 @@ from tailguard.checks import InputError
 from tailguard.data.table import Table, check_same
 from tailguard.quiet import quietly
 
-# How plans of polars, DuckDB, Spark, Dask and Arrow show that they read text or untyped cells.
+# Words in plans of polars, DuckDB, Spark, Dask and Arrow that read text or untyped cells.
 TEXT_READ = re.compile(
     r"(csv|json) scan|scan (csv|json|xml)|read[-_ ](csv|json|table|fwf|xlsx)", re.IGNORECASE
 )
-# How polars lists the files of a scan; the list is empty for a function.
+# The files of a scan in a plan of polars; the list is empty for a function.
 FILES_SCANNED = re.compile(r"SCAN \[([^\]]*)\]")
-# How polars shows a step that fails if a cell does not fit.
+# A step in a plan of polars that fails if a cell does not fit.
 STRICT = re.compile(
     r'(?:col\("([^"]+)"\)[\w.]*)?\.(?:strict_cast\(|replace_strict\(|strptime\(\["raise")'
 )
-# How DuckDB shows that it reads Parquet, how many files it read, and how many there were.
+# In a plan of DuckDB: that it reads Parquet, how many files it read, and how many it listed.
 PARQUET_READ = re.compile(r"parquet[_ ]scan|read[_ ]parquet", re.IGNORECASE)
 FILES_READ = re.compile(r"Total Files Read:\D*(\d+)")
 FILES_LISTED = re.compile(r"Scanning Files:\D*\d+/(\d+)")
 
 FAILED = "X must be readable to its end; reading it failed."
-"""The message for a failure."""
+"""The error message of any failure."""
 
-# One sentence for two causes, so that it does not reveal that a cell made a query fail.
+# One message for two causes: it must not reveal that a cell made a query fail.
 NO_QUERY = (
     "X must be a query of one file at most, and no cell may make a step of it fail: pass the path "
     "of several files, which are each read by their own types, or load them into a table whose "
@@ -41,7 +41,7 @@ NO_QUERY = (
 )
 
 Read = Callable[[Sequence[str], int], Iterable[Any]]
-"""From names and a number of rows to batches."""
+"""From names and the number of rows of a batch to batches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +53,15 @@ class LazyTable(Table):
     names, n_rows
         Its columns, and the public number of its records.
     nothing
-        The same columns without rows, in all types that they have.
+        The same columns without rows, in each combination of types.
     read
-        Reads it from the start.
+        Reads the table from the start.
     check
-        Refuses a plan of the library for reading some columns.
+        Refuses unsuitable plans of the library for reading some columns.
     failure
-        The message if reading fails.
+        The error message if reading fails.
     where
-        What to call it.
+        The name of the table in error messages.
     """
 
     names: tuple[str, ...]
@@ -80,7 +80,7 @@ class LazyTable(Table):
         return self.nothing
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield all rows in the order in which the library has them."""
+        """Yield all rows in the order of the library."""
         yield from self.read(names, n_rows)
 
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
@@ -95,9 +95,9 @@ class LazyTable(Table):
 
 
 def of_arrow_readers(open_reader: Callable[[], Any]) -> LazyTable:
-    """Return the table of a function that returns a new ``RecordBatchReader`` at each call.
+    """Return the table of a function that opens a new ``RecordBatchReader`` at each call.
 
-    It is read once to count its rows.
+    It reads the table once to count the rows.
     """
     import pyarrow as pa  # noqa: PLC0415 (an extra)
 
@@ -117,10 +117,10 @@ def of_arrow_readers(open_reader: Callable[[], Any]) -> LazyTable:
 
 
 def of_arrow_dataset(dataset: Any) -> LazyTable:
-    """Return a ``pyarrow.dataset``; each of its files is read by its own types.
+    """Return the table of a ``pyarrow.dataset``; each file is read with its own types.
 
-    Converting them to the types of the dataset could fail because of a cell. A column that a file
-    lacks is empty there, and one from the folder's name has the type of the dataset.
+    Converting files to the types of the dataset could fail because of a cell. A column that a file
+    lacks is empty there; a column from a folder's name has the type of the dataset.
     """
     import pyarrow as pa  # noqa: PLC0415 (the user has it)
 
@@ -129,7 +129,7 @@ def of_arrow_dataset(dataset: Any) -> LazyTable:
     except ValueError:
         raise InputError(
             "X must be a dataset without a filter; pass the whole dataset, or a function that "
-            "returns a reader of what the filter leaves."
+            "returns a reader of the filtered rows."
         ) from None
     parts = []
     for fragment in fragments:
@@ -153,7 +153,7 @@ def of_arrow_dataset(dataset: Any) -> LazyTable:
 
 
 def of_polars(frame: Any) -> LazyTable:
-    """Return a polars ``LazyFrame`` over one file at most, collected in batches."""
+    """Return the table of a polars ``LazyFrame`` over at most one file, collected in batches."""
     import polars as pl  # noqa: PLC0415 (the user has it)
 
     if not hasattr(frame, "collect_batches"):
@@ -182,9 +182,9 @@ def of_polars(frame: Any) -> LazyTable:
 
 
 def of_duckdb(relation: Any) -> LazyTable:
-    """Return a DuckDB relation over one file at most, queried anew for each pass through Arrow.
+    """Return the table of a DuckDB relation over at most one file, queried again for each pass.
 
-    Its rows must come in one order: in that of a file, or by an identifier without ties.
+    Its rows must have a fixed order: that of a file, or of an identifier without ties.
     """
     if not hasattr(relation, "to_arrow_reader"):
         raise InputError("X must be a relation of a DuckDB that has to_arrow_reader; update it.")
@@ -196,7 +196,7 @@ def of_duckdb(relation: Any) -> LazyTable:
         return relation.project(", ".join(quoted))
 
     def check(names: Sequence[str]) -> None:
-        """Refuse several files, which DuckDB counts only when it runs a query."""
+        """Refuse several files; DuckDB counts files only when it runs a query."""
         asked = chosen(names)
         done = asked.explain("analyze")
         read, listed = (
@@ -217,7 +217,7 @@ def of_duckdb(relation: Any) -> LazyTable:
 
 
 def check_typed(plan: str) -> None:
-    """Refuse what a library reads from text, guessing types: one cell decides how all are read.
+    """Refuse a plan that reads text: the library guesses types, so one cell affects all others.
 
     ``plan`` is the library's description of its plan.
     """
@@ -229,7 +229,7 @@ def check_typed(plan: str) -> None:
 
 
 def silenced(ask: Callable[[], Any], failure: str = FAILED) -> Any:
-    """Return the answer of a library; its error messages are not passed on."""
+    """Call a library and replace its error messages by ``failure``."""
     try:
         with quietly():
             return ask()

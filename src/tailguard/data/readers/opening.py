@@ -1,4 +1,4 @@
-"""What a user may bring that is not in memory, and how it is opened."""
+"""Open data that are not in memory as tables."""
 
 import os
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from tailguard.data.readers.spark import SparkTable, spark_session
 from tailguard.data.table import Table
 
 TableFiles: TypeAlias = CsvTable | ParquetFiles
-"""Files as they are: a CSV file is read whole, Parquet files in batches."""
+"""Tables of files: a CSV file is read whole, Parquet files in batches."""
 
 LIBRARIES: tuple[tuple[str, str, Callable[[Any], Table]], ...] = (
     ("pyarrow.dataset", "Dataset", of_arrow_dataset),
@@ -29,11 +29,11 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Any], Table]], ...] = (
 )
 
 ENGINES = ("local", "dask", "spark")
-"""What may read the files of a command."""
+"""The engines that can read the files of a command."""
 
 
 def opened(X: Any) -> Any:
-    """Return what reads a source as a table, and anything else as it is.
+    """Return a table that reads a source; return anything else unchanged.
 
     Sources are paths, patterns of Parquet files, datasets of pyarrow, lazy frames of polars,
     relations of DuckDB, data frames of Dask and Spark, and functions that open an Arrow reader.
@@ -58,7 +58,7 @@ def opened(X: Any) -> Any:
 
 
 def opened_path(path: str | PathLike[str]) -> TableFiles:
-    """Return what reads a CSV file, or Parquet files."""
+    """Return a table of a CSV file or of Parquet files."""
     place = Path(path)
     if os.path.isfile(place) and not is_parquet(place):
         return CsvTable(place)
@@ -66,7 +66,7 @@ def opened_path(path: str | PathLike[str]) -> TableFiles:
 
 
 def opened_table(path: str | PathLike[str], engine: str = "local", *, fewest: int = 1) -> Table:
-    """Return what reads the files of a command, refusing fewer records than ``fewest``."""
+    """Return a table of the files of a command; refuse fewer records than ``fewest``."""
     files = opened_path(path)
     if check_choice("--engine", engine, ENGINES) == "local":
         files.check_rows(fewest)

@@ -1,9 +1,9 @@
 """Parquet files, one or many, as one table that is read in batches.
 
-Files follow one another in the order of their paths. Each is read by its own types: a writer that
-infers types makes text, floats or nulls of a column as its cells are, so that the files of one
-table may differ in them because of one record. So text is read as a CSV file's is, cell by cell,
-and a column without any value as missing cells.
+Files are read in the order of their paths, each with its own types. A writer that infers types
+stores a column as text, floats or nulls, depending on its cells, so one record may change the types
+of one file. So text is read cell by cell, like that of a CSV file, and a column of nulls as missing
+cells.
 """
 
 import os
@@ -16,17 +16,17 @@ from tailguard.checks import InputError
 from tailguard.data.declarations import check_columns
 from tailguard.data.table import Table, checked_names
 
-# Bytes read at a time of each column: without a limit, whole row groups are.
+# Bytes of each column that are read at a time: without this limit, a whole row group.
 BUFFER = 2**16
 
 
 class ParquetFiles(Table):
-    """A Parquet file, a folder of such files, or those that fit a pattern.
+    """A Parquet file, a folder of such files, or all files that match a pattern.
 
     Edge cases
     ----------
-    Of a folder, files of all folders below it are read, but none whose name begins with a dot or an
-    underscore. What the names of folders say of records is not read.
+    A folder includes all folders below it, except files and folders whose name begins with a dot or
+    an underscore. Names of folders do not become columns.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class ParquetFiles(Table):
         self.check_rows(1)
 
     def check_rows(self, fewest: int) -> None:
-        """Refuse fewer records, as the files state how many they have."""
+        """Refuse fewer records; the metadata of the files state their numbers."""
         if self.n_rows < fewest:
             raise InputError(
                 f"{self.where} must have at least {fewest} records; got {self.n_rows}."
@@ -63,13 +63,13 @@ class ParquetFiles(Table):
             yield opened_parquet(file).schema_arrow.empty_table()
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield all rows of all files in order; a batch ends where its file does."""
+        """Yield all rows of all files in order; no batch spans two files."""
         for file in self.paths:
             opened = opened_parquet(file, buffer_size=BUFFER, pre_buffer=False)
             yield from opened.iter_batches(n_rows, columns=list(names))
 
     def row_groups(self) -> tuple[list[tuple[Path, int]], list[int]]:
-        """Return where each row group is, by a path that workers elsewhere know, and its length."""
+        """Return the absolute path, number and length of each row group, for workers."""
         groups, lengths = [], []
         for file in self.paths:
             metadata = opened_parquet(file).metadata
@@ -80,7 +80,7 @@ class ParquetFiles(Table):
 
 
 def opened_parquet(path: Path, **options: Any) -> Any:
-    """Open a file, with options of pyarrow's ``ParquetFile``; no cell is read."""
+    """Open a file with options of pyarrow's ``ParquetFile``, without reading cells."""
     try:
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415 (an extra)
     except ImportError:
@@ -94,17 +94,17 @@ def opened_parquet(path: Path, **options: Any) -> Any:
 
 
 def row_group(file: Path, number: int, names: Sequence[str]) -> Any:
-    """Read one row group, on whatever worker."""
+    """Read one row group; runs on any worker."""
     return opened_parquet(file).read_row_group(number, columns=list(names))
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file is Parquet by its name."""
+    """Whether the name of a file is that of a Parquet file."""
     return path.suffix.lower() in {".parquet", ".pq"}
 
 
 def parquet_files_in(folder: Path) -> list[Path]:
-    """List the Parquet files of a folder and of all below it, which must not change meanwhile."""
+    """List the Parquet files of a folder and its subfolders, which must not change meanwhile."""
     try:
         return [file for file in folder.rglob("*") if is_parquet(file) and file.is_file()]
     except OSError as error:
@@ -114,7 +114,7 @@ def parquet_files_in(folder: Path) -> list[Path]:
 
 
 def _paths(where: str) -> list[Path]:
-    """List the files that a path or a pattern names."""
+    """List the files that a path or a pattern matches."""
     place = Path(where)
     if os.path.isfile(place):
         return [place]
@@ -126,12 +126,13 @@ def _paths(where: str) -> list[Path]:
     if not found:
         raise InputError(
             f"{where} must be a file, a folder of Parquet files or a pattern such as "
-            "'claims/*.parquet' that some fit; there is none."
+            "'claims/*.parquet'; no file matches it."
         )
     for file in found:
         if not is_parquet(file):
             raise InputError(
-                f"{where} must fit Parquet files alone, named *.parquet or *.pq; it fits {file}."
+                f"{where} must match only Parquet files, named *.parquet or *.pq; it matches "
+                f"{file}."
             )
     return sorted(found)
 

@@ -1,7 +1,7 @@
-"""How many rows each person has, as a table of one row a person.
+"""The number of rows of each person, as a table with one row per person.
 
-Her row holds the number of all her rows, which they alone decide. So to replace all rows of a
-person replaces one row here.
+The number depends on the rows of that person only. So replacing all rows of a person replaces one
+row of this table.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ from tailguard.data.inputs import Inputs
 from tailguard.data.rows.keys import NOBODY, PersonRule
 
 ROWS_PER_PERSON = "rows per person"
-"""What that number is called as a column."""
+"""The name of the column."""
 
 
 def rows_per_person(keys: Any) -> Inputs:
