@@ -35,7 +35,7 @@ __all__ = ["cuts", "frame", "small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")
 
 BUDGET = {"guarantee": tg.ApproxDP(8.0, 1e-6), "random_state": 0}
-SENTENCE = "row_id must name a column that tells rows apart: they have no order"
+SENTENCE = "row_id must name a column that identifies rows: they have no order"
 
 
 def digest(solved):

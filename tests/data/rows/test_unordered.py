@@ -82,7 +82,7 @@ def test_without_identifiers_there_are_no_places(rows):
         lambda: rows.check_places(["scale"], whole=False),
     ]
     for ask in asks:
-        with pytest.raises(InputError, match="row_id must name a column that tells rows apart"):
+        with pytest.raises(InputError, match="row_id must name a column that identifies rows"):
             ask()
     rows.check_places([], whole=False)
     with pytest.raises(InputError, match="records without an order have no chunks"):

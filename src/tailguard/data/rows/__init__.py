@@ -1,4 +1,4 @@
-"""Where records live.
+"""Storage of records.
 
-"Reduce this kernel over your records" is all that the other rooms may ask.
+Other packages may only reduce a kernel over the records.
 """

@@ -23,22 +23,22 @@ from tailguard.data.rows.threads import added, resolve_threads
 from tailguard.data.sparse import NUMBERS_AT_ONCE, SparseFeatures, to_features
 from tailguard.noise.orders import Order
 
-# Below this many numbers a thread costs more than it saves (some 0.1 ms against 4 MB of reading).
+# For fewer numbers a thread costs more time (about 0.1 ms) than it saves (reading 4 MB).
 NUMBERS_WORTH_A_THREAD = 500_000
 
 
 class ArrayRows:
     """Records in arrays or tables.
 
-    Float32 features stay float32 and C-contiguous float arrays are not copied; the user's data are
-    never modified. Sparse records are made dense piece by piece when they are read.
+    Float32 features stay float32, C-contiguous float arrays are not copied, and the user's data are
+    never modified. Each read makes sparse records dense, piece by piece.
 
     Parameters
     ----------
     features
-        A NumPy array, a sparse matrix of SciPy, or a pandas, polars or pyarrow table, of numbers.
+        Numbers in a NumPy array, a sparse matrix of SciPy, or a pandas, polars or pyarrow table.
     target, offset
-        A column each, or None.
+        One column each, or None.
     weight
         The weight of each record, in [0, 1], as ``weight_parts`` and ``voided`` return it; or None.
     missing
@@ -77,7 +77,7 @@ class ArrayRows:
         y = None if target is None else to_vector(target, n_rows=self.n_rows)
         offsets = None if offset is None else to_vector(offset, "offset", n_rows=self.n_rows)
         self.has_offset, self.has_weight = offsets is not None, weight is not None
-        # Any part of sparse features is dense, and only parts of this block are used.
+        # Only parts of this block are used, and any part of sparse features is dense.
         self._records = RecordBlock(cast(Features, matrix), y, offsets, weight=weight)
         self._sparse = isinstance(matrix, SparseFeatures)
         self._marks = marks
@@ -106,8 +106,8 @@ class ArrayRows:
             worthwhile = min(resolve_threads(n_threads), worthwhile)
         if worthwhile == 1 and not copies:
             return kernel.sum_block(self._records)
-        # A few pieces per thread, so that a slow thread delays little; more pieces if records are
-        # copied. Pieces have whole chunks.
+        # Two pieces per thread, so that a slow thread delays the others little; more pieces if
+        # records are copied. Pieces have complete chunks.
         count = 2 * worthwhile
         if copies:
             count = max(count, self.n_rows * self.n_features // NUMBERS_AT_ONCE)
@@ -136,7 +136,7 @@ class ArrayRows:
         return replace(piece, features=filled(piece.features, self._constants))
 
     def restricted(self, places: Order) -> "ArrayRows":
-        """Return the records at these places, in this order; dense ones are copied."""
+        """Return the records at these places, in this order; copy dense records."""
         if self._sparse:
             return self.in_order(places)
         places = places[:]
@@ -148,13 +148,13 @@ class ArrayRows:
         """Return the records at these places, gathered piece by piece when they are read."""
         rows = copy(self)
         rows._order = order if self._order is None else self._order[order[:]]
-        rows._marks = None  # marks are of all records in their own order
+        rows._marks = None  # marks belong to all records in their original order
         rows._records = replace(self._records, first=0)
         rows.n_rows = len(order)
         return rows
 
     def marks(self) -> Iterable[Marks]:
-        """Yield marks of the cells of all rows in their own order; numbers mark themselves."""
+        """Yield marks of all cells in the original order of rows; numbers are their own marks."""
         if self._marks is not None:
             return self._marks()
         block = self.block()
@@ -179,13 +179,12 @@ def make_rows(
     classes: Any = None,
     missing: Any = None,
 ) -> ArrayRows:
-    """Wrap the user's data in memory, which may have been read already.
+    """Wrap the user's data in memory, given as inputs or as raw data.
 
-    ``loss`` says which targets are valid. ``classes`` declares labels: a target is then its place
-    among them, and anything undeclared is void. ``offset`` is added to the score, or an
-    ``exposure`` as its logarithm: a record with one that is not positive is void, and so is one
-    whose weight is missing or negative. ``missing`` declares constants for missing cells of
-    columns.
+    ``loss`` determines the valid targets. ``classes`` declares labels: a target becomes its
+    position among them, and records with other labels are void. ``offset``, or the logarithm of
+    ``exposure``, is added to the score. A record is void if its exposure is not positive or its
+    weight is missing or negative. ``missing`` declares constants for missing cells of columns.
 
     Examples
     --------

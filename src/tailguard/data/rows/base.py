@@ -1,8 +1,8 @@
 """The protocol of rows, and the parts of sums over them: blocks of records, chunks and kernels.
 
-Records are summed in float64 inside a chunk, the chunk's sum is rounded to the lattice, and
-integers are added across chunks. Neighbouring datasets differ in one record, hence in one chunk, so
-a sensitivity must only cover the float error of a single chunk, whatever the number of records.
+A sum adds the records of a chunk in float64, rounds the sum of the chunk to the lattice, and adds
+the integers of all chunks. Neighbouring datasets differ in one record, hence in one chunk. So a
+sensitivity only has to cover the float error of one chunk, whatever the number of records.
 
 Reference
 ---------
@@ -27,7 +27,7 @@ CHUNK_ROWS = 1024
 ROUNDOFF = 2.0**-53
 """Unit roundoff of float64."""
 
-# Far above any calibrated lattice, far below the integers where int64 or float64 lose units.
+# Far above any calibrated lattice, and far below the limits of exact integers in int64 and float64.
 LARGEST_UNITS = 2.0**51
 
 
@@ -40,16 +40,16 @@ def summation_slack(bound: float) -> float:
 
 
 def shrink(size: int) -> float:
-    """Return the factor that keeps a clipped vector of ``size`` within its limit as a float.
+    """Return the factor that keeps a clipped vector of ``size`` within its limit after rounding.
 
     The computed norm of a vector errs by at most ``size / 2 + 2`` roundoffs, and each product by
-    one; four times ``size + 2`` covers both with room to spare.
+    one. Four times ``size + 2`` roundoffs exceed both errors together.
     """
     return 1 - 4 * (size + 2) * ROUNDOFF
 
 
 BESIDE = ("target", "offset", "weight")
-"""The vectors of a block besides its features."""
+"""The vectors of a block, in addition to its features."""
 OF_PERSONS = ("share", "person")
 """Further vectors of a block of persons."""
 
@@ -59,10 +59,10 @@ class RecordBlock:
     """Consecutive records; the first one's number is a multiple of ``CHUNK_ROWS``.
 
     Records without an order have no numbers: a sum rounds each record to the lattice separately, so
-    that the total does not depend on how records are cut into blocks.
+    the total does not depend on the division into blocks.
 
     A record with any non-finite entry is VOID: it contributes zero to every sum and is counted
-    nowhere. Invalid targets of a loss were set to NaN before.
+    nowhere. Targets that are invalid for the loss are already NaN.
 
     Attributes
     ----------
@@ -77,12 +77,12 @@ class RecordBlock:
     first
         Number of the first record in the whole dataset; None for records without an order.
     share, person
-        If persons are protected, the share of each row in its person, and the number of that
-        person, from 0 on in the block, or among all persons if groups are read. Shares of a person
-        add up to at most one. Rows of a person are adjacent, all in one block. None if each row is
-        a record.
+        If persons are protected: the share of each row in its person, and the number of the person,
+        counted from 0 in the block, or among all persons for groups. The shares of a person add up
+        to at most one. All rows of a person are adjacent, in one block. None if each row is a
+        record.
     n_rows, alone
-        Number of records in the block; whether each is rounded to the lattice separately.
+        Number of records in the block, and whether each is rounded to the lattice separately.
     """
 
     features: Features
@@ -101,23 +101,23 @@ class RecordBlock:
 
     @property
     def place(self) -> int:
-        """Number of the first record, for kernels that sum by groups of records."""
+        """Number of the first record, for kernels that sum over groups of records."""
         if self.first is None:
             raise InputError("records without an order have no places.")
         return self.first
 
     def vector(self, name: str) -> FloatArray:
-        """Return one of ``BESIDE``; if there is none, zeros that take no memory."""
+        """Return one vector of ``BESIDE``; if it is None, zeros that take no memory."""
         values: FloatArray | None = getattr(self, name)
         return np.broadcast_to(0.0, self.n_rows) if values is None else values
 
     def void(self) -> NDArray[np.bool_]:
-        """Return which records hold a non-finite entry."""
+        """Return which records have a non-finite entry."""
         finite = np.isfinite(self.features).all(axis=1)
         return ~(finite & np.isfinite(self.vector("target")) & np.isfinite(self.vector("offset")))
 
     def check_features(self, n_features: int) -> None:
-        """Refuse another number of features than there are centres."""
+        """Refuse features whose number differs from the number of centres."""
         if self.features.shape[1] != n_features:
             raise InputError(
                 f"center must have one entry per feature; got {n_features} for "
@@ -150,18 +150,18 @@ def chunks_of(block: RecordBlock) -> list[RecordBlock]:
 
 Together: TypeAlias = Literal["none", "some", "groups", "all"]
 """Which records are read together: none, if contributions are independent; some, in pairs or chunks
-by their places; those of a group, a run of places; or all at once."""
+by their places; those of a group, which is a run of places; or all."""
 
 
 class Kernel(Protocol):
-    """A statistic that adds up over records; ``LatticeSum`` is the one of a query.
+    """A statistic that is a sum over records; ``LatticeSum`` is the kernel of a query.
 
-    ``sum_block`` is total: no record makes it raise, warn or overflow.
+    ``sum_block`` is total: it does not raise, warn or overflow for any record.
     """
 
     @property
     def size(self) -> int:
-        """How many whole numbers it adds up."""
+        """The number of integers in its sum."""
         ...
 
     @property
@@ -171,7 +171,7 @@ class Kernel(Protocol):
 
     @property
     def reads_cells(self) -> bool:
-        """Whether it reads marks of cells (number, missing, other) instead of their numbers."""
+        """Whether it reads the marks of cells (number, missing, other) instead of their values."""
         ...
 
     def sum_block(self, block: RecordBlock) -> IntArray:
@@ -186,9 +186,9 @@ def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:
 
 
 def counted(places: IntArray, n_places: int, grid: float, weight: FloatArray | None) -> IntArray:
-    """Count places in whole steps of ``grid``, one over an integer; each row has its weight.
+    """Count places, weighted, in whole steps of ``grid``, which is one over an integer.
 
-    Weights are rounded down to whole steps, so a record's counts stay in the simplex and replacing
+    Weights are rounded down to whole steps. So a record's counts stay in the simplex, and replacing
     it moves counts by no more than without weights. Row ``i`` of ``places`` belongs to record
     ``i``; the place ``n_places`` is dropped.
     """
@@ -196,12 +196,12 @@ def counted(places: IntArray, n_places: int, grid: float, weight: FloatArray | N
         return np.bincount(places.ravel(), minlength=n_places + 1)[:n_places] * round(1.0 / grid)
     each = whole_steps(weight, len(places), grid).reshape(-1, *(1,) * (places.ndim - 1))
     each = np.broadcast_to(each, places.shape).ravel()
-    # Whole numbers of at most 2**44 in all, by the lattice's limit on chunks: exact as floats.
+    # Exact in floats: by the lattice's limit on chunks, the integers add up to at most 2**44.
     return np.bincount(places.ravel(), each, n_places + 1)[:n_places].astype(np.int64)
 
 
 def whole_steps(weight: FloatArray | None, n_rows: int, grid: float) -> IntArray:
-    """Return the weight of each row in whole steps of ``grid``, one over an integer."""
+    """Return the weight of each row in whole steps of ``grid``, which is one over an integer."""
     one = round(1.0 / grid)
     if weight is None:
         return np.full(n_rows, one, dtype=np.int64)
@@ -211,8 +211,8 @@ def whole_steps(weight: FloatArray | None, n_rows: int, grid: float) -> IntArray
 def rounded_alone(shares: FloatArray, grid: float) -> IntArray:
     """Round each record's contribution to whole steps of ``grid``, then add exactly, in any order.
 
-    Each row is a record, of one chunk at most: the sum of so few integers stays below ``2**53``, so
-    no addition is rounded.
+    Each row is a record, and there are at most as many as in one chunk. So the sum of the integers
+    stays below ``2**53``, and no addition is rounded.
     """
     total: IntArray = np.rint(shares / grid).sum(axis=0).astype(np.int64)
     return total
@@ -224,14 +224,14 @@ def rounded_sum(parts: FloatArray, grid: float, *, alone: bool) -> IntArray:
 
 
 class Rows(Protocol):
-    """Records; the only question that they answer is a sum by a kernel.
+    """Records; the only statistic that they return is the sum of a kernel.
 
     Attributes
     ----------
     n_rows, n_features
         Public numbers of records and of feature columns.
     has_offset, has_weight
-        Whether there is an offset, and whether records count by weights.
+        Whether there is an offset, and whether there are weights.
     """
 
     n_rows: int
@@ -248,15 +248,15 @@ class Rows(Protocol):
         ...
 
     def in_order(self, order: Order) -> "Rows":
-        """Return all records in this order, gathered when they are read."""
+        """Return all records in this order; reading gathers them."""
         ...
 
 
 class WatchedRows:
-    """The same rows, and whether reading has begun.
+    """The same rows, with a flag for whether reading has begun.
 
-    An earlier error depends on public and released numbers only. A later one may depend on a
-    record, and must not be shown.
+    An error before reading depends on public and released numbers only. A later error may depend on
+    a record, and must not be shown.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -271,11 +271,11 @@ class WatchedRows:
         return self._rows.reduce(kernel, n_threads)
 
     def restricted(self, places: Order) -> Rows:
-        """Return some of the records, as rows of their own."""
+        """Return some of the records as new rows."""
         self.read = True
         return self._rows.restricted(places)
 
     def in_order(self, order: Order) -> Rows:
-        """Return all of the records in another order."""
+        """Return all records in another order."""
         self.read = True
         return self._rows.in_order(order)

@@ -1,4 +1,4 @@
-"""Partitions and a random order of the records, which are drawn and kept here and never shown.
+"""Partitions and a random order of the records, which this module draws and keeps secret.
 
 Reference
 ---------
@@ -30,10 +30,10 @@ from tailguard.privacy.books.blocks import Block, Blocks
 
 @dataclass(eq=False, repr=False)
 class _Cut:
-    """Places in random order; each block takes the next ones, as many as its size.
+    """Places in random order; consecutive runs of them are the blocks.
 
-    A sample is one block of at most half of the places. Its copied rows are kept, since it is read
-    many times. For records without an order it is chosen by ``hashed`` values, without places.
+    A sample is a single block of at most half of the places. Its copied rows are kept, since it is
+    read many times. For records without an order, ``hashed`` chooses it, without places.
     """
 
     blocks: Blocks
@@ -45,11 +45,11 @@ class _Cut:
     rows: Rows | None = None
 
     def places(self, index: int) -> IntArray:
-        """Return the places of a block as they were drawn, in random order.
+        """Return the places of a block as drawn, in random order.
 
-        The proof for a shuffle compares a block with one that has another record in the *same
-        place*. Sorting would move records between chunks, and would pair and group neighbours in
-        the data.
+        The proof for a shuffle compares a block with one that has another record at the *same
+        place*. Sorting would move records between chunks, and would pair and group adjacent records
+        of the data.
         """
         end = self.ends[index]
         return self.order[end - self.blocks.sizes[index] : end]
@@ -116,7 +116,7 @@ class Partitions:
                     f"name must be new for each partition; there is one called {shown(name)}."
                 )
             n_places = self._rows.n_rows if outer is None else len(outer)
-            # A single block of few places needs no order of the others.
+            # A single block of at most half of the places needs no order of the other places.
             sample = len(blocks) == 1 and not amplified and 2 * blocks.sizes[0] <= n_places
             hashed: KeyedHash | None = None
             if sample and outer is None and isinstance(self._rows, UnorderedRows):
@@ -133,7 +133,7 @@ class Partitions:
         return replace(blocks)
 
     def check(self, block: Block) -> Block:
-        """Return the own copy of a block of these partitions, if it may still be asked.
+        """Return the internal copy of a block, if queries may still read it.
 
         The caller's object may have been changed, so it is not used.
         """
@@ -144,13 +144,13 @@ class Partitions:
         block = cut.blocks[block.index]
         if block.index in cut.used:
             raise BudgetError(
-                f"block {block.index} of {block.block_map!r} must be asked at most once: its "
-                "answers are hidden by a secret partition, which must be fresh."
+                f"block {block.index} of {block.block_map!r} must be queried at most once: a "
+                "secret partition protects its answers, and must be fresh."
             )
         return block
 
     def all_rows(self, *, random_order: bool) -> Rows:
-        """Return all records: in their own order, or in the one random order of this gate.
+        """Return all records in their original order, or in the random order of this gate.
 
         The order is drawn on first use, and depends only on the number of records.
         """
@@ -162,7 +162,7 @@ class Partitions:
             return self._shuffled
 
     def draw_order(self) -> None:
-        """Draw the random order of all records, if it was not drawn; reads no record."""
+        """Draw the random order of all records unless it exists; read no record."""
         with self._lock:
             self._drawn_order()
 
@@ -173,7 +173,7 @@ class Partitions:
         return self._order
 
     def rows_of(self, block: Block) -> Rows:
-        """Return the records of a block; of an amplified partition, for the only time."""
+        """Return the records of a block; only once if its partition is amplified."""
         with self._lock:
             cut = self._cuts[self.check(block).block_map]
             if cut.sample:

@@ -6,26 +6,29 @@ shares that add up to at most one, and a query multiplies the contribution of a 
 *Privacy.* Let ``K`` be the set of contributions of one record to a query's sum; a void record adds
 zero, so ``K`` contains zero. Shares are nonnegative, add up to at most one, and depend only on the
 person's own rows. So a person adds ``sum_j w_j q_j``, a point of the convex hull of ``K``. In any
-norm the hull is as wide as ``K``: a distance ``|a - b|`` is convex in either end, hence largest at
-extreme points. So replacing all rows of a person, by any number of others, moves a sum by no more
-than replacing a record does if each row is a record. Each row is rounded to the lattice separately,
-so one person's rows do not affect the rounding of others: the gate charges ``max_rows`` roundings.
+norm the hull has the diameter of ``K``: a distance ``|a - b|`` is convex in ``a`` and in ``b``,
+hence largest at extreme points. So replacing all rows of a person, by any number of others, moves a
+sum by no more than replacing one record if each row is a record. Each row is rounded to the lattice
+separately, so one person's rows do not affect the rounding of others: the gate charges ``max_rows``
+roundings.
 
-*Counting.* Usable records are counted by these shares. If each used row counts alike, its weight in
-all other sums is ``1 / max_rows``, which is at most its share.
+*Counting.* The count of usable records adds these shares. If all used rows have equal weight, the
+weight of a row in all other sums is ``1 / max_rows``, which is at most its share.
 
-*Which rows.* Those with the smallest keyed hashes of the key, the row's numbers, and the number of
-equal earlier rows of the person. No other person and no order of rows matters. The randomness only
-serves accuracy. Where kinds of cells are counted, kinds are hashed in place of numbers: a word and
-an empty cell are no number alike, and count differently.
+*Which rows.* The used rows have the smallest keyed hashes of the key, the row's numbers, and the
+number of equal earlier rows of the person. The choice does not depend on other persons, nor on the
+order of rows. It is random for accuracy only. Counts of kinds of cells use hashes of the kinds
+instead of the numbers: a word and an empty cell are both NaN as numbers, but count differently.
 
 *Pairs.* Persons are paired by places in a secret random order of persons. In a pair the first rows
-of both meet, then the second rows, until one person has no more; each meeting counts one over their
-number. So a pair adds a point of the hull as well, whichever person is replaced.
+of both persons meet, then the second rows, until one person has no more rows. Each meeting has the
+share one over the number of meetings. So a pair adds a point of the hull as well, whichever person
+is replaced.
 
-*Groups* consist of whole persons, by places in such an order: a person is in one group with all her
-rows, and adds a point of the hull to its sum. A new key may change the numbers of other persons. As
-the order is uniform, the orders of neighbours can be paired so that all others keep their places.
+*Groups* consist of whole persons, by places in such an order: a person is in one group with all of
+the person's rows, and adds a point of the hull to the sum of the group. A new key may change the
+numbers of other persons. The order is uniform, so the orders of neighbouring tables can be coupled
+such that all other persons keep their places.
 
 Reference
 ---------
@@ -61,7 +64,7 @@ class GroupedRows(Protocol):
     """Rows in the order of persons, each rounded to the lattice separately."""
 
     def piece(self, start: int, stop: int) -> RecordBlock:
-        """Return some of them in their order."""
+        """Return the rows from ``start`` to ``stop``."""
         ...
 
     def picked(self, places: IntArray) -> "GroupedRows":
@@ -69,13 +72,13 @@ class GroupedRows(Protocol):
         ...
 
     def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
-        """Yield marks of the cells of all rows, each with its share; unused rows have share 0."""
+        """Yield marks of the cells of all rows with their shares; unused rows have share 0."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class UsedRows:
-    """The used rows of each person, or the rows that meet in each pair of persons.
+    """The used rows of each person, or the rows of each pair of persons that meet.
 
     Attributes
     ----------
@@ -84,7 +87,7 @@ class UsedRows:
     counts
         The number of rows of each person.
     share, counted
-        The share of each row of a person, and the factor of its weight.
+        The share of each row of a person, and the factor that multiplies its weight.
     """
 
     rows: GroupedRows
@@ -94,18 +97,18 @@ class UsedRows:
 
     @classmethod
     def of(cls, rows: GroupedRows, counts: IntArray, unit: Unit) -> "UsedRows":
-        """Set the shares of the rows of each person."""
+        """Compute the shares of the rows of each person."""
         share = shares_of(counts)
         alike = np.full(len(counts), unit.max_rows)
         return cls(rows, counts, share, shares_of(alike) if unit.weight == "row" else share)
 
     @cached_property
     def starts(self) -> IntArray:
-        """Where each person begins, and where the last one ends."""
+        """The first row of each person, and the end of the last person."""
         return np.append(0, np.cumsum(self.counts))
 
     def block(self, first: int, last: int, *, grouped: bool = False) -> RecordBlock:
-        """Return the rows of these persons, numbered from 0, or ``grouped`` by their places."""
+        """Return the rows of these persons; number persons from 0, or by places if ``grouped``."""
         block = self.rows.piece(int(self.starts[first]), int(self.starts[last]))
         counts, persons = self.counts[first:last], slice(first, last)
         parts = np.repeat(self.counted[persons], counts)
@@ -123,7 +126,7 @@ class UsedRows:
         return UsedRows(rows, counts, self.share[places], self.counted[places])
 
     def in_pairs(self, order: IntArray) -> "UsedRows":
-        """Return rows that meet side by side, for each pair of persons in this order."""
+        """Return the rows that meet, side by side, for each pair of persons in this order."""
         first, second = order[::2], order[1::2]
         meetings = np.minimum(self.counts[first], self.counts[second])
         places = np.empty(2 * int(meetings.sum()), dtype=np.int64)
@@ -143,18 +146,18 @@ class PersonRows:
     Parameters
     ----------
     rows
-        The rows as they lie.
+        The rows as stored.
     persons
-        Whose they are.
+        The person of each row.
     source
-        Of the key by which rows of persons with too many are chosen.
+        The random source of the key that chooses rows of persons with too many.
 
     Attributes
     ----------
     n_rows
-        The number of persons, which are the records: how many rows there are says no attribute.
+        The number of persons, which are the records. No attribute reveals the number of rows.
     unit
-        What is protected.
+        The protected unit.
 
     Examples
     --------
@@ -213,7 +216,7 @@ class PersonRows:
         return found
 
     def in_order(self, order: Order) -> "PersonRows":
-        """Return the persons at these places; the order only matters for pairs and groups."""
+        """Return the persons at these places; the order affects pairs and groups only."""
         if len(order) < self.n_rows:
             return self.restricted(order)
         found = copy(self)
@@ -222,7 +225,7 @@ class PersonRows:
         return found
 
     def _read_together(self, together: Together) -> UsedRows:
-        """Return the rows of persons in their order for groups, or those that meet in pairs."""
+        """Return the rows in the order of persons for groups, or the rows that meet for pairs."""
         if together == "none" or (together == "groups" and self._order is None):
             return self.used()
         with self._lock:
@@ -236,14 +239,14 @@ class PersonRows:
 
 
 class HeldRows:
-    """Some rows of a table in memory, in another order; ``marked`` finds the rows to count."""
+    """Some rows of a table in memory, in another order; ``marked`` returns the rows to count."""
 
     def __init__(self, rows: ArrayRows, places: IntArray, marked: Callable[[], IntArray]) -> None:
         self._all, self._places, self._marked = rows, places, marked
         self._rows = rows.restricted(places).without_order()
 
     def piece(self, start: int, stop: int) -> RecordBlock:
-        """Return some of them in their order."""
+        """Return the rows from ``start`` to ``stop``."""
         return self._rows.piece(start, stop)
 
     def picked(self, places: IntArray) -> "HeldRows":
@@ -261,7 +264,7 @@ class HeldRows:
 
 
 def shares_of(counts: IntArray) -> FloatArray:
-    """Return one over each count, rounded down, so that ``count`` of them add up to at most one."""
+    """Return one over each count, rounded down, so ``count`` shares add up to at most one."""
     found, places = np.unique(counts, return_inverse=True)
     return np.array([_share_of(int(count)) for count in found])[places.ravel()]
 
@@ -275,7 +278,7 @@ def _share_of(count: int) -> float:
 def _chosen_rows(
     rows: ArrayRows, persons: Persons, hashed: KeyedHash, *, marked: bool = False
 ) -> IntArray:
-    """Return the used rows, or those whose cells are counted, person by person, by their hashes."""
+    """Return the used rows, or the rows whose marks are counted, person by person, by hashes."""
     keyed = np.flatnonzero(persons.numbers != NOBODY)
     values = (_kind_values if marked else _values)(rows, persons, hashed)[keyed]
     return keyed[chosen_places(persons.numbers[keyed], values, hashed, persons.unit.max_rows)]
@@ -284,7 +287,7 @@ def _chosen_rows(
 def chosen_places(numbers: IntArray, values: Words, hashed: KeyedHash, max_rows: int) -> IntArray:
     """Return the places of the used rows, from the persons' numbers and the rows' hashes."""
     order = np.lexsort((values, numbers))
-    # Equal rows of a person have equal hashes: each but the first gets another one.
+    # Equal rows of a person have equal hashes, so each gets a new hash with its copy number.
     copies = np.zeros(len(order))
     copies[order] = _ranks(numbers[order], values[order])
     values = hashed.of_rows(values, [copies])
@@ -330,7 +333,7 @@ def row_values(
 
 
 def _ranks(*columns: Any) -> IntArray:
-    """Return how many equal entries come right before each entry of sorted columns."""
+    """Return how many equal entries directly precede each entry of sorted columns."""
     count = len(columns[0])
     begins = np.ones(count, dtype=np.bool_)
     if count:
@@ -340,12 +343,12 @@ def _ranks(*columns: Any) -> IntArray:
 
 
 def _runs(starts: IntArray, counts: IntArray) -> IntArray:
-    """Return the places of runs, one after the other."""
+    """Return the places of all runs, one run after the other."""
     before = np.cumsum(counts) - counts
     return np.asarray(np.arange(int(counts.sum())) + np.repeat(starts - before, counts))
 
 
 def _piece_ends(starts: IntArray, length: int) -> list[int]:
-    """Return the last person of each piece of about this many rows; persons stay whole."""
+    """Return the ends, as persons, of pieces of about ``length`` rows that split no person."""
     wanted = np.arange(0, int(starts[-1]), length)
     return sorted({*np.searchsorted(starts, wanted).tolist(), len(starts) - 1})

@@ -1,7 +1,7 @@
-"""How a record of a table in batches is read: by its schema, and by no other record.
+"""Read the records of a table in batches, each by the schema and independently of other records.
 
-This is the worker function of every engine: frames in, blocks of numbers and whole-number sums out.
-It holds public declarations alone, so it can be sent to wherever the records are.
+Workers of every engine run this reader: it converts frames to blocks of numbers and to integer
+sums. It holds public declarations only, so it can be sent to the workers.
 """
 
 from collections.abc import Sequence
@@ -41,8 +41,8 @@ from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import Words
 
 LARGEST_WORD = 2**64 - 1
-# Binary digits of the values of identifiers by which these are counted: of a sample of a thousandth
-# of the records, one and a half hundredths more are read than it has.
+# Leading bits of the hashes of identifiers that the histogram uses. For a sample of 0.1 % of the
+# records, about 1.5 % more records are read than it needs.
 DIGITS = 16
 
 
@@ -53,15 +53,15 @@ class RecordReader:
     Parameters
     ----------
     schema
-        With its features named; it names the target and the offset, too.
+        The schema with named features; it also names the target and the offset.
     loss
-        Says which targets are valid; None where there is none.
+        Determines the valid targets; None if there is no loss.
     classes
-        The labels of the target; None where targets are numbers.
+        The labels of the target; None if targets are numbers.
     alone
-        Whether records have no order, so that each is rounded to the lattice by itself.
+        Whether records have no order, so each is rounded to the lattice separately.
     numbered
-        Whether places in the table stand for identifiers, since these do not tell all rows apart.
+        Whether the numbers of rows replace identifiers, because identifiers are not unique.
 
     Examples
     --------
@@ -80,17 +80,17 @@ class RecordReader:
 
     @property
     def numbers(self) -> list[str]:
-        """The columns that a record is made of."""
+        """The columns of a record."""
         return list(self.schema.read_columns)
 
     @property
     def has_offset(self) -> bool:
-        """Whether an offset is left beside the target."""
+        """Whether there is an offset that is not subtracted from the target."""
         return declared_offset(self.schema) is not None and not takes_off(self.loss)
 
     @property
     def ids(self) -> list[str]:
-        """The column of identifiers, if there is one that is read."""
+        """The column of identifiers, if it is read."""
         return [] if self.schema.row_id is None or self.numbered else [self.schema.row_id]
 
     @property
@@ -104,9 +104,9 @@ class RecordReader:
         return [*self.numbers, *self.ids]
 
     def check(self, table: Table, n_rows: int) -> None:
-        """Refuse a table that lacks a column, has one of a type that is refused, or fails.
+        """Refuse a table that lacks a column, has a column of a refused type, or fails.
 
-        Where it is read for that, ``n_rows`` are at a time.
+        If that requires reading the table, batches have ``n_rows`` rows.
         """
         check_columns(self.names, table.names, table.where)
         for empties in (table.empties, partial(table.tried_out, self.names, n_rows)):
@@ -141,7 +141,7 @@ class RecordReader:
     def identified(
         self, run: Run, hashed: KeyedHash, most: int = LARGEST_WORD
     ) -> tuple[RecordBlock, Words] | None:
-        """Return the records of a run whose values are at most ``most``, and the values, if any."""
+        """Return the records of a run with hashes of at most ``most``, and the hashes, if any."""
         frames, first = run
         chosen, values = [], []
         for frame in frames:
@@ -154,11 +154,11 @@ class RecordReader:
         return (self.block((chosen, 0)), np.concatenate(values)) if chosen else None
 
     def chosen(self, hashed: KeyedHash, most: int, frame: Any) -> Any:
-        """Return the rows whose identifiers have a value of at most ``most``."""
+        """Return the rows whose identifiers have a hash of at most ``most``."""
         return rows_at(frame, np.flatnonzero(self.hashes(([frame], 0), hashed) <= np.uint64(most)))
 
     def hashes(self, run: Run, hashed: KeyedHash) -> Words:
-        """Return the values of the identifiers of a run, or of the places of its rows."""
+        """Return the hashes of the identifiers of a run, or of its row numbers if ``numbered``."""
         frames, first = run
         if self.numbered:
             return hashed.of_places(first, sum(map(len, frames)))
@@ -166,12 +166,12 @@ class RecordReader:
         return np.concatenate([hashed.of(identifiers_of(column)) for column in columns])
 
     def counted(self, hashed: KeyedHash, run: Run) -> IntArray:
-        """Count the values of a run by their first digits."""
+        """Return a histogram of the hashes of a run by their leading bits."""
         places = self.hashes(run, hashed) >> np.uint64(64 - DIGITS)
         return np.bincount(places.astype(np.int64), minlength=2**DIGITS)
 
     def sum_of(self, kernel: Kernel, run: Run) -> IntArray:
-        """Return the kernel's lattice sum over the records of a run, in whatever process."""
+        """Return the kernel's lattice sum over the records of a run; runs in any process."""
         block = self.marked(run) if kernel.reads_cells else self.block(run)
         with limited_blas:
             return kernel.sum_block(block)
@@ -198,7 +198,7 @@ class RecordReader:
         )
 
     def _beside(self, frame: Any) -> tuple[Any, Offset | None, Weight | None]:
-        """Return the target, the offset and the weight, where there are such."""
+        """Return the target, the offset and the weight; None for those that are not declared."""
         target = self.schema.target
         offset, weight = declared_offset(self.schema), declared_weight(self.schema)
         return (
@@ -209,7 +209,7 @@ class RecordReader:
 
 
 def joined(blocks: Sequence[RecordBlock], first: int | None = 0) -> RecordBlock:
-    """Return blocks that follow one another as one; a single one is not copied."""
+    """Join consecutive blocks; do not copy a single block."""
     beside = {
         name: _one([block.vector(name) for block in blocks])
         for name in BESIDE

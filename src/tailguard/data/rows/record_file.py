@@ -1,8 +1,8 @@
-"""Records in an unnamed file, which is gone with the run.
+"""Records in an unnamed temporary file.
 
-They come in any order, each with a value that it is sorted by. They are distributed to parts of the
-file as they come, and then each part is sorted, or some of its records are kept: only one part is
-in memory at a time.
+Records arrive in any order, each with a value as its sort key. They are first distributed to parts
+of the file. Then each part is sorted, or some of its records are kept, with one part in memory at a
+time.
 """
 
 import errno
@@ -22,14 +22,14 @@ from tailguard.noise.sources import Words
 
 # Error numbers of a full disk or quota.
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-# Records read at once when only some are needed: a part of 2^25 numbers has 150 MB.
+# Records read at once when only some are needed. A part of 2^25 numbers has 150 MB.
 RECORDS_AT_ONCE = 2**12
-# The fewest parts, and about the most bytes of a part, which is sorted in memory.
+# The fewest parts, and roughly the most bytes of a part, which is sorted in memory.
 FEWEST_PARTS, BYTES_SORTED = 256, 2**29
 
 
 def record_type(n_features: int, *beside: str) -> np.dtype[Any]:
-    """Return the type of a record in a file: its value, its features, and other vectors."""
+    """Return the type of a record in a file: value, features and other vectors."""
     columns: list[Any] = [("value", "u8"), ("features", "f8", (n_features,))]
     return np.dtype(columns + [(name, "i8" if name == "person" else "f8") for name in beside])
 
@@ -40,23 +40,23 @@ def names_of(stored: np.dtype[Any]) -> tuple[str, ...]:
 
 
 def width_of(stored: np.dtype[Any]) -> int:
-    """Return how many numbers a record has."""
+    """Return how many numbers a record has, without its value."""
     return stored.itemsize // np.dtype(np.float64).itemsize - 1
 
 
 def free_room() -> tuple[str, int]:
-    """Return the folder of temporary files, and how many bytes it has room for."""
+    """Return the folder of temporary files, and how many bytes are free there."""
     folder = tempfile.gettempdir()
     return folder, shutil.disk_usage(folder).free
 
 
 def check_room(needed: int) -> None:
-    """Refuse a file of this many bytes if the disk of temporary files lacks room."""
+    """Refuse a file of ``needed`` bytes if the disk of temporary files lacks room."""
     folder, free = free_room()
     if needed > free:
         raise InputError(
-            f"row_id needs {needed / 1e9:.3g} GB in {folder!r}, where rows are put in order, and "
-            f"there are {free / 1e9:.3g}: name another folder in the variable TMPDIR."
+            f"row_id needs {needed / 1e9:.3g} GB in {folder!r} to sort rows, but {free / 1e9:.3g} "
+            "GB are free: name another folder in the variable TMPDIR."
         )
 
 
@@ -66,12 +66,12 @@ def parts_for(n_rows: int, stored: np.dtype[Any]) -> int:
 
 
 def as_they_came(records: Any) -> IntArray:
-    """Return the order of rising values; equal ones stay in the order in which they came."""
+    """Return the ascending order of values; equal values keep their order of arrival."""
     return np.argsort(records["value"], kind="stable")
 
 
 class RecordFile:
-    """Records sorted by a value that each has.
+    """Records in a file, sorted by their values.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class RecordFile:
     counts
         The number of records of each part.
     order
-        Returns the kept records of a part, in order, from all fields but the features.
+        Returns the places of the kept records of a part, in order, from all fields except features.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class RecordFile:
         weakref.finalize(self, self._file.close)
 
     def shared(self, block: RecordBlock, values: Words, parts: IntArray) -> tuple[Any, IntArray]:
-        """Return records in the order of their parts, and how many each part has."""
+        """Return records in the order of their parts, and the number of records of each part."""
         records = np.empty(block.n_rows, dtype=self.stored)
         records["value"], records["features"] = values, block.features
         for name in names_of(self.stored)[2:]:
@@ -115,7 +115,7 @@ class RecordFile:
         return records[np.argsort(parts, kind="stable")], found
 
     def fill(self, shared: Iterable[tuple[Any, IntArray]]) -> None:
-        """Write records to their parts, and put each part in order."""
+        """Write records to their parts, then sort each part."""
         ends = np.cumsum(self._counts)
         starts = ends - self._counts
         places = starts.copy()
@@ -143,7 +143,7 @@ class RecordFile:
         return RecordBlock(np.ascontiguousarray(found["features"]), **beside, first=first)
 
     def picked(self, places: IntArray) -> "RecordFile":
-        """Return the records at these places, in this order, in a file of their own."""
+        """Return the records at these places, in this order, in a new file."""
         file = RecordFile(self.stored, np.array([len(places)]))
         # Each step may read almost the whole file, so steps are as large as a part.
         length = max(1, BYTES_SORTED // self.stored.itemsize)
@@ -152,7 +152,7 @@ class RecordFile:
         return file
 
     def at(self, places: IntArray) -> Any:
-        """Return the records at these places, in this order, as they lie in the file."""
+        """Return the records at these places, in this order, as stored in the file."""
         order = np.argsort(places, kind="stable")
         rising = places[order]
         found = np.empty(len(places), dtype=self.stored)
@@ -166,7 +166,7 @@ class RecordFile:
         return found
 
     def _heads(self, first: int, count: int) -> Any:
-        """Return all but the features of ``count`` records from ``first`` on."""
+        """Return all fields except the features of ``count`` records from ``first`` on."""
         names = [name for name in names_of(self.stored) if name != "features"]
         found = np.empty(count, dtype=[(name, self.stored[name]) for name in names])
         for start in range(0, count, RECORDS_AT_ONCE):
@@ -181,7 +181,7 @@ class RecordFile:
         return values
 
     def _read(self, first: int, count: int) -> Any:
-        """Read whole records: one call of the system hands out 2 GB at most."""
+        """Read complete records, in several system calls: one call returns at most 2 GB."""
         size = self.stored.itemsize
         text, place = bytearray(count * size), first * size
         view = memoryview(text)

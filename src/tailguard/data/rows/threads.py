@@ -1,6 +1,6 @@
-"""Threads that work through pieces of records; few pieces are in memory at a time.
+"""Threads that process pieces of records, with few pieces in memory at a time.
 
-Matrix products stay on one thread, so that their bits depend on the chunk only.
+Each matrix product runs on one thread, so its bits depend on the chunk only.
 """
 
 import os
@@ -26,22 +26,22 @@ def resolve_threads(n_threads: int | None = None) -> int:
     """Return the number of threads: as given, by ``TAILGUARD_NUM_THREADS``, or all CPUs."""
     if n_threads is not None:
         return check_integer("n_threads", n_threads, minimum=1)
-    told = os.environ.get("TAILGUARD_NUM_THREADS")
-    if told is None:
-        # CPUs that this process may use, where the platform says so.
+    setting = os.environ.get("TAILGUARD_NUM_THREADS")
+    if setting is None:
+        # CPUs that this process may use, if the platform lists them.
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
-    if not told.isdecimal() or int(told) == 0:
+    if not setting.isdecimal() or int(setting) == 0:
         raise InputError(
-            f"TAILGUARD_NUM_THREADS must be a whole number of at least 1; got {told!r}."
+            f"TAILGUARD_NUM_THREADS must be a whole number of at least 1; got {setting!r}."
         )
-    return int(told)
+    return int(setting)
 
 
 def in_turn(work: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int) -> Iterator[Result]:
-    """Yield the results of all jobs in order; jobs are taken as threads become free.
+    """Yield the results of all jobs in order; a job starts when a thread is free.
 
-    One thread is the caller's own.
+    With one thread, all jobs run in the caller's thread.
     """
     if n_threads == 1:
         yield from map(work, jobs)
@@ -59,7 +59,7 @@ def in_turn(work: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int) 
 def added(
     size: int, work: Callable[[Job], IntArray], jobs: Iterable[Job], n_threads: int
 ) -> IntArray:
-    """Add up the integer results of all jobs, exactly and so in any order."""
+    """Add the integer results of all jobs; the sum is exact, so the order does not matter."""
     total = np.zeros(size, dtype=np.int64)
     for part in in_turn(work, jobs, n_threads):
         total += part
@@ -81,19 +81,19 @@ class _BlasLimit:
     def __enter__(self) -> None:
         with self._lock:
             before = [library.num_threads for library in _libraries()]
-            _set_threads([1] * len(before))  # others may have changed it
+            _set_threads([1] * len(before))  # other code may have changed the limit
             self._before = before if self._before is None else self._before
             self._n_inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._n_inside = max(0, self._n_inside - 1)  # a forked process has begun anew
+            self._n_inside = max(0, self._n_inside - 1)  # a fork resets the state
             if self._n_inside == 0 and self._before is not None:
                 _set_threads(self._before)
                 self._before = None
 
     def begin_anew(self) -> None:
-        """Reset the state in a forked process, which does not have the other threads."""
+        """Reset the state in a forked process, which lacks the other threads."""
         before = self._before
         self.__init__()  # type: ignore[misc]
         if before is not None:
@@ -101,16 +101,16 @@ class _BlasLimit:
 
 
 limited_blas = _BlasLimit()
-"""Holds BLAS to one thread, for a thread of a fit or of a worker."""
+"""Limits BLAS to one thread, for a thread of a fit or of a worker."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=limited_blas.begin_anew)
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread inside the block, for one fit of the process at a time.
+    """Limit BLAS to one thread inside the block, and allow one fit at a time in the process.
 
-    Its chunks still run on several threads; the chunks of several fits at once would mostly wait
+    The chunks of a fit still run on several threads. Chunks of simultaneous fits would mostly wait
     for one another.
     """
     with limited_blas.turn, limited_blas:
@@ -119,9 +119,9 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _libraries() -> list[Any]:
-    """Find the loaded BLAS libraries, once: NumPy's is loaded by now.
+    """Find the loaded BLAS libraries, once; NumPy has loaded its own by now.
 
-    ``ThreadpoolController.limit`` reads versions and names as well, at each call.
+    ``ThreadpoolController.limit`` would also read their versions and names at each call.
     """
     libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
     return libraries

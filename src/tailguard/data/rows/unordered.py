@@ -1,32 +1,32 @@
-"""Records in no order of their own: sums are made where they lie, and places are secret.
+"""Records without a given order: sums need none, and everything else uses secret places.
 
-In a sum over all records each record is rounded to the lattice by itself, and whole numbers are
-added. So the sum is the same under any order and any cut of the records, and no record is brought
-here. Whatever pairs, groups, samples or gathers records goes by their places in a secret random
-order.
+A sum over all records rounds each record to the lattice separately and adds integers. So it is the
+same for any order and division of the records, and workers compute it where the records are stored.
+Queries that pair, group, sample or gather records use their places in a secret random order.
 
-A record's place is the rank of its identifier's value under a fresh secret key. So it does not
-depend on the order of rows, nor on how they are cut into files and partitions; and with the places
-all else is the same, too: pairs, groups and blocks. The records of the first places are a sample:
-they are chosen where they lie, and no others are brought here.
+A record's place is the rank of its identifier's hash under a fresh secret key. So places do not
+depend on the order of rows, nor on their division into files and partitions. The same holds for
+pairs, groups and blocks, which follow from the places. A sample consists of the records at the
+first places: workers choose them where they are stored, and no other records are brought here.
 
-That is all that identifiers are for. Where they do not all differ, the number of a row in the table
-stands for its identifier: the first row is 0, the next one 1. Then the order of the table matters
-to the bits of an answer, and to nothing else.
+Identifiers have no other use. If they do not all differ, the number of a row in the table replaces
+its identifier: the first row is 0, the next one 1. Then the order of the table affects the bits of
+an answer, and nothing else.
 
-*Privacy.* The order is uniform over all orders of the records, whatever the identifiers are. For
-the values that are ranked are those of n different things, of the identifiers or of the numbers
-from 0 to n - 1. A function that is chance to whoever lacks the key gives independent uniform words
-for these, and equal words are put in a random order. That identifiers differ is told by their
-values under the key, all of which must differ: that says nothing of which value is whose, so that
-given it the order is uniform still; and other things than identifiers have a key of their own.
+*Privacy.* The order is uniform over all orders of the records, whatever the identifiers are. The
+ranked hashes are those of n different inputs: the identifiers, or the numbers from 0 to n - 1. A
+pseudo-random function, without its key, maps these to independent uniform words, and equal words
+are put in a random order. Identifiers count as different if all their hashes under the key differ.
+This event does not depend on which hash belongs to which identifier, so the order is still uniform
+given the event. Inputs other than identifiers have a key of their own.
 
-So the law of the order is the same for any two tables of n rows: also where a record that is
-replaced had the identifier of another one, where one or all are missing, or where the library that
-made the column rounded all of them because of one. Pair the orders of neighbours so that all other
-records have the same places: then one record is replaced in its place, for which the sensitivity of
-every question is stated. So it is with samples: either both records are in the sample, in one
-place, or neither is. Orders under several keys are independent, so that all of them can be paired.
+So the order has the same distribution for any two tables of n rows. This includes tables where the
+replaced record had the identifier of another record, where one or all identifiers are missing, and
+where a library rounded all identifiers because of one. Couple the orders of neighbouring tables so
+that all other records have the same places. Then one record is replaced in its place, and for this
+case the sensitivity of every query is stated. The same holds for samples: either both records are
+in the sample, at the same place, or neither is. Orders under several keys are independent, so all
+of them can be coupled.
 
 Reference
 ---------
@@ -60,22 +60,22 @@ from tailguard.noise.orders import Order
 from tailguard.noise.sources import Source, Words
 from tailguard.quiet import quietly
 
-# A part never has more than twice its share plus this many values by chance: of 2^25 values it
-# has some 360 more or less than its share of 131 072.
+# By chance no part has more than twice its expected number of values plus this many: of 2^25
+# values a part has 131 072, with a standard deviation of about 360.
 FEW = 64
 
 
 class UnorderedRows:
-    """Records whose order says nothing.
+    """Records whose order has no meaning.
 
     Parameters
     ----------
     rows
-        The records, as they lie. The schema of a table in batches names its identifiers.
+        The records, as stored. The schema of a table in batches names its identifiers.
     source
-        Of the key by which all records have places.
+        The random source of the key that determines places.
     row_ids
-        The identifiers of records in memory, where there are any.
+        The identifiers of records in memory, if there are any.
 
     Examples
     --------
@@ -100,15 +100,15 @@ class UnorderedRows:
         self.has_offset, self.has_weight = rows.has_offset, rows.has_weight
 
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
-        """Return the kernel's lattice sum over all records, in whatever order they lie.
+        """Return the kernel's lattice sum over all records, for any order of storage.
 
-        The same bits for any ``n_threads``.
+        The bits are the same for any ``n_threads``.
         """
         rows: Rows = self._rows if kernel.together == "none" else self._by_place()
         return rows.reduce(kernel, n_threads)
 
     def restricted(self, places: Order) -> Rows:
-        """Return the records at these places alone, in this order, as rows of their own."""
+        """Return the records at these places, in this order, as new rows."""
         return self._by_place().restricted(places)
 
     def in_order(self, order: Order) -> Rows:
@@ -118,7 +118,7 @@ class UnorderedRows:
     def check_places(self, stages: Sequence[str], *, whole: bool) -> None:
         """Refuse stages that read records by place if there are no identifiers; read no record.
 
-        Where they need the ``whole`` table, refuse one for which the disk lacks room, too.
+        If they need the ``whole`` table, also refuse one that is too large for the disk.
         """
         if stages:
             self._key(", ".join(dict.fromkeys(stages)))
@@ -126,7 +126,7 @@ class UnorderedRows:
             fits(self._rows, self.n_rows)
 
     def sample(self, hashed: KeyedHash, count: int) -> Rows:
-        """Return a sample of ``count`` records in random order, under a key of its own."""
+        """Return a sample of ``count`` records in random order, by a separate key."""
         self._key()
         return in_keyed_order(self._rows, hashed, count, self._row_ids)
 
@@ -136,17 +136,17 @@ class UnorderedRows:
                 self._placed = self.sample(self._key(), self.n_rows)
             return self._placed
 
-    def _key(self, asked: str = "what was asked") -> KeyedHash:
+    def _key(self, purpose: str = "this query") -> KeyedHash:
         if self._hashed is None:
             raise InputError(
-                "row_id must name a column that tells rows apart: they have no order, and are read "
-                f"in pairs, groups, blocks or samples for {asked}."
+                "row_id must name a column that identifies rows: they have no order, and are read "
+                f"in pairs, groups, blocks or samples for {purpose}."
             )
         return self._hashed
 
 
 def rows_over(inputs: Inputs, loss: Any, classes: Any, source: Source) -> Rows:
-    """Return the rows of what a user brought, by the loss and the classes of their targets."""
+    """Return the rows of a user's inputs, for this loss and these classes of the target."""
     unordered = inputs.order == "any"
     if isinstance(inputs.records, Table):
         schema = Schema.of(inputs.schema)
@@ -159,7 +159,7 @@ def rows_over(inputs: Inputs, loss: Any, classes: Any, source: Source) -> Rows:
     else:
         unordered = unordered or inputs.row_ids is not None
         rows = make_rows(inputs, loss=loss, classes=classes)
-        if isinstance(inputs.persons, Persons):  # who have an order of their own
+        if isinstance(inputs.persons, Persons):  # they have their own order
             return PersonRows(rows, inputs.persons, source)
     return UnorderedRows(rows, source, inputs.row_ids) if unordered else rows
 
@@ -169,7 +169,7 @@ def in_keyed_order(
 ) -> Rows:
     """Return the first ``count`` records in a secret random order: all of them, or a sample.
 
-    Those of a table in batches are brought to their places, in memory or in a file without a name.
+    Records of a table in batches are sorted in memory or in an unnamed file.
     """
     if isinstance(rows, ArrayRows):
         assert row_ids is not None
@@ -197,7 +197,7 @@ def _in_memory(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
 
 
 def _in_file(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
-    """Share the first records out to parts of a file."""
+    """Distribute the first records to parts of a file."""
     ranks = Ranks.of(rows, hashed, count, parts_for(count, rows.stored))
     file = RecordFile(rows.stored, ranks.part_counts, lambda heads: hashed.order(heads["value"]))
     found = rows.identified(hashed, ranks.most)
@@ -206,17 +206,17 @@ def _in_file(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
 
 
 def ids_differ(rows: StreamRows, hashed: KeyedHash) -> bool:
-    """Whether all identifiers differ, as told by their values.
+    """Whether the hashes of all identifiers differ.
 
-    Of many these are put in order in a file of 8 bytes a row. Where more of them begin with the
-    same digits than by any chance, some are equal; so every part of the file is short.
+    Many hashes are sorted in a file with 8 bytes per row. If far more of them have the same leading
+    bits than chance allows, some are equal; so every part of the file is short.
     """
     if rows.n_rows <= NUMBERS_GATHERED:
         return all_differ(np.concatenate(list(rows.values(hashed))))
     stored = record_type(0)
     ranks = Ranks.of(rows, hashed, rows.n_rows, parts_for(rows.n_rows, stored))
     if ranks.part_counts.max() > 2 * ranks.part_counts.mean() + FEW:
-        deque(rows.values(hashed), maxlen=0)  # who listens hears of as many passes
+        deque(rows.values(hashed), maxlen=0)  # keep the number of reported passes the same
         return False
     file = RecordFile(stored, ranks.part_counts)
     file.fill(
@@ -228,30 +228,30 @@ def ids_differ(rows: StreamRows, hashed: KeyedHash) -> bool:
 
 
 def all_differ(values: Words) -> bool:
-    """Whether no value is there twice."""
+    """Whether no value occurs twice."""
     return np.unique(values).size == values.size
 
 
 def fits(rows: StreamRows, count: int) -> bool:
     """Whether ``count`` records fit in memory; refuse more if the disk lacks room."""
     in_memory = count * width_of(rows.stored) <= NUMBERS_GATHERED
-    if rows.n_rows > NUMBERS_GATHERED:  # the values of all come first, and then the records
+    if rows.n_rows > NUMBERS_GATHERED:  # first a file of all hashes, then one of the records
         values = np.dtype(np.uint64).itemsize * rows.n_rows
         check_room(max(values, 0 if in_memory else count * rows.stored.itemsize))
     return in_memory
 
 
 def first_of(rows: ArrayRows, values: Words, hashed: KeyedHash, count: int) -> ArrayRows:
-    """Return the ``count`` records with the smallest values, in the order of their values."""
+    """Return the ``count`` records with the smallest hashes, in the order of the hashes."""
     return rows.restricted(hashed.order(values)[:count])
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """The first ``count`` records in the order of their values.
+    """The first ``count`` records in the order of their hashes.
 
-    ``counts`` is how many records have a value with these first digits: workers count them where
-    the records are. They tell which values are the smallest, and share the records out to parts.
+    ``counts`` is a histogram of the hashes by their leading bits, which workers compute. It bounds
+    the smallest hashes, and distributes the records to parts.
     """
 
     counts: IntArray
@@ -260,7 +260,7 @@ class Ranks:
 
     @classmethod
     def of(cls, rows: StreamRows, hashed: KeyedHash, count: int, n_parts: int) -> "Ranks":
-        """Count the values of all records, which must be as many as there were before."""
+        """Count the hashes of all records; refuse a table whose number of rows changed."""
         counts = rows.counted(hashed)
         if int(counts.sum()) != rows.n_rows:
             raise InputError("X must have the same rows whenever it is read.")
@@ -268,28 +268,28 @@ class Ranks:
 
     @property
     def last(self) -> int:
-        """The first digits of the last value that is wanted."""
+        """The leading bits of the last chosen hash."""
         return int(np.searchsorted(np.cumsum(self.counts), self.count))
 
     @property
     def most(self) -> int:
-        """The largest value with these digits."""
+        """The largest hash with these leading bits."""
         return min(((self.last + 1) << (64 - DIGITS)) - 1, LARGEST_WORD)
 
     def parts_of(self, values: Words) -> IntArray:
-        """Return the part of the chosen records to which each value belongs.
+        """Return the part of the file for each hash.
 
-        Parts have equal ranges, and about as many records, since values are uniform.
+        Parts have equal ranges, and about equally many records, since hashes are uniform.
         """
         return self._parts((values >> np.uint64(64 - DIGITS)).astype(np.int64))
 
     @property
     def part_counts(self) -> IntArray:
-        """How many of the chosen records each part has."""
+        """The number of chosen records in each part."""
         found = np.zeros(self.n_parts, dtype=np.int64)
         np.add.at(found, self._parts(np.arange(self.last + 1)), self.counts[: self.last + 1])
         return found
 
     def _parts(self, digits: IntArray) -> IntArray:
-        # Beyond the last there are none, or the table has changed.
+        # Only a table that changed has digits beyond the last.
         return np.minimum(digits * self.n_parts // (self.last + 1), self.n_parts - 1)
