@@ -1,7 +1,7 @@
-"""Convex losses of a score, with the constants that privacy and step sizes need; one loss a file.
+"""Convex losses of a score, with the constants that privacy and step sizes need; one per file.
 
-``slope`` is all that a private method needs: a record's gradient is its slope times its features.
-``registry`` lists the losses by name; ``base`` says what a loss must offer.
+Private methods only need ``slope``: the gradient of a record is its slope times its features.
+``registry`` lists the losses by name; ``base`` defines their interface.
 """
 
 from tailguard.checks import with_named_arguments

@@ -1,10 +1,10 @@
-"""Logistic slopes that neither outcome makes large: half the noise, nearly the same information.
+"""Weighted logistic slopes of at most one half: half the noise, nearly the same information.
 
-The slope ``p - y`` may be one, though it is near one half where outcomes are open. Times
-``0.5 / max(p, 1 - p)`` no slope exceeds one half, and slopes still average zero where ``p`` is the
-probability of a one, since both outcomes are weighted alike. Among all weights of the score none
-keeps more of the curvature for that bound. Lost is the equal weight of sure and unsure records,
-which is the best one where noise is small, and the optimum of log-loss where no score is true.
+The slope ``p - y`` may be one, although it is near one half for uncertain outcomes. Multiplied by
+``0.5 / max(p, 1 - p)``, no slope exceeds one half. Slopes still average zero if ``p`` is the
+probability of a one, since both outcomes have the same weight. Among all weights by the score, none
+keeps more curvature for this bound. Two properties are lost: equal weights of certain and uncertain
+records, which are best if noise is small, and the optimum of log-loss if no score is true.
 
 Reference
 ---------
@@ -22,16 +22,16 @@ from tailguard.array_types import FloatArray
 
 from .logistic import Logistic
 
-# The largest slope that the weight 0.5 / max(p, 1 - p) leaves.
+# The largest slope under the weight 0.5 / max(p, 1 - p).
 BOUND = 0.5
 
 
 @dataclass(frozen=True)
 class BalancedLogistic(Logistic):
-    """The loss with these slopes: linear where the outcome was unexpected, exponential elsewhere.
+    """The loss with these slopes: linear for unexpected outcomes, exponential for expected ones.
 
-    It is not canonical, so that the default method refuses it. That method takes these slopes for
-    ``Logistic`` itself, where noise is large.
+    It is not canonical, so the default method refuses it. That method itself uses these slopes for
+    ``Logistic`` if noise is large.
 
     Examples
     --------
@@ -44,16 +44,16 @@ class BalancedLogistic(Logistic):
 
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Half of ``exp(-margin)``, continued in a line below zero."""
+        """Half of ``exp(-margin)``, continued as a straight line below zero."""
         margin = np.multiply(2.0 * np.asarray(target, dtype=np.float64) - 1.0, score)
         return BOUND * np.where(margin > 0.0, np.exp(-np.maximum(margin, 0.0)), 1.0 - margin)
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Predicted probability less the target, by the larger of both outcomes' slopes."""
+        """``0.5 * (p - target) / max(p, 1 - p)``, where ``p`` is the predicted probability."""
         likely = self.mean(np.abs(score))
         slope: FloatArray = BOUND * np.subtract(self.mean(score), target) / likely
-        return np.clip(slope, -BOUND, BOUND)  # a quotient may be rounded beyond one
+        return np.clip(slope, -BOUND, BOUND)  # rounding may move a quotient beyond one
 
     def slope_bound(self) -> float:
         """One half, whatever the score."""
@@ -64,10 +64,10 @@ class BalancedLogistic(Logistic):
         return BOUND
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Curvature that remains where the gradient is not clipped.
+        """Largest curvature of gradients that are not clipped.
 
-        Where the outcome is expected, slope and curvature of a score are equal, so that a gradient
-        of length ``clip_norm`` bends by ``clip_norm * row_bound`` at most.
+        For expected outcomes the slope and the curvature of a score have equal size. So a gradient
+        of length at most ``clip_norm`` has a curvature of at most ``clip_norm * row_bound``.
         """
         return min(BOUND * row_bound, clip_norm) * row_bound
 

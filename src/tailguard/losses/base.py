@@ -1,8 +1,8 @@
-"""What a loss is: how scores tell expected targets, and what every loss of this room offers.
+"""The interface of losses, and the links between scores and expected targets.
 
-A loss of a score knows nothing of the records: a linear model computes ``score = <x, w>`` and the
-loss says how bad that score is for the record's target. Its slope times ``x`` is the gradient of
-one record, so bounding a gradient needs the slope only.
+A loss depends on a score and a target only: a linear model computes ``score = <x, w>``, and the
+loss measures how bad that score is for the record's target. The gradient of one record is the slope
+of the loss times ``x``, so bounding a gradient needs the slope only.
 
 Reference
 ---------
@@ -22,19 +22,19 @@ from tailguard.checks import check_between
 
 from .compiled import Gradient
 
-# exp(500) leaves room to multiply by a row. From an exponent of 512 on that of NumPy may take
-# another time, which would tell of a record.
+# exp(500) leaves room for a product with a row. For exponents from 512 on, the running time of
+# NumPy's exp may differ, which would reveal something about a record.
 LARGEST_EXPONENT = 500.0
-# Squares and ratios of numbers in this range stay well within the floats.
+# Squares and ratios of numbers in this range neither overflow nor underflow.
 SMALLEST_WIDTH, LARGEST_WIDTH = 1e-100, 1e100
 
 
 class Link(Enum):
-    """The function of the expected target that a score is.
+    """The link: the function of the expected target that equals the score.
 
-    A loss of the residual ``score - target`` (``IDENTITY``) keeps its form when targets are shifted
-    and scaled. Where scores are logarithms (``LOG``) a scale of the targets shifts the scores.
-    Where they are log-odds (``LOGIT``) targets are outcomes, and left alone.
+    A loss of the residual ``score - target`` (``IDENTITY``) keeps its form if targets are shifted
+    and scaled. If scores are logarithms (``LOG``), scaling the targets shifts the scores. If they
+    are log-odds (``LOGIT``), targets are outcomes and never scaled.
     """
 
     IDENTITY = "identity"
@@ -43,7 +43,7 @@ class Link(Enum):
 
     @property
     def residual(self) -> bool:
-        """Whether a loss is one of the residual, so that targets may be shifted and scaled."""
+        """Whether the loss depends on the residual, so targets may be shifted and scaled."""
         return self is Link.IDENTITY
 
     @property
@@ -58,24 +58,24 @@ class Link(Enum):
 
     @property
     def curved(self) -> bool:
-        """Whether curvature varies with the score, whatever the residual."""
+        """Whether the curvature varies with the score for a fixed residual."""
         return self is not Link.IDENTITY
 
 
 class Loss:
-    """A convex loss of one score; what is not said otherwise is that of ``score - target``.
+    """A convex loss of one score; the defaults are those of a loss of ``score - target``.
 
-    Slopes are total: they never raise or warn, a NaN gives a NaN, and no finite score and valid
-    target give a NaN. The slope of an invalid target means nothing. Nor may the time of a slope
-    tell of a record: one with an exponential bounds its exponent by ``LARGEST_EXPONENT``.
+    Slopes are total: they never raise or warn, a NaN gives a NaN, and a finite score with a valid
+    target never gives a NaN. The slope of an invalid target has no meaning. The running time of a
+    slope must not depend on a record, so exponents are bounded by ``LARGEST_EXPONENT``.
 
-    A link does not tell the slope. A loss is ``canonical`` where its slope is the expected target
-    less the target, so that its curvature depends on the score alone. Where it has a
-    ``variance_power`` the slope is that times a power of the expected target (``PowerVariance``). A
-    method that relies on either asks for it, where the link is none of a residual.
+    The link alone does not determine the slope. A loss is ``canonical`` if its slope is the
+    expected target less the target; its curvature then depends on the score only. A loss with a
+    ``variance_power`` multiplies this slope by a power of the expected target (``PowerVariance``).
+    A method that relies on either property checks it, unless the loss is one of the residual.
 
-    A loss of the residual keeps its form when targets are shifted and scaled. A parameter with
-    units (a threshold, a width) is then in units of the scaled target.
+    A loss of the residual keeps its form if targets are shifted and scaled. A parameter with units
+    (a threshold, a width) is then in units of the scaled target.
 
     Examples
     --------
@@ -89,46 +89,46 @@ class Loss:
     canonical: ClassVar[bool] = False
     needs_target: ClassVar[bool] = True
     n_classes: ClassVar[int | None] = None
-    """How many labels a target is one of: 0, 1 and so on; None for targets of another kind."""
+    """The number of labels 0, 1 and so on; None if targets are not labels."""
 
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Loss of each score."""
-        raise NotImplementedError(f"{type(self).__name__} must say its value.")
+        raise NotImplementedError(f"{type(self).__name__} must define value.")
 
     def deviance(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Loss of each score above that of the best one for its target, here taken to be zero."""
+        """Loss of each score less the least loss for its target, which is zero by default."""
         return self.value(score, target)
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Differentiate by each score; of a canonical loss, the expected target less the target."""
+        """Differentiate the loss by each score; by default, the expected target less the target."""
         slope: FloatArray = np.subtract(self.mean(score), target)
         return slope
 
     @property
     def variance_power(self) -> float | None:
-        """The power of the mean in a ``PowerVariance`` loss; None for any other loss."""
+        """The power of the mean in a ``PowerVariance`` loss; None for other losses."""
         return None
 
     @property
     def quasi_likelihood(self) -> bool:
-        """Whether the slope is the expected target less the target, times a power of the former."""
+        """Whether the slope is ``mean - target``, times a power of the mean."""
         return self.canonical or self.variance_power is not None
 
     def expected_curvature(self, score: ArrayLike) -> FloatArray:
-        """Second derivative at each score, averaged over targets for which the score is right."""
-        raise NotImplementedError(f"{type(self).__name__} must say its expected curvature.")
+        """Return the expected second derivative at each score, if that is the true score."""
+        raise NotImplementedError(f"{type(self).__name__} must define expected_curvature.")
 
     def narrowed(self, part: float) -> Self:
-        """Return the loss averaged over that part of its window of scores; itself without one."""
+        """Return the loss with ``part`` of its smoothing window; itself if it has none."""
         return self
 
     def slope_bound(self) -> float:
-        """Supremum of the absolute slope; infinity where there is none."""
+        """Supremum of the absolute slope; infinity if it is unbounded."""
         return np.inf
 
     def curvature_bound(self) -> float:
-        """Supremum of the second derivative; infinity where there is none."""
+        """Supremum of the second derivative; infinity if it is unbounded."""
         return np.inf
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
@@ -136,41 +136,41 @@ class Loss:
 
         That is the supremum of ``second derivative * |x|**2`` over rows with ``|x| <= row_bound``
         and scores with ``|slope| * |x| <= clip_norm``. Infinity means that output perturbation,
-        which needs a bound, refuses the loss. Of most losses clipping never reaches the largest
-        curvature, where the slope is zero.
+        which needs a bound, refuses the loss. For most losses the curvature is largest at a slope
+        of zero, which is never clipped.
         """
         return self.curvature_bound() * row_bound**2
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
-        """Which targets the loss allows; a record with any other target is void."""
+        """Whether the loss allows each target; a record with any other target is void."""
         return np.isfinite(np.asarray(target, dtype=np.float64))
 
     def bounded(self, score: ArrayLike, low: ArrayLike, high: ArrayLike) -> FloatArray:
-        """Return each score, held within the bounds of predictions."""
+        """Clip each score to the bounds of predictions."""
         return np.clip(score, low, high)
 
     def mean(self, score: ArrayLike) -> FloatArray:
-        """Return what each score predicts, in the units of the target."""
+        """Return the prediction of each score, in the units of the target."""
         return np.asarray(score, dtype=np.float64)
 
 
 class PowerVariance(Loss):
     """Quasi-likelihood with a log link, of targets whose variance is a power ``p`` of their mean.
 
-    With ``m = exp(score)`` the slope is ``(m - target) * m**(1 - p)``, so that large targets count
-    the less the larger ``p``. Its derivative
-    ``(2 - p) * m**(2 - p) + (p - 1) * target * m**(1 - p)`` is not negative for ``1 <= p <= 2`` and
-    targets of at least 0, so the loss is convex. It equals ``m**(2 - p) - (p - 1) * slope``: the
-    expected curvature, less a multiple of the slope.
+    With ``m = exp(score)`` the slope is ``(m - target) * m**(1 - p)``, so a larger ``p`` gives
+    large targets less weight. The derivative of the slope,
+    ``(2 - p) * m**(2 - p) + (p - 1) * target * m**(1 - p)``, is not negative for ``1 <= p <= 2``
+    and targets of at least 0, so the loss is convex. It equals ``m**(2 - p) - (p - 1) * slope``:
+    the expected curvature less a multiple of the slope.
 
     A score is the logarithm of the expected target. An exposure enters as the offset
-    ``log(exposure)``, added to the score elsewhere. Dividing all targets by a constant moves the
-    intercept by its logarithm and nothing else.
+    ``log(exposure)``, which the caller adds to the score. Dividing all targets by a constant moves
+    the intercept by its logarithm and changes nothing else.
 
     Edge cases
     ----------
-    Beyond scores of -500 and 500 the loss goes on along its tangent, so that no exponential
-    overflows; a slope may be infinite, and is then clipped.
+    Beyond scores of -500 and 500 the loss continues along its tangent, so no exponential overflows;
+    a slope may be infinite, and is then clipped.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class PowerVariance(Loss):
     @property
     def variance_power(self) -> float:
         """The power ``p``, from 1 to 2."""
-        raise NotImplementedError(f"{type(self).__name__} must say its power of the variance.")
+        raise NotImplementedError(f"{type(self).__name__} must define variance_power.")
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
@@ -195,13 +195,13 @@ class PowerVariance(Loss):
 
     @np.errstate(all="ignore")
     def deviance(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Loss of each score above that of the logarithm of its target: half the unit deviance."""
+        """Loss of each score less that of the best score, log(target): half the unit deviance."""
         best = bounded_exponent(np.log(np.maximum(target, SMALLEST_WIDTH)))
         deviance: FloatArray = np.maximum(self.value(score, target) - self.value(best, target), 0.0)
         return deviance
 
     def expected_curvature(self, score: ArrayLike) -> FloatArray:
-        """Power of the expected target, which is one for the power 2."""
+        """Power ``2 - p`` of the expected target."""
         curvature: FloatArray = np.exp((2.0 - self.variance_power) * bounded_exponent(score))
         return curvature
 
@@ -217,10 +217,10 @@ class PowerVariance(Loss):
 
 
 class RecordLoss:
-    """A loss known by the gradient of one record, where no single score tells all.
+    """A loss defined by the gradient of one record, which may depend on more than one score.
 
     The clipped gradients of such a loss need not be monotone, so output perturbation refuses it:
-    ``clipped_curvature_bound`` is infinite. Gradient perturbation is open to every such loss.
+    ``clipped_curvature_bound`` is infinite. Gradient perturbation accepts every such loss.
 
     Examples
     --------
@@ -232,15 +232,15 @@ class RecordLoss:
     name: ClassVar[str]
     needs_target: ClassVar[bool] = True
     n_classes: int | None
-    """How many labels a target is one of: 0, 1 and so on; None for targets of another kind."""
+    """The number of labels 0, 1 and so on; None if targets are not labels."""
 
     @property
     def record_gradient(self) -> Gradient:
         """Gradient of one record; an array with a NaN makes the record void."""
-        raise NotImplementedError(f"{type(self).__name__} must say its gradient.")
+        raise NotImplementedError(f"{type(self).__name__} must define record_gradient.")
 
     def size(self, n_features: int) -> int:
-        """Count the weights of a model with ``n_features`` features: one a feature."""
+        """Return the number of weights of a model with ``n_features`` features: one per feature."""
         return n_features
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
@@ -248,19 +248,19 @@ class RecordLoss:
         return np.inf
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
-        """Which targets the loss allows; a record with any other target is void."""
+        """Whether the loss allows each target; a record with any other target is void."""
         return np.isfinite(np.asarray(target, dtype=np.float64))
 
     def mean(self, score: ArrayLike) -> FloatArray:
-        """Return the score itself, where its prediction is not known."""
+        """Return the score itself, since the prediction is unknown."""
         return np.asarray(score, dtype=np.float64)
 
 
 def bounded_exponent(score: ArrayLike) -> FloatArray:
-    """Return scores within what an exponential takes."""
+    """Clip scores to the range of exponents."""
     return np.clip(np.asarray(score, dtype=np.float64), -LARGEST_EXPONENT, LARGEST_EXPONENT)
 
 
 def check_width(name: str, value: object) -> float:
-    """Return a loss's parameter with the target's units as a float, within a range for squares."""
+    """Return a parameter in units of the target as a float; its square must be a safe float."""
     return check_between(name, value, SMALLEST_WIDTH, LARGEST_WIDTH)

@@ -15,10 +15,10 @@ from .base import PowerVariance, bounded_exponent
 class Gamma(PowerVariance):
     """Negative Gamma log-likelihood of a positive target, ``score + target * exp(-score)``.
 
-    A score is the logarithm of the expected target. The slope ``1 - target * exp(-score)`` counts
-    targets in parts of what is expected, so that a standard deviation in proportion to the mean
-    (severities, durations, costs) weighs alike everywhere. Its derivative
-    ``target * exp(-score)`` is above zero: the loss is strictly convex.
+    A score is the logarithm of the expected target. The slope ``1 - target * exp(-score)`` measures
+    targets relative to their expectation. So targets whose standard deviation is proportional to
+    the mean (severities, durations, costs) have equal weights. The derivative of the slope,
+    ``target * exp(-score)``, is above zero: the loss is strictly convex.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class Gamma(PowerVariance):
 
     @property
     def variance_power(self) -> float:
-        """Two: the standard deviation is in proportion to the mean."""
+        """Two: the standard deviation is proportional to the mean."""
         return 2.0
 
     @np.errstate(all="ignore")
@@ -41,11 +41,11 @@ class Gamma(PowerVariance):
         return value
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Curvature that remains where the gradient is not clipped.
+        """Largest curvature of gradients that are not clipped.
 
-        The curvature of a score is one less its slope, and the slope of a row of length ``b`` that
-        is not clipped is at least ``-clip_norm / b``: at most ``(1 + clip_norm / b) * b**2``, which
-        grows with ``b``.
+        The curvature of a score is ``1 - slope``. If a row of length ``b`` is not clipped, its
+        slope is at least ``-clip_norm / b``. So its curvature in the weights is at most
+        ``(1 + clip_norm / b) * b**2``, which grows with ``b``.
         """
         return row_bound * (row_bound + clip_norm)
 

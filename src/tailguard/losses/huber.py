@@ -13,17 +13,17 @@ from .base import Loss, check_width
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """Squared loss near zero, absolute loss beyond ``threshold``: a mean that ignores outliers.
+    """Squared loss near zero, absolute loss beyond ``threshold``: a mean robust to outliers.
 
-    With the residual ``r``, the loss is ``r**2 / 2`` while ``|r| <= threshold`` and
-    ``threshold * (|r| - threshold / 2)`` beyond.
+    With the residual ``r``, the loss is ``r**2 / 2`` if ``|r| <= threshold``, else
+    ``threshold * (|r| - threshold / 2)``.
 
     Parameters
     ----------
     threshold
-        Where the slope stops growing, in units of the target that the loss is given. At 1.345
-        standard deviations the estimate keeps 95 % of the efficiency of least squares under
-        Gaussian noise. From 1e-100 to 1e100.
+        The residual at which the slope stops growing, in units of the target that the loss is
+        given. At 1.345 standard deviations the estimate keeps 95 % of the efficiency of least
+        squares under Gaussian noise. From 1e-100 to 1e100.
 
     Reference
     ---------
@@ -52,7 +52,7 @@ class Huber(Loss):
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Residual, held within the threshold on either side."""
+        """Residual, clipped at the threshold."""
         return np.clip(np.subtract(score, target), -self.threshold, self.threshold)
 
     def slope_bound(self) -> float:

@@ -13,9 +13,9 @@ from .base import LARGEST_EXPONENT, Link, Loss
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """Log-loss of a yes-or-no target: ``log(1 + exp(score)) - target * score``.
+    """Log-loss of a binary target: ``log(1 + exp(score)) - target * score``.
 
-    Targets are 0 and 1, nothing else. A score is the log-odds of 1.
+    Targets are 0 and 1 only. A score is the log-odds of 1.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Logistic(Loss):
         return linear + np.log1p(np.exp(-np.abs(scores)))
 
     def slope_bound(self) -> float:
-        """One: the slope of a score that is certain and wrong."""
+        """One: the slope of a confident wrong score."""
         return 1.0
 
     def curvature_bound(self) -> float:
@@ -52,11 +52,11 @@ class Logistic(Loss):
         return probability * (1.0 - probability)
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Curvature that remains where the gradient is not clipped.
+        """Largest curvature of gradients that are not clipped.
 
-        With error ``a = |slope|`` and row length ``b``, the curvature is ``a * (1 - a)`` and the
-        gradient is not clipped while ``a * b <= clip_norm``. While ``b <= 2 * clip_norm`` even odds
-        are within reach and the supremum is ``b**2 / 4``; for longer rows it is attained at
+        With error ``a = |slope|`` and row length ``b``, the curvature is ``a * (1 - a)``, and the
+        gradient is not clipped if ``a * b <= clip_norm``. If ``b <= 2 * clip_norm``, this includes
+        even odds and the supremum is ``b**2 / 4``. For longer rows it is attained at
         ``a = clip_norm / b`` and equals ``clip_norm * (b - clip_norm)``. Both grow with ``b``.
         """
         if row_bound <= 2 * clip_norm:

@@ -1,4 +1,4 @@
-"""Loss that grows with a power of the residual."""
+"""Power of the residual."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tailguard.checks import check_between
 
 from .base import Loss
 
-# With a higher power, slopes overflow at residuals of 2**30 private scales.
+# Higher powers would overflow slopes at residuals of 2**30 private scales.
 SMALLEST_POWER, LARGEST_POWER = 2.0, 16.0
 # A slope beyond this counts as infinite: powers above 1e222 take longer to compute, and that time
 # would reveal something about a record.
@@ -30,8 +30,8 @@ class LpLoss(Loss):
 
     Edge cases
     ----------
-    A power beyond the largest float is infinite, and so is a slope beyond ``p * 1e220``; the sign
-    of a slope is kept.
+    A power beyond the largest float is infinite, and so is a slope beyond ``p * 1e220``, with its
+    sign.
 
     Reference
     ---------
@@ -72,7 +72,7 @@ class LpLoss(Loss):
         return 2.0 if self.p == 2 else math.inf
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Curvature that remains where the gradient is not clipped; finite for every ``p``.
+        """Largest curvature of gradients that are not clipped; finite for every ``p``.
 
         With residual ``r`` and row length ``b``, the gradient is not clipped while
         ``p * |r|**(p - 1) * b <= clip_norm``. There the curvature ``p * (p - 1) * |r|**(p - 2)``,

@@ -18,7 +18,7 @@ from .compiled import Gradient, compile_gradient
 
 @dataclass(frozen=True)
 class Multinomial(RecordLoss):
-    """Log-loss of a target that is one of several classes, with one score per class.
+    """Log-loss of a target with several classes, with one score per class.
 
     The weights are a matrix of shape ``(n_classes, n_features)``, flattened row by row. The
     gradient of one record is ``outer(softmax(scores) - one_hot(target), features)``.
@@ -26,13 +26,13 @@ class Multinomial(RecordLoss):
     Parameters
     ----------
     n_classes
-        How many classes; a target is one of 0, 1, ..., ``n_classes - 1``.
+        The number of classes; a target is one of 0, 1, ..., ``n_classes - 1``.
 
     Edge cases
     ----------
-    A target that is no class, and scores beyond the largest float, give a gradient of NaNs, which
-    makes the record void. Output perturbation refuses this loss: clipping a whole gradient, unlike
-    clipping the slope of one score, does not leave the gradient of a convex function.
+    A target outside the classes, or a score beyond the largest float, gives a gradient of NaNs,
+    which makes the record void. Output perturbation refuses this loss: a clipped gradient need not
+    be the gradient of a convex function, unlike a gradient with the clipped slope of one score.
 
     Examples
     --------
@@ -59,12 +59,12 @@ class Multinomial(RecordLoss):
 
     @np.errstate(all="ignore")
     def value(self, scores: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Log-loss of scores of shape ``(..., n_classes)``; NaN for a target that is no class."""
+        """Log-loss of scores of shape ``(..., n_classes)``; NaN for an invalid target."""
         scores = np.asarray(scores, dtype=np.float64)
         valid = self.valid_target(target)
         labels = np.where(valid, target, 0).astype(np.intp)
         own_score = np.take_along_axis(scores, labels[..., np.newaxis], axis=-1)[..., 0]
-        # Subtracting the largest score first keeps the exponentials within (0, 1].
+        # Subtracting the largest score keeps the exponentials within (0, 1].
         largest = scores.max(axis=-1)
         rest = np.log(total_of(np.exp(scores - largest[..., np.newaxis])))
         return np.where(valid, (largest - own_score) + rest, np.nan)
@@ -77,9 +77,9 @@ class Multinomial(RecordLoss):
 
     @np.errstate(all="ignore")
     def bounded(self, scores: ArrayLike, low: ArrayLike, high: ArrayLike) -> FloatArray:
-        """Hold logarithms of probabilities within bounds; return scores that add up to zero.
+        """Clip logarithms of probabilities to bounds; return scores that add up to zero.
 
-        Where nothing is held, these are the scores less their mean.
+        Without clipping, these are the scores less their mean.
         """
         logs = np.asarray(scores, dtype=np.float64)
         logs = logs - logs.max(axis=-1, keepdims=True)
@@ -95,7 +95,7 @@ class Multinomial(RecordLoss):
 
 
 def total_of(classes: FloatArray) -> FloatArray:
-    """Add up the last axis one by one: NumPy adds those of one record in another order."""
+    """Add up the last axis one by one: for a single record NumPy would use another order."""
     return np.asarray(reduce(np.add, np.moveaxis(classes, -1, 0)))
 
 

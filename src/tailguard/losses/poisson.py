@@ -15,13 +15,13 @@ from .base import LARGEST_EXPONENT, Loss, PowerVariance
 class Poisson(PowerVariance):
     """Negative Poisson log-likelihood of a count, ``exp(score) - target * score``.
 
-    A score is the logarithm of the expected target. Targets are any non-negative numbers, not only
-    whole ones.
+    A score is the logarithm of the expected target. Targets are non-negative numbers, not only
+    integers.
 
     Edge cases
     ----------
-    Targets are unbounded, hence so is the curvature of the clipped loss: output perturbation
-    refuses this loss.
+    Targets are unbounded, so the curvature of the clipped loss is unbounded, too: output
+    perturbation refuses this loss.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Poisson(PowerVariance):
 
     @property
     def variance_power(self) -> float:
-        """One: the variance is the mean."""
+        """One: the variance equals the mean."""
         return 1.0
 
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:

@@ -10,14 +10,14 @@ from tailguard.array_types import FloatArray
 
 from .huber import Huber
 
-# The slope at a residual of this many thresholds is the threshold, in floats. More count as this
-# many, so that no square overflows.
+# At a residual of this many thresholds the slope, as a float, is the threshold. Larger residuals
+# are cut to it, so no square overflows.
 MOST_THRESHOLDS = 2.0**30
 
 
 @dataclass(frozen=True)
 class PseudoHuber(Huber):
-    """Smooth passage from squared to absolute loss: ``h**2 * (sqrt(1 + (r / h)**2) - 1)``.
+    """Smooth transition from squared to absolute loss: ``h**2 * (sqrt(1 + (r / h)**2) - 1)``.
 
     Here ``r`` is the residual and ``h`` the threshold. Every derivative is continuous, unlike that
     of Huber's loss.
@@ -45,13 +45,13 @@ class PseudoHuber(Huber):
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Nearly quadratic up to the threshold, nearly linear beyond."""
         residual: FloatArray = np.subtract(score, target)
-        # sqrt(h^2 + r^2) - h, without the cancellation near r = 0.
+        # sqrt(h^2 + r^2) - h, without cancellation near r = 0.
         rise = residual / (np.hypot(self.threshold, residual) + self.threshold) * residual
         return self.threshold * rise
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Residual, bent so that it never reaches the threshold."""
+        """``h * r / sqrt(h**2 + r**2)``, between minus and plus the threshold."""
         residual: FloatArray = np.subtract(score, target)
         most = MOST_THRESHOLDS * self.threshold
         residual = np.clip(residual, -most, most)

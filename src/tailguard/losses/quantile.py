@@ -14,26 +14,26 @@ from .base import SMALLEST_WIDTH, Loss, check_width
 
 @dataclass(frozen=True)
 class Quantile(Loss):
-    """Pinball loss, averaged over a window of half-width ``width`` so that it has a curvature.
+    """Pinball loss, averaged over a window of half-width ``width``, which gives it a curvature.
 
     The pinball loss of the residual ``r = score - target`` is ``-level * r`` below zero and
     ``(1 - level) * r`` above. Its average over ``[r - width, r + width]`` has the slope
-    ``clip(r / (2 * width) + 1/2, 0, 1) - level``: within ``[-level, 1 - level]``, rising at the
-    rate ``1 / (2 * width)`` inside the window. Outside the window the loss is unchanged.
+    ``clip(r / (2 * width) + 1/2, 0, 1) - level``: it is within ``[-level, 1 - level]``, and rises
+    at the rate ``1 / (2 * width)`` inside the window. Outside the window the loss is unchanged.
 
-    The best score for a sample whose distribution is spread evenly by ``width`` to either side is
-    exactly its quantile, so the smoothing biases the answer by a term of order ``width**2`` only.
-    The best score for one record is ``target + (2 * level - 1) * width``.
+    The minimiser is the exact quantile of the distribution of targets convolved with the uniform
+    distribution on ``[-width, width]``, so the smoothing bias is of order ``width**2`` only. For a
+    single record the minimiser is ``target + (2 * level - 1) * width``.
 
     Parameters
     ----------
     level
-        Which quantile: 0.5 is the median.
+        The level of the quantile: 0.5 is the median.
     width
         Half the width of the window, in units of the target that the loss is given. At 0.2 standard
         deviations the smoothing moves the 0.9-quantile of a Gaussian by less than 0.01. The default
-        method takes half of it, in units of the residuals where these are smaller than the
-        target. From 1e-100 to 1e100.
+        method uses half of it, in units of the residuals if these are smaller than the target. From
+        1e-100 to 1e100.
 
     Reference
     ---------
@@ -71,11 +71,11 @@ class Quantile(Loss):
         return np.clip(residual / (2 * self.width) + 0.5, 0.0, 1.0) - self.level
 
     def slope_bound(self) -> float:
-        """Return the steeper of the two sides."""
+        """Return the larger of the slopes of the two sides."""
         return max(self.level, 1 - self.level)
 
     def narrowed(self, part: float) -> Self:
-        """Return the loss averaged over that part of the window."""
+        """Return the loss with ``part`` of the window's width."""
         return replace(self, width=max(SMALLEST_WIDTH, part * self.width))
 
     def curvature_bound(self) -> float:

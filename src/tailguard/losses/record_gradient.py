@@ -1,4 +1,4 @@
-"""A user's own loss, known by the gradient of one record."""
+"""A user's own loss, defined by the gradient of one record."""
 
 import inspect
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ def _least_squares(weights: FloatArray, features: FloatArray, target: float) -> 
 
 @dataclass(frozen=True, init=False)
 class RecordGradient(RecordLoss):
-    """Any loss at all, through ``function(weights, features, target) -> gradient`` of ONE record.
+    """Any loss, defined by ``function(weights, features, target) -> gradient`` of ONE record.
 
     Guarantee
     ---------
@@ -34,16 +34,16 @@ class RecordGradient(RecordLoss):
     function
         A Python function, or one compiled by ``numba.njit``, which is much faster.
     size
-        How many weights there are; as many as features when left out.
+        The number of weights; by default the number of features.
     name
-        A public name of the function, which stands for it in a checkpoint. A function that holds
-        values (a closure, a ``partial``, a method, defaults, attributes) needs one there, and the
-        name should change with what it holds: a checkpoint never looks at that.
+        A public name of the function, which identifies it in a checkpoint. A checkpoint requires
+        the name if the function holds values (a closure, a ``partial``, a method, defaults,
+        attributes). Change the name if these values change: a checkpoint never reads them.
 
     Edge cases
     ----------
     A gradient with an entry that is not finite makes the record void. Output perturbation refuses
-    the loss. A function of ``numba.njit`` is compiled at once, and refused if it cannot be.
+    the loss. A function of ``numba.njit`` is compiled at once, and refused if that fails.
 
     Examples
     --------
@@ -79,21 +79,21 @@ class RecordGradient(RecordLoss):
         return self.function
 
     def size(self, n_features: int) -> int:
-        """Count the weights: as stated, or one per feature."""
+        """Return the number of weights: as given, or one per feature."""
         return n_features if self.n_weights is None else self.n_weights
 
 
 def _check_function(function: object) -> None:
-    """Refuse a function that cannot be called with a record; its results are never looked at.
+    """Refuse a function that cannot be called with a record; do not check its results.
 
-    It is compiled now, so that a failure comes before any budget is spent.
+    Compile a function of Numba now, so a failure occurs before any budget is spent.
     """
     wanted = "function must be a function (weights, features, target) -> gradient of ONE record"
     if not callable(function):
         raise InputError(f"{wanted}; got {shown(function)}.")
     try:
         signature = inspect.signature(getattr(function, "py_func", function))
-    except (TypeError, ValueError):  # some built-in functions do not tell
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return
     try:
         signature.bind(None, None, None)

@@ -1,4 +1,4 @@
-"""The losses by name. A new loss is one file and one line here, and runs in the contract tests."""
+"""The losses by name. A new loss needs one file and one line here; contract tests then run it."""
 
 import sys
 from collections.abc import Mapping
@@ -31,22 +31,22 @@ RECORD_LOSSES = {
 """Losses known by the gradient of one record."""
 
 NUMBERS = (NoneType, bool, int, float)
-FUNCTION = "function"  # the field of a user's own gradient, which is called with one record
-ALLOWED = {"public_name": (NoneType, str)}  # stands for that function in a checkpoint
+FUNCTION = "function"  # the field of a user's own gradient, which sees one record at a time
+ALLOWED = {"public_name": (NoneType, str)}  # identifies that function in a checkpoint
 
 
 def is_registered(value: object, registry: Mapping[str, str]) -> bool:
-    """Whether ``value`` is of the very class that a line of ``registry`` names, no subclass."""
+    """Whether the exact class of ``value``, not a base class, is in ``registry``."""
     kind = type(value)
     named = f"{kind.__module__}:{kind.__qualname__}" in registry.values()
     return named and getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
 
 
 def check_known(loss: object) -> None:
-    """Refuse a loss that is not of the registry, or was changed: its slopes could mix records.
+    """Refuse a loss that is not in the registry, or was changed: its slopes could mix records.
 
-    A loss object sees many scores at once. Ours are tested to treat each score alone. Others are
-    unknown, so they enter as a gradient of ONE record.
+    A loss object receives many scores at once. Tests check that our losses treat each score
+    separately. For other losses that is unknown, so users give the gradient of ONE record.
     """
     if not is_known(loss):
         raise InputError(
@@ -57,7 +57,7 @@ def check_known(loss: object) -> None:
 
 
 def is_known(loss: object) -> bool:
-    """Whether the exact class of a loss is registered, and it holds nothing but its parameters."""
+    """Whether the exact class of a loss is registered, and its attributes are only parameters."""
     if not is_registered(loss, LOSSES | RECORD_LOSSES):
         return False
     names = {field.name for field in fields(loss)}  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from tailguard.checks import check_finite, require, shown
 
 from .base import PowerVariance, bounded_exponent
 
-# Nearer to 1 or 2 a term of the loss has so small a divisor that its value loses half its digits.
+# Closer to 1 or 2, a small divisor in one term costs the loss half of its digits.
 NEAREST_POWER = 1e-6
 
 
@@ -20,18 +20,18 @@ class Tweedie(PowerVariance):
     """Half the unit deviance of a Tweedie law with a log link, up to a term of the target.
 
     With ``m = exp(score)`` it is ``m**(2 - p) / (2 - p) + target * m**(1 - p) / (p - 1)``. Targets
-    are zero or positive, as of total claims: a Poisson number of Gamma amounts.
+    are zero or positive, for example total claims: a Poisson number of Gamma amounts.
 
     Parameters
     ----------
     power
-        The power ``p`` of the mean that the variance is in proportion to, between 1 (``Poisson``)
-        and 2 (``Gamma``).
+        The variance is proportional to the power ``p`` of the mean, between 1 (``Poisson``) and 2
+        (``Gamma``).
 
     Edge cases
     ----------
-    Targets are unbounded where the slope is small, hence so is the curvature of the clipped loss:
-    output perturbation refuses this loss.
+    Targets are unbounded even where the slope is small, so the curvature of the clipped loss is
+    unbounded, too: output perturbation refuses this loss.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Tweedie(PowerVariance):
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Half the unit deviance, up to a term of the target alone."""
         scores, inner, p = np.asarray(score, dtype=np.float64), bounded_exponent(score), self.power
-        paid = np.multiply(target, np.exp((1.0 - p) * inner)) / (p - 1.0)
-        value: FloatArray = np.exp((2.0 - p) * inner) / (2.0 - p) + paid
+        of_target = np.multiply(target, np.exp((1.0 - p) * inner)) / (p - 1.0)
+        value: FloatArray = np.exp((2.0 - p) * inner) / (2.0 - p) + of_target
         beyond = scores - inner
         return np.where(beyond == 0.0, value, value + self.slope(inner, target) * beyond)
