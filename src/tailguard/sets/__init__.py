@@ -1,6 +1,6 @@
-"""Constraint sets: project, diameter, membership; one set a file.
+"""Constraint sets: projection, diameter, membership; one set per file.
 
-``registry`` lists the sets by name; ``base`` says what a set must offer.
+``registry`` lists the sets by name; ``base`` defines their interface.
 """
 
 from tailguard.checks import with_named_arguments

@@ -1,6 +1,6 @@
-"""The protocol of constraint sets; points and lengths that are safe near the float limits.
+"""The protocol of constraint sets; helpers for points and lengths near the limits of floats.
 
-A set never sees a record: it moves weights that were already released.
+A set never reads a record: it projects weights that are already released.
 """
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -16,10 +16,10 @@ from tailguard.checks import InputError, check_cost, check_methods, shown
 class ConstraintSet(Protocol):
     """A closed set of weights.
 
-    Projection is total: every finite point gives a finite point of the set, however large, and a
-    point that is not finite gives some point of the set. Nothing raises or warns on values. A set
-    whose projections may lie outside by a rounding error that grows with the point's distance has
-    a class attribute ``approximate = True``; other sets are exact at any distance.
+    Projection is total: it maps any finite point, however large, to a finite point of the set, and
+    a point that is not finite to some point of the set. It never raises or warns for a value. If
+    projections may be outside the set by an error that grows with the distance of the point, the
+    set has a class attribute ``approximate = True``; other sets are exact at any distance.
 
     Examples
     --------
@@ -36,13 +36,13 @@ class ConstraintSet(Protocol):
         ...
 
     def diameter(self) -> float:
-        """Largest distance between two points of the set, or an upper bound where it says so."""
+        """Largest distance between two points of the set, or an upper bound if documented."""
         ...
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
-        """Whether the point keeps every constraint, up to ``tolerance``.
+        """Whether the point satisfies every constraint, up to ``tolerance``.
 
-        Anything but a vector and a tolerance is refused: see ``as_entries`` and ``check_cost``.
+        It refuses invalid vectors and tolerances: see ``as_entries`` and ``check_cost``.
         """
         ...
 
@@ -63,7 +63,7 @@ def as_point(point: ArrayLike, size: int | None = None) -> FloatArray:
 
 
 def as_entries(point: ArrayLike, size: int | None = None) -> FloatArray:
-    """Return the entries of a point, finite or not; refuse anything but a vector."""
+    """Return the entries of a point, finite or not; refuse anything that is not a vector."""
     entries = as_numbers(point)
     if entries.ndim != 1:
         raise InputError(f"point must be a vector of numbers; got {shown(point)}.")
@@ -73,7 +73,7 @@ def as_entries(point: ArrayLike, size: int | None = None) -> FloatArray:
 
 
 def as_numbers(values: ArrayLike) -> FloatArray:
-    """Return an array of numbers, or one NaN for anything else; every set refuses that."""
+    """Return an array of numbers; for anything else one NaN, which every set refuses."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):  # its message may show an entry
@@ -81,7 +81,7 @@ def as_numbers(values: ArrayLike) -> FloatArray:
 
 
 def as_vector(name: str, numbers: ArrayLike) -> tuple[float, ...]:
-    """Return a parameter as a tuple, which compares and hashes by value."""
+    """Return a parameter as a tuple, which is compared and hashed by value."""
     vector = as_numbers(numbers)
     if vector.ndim != 1 or not np.isfinite(vector).all():
         raise InputError(f"{name} must be a vector of finite numbers; got {shown(numbers)}.")
@@ -89,7 +89,7 @@ def as_vector(name: str, numbers: ArrayLike) -> tuple[float, ...]:
 
 
 def length(vector: FloatArray) -> float:
-    """Euclidean length; no square overflows or vanishes on the way."""
+    """Euclidean length; no square overflows or underflows."""
     largest = float(np.abs(vector).max(initial=0.0))
     if largest == 0.0:
         return 0.0

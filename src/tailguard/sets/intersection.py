@@ -25,13 +25,13 @@ class Intersection:
     first, second
         Convex sets that have a point in common; this is not checked.
     n_sweeps
-        The most projections onto each set. A point near the intersection needs few; for a distant
-        one the number may grow with the ratio of its distance to the size of the sets. For a ball
-        and any other set use ``IntersectionWithBall``, which is exact.
+        The largest number of projections onto each set. A point near the intersection needs few.
+        For a distant point the number may grow with the ratio of its distance to the size of the
+        sets. For a ball and another set use ``IntersectionWithBall``, which is exact.
 
     Edge cases
     ----------
-    The answer is always a point of ``second``; of ``first`` up to the error.
+    The result is always in ``second``, and in ``first`` up to the error.
 
     Reference
     ---------
@@ -51,7 +51,7 @@ class Intersection:
         (L1Ball(1.0), L2Ball(1.0, center=[0.1, 0.1, 0.0])),
     )
     convex: ClassVar[bool] = True
-    approximate: ClassVar[bool] = True  # projections stop, up to an error that grows with distance
+    approximate: ClassVar[bool] = True  # the remaining error grows with the distance of the point
     first: ConstraintSet
     second: ConstraintSet
     n_sweeps: int = 1000
@@ -64,7 +64,7 @@ class Intersection:
 
     @np.errstate(over="ignore", invalid="ignore")
     def project(self, point: ArrayLike) -> FloatArray:
-        """Project onto the sets in turn, each time undoing what the same set did before."""
+        """Project onto the sets in turn, undoing the previous correction of the same set first."""
         current = as_point(point)
         by_first = np.zeros_like(current)
         by_second = np.zeros_like(current)
@@ -74,7 +74,7 @@ class Intersection:
             by_first = current + by_first - in_first
             current = self.second.project(in_first + by_second)
             by_second = in_first + by_second - current
-            # The point alone may rest while the corrections still build up.
+            # The point may stay the same while the corrections still change.
             if np.array_equal(before, np.concatenate([current, by_first, by_second])):
                 break
         return current

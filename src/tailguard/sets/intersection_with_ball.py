@@ -1,4 +1,4 @@
-"""Part of a set that is close to a point."""
+"""Intersection of a set with a Euclidean ball."""
 
 import math
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from .l1_ball import L1Ball
 from .simplex import Simplex
 from .whole_space import WholeSpace
 
-# Halvings of an interval of floats: 10 bring its ends within a factor 4 of one another (their
-# logarithms are halved first), 54 more reach neighbouring floats.
+# Bisection steps: 10 on the logarithms bring the ends of an interval of floats within a factor of
+# 4, and 54 more reach neighbouring floats.
 N_HALVINGS = 80
 
 
@@ -28,9 +28,9 @@ class IntersectionWithBall:
     Localised methods search there. The center is first projected onto the base, so the
     intersection is never empty.
 
-    With ``c`` the center, the optimality conditions put the projection of ``z`` on the path
+    Let ``c`` be the center. By the optimality conditions, the projection of ``z`` is on the path
     ``t -> base.project(c + t * (z - c))`` for ``t`` from 0 to 1. The distance from ``c`` never
-    falls along the path, and bisection finds the last point within the ball. What is returned is
+    decreases along the path, so bisection finds the last point within the ball. The result is
     always a point of the base and within the ball.
 
     Parameters
@@ -38,13 +38,13 @@ class IntersectionWithBall:
     base
         A convex set.
     center
-        Where the ball is; moved to the nearest point of the base.
+        The center of the ball; replaced by the nearest point of the base.
     radius
         The largest distance from the center.
 
     Edge cases
     ----------
-    A point that is not finite goes to the center.
+    A point that is not finite is projected to the center.
 
     Reference
     ---------
@@ -79,7 +79,7 @@ class IntersectionWithBall:
 
     @np.errstate(over="ignore", invalid="ignore")
     def project(self, point: ArrayLike) -> FloatArray:
-        """Follow the path from the center towards the point while it stays in the ball."""
+        """Return the last point within the ball on the path from the center to the point."""
         target = np.array(as_entries(point, self._middle.size))
         if not np.isfinite(target).all():
             return self._middle.copy()
@@ -110,8 +110,8 @@ class IntersectionWithBall:
 
     def _last_within_ball(self, direction: FloatArray) -> FloatArray:
         """Bisect for the last point of the path that is within the ball."""
-        # Projection shortens distances, so at ``radius / length`` the path is still inside; half
-        # of that leaves room for rounding.
+        # Projection never increases distances, so the path is inside up to ``radius / length``;
+        # half of that leaves room for rounding.
         inside, outside = self.radius / length(direction) / 2, 1.0
         last = self._middle.copy()
         for _ in range(N_HALVINGS):

@@ -1,4 +1,4 @@
-"""Ball of the sum of absolute values."""
+"""Ball of the l1 norm, the sum of absolute values."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,12 +15,12 @@ from .simplex import nearest_shares
 
 @dataclass(frozen=True)
 class L1Ball:
-    """Points whose absolute values sum to at most ``radius``: favours sparse weights.
+    """Points whose absolute entries sum to at most ``radius``; favours sparse weights.
 
     Parameters
     ----------
     radius
-        The largest sum.
+        The largest sum of absolute values.
 
     Reference
     ---------
@@ -42,7 +42,7 @@ class L1Ball:
         object.__setattr__(self, "radius", check_positive("radius", self.radius))
 
     def project(self, point: ArrayLike) -> FloatArray:
-        """Shrink all entries alike towards zero until their sum fits."""
+        """Reduce all magnitudes by the same amount, to zero at least, until their sum fits."""
         inside = as_point(point)
         sizes = np.abs(inside)
         if _sum_of_sizes(sizes) <= self.radius:
@@ -50,7 +50,7 @@ class L1Ball:
         return np.copysign(nearest_shares(sizes, self.radius), inside)
 
     def diameter(self) -> float:
-        """Distance of two opposite corners."""
+        """Distance between two opposite corners."""
         return 2 * self.radius
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:

@@ -22,7 +22,7 @@ class L2Ball:
     radius
         The largest distance from the center.
     center
-        The origin when left out.
+        By default the origin.
 
     Examples
     --------
@@ -71,5 +71,5 @@ class L2Ball:
         return None if self.center is None else self._middle.size
 
     def _half_offset(self, point: FloatArray) -> FloatArray:
-        """Half the offset from the center: the whole might overflow."""
+        """Half the offset from the center: the full offset may overflow."""
         return point / 2 - self._middle / 2

@@ -1,4 +1,4 @@
-"""The sets by name. A new set is one file and one line here, which buys the contract tests."""
+"""The sets by name. A new set needs one file and one line here; contract tests then run it."""
 
 SETS = {
     "box": "tailguard.sets.box:Box",

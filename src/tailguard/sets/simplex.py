@@ -1,4 +1,4 @@
-"""Weights that are shares of a whole."""
+"""Nonnegative weights with a fixed sum."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Simplex:
     Parameters
     ----------
     total
-        What the entries sum to.
+        The sum of the entries.
 
     Reference
     ---------
@@ -42,18 +42,18 @@ class Simplex:
         object.__setattr__(self, "total", check_positive("total", self.total))
 
     def project(self, point: ArrayLike) -> FloatArray:
-        """Lower all entries by the same amount, each to zero at most, until the sum is right."""
+        """Subtract one number from all entries, stopping each at zero, to reach the sum."""
         inside = as_point(point)
         require(inside.size > 0, "point must have at least one entry; got none.")
         return nearest_shares(inside, self.total)
 
     def diameter(self) -> float:
-        """Distance of two corners."""
+        """Distance between two corners."""
         return math.sqrt(2) * self.total
 
     @np.errstate(over="ignore")
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
-        """Whether entries and sum are right, up to ``tolerance * total``."""
+        """Whether entries are nonnegative with the right sum, up to ``tolerance * total``."""
         slack = check_cost("tolerance", tolerance)
         entries = as_entries(point) / self.total
         if not np.isfinite(np.abs(entries).sum()):
@@ -65,8 +65,9 @@ class Simplex:
 def nearest_shares(point: FloatArray, total: float) -> FloatArray:
     """Project onto the simplex, exactly, by sorting (Duchi et al. 2008, Algorithm 1).
 
-    Only differences from the largest entry matter, and entries ``total`` or more below it end at
-    zero: so entries are measured from the largest, in units of ``total``, and nothing overflows.
+    The result depends only on differences from the largest entry, and entries at least ``total``
+    below it become zero. So the code uses these differences in units of ``total``, cut at -1, and
+    nothing overflows.
     """
     below = np.maximum((point - point.max()) / total, -1.0)
     descending = np.sort(below)[::-1]

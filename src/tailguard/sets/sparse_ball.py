@@ -1,4 +1,4 @@
-"""Vectors with few entries that are not zero."""
+"""Vectors with few nonzero entries."""
 
 import math
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from .base import as_entries, as_point, length, unit_vector
 
 @dataclass(frozen=True)
 class SparseBall:
-    """Points with at most ``n_nonzero`` entries other than zero, within ``radius`` of the origin.
+    """Points with at most ``n_nonzero`` nonzero entries, within ``radius`` of the origin.
 
-    The set is not convex: only methods made for sparse weights accept it.
+    The set is not convex: only methods for sparse weights accept it.
 
     Parameters
     ----------
     n_nonzero
-        How many entries may differ from zero.
+        The largest number of nonzero entries.
     radius
-        The largest Euclidean length; no limit when left out.
+        The largest Euclidean length; unlimited by default.
 
     Edge cases
     ----------
-    Of entries with equal magnitude the earlier ones are kept.
+    Among entries of equal magnitude, the projection keeps the earlier ones.
 
     Reference
     ---------
@@ -52,7 +52,7 @@ class SparseBall:
             object.__setattr__(self, "radius", check_positive("radius", self.radius))
 
     def project(self, point: ArrayLike) -> FloatArray:
-        """Keep the largest entries, then shorten the vector to the radius."""
+        """Keep the largest entries, then shorten the vector to the radius if it is longer."""
         sparse = as_point(point)
         by_size = np.argsort(-np.abs(sparse), kind="stable")
         sparse[by_size[self.n_nonzero :]] = 0.0
@@ -65,7 +65,7 @@ class SparseBall:
         return math.inf if self.radius is None else 2 * self.radius
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
-        """Whether entries and length are right; ``tolerance`` is for the length alone."""
+        """Whether the point is sparse enough, and within the radius up to ``tolerance``."""
         slack = check_cost("tolerance", tolerance)
         entries = as_entries(point)
         if not np.isfinite(entries).all() or np.count_nonzero(entries) > self.n_nonzero:

@@ -1,4 +1,4 @@
-"""No constraint at all."""
+"""No constraint."""
 
 import math
 from dataclasses import dataclass
