@@ -1,7 +1,7 @@
-"""Simulators with public parameters, for examples, benchmarks and the demo; never for private data.
+"""Simulators with public parameters, for examples, benchmarks and the demo; no private data.
 
-Each returns a :class:`~tailguard.datasets.dataset.Dataset` that knows the
-coefficients it was drawn from, so that an answer can be compared with the truth.
+Each returns a :class:`~tailguard.datasets.dataset.Dataset` with its true coefficients, so estimates
+can be compared with the truth.
 """
 
 from tailguard.checks import with_named_arguments

@@ -1,4 +1,4 @@
-"""What every simulator returns: records, their names and the truth behind them."""
+"""The result of every simulator: records, names of columns and true coefficients."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_count, check_integer, shown
 
-MOST_ROWS = 2**63 - 1  # more are in no array
+MOST_ROWS = 2**63 - 1  # the limit of array sizes
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Simulated records together with the coefficients they were drawn from.
+    """Simulated records, with the true coefficients.
 
     Attributes
     ----------
@@ -23,14 +23,14 @@ class Dataset:
     feature_names
         One name per column.
     target
-        What a model predicts: amounts (float64), or labels and counts (int64).
+        The target of a model: amounts (float64), or labels and counts (int64).
     coefficients, intercept
-        The truth, in the raw units of ``features``: the score of a record is
+        The true values, in the raw units of ``features``: the score of a record is
         ``features @ coefficients + intercept``.
     description
-        One sentence: how the records were drawn.
+        One sentence about the distribution of the records.
     exposure
-        How long each record was observed, for counts; None otherwise.
+        The duration of observation of each record, for counts; None otherwise.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Dataset:
     exposure: FloatArray | None = None
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return name -> column, target (and exposure) included: what a table is made from.
+        """Return the columns of a table by name, including target and exposure.
 
         Examples
         --------
@@ -79,15 +79,15 @@ into memory; got 1000000000000000, 2.
     try:
         np.empty(tuple(sizes.values()))
     except (MemoryError, OverflowError, ValueError):
-        told = ", ".join(map(shown, sizes.values()))
+        given = ", ".join(map(shown, sizes.values()))
         raise InputError(
             f"{', '.join(sizes)} must be such that an array of these sizes fits into memory; got "
-            f"{told}."
+            f"{given}."
         ) from None
 
 
 def check_rows(n_rows: int) -> None:
-    """Refuse sizes that are not positive whole numbers or that no array can have; draws nothing.
+    """Refuse a number of rows that is not a whole number from 1 to the limit of array sizes.
 
     Examples
     --------

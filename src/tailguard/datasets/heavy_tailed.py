@@ -19,14 +19,14 @@ from tailguard.checks import (
 )
 from tailguard.datasets.dataset import Dataset, check_sizes
 
-# Beyond this log-rate the simulated rate stays where it is: the exponential of a Student-t variable
-# has no mean, and a handful of records would otherwise hold nearly all of the counts.
+# Log-rates are clipped at this limit: the exponential of a Student-t variable has no mean, so a few
+# records would have nearly all of the counts.
 LOG_RATE_LIMIT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
 class RawDesign:
-    """A design matrix in raw units, and the standardised columns behind it.
+    """A design matrix in raw units, and its standardised columns.
 
     Column ``j`` of ``features`` is ``unit_j * (offset_j + standardised_j)``.
 
@@ -45,7 +45,7 @@ class RawDesign:
 
     @property
     def features(self) -> FloatArray:
-        """The columns as a user would hold them."""
+        """The columns in raw units, as a user would have them."""
         return self.units * (self.offsets + self.standardised)
 
     def dataset(
@@ -57,7 +57,7 @@ class RawDesign:
         description: str,
         exposure: FloatArray | None = None,
     ) -> Dataset:
-        """Return the records with the truth behind them, given for the standardised columns."""
+        """Return the dataset; weights and intercept are those of the standardised columns."""
         return Dataset(
             features=self.features,
             feature_names=tuple(f"x{j}" for j in range(weights.size)),
@@ -80,9 +80,9 @@ def draw_raw_design(
 ) -> RawDesign:
     """Draw Student-t columns in units from ``units[0]`` to ``units[1]``, ``offset`` sd from zero.
 
-    ``tail`` is the degrees of freedom: moments of order ``tail`` and beyond do not exist. Columns
-    have variance 1 before the units where it exists (``tail > 2``), and signs of the offsets
-    alternate.
+    ``tail`` is the degrees of freedom: moments of order ``tail`` and higher do not exist. If the
+    variance exists (``tail > 2``), it is 1 before columns are scaled by their units. The signs of
+    the offsets alternate.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def draw_raw_design(
 
 
 def alternating_weights(n_features: int) -> FloatArray:
-    """Weights of alternating sign and falling size, of norm 1.
+    """Weights with alternating signs, decreasing magnitudes and norm 1.
 
     Examples
     --------
@@ -135,23 +135,23 @@ def heavy_tailed_linear(
 ) -> Dataset:
     """Simulate a linear model whose columns and noise are heavy-tailed.
 
-    The signal has variance 1 where ``tail > 2``; the intercept in standardised columns is 10.
+    The signal has variance 1 if ``tail > 2``; the intercept for standardised columns is 10.
 
     Parameters
     ----------
     n_rows, n_features
-        How many records, and how many columns.
+        The numbers of records and columns.
     tail
         Degrees of freedom of the Student-t columns: moments below this order exist.
     noise
         ``"lognormal"`` (skewed, mean zero), ``"student"`` (``tail`` degrees of freedom) or
         ``"normal"``.
     noise_std
-        The standard deviation of the noise (its scale where no variance exists).
+        The standard deviation of the noise (its scale if the variance does not exist).
     units
-        The smallest and largest raw unit of a column; the others lie between, in equal ratios.
+        The smallest and the largest raw unit of a column; the others are between, in equal ratios.
     offset
-        Distance of every column's centre from zero, in its own standard deviations.
+        Distance of every column's centre from zero, in standard deviations of the column.
     seed
         Seed of the simulation.
 
@@ -181,7 +181,7 @@ def heavy_tailed_linear(
 def _draw_errors(
     rng: np.random.Generator, noise: str, n_rows: int, tail: float
 ) -> NDArray[np.float64]:
-    """Errors of mean zero and, where it exists, variance one."""
+    """Errors with mean zero and, if it exists, variance one."""
     if noise == "normal":
         return rng.standard_normal(n_rows)
     if noise == "student":
@@ -210,7 +210,7 @@ def heavy_tailed_logistic(
     n_rows, n_features, tail, units, offset, seed
         As in :func:`heavy_tailed_linear`.
     signal
-        The standard deviation of the log-odds (where ``tail > 2``).
+        The standard deviation of the log-odds (if ``tail > 2``).
 
     Examples
     --------
@@ -244,14 +244,14 @@ def heavy_tailed_poisson(
 ) -> Dataset:
     """Simulate counts from a Poisson model with heavy-tailed columns and skewed exposures.
 
-    The expected count is ``exposure * exp(score)`` with the score limited to ``[-4, 4]``.
+    The expected count is ``exposure * exp(score)``, with the score clipped to ``[-4, 4]``.
 
     Parameters
     ----------
     n_rows, n_features, tail, units, offset, seed
         As in :func:`heavy_tailed_linear`.
     signal
-        The standard deviation of the score (where ``tail > 2``).
+        The standard deviation of the score (if ``tail > 2``).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Simulated motor insurance: skewed, heavy-tailed columns in the units that tables really have."""
+"""Simulated motor insurance: skewed, heavy-tailed columns in realistic units."""
 
 import math
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from tailguard.datasets.dataset import Dataset, check_sizes
 
 @dataclass(frozen=True)
 class _Column:
-    """A column in its raw unit: where it is centred, how wide it is, how it is shaped.
+    """A column in its raw unit: centre, standard deviation and shape of its distribution.
 
-    ``weight`` is the effect of one standard deviation of the column on the yearly cost, counted in
+    ``weight`` is the effect of one standard deviation of the column on the yearly cost, in
     thousands of the currency.
     """
 
@@ -25,8 +25,8 @@ class _Column:
     weight: float
 
 
-# Raw units run from 1e-6 to 1e6; the two calendar columns lie 50 and 170 standard deviations from
-# zero, as dates do. All figures are invented.
+# Raw units range from 1e-6 to 1e6. The two calendar columns are 50 and 170 standard deviations from
+# zero, as is typical of dates. All figures are invented.
 COLUMNS = (
     _Column("driver_age_years", 47.0, 14.0, "gamma", -0.35),
     _Column("vehicle_value", 1.9e4, 1.4e4, "wealth", 0.55),
@@ -40,7 +40,7 @@ COLUMNS = (
 COST_UNIT = 1000.0
 COST_CENTRE = 2.5
 ERROR_STD = 0.6
-# Width of the logarithm of the skewed columns and errors: excess kurtosis 31 and 10.
+# Standard deviations of the logarithms of skewed columns and errors: excess kurtosis 31 and 10.
 LOG_STD = 0.8
 LOG_STD_ERRORS = 0.6
 STUDENT_TAIL = 3.0
@@ -51,16 +51,15 @@ STUDENT_STD = math.sqrt(STUDENT_TAIL / (STUDENT_TAIL - 2.0))
 def insurance_claims(n_rows: int = 10_000, seed: int = 0) -> Dataset:
     """Simulate the yearly net claim cost of motor policies: the data of the demonstration.
 
-    Eight columns in raw units from 1e-6 (claims per kilometre) to 1e6 (sums insured), two of them
-    correlated through the owner's wealth, some with a fourth moment that does not exist, some
-    50 and more standard deviations from zero. The cost (claims less recoveries, so it may be
-    negative) is linear in them, with skewed lognormal errors of mean zero. Nobody's records are
-    involved.
+    There are eight columns in raw units from 1e-6 (claims per kilometre) to 1e6 (sums insured). Two
+    are correlated through the owner's wealth, some have no fourth moment, and some are at least 50
+    standard deviations from zero. The cost is linear in them, with skewed lognormal errors of mean
+    zero; it is claims less recoveries, so it may be negative. No real records are involved.
 
     Parameters
     ----------
     n_rows
-        How many policies.
+        The number of policies.
     seed
         Seed of the simulation.
 
@@ -97,7 +96,7 @@ def insurance_claims(n_rows: int = 10_000, seed: int = 0) -> Dataset:
 
 
 def _draw_standardised(rng: np.random.Generator, shape: str, wealth: FloatArray) -> FloatArray:
-    """One column of mean zero and variance one."""
+    """Draw one column of mean zero and variance one."""
     n_rows = wealth.size
     if shape == "normal":
         return rng.standard_normal(n_rows)
@@ -106,13 +105,13 @@ def _draw_standardised(rng: np.random.Generator, shape: str, wealth: FloatArray)
     if shape == "gamma":
         return (rng.standard_gamma(4.0, n_rows) - 4.0) / 2.0
     own = rng.standard_normal(n_rows)
-    # The two columns of wealth correlate at 0.6 on the logarithmic scale.
+    # The logarithms of the two columns of wealth have correlation 0.6.
     logarithm = np.sqrt(0.6) * wealth + np.sqrt(0.4) * own if shape == "wealth" else own
     return _skewed(logarithm, LOG_STD)
 
 
 def _skewed(normal: FloatArray, log_std: float) -> FloatArray:
-    """Lognormal variables of mean zero and variance one."""
+    """Transform normal variables to lognormal ones of mean zero and variance one."""
     mean = np.exp(log_std**2 / 2)
     std = mean * np.sqrt(np.expm1(log_std**2))
     skewed: FloatArray = (np.exp(log_std * normal) - mean) / std

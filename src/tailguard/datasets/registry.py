@@ -1,4 +1,4 @@
-"""Simulators by name; one line makes a new one available to the command line and the tests."""
+"""Simulators by name; one line here adds a new one to the command line and the tests."""
 
 from tailguard.checks import class_called
 from tailguard.datasets.dataset import Dataset
@@ -12,7 +12,7 @@ SIMULATORS = {
 
 
 def simulate(name: str, **parameters: object) -> Dataset:
-    """Run the simulator called ``name``; its own parameters follow by keyword.
+    """Run the simulator called ``name``, with its parameters as keywords.
 
     Examples
     --------
