@@ -72,10 +72,10 @@ def test_an_infinite_cell_is_not_missing():
 @pytest.mark.parametrize(
     ("missing", "word"),
     [
-        ("mean", "nobody paid for"),
-        ({0: "median"}, "nobody paid for"),
-        (np.nanmean, "nobody paid for"),
-        ({0: np.nanmean}, "nobody paid for"),
+        ("mean", "no budget covers"),
+        ({0: "median"}, "no budget covers"),
+        (np.nanmean, "no budget covers"),
+        ({0: np.nanmean}, "no budget covers"),
         ([40.0], "a dict"),
         (40.0, "a dict"),
         ({"height": 1.0}, "'height'"),

@@ -131,7 +131,7 @@ def test_offsets_that_are_no_numbers_are_counted_by_column():
 
 REFUSED = [
     (tg.LinearRegression, {"exposure": EXPOSURE}, "exposure must be None for a LinearRegression"),
-    (tg.PoissonRegression, {"exposure": EXPOSURE, "offset": OFFSET}, "offset must be None where"),
+    (tg.PoissonRegression, {"exposure": EXPOSURE, "offset": OFFSET}, "offset must be None if"),
     (tg.LinearRegression, {"offset": OFFSET[:5]}, "offset must have one entry per row of X; got 5"),
     (tg.LinearRegression, {"offset": "off"}, "to be read by name"),
 ]

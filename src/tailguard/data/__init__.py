@@ -1,8 +1,8 @@
-"""Tables of every kind, their schema, and where their records live.
+"""Input tables, their schema, and the storage of their records.
 
-What a user brought is read once, by ``inputs.read_inputs``. Arrays and sparse matrices become a
-matrix; everything whose columns have names is a ``Table``, which ``readers/`` open where it is not
-in memory, and a ``Schema`` says what its columns are. ``columns.py`` reads a column by its type and
-``cells.py`` one cell by itself, so that no cell decides how another is read. The gate makes
-``rows/`` of these inputs, and from then on there are numbers alone.
+``inputs.read_inputs`` reads the user's data once. Arrays and sparse matrices become a matrix. Data
+with column names become a ``Table``; ``readers/`` open tables that are not in memory. A ``Schema``
+declares the columns. ``columns.py`` reads a column by its type and ``cells.py`` reads each cell
+separately, so no cell decides how another is read. The gate turns these inputs into ``rows/``, and
+everything after that works on numbers only.
 """

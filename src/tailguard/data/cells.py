@@ -1,8 +1,8 @@
-"""Cells read one at a time as numbers, texts or identifiers; all others are missing.
+"""Read cells one at a time as numbers, texts or identifiers; all other cells are missing.
 
-A cell is judged by its exact type, and no method of a type that is not listed here is run: code
-that came with a record could raise, warn, or change another record. So what a cell is decides about
-this cell alone.
+The exact type of a cell decides how it is read. No method of a type that is not listed here is
+called, since code of an unknown class could raise, warn or change another record. So a cell affects
+its own record only.
 """
 
 import sys
@@ -19,21 +19,21 @@ from tailguard.quiet import quietly
 
 Identifier: TypeAlias = int | str | None
 
-# Beyond these a whole number counts as text, which may have any length in base 16.
+# Whole numbers outside this range become hexadecimal text, which may have any length.
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-# A decimal of more digits tells nothing: a cell as short as 1e999999999 would take all memory.
+# Longer decimals are no identifiers: converting a cell such as 1e999999999 would take all memory.
 MOST_DIGITS = 1000
-# Readers of CSV files take these for booleans, in any case of letters.
+# CSV readers parse these words as booleans, in upper or lower case.
 TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def cell_numbers(cells: Iterable[Any]) -> FloatArray:
-    """Return cells as numbers, NaN where a cell is none.
+    """Return cells as numbers; NaN for a cell that is not a number.
 
-    Numbers are those of Python, NumPy, ``decimal`` and ``fractions``, unless they have an imaginary
-    part; text that ``float`` takes; and the words true and false, as a column of booleans turns
-    into text where one of its cells is no boolean. A list, a tuple or an array of one number counts
-    as that number.
+    Numbers are those of Python, NumPy, ``decimal`` and ``fractions`` without an imaginary part,
+    text that ``float`` parses, and the words true and false, because a column of booleans turns
+    into text if one cell is not a boolean. A list, a tuple or an array of one number counts as that
+    number.
     """
     listed = list(cells)
     with quietly():
@@ -41,10 +41,10 @@ def cell_numbers(cells: Iterable[Any]) -> FloatArray:
 
 
 def cell_marks(cells: Iterable[Any]) -> FloatArray:
-    """Return what each cell is: finite for a number, NaN for an empty cell, else infinite.
+    """Return a mark for each cell: finite for a number, NaN for an empty cell, else infinite.
 
-    Empty are None, missing values of pandas, NumPy's NaT, blank text, and NaN as a number or as
-    text.
+    Empty cells are None, missing values of pandas, NumPy's NaT, blank text, and NaN as a number or
+    as text.
     """
     listed = list(cells)
     numbers, missing = cell_numbers(listed), _missing_types()
@@ -53,7 +53,7 @@ def cell_marks(cells: Iterable[Any]) -> FloatArray:
 
 
 def cell_texts(cells: Iterable[Any]) -> list[str | None]:
-    """Return cells as text, None where a cell is none; bytes are decoded."""
+    """Return cells as text; None for a cell that is not text; bytes are decoded."""
     return [_text(_unpacked(cell)) for cell in cells]
 
 
@@ -83,13 +83,13 @@ def _is_empty(cell: Any, missing: set[int]) -> bool:
 
 
 def _missing_types() -> set[int]:
-    """Return the types that are empty: those of pandas' missing cells, and real numbers, as NaN."""
+    """Return the types of empty cells: pandas' missing values, and real numbers (NaN)."""
     pandas = sys.modules.get("pandas")
     return REAL if pandas is None else REAL | {id(type(pandas.NA)), id(type(pandas.NaT))}
 
 
 def _n_entries(cell: Any) -> int:
-    """Return how many entries a list, a tuple or an array has, and 1 of any other cell."""
+    """Return how many entries a list, a tuple or an array has; 1 for any other cell."""
     kind = type(cell)
     if kind is np.ndarray:
         return int(cell.size)
@@ -97,7 +97,7 @@ def _n_entries(cell: Any) -> int:
 
 
 def _unpacked(cell: Any) -> Any:
-    """Return the one entry of a list, a tuple or an array, and any other cell as it is."""
+    """Return the single entry of a list, a tuple or an array; any other cell unchanged."""
     kind = type(cell)
     if kind is np.ndarray:
         return cell.item() if cell.size == 1 else None
@@ -124,7 +124,7 @@ def _of_bytes(coded: bytes) -> float:
 
 
 def _of_integer(whole: int) -> float:
-    """Return a whole number as a float: infinite beyond the floats, as its digits are as text."""
+    """Return a whole number as a float; infinite beyond the largest float, like its text."""
     try:
         return float(whole)
     except OverflowError:
@@ -141,7 +141,7 @@ def _of_fraction(ratio: Fraction) -> float:
 
 
 def cell_identifier(cell: Any) -> Identifier:
-    """Read one cell; a failure, as of an object that was tampered with, affects this cell only."""
+    """Read one cell; a failure, for example of a manipulated object, affects this cell only."""
     read = IDENTIFIERS.get(id(type(cell)))
     try:
         return None if read is None else read(cell)
@@ -182,12 +182,12 @@ def _uuid(cell: UUID) -> Identifier:
 
 
 def _scalar_types(kinds: str) -> list[type]:
-    """Return NumPy's types of scalars of these kinds."""
+    """Return NumPy's scalar types of these kinds."""
     return [kind for kind in set(np.sctypeDict.values()) if np.dtype(kind).kind in kinds]
 
 
 BLANK = {"", "nan"}
-# Keyed by identity: to look a class up by itself would run the hash of its own class.
+# Keyed by identity: looking a class up by itself would call the hash of its metaclass.
 TEXTS = {id(kind) for kind in (str, np.str_)}
 CODED = {id(kind) for kind in (bytes, np.bytes_)}
 READERS: dict[int, Callable[[Any], float]] = {
@@ -200,7 +200,7 @@ READERS: dict[int, Callable[[Any], float]] = {
 }
 DATES = {id(kind) for kind in (np.datetime64, np.timedelta64)}
 REAL = {kind for kind, read in READERS.items() if read is float}
-"""Numbers of these types that are none are NaN, and so empty."""
+"""A cell of these types without a number is NaN, and so empty."""
 
 IDENTIFIERS: dict[int, Callable[[Any], Identifier]] = {
     **{id(kind): _whole for kind in (bool, int, *_scalar_types("biu"))},

@@ -1,10 +1,10 @@
 """One column of any library: how its type is read, and its cells as numbers.
 
-A library may have chosen a type because of one cell: text or objects if a cell fits no other type,
-dates or structures if the only non-empty cell is one. Refusing such a type would reveal what a
-record holds, so the column is read cell by cell, and a cell that is not a number is missing.
-Refused are types that no cell can cause: categories instead of numbers, sparse columns, structured
-arrays.
+One cell may determine the type that a library chooses: text or objects if a cell fits no other
+type, dates or structures if the only non-empty cell is one. Refusing such a type would reveal the
+content of a record. So the column is read cell by cell, and a cell that is not a number is missing.
+The module refuses only types that no single cell can cause: categories instead of numbers, sparse
+columns, structured arrays.
 """
 
 import re
@@ -20,7 +20,7 @@ from tailguard.data.cells import Identifier, cell_identifier, cell_marks, cell_n
 from tailguard.data.frames import is_a, is_column
 
 Kind: TypeAlias = Literal["numbers", "cells", "levels", "others"]
-"""How a column is read: at once, by cells, by declared levels, or as neither number nor text."""
+"""How to read a column: whole, by cells, by declared levels, or as neither number nor text."""
 
 OTHER_CELL = Ellipsis
 """Stands for a non-empty cell that is neither a number nor text, such as a date."""
@@ -34,7 +34,7 @@ ARROW_TEXT = {"string", "large_string", "string_view"}
 ARROW_BYTES = {"binary", "large_binary", "binary_view"}
 # The beginning of Arrow's type for UUIDs; their storage may follow.
 ARROW_UUIDS = "extension<arrow.uuid"
-# (Pattern of a refused type, what to do instead); the first match counts.
+# (Pattern of a refused type, advice for the error message); the first match counts.
 REMEDIES = (
     ("categor|dictionary|enum", "declare its levels in a schema, or drop it"),
     ("date|time|duration|period|interval", "give it as a number, such as days since a public date"),
@@ -90,10 +90,10 @@ def cells_of(column: Any) -> list[Any]:
 def identifiers_of(column: Any) -> IntArray | list[Identifier]:
     """Return identifiers as whole numbers or text; None for cells that are neither.
 
-    No column is refused: one cell may have caused its type, and a refusal would reveal that. What
-    the library did earlier, such as rounding all whole numbers to floats because one is missing,
-    cannot be undone here. No privacy of rows depends on it (``rows/unordered.py``); person keys
-    that it made equal count as one person.
+    No column is refused: one cell may have caused its type, and a refusal would reveal that. This
+    function cannot undo earlier conversions by the library, such as rounding all whole numbers to
+    floats because one is missing. The privacy of rows does not depend on them
+    (``rows/unordered.py``); person keys that became equal count as one person.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def identifiers_of(column: Any) -> IntArray | list[Identifier]:
     [41, '00000000-0000-0000-0000-000000000007', 'a', None, None]
     """
     kind = kind_if_read(column)
-    # NumPy has no 128-bit integers like those of polars, and drops the masks of cells.
+    # NumPy has no 128-bit integers, unlike polars, and ``np.asarray`` drops masks of cells.
     by_cell = isinstance(column, np.ma.MaskedArray) or "128" in str(type_of(column))
     if kind == "numbers" and not by_cell:
         array = np.asarray(column)
@@ -114,21 +114,21 @@ def identifiers_of(column: Any) -> IntArray | list[Identifier]:
 
 
 def type_of(column: Any) -> Any:
-    """Return a column's type, or its class if that says more."""
+    """Return a column's type; for lists and pandas' ``MultiIndex`` the name of the class."""
     if isinstance(column, list) or is_a(column, "pandas", "MultiIndex"):
         return type(column).__name__
     return column.type if _library(column) == "arrow" else column.dtype
 
 
 def type_word(dtype: Any) -> str:
-    """Name a type without widths, units and fields, which may depend on values."""
+    """Return the name of a type without widths, units and fields, which may depend on values."""
     text = TEXT_KINDS.get(getattr(dtype, "kind", "")) if isinstance(dtype, np.dtype) else None
     found = re.match(r"\w+", str(dtype))
     return text or (found.group() if found else type(dtype).__name__)
 
 
 def refused(where: str, dtype: Any, allowed: str = NUMBERS) -> InputError:
-    """Return the error for a type, which says what to do instead."""
+    """Return the error for a refused type, with advice."""
     word = type_word(dtype)
     remedy = next(remedy for pattern, remedy in REMEDIES if re.search(pattern, word.lower()))
     return InputError(f"{where} must hold {allowed}; got {word}: {remedy}.")
@@ -149,8 +149,8 @@ def numpy_kind(dtype: Any) -> Kind | None:
 def arrow_floats(table: Any) -> list[FloatArray] | None:
     """Return the columns of an Arrow table if all have one float type; else None.
 
-    The type is checked once, while ``numbers_of`` checks each column: in batches of 47104 records
-    of 20 columns that took a seventh of the time of reading them.
+    It checks the type once; ``numbers_of`` checks each column, which took a seventh of the reading
+    time of batches of 47104 records with 20 columns.
     """
     if {str(kind) for kind in table.schema.types} not in ({"float"}, {"double"}):
         return None
@@ -159,7 +159,7 @@ def arrow_floats(table: Any) -> list[FloatArray] | None:
 
 def pandas_floats(table: Any) -> FloatArray | None:
     """Return a table as a float64 matrix if all columns have one NumPy float type; else None."""
-    # Types of pandas are not hashed: the hash of a categorical type depends on its levels.
+    # Do not hash pandas' own types: the hash of a categorical type depends on its levels.
     kinds = {kind if isinstance(kind, np.dtype) else None for kind in table.dtypes}
     one = kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)})
     return np.ascontiguousarray(table.to_numpy(), np.float64) if one else None
@@ -187,7 +187,7 @@ def _of_numpy(array: Any) -> FloatArray:
     """
     if type(array) is np.ndarray and array.dtype in FLOAT_TYPES:
         flags = array.flags
-        if flags.c_contiguous and flags.aligned:  # already as they have to be
+        if flags.c_contiguous and flags.aligned:  # no conversion needed
             return array.view()
     single = array.dtype.kind == "f" and array.dtype.itemsize == np.float32().itemsize
     values = np.ma.getdata(array)
@@ -202,7 +202,7 @@ def _of_numpy(array: Any) -> FloatArray:
 
 
 def _cells_of_numpy(array: Any) -> list[Any]:
-    """Return the cells in C order, None where they are masked."""
+    """Return the cells in C order; None for masked cells."""
     values = np.asarray(np.ma.getdata(array)).ravel()
     dates = numpy_kind(array.dtype) == "others"
     found = _other_cells(np.isnat(values)) if dates else values.tolist()
@@ -235,7 +235,7 @@ def _cells_of_polars(column: Any) -> list[Any]:
 
 
 def _arrow_kind(arrow: Any) -> Kind:
-    """Return how an Arrow type is read; a column without any value is read by its cells."""
+    """Return how an Arrow type is read; a column of nulls only is read by cells."""
     from pyarrow import types  # noqa: PLC0415
 
     if types.is_dictionary(arrow):
@@ -312,7 +312,7 @@ def _cells_of_pandas(column: Any) -> list[Any]:
         return _cells_of_arrow(_arrow(column))
     if _pandas_kind(column) == "others":
         return _other_cells(column.isna())
-    # to_numpy is not used, since it may compare cells to find missing ones.
+    # Do not use to_numpy: it may compare cells to find missing ones.
     return list(np.asarray(column, dtype=object).tolist())
 
 

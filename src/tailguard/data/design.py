@@ -1,14 +1,14 @@
-"""The columns of a table as numbers, by its schema: features, targets, offsets and marks.
+"""Convert the columns of a table to numbers by its schema: features, targets, offsets and marks.
 
-Numeric columns are read as they are, dates as times after an origin, and levels as indicators;
-public constants stand for missing cells, and terms are made of the columns. The width and the names
-of the design matrix follow from the schema alone, and a row of it depends on its own record and on
-nothing else. A cell has a level if it reads the same, as text or as a number. So ``2``, ``2.0`` and
+Numeric columns stay as they are, dates become times after an origin, and levels become indicators.
+Public constants replace missing cells; then terms are computed from the columns. The schema alone
+determines the width and the column names of the design matrix, and each row depends on its own
+record only. A cell matches a level if both are equal as text or as numbers. So ``2``, ``2.0`` and
 ``"2"`` are one level, and a column of whole numbers that one missing cell turned into floats keeps
 its levels.
 
-Marks say what each cell is: a finite number if it can be used, NaN if it is empty, else infinity.
-They show which column makes records void; each follows from its own cell and the declarations.
+A mark classifies a cell: a finite number if usable, NaN if empty, else infinity. Marks identify the
+column that makes records void; each depends only on its own cell and the declarations.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,8 +32,8 @@ from tailguard.data.terms.dates import date_numbers
 from tailguard.data.terms.term import Cells
 
 Role: TypeAlias = Literal["feature", "levels", "date", "target", "exposure", "offset", "weight"]
-"""What a column is read as: numbers, declared levels, dates, the target, what is added to scores,
-or how much a record counts."""
+"""The use of a column: numeric feature, declared levels, dates, target, exposure or offset of the
+score, or weight of the record."""
 
 Marks: TypeAlias = tuple[Features, *tuple[FloatArray | None, ...]]
 """Marks of the cells of the features, the target, the offset and the weight, where they exist.
@@ -41,16 +41,16 @@ Marks: TypeAlias = tuple[Features, *tuple[FloatArray | None, ...]]
 
 
 class TableColumn(NamedTuple):
-    """A column of a table: what it is read as, and its name, or its number where it has none."""
+    """A column of a table: its role, and its name, or its number if columns have no names."""
 
     role: Role
     name: str | int
 
 
 class Offset(NamedTuple):
-    """What is added to the score of each record: a column, or the logarithm of an exposure.
+    """The term that is added to the score of each record: a column, or the log of an exposure.
 
-    ``column`` is None for a table in batches, which has it by its name.
+    ``column`` is None for a table in batches, which finds the column by its name.
     """
 
     role: Literal["exposure", "offset"]
@@ -58,12 +58,12 @@ class Offset(NamedTuple):
     column: Any = None
 
 
-# How many rows of text are read at a time: text takes some ten times the memory of its numbers.
+# Rows of text that are read at a time: text takes about ten times the memory of its numbers.
 ROWS_OF_TEXT = 10_000
 
 
 def design_matrix(X: Any, schema: Schema) -> Features:
-    """Return one column per coefficient of a schema whose features are named.
+    """Return the design matrix: one column per coefficient of a schema with named features.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def frame_matrix(frame: Any, schema: Schema, where: str = "X") -> Features:
 
 
 def feature_cells(frame: Any, schema: Schema, where: str = "X") -> dict[str, Cells]:
-    """Return the cells of each feature of a frame in numbers, with their gaps and without them."""
+    """Return the cells of each feature of a frame as numbers, before and after filling."""
     read: dict[str, Any] = {}
     if schema.numeric:
         numbers = _numbers(frame, schema, where)
@@ -142,7 +142,7 @@ def _numbers(frame: Any, schema: Schema, where: str) -> Features:
 
 
 def declared_columns(frame: Any, schema: Schema, where: str = "X") -> dict[str, Any]:
-    """Return the columns of declared levels and of dates, refusing one of another type."""
+    """Return the columns of declared levels and of dates; refuse other types."""
     names = (*schema.categorical, *schema.dates)
     columns = {name: frame_column(frame, name) for name in names}
     for name, column in columns.items():
@@ -153,9 +153,8 @@ def declared_columns(frame: Any, schema: Schema, where: str = "X") -> dict[str, 
 def indicators(cells: Iterable[Any], levels: Sequence[str], *, void: bool = False) -> FloatArray:
     """Return one row of indicators per cell: zeros at the baseline, NaN where the cell is missing.
 
-    Text that has no level counts as ``other``, and so does such a number; where ``other`` is
-    ``void`` it has no indicator, and its row is infinite. What is neither text nor a number is
-    missing.
+    Text and numbers without a level count as ``other``. If ``void``, ``other`` has no indicator and
+    its row is infinite. A cell that is neither text nor a number is missing.
 
     Examples
     --------
@@ -200,7 +199,7 @@ def indicators(cells: Iterable[Any], levels: Sequence[str], *, void: bool = Fals
 
 
 def target_numbers(y: Any, loss: Any, classes: Sequence[Any] | None, n_rows: int) -> FloatArray:
-    """Return targets as numbers, NaN where a loss does not allow one or a label is not declared."""
+    """Return targets as numbers; NaN for targets that the loss refuses and undeclared labels."""
     values = to_vector(y if classes is None else encode_labels(y, classes), "y", n_rows=n_rows)
     if loss is None:
         return values
@@ -209,9 +208,9 @@ def target_numbers(y: Any, loss: Any, classes: Sequence[Any] | None, n_rows: int
 
 
 class Weight(NamedTuple):
-    """How much each record counts: a column, and the largest weight that counts in full.
+    """The weight of each record: a column, and the bound at which larger weights are cut.
 
-    ``column`` is None for a table in batches, which has it by its name.
+    ``column`` is None for a table in batches, which finds the column by its name.
     """
 
     name: str
@@ -230,7 +229,7 @@ def weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
 def weight_of_score(
     X: Any, names: Sequence[str], sample_weight: Any, bound: float | None, schema: Schema | None
 ) -> Weight | None:
-    """Return the weights to score rows of these columns by: by default as a schema declares."""
+    """Return the weights for scoring rows of these columns; a schema declares the default."""
     if schema is not None and schema.weight is not None and bound is None:
         if sample_weight is None and schema.weight not in names:
             raise InputError(
@@ -245,7 +244,7 @@ def weight_of_score(
 
 
 def weight_parts(weight: Weight, n_rows: int) -> FloatArray:
-    """Return weights as parts of their bound, in [0, 1]; NaN where missing, negative, infinite."""
+    """Return weights divided by their bound, in [0, 1]; NaN if missing, negative or infinite."""
     numbers = to_vector(weight.column, "sample_weight", n_rows=n_rows)
     with np.errstate(all="ignore"):
         parts = np.minimum(numbers / weight.bound, 1.0)
@@ -255,9 +254,9 @@ def weight_parts(weight: Weight, n_rows: int) -> FloatArray:
 def voided(
     target: FloatArray | None, weight: FloatArray | None
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return targets, NaN where a weight is, and weights in [0, 1] that are zero there.
+    """Return targets with NaN for each NaN weight, and weights with zero in its place.
 
-    Without targets they are zeros: void records are told apart from those of weight zero.
+    If ``target`` is None, it becomes zeros, so void records differ from records of weight zero.
     """
     if weight is None:
         return target, None
@@ -274,14 +273,14 @@ def declared_weight(schema: Schema) -> Weight | None:
 
 
 def declared_offset(schema: Schema) -> Offset | None:
-    """Return what a schema says is added to scores, without its column."""
+    """Return the offset or exposure that a schema declares, without its column."""
     if schema.exposure is not None:
         return Offset("exposure", schema.exposure)
     return None if schema.offset is None else Offset("offset", schema.offset)
 
 
 def offset_numbers(offset: Offset, n_rows: int) -> FloatArray:
-    """Return what is added to scores: an offset as it is, an exposure as its logarithm."""
+    """Return the numbers to add to scores: offsets, or logarithms of exposures."""
     numbers = to_vector(offset.column, offset.role, n_rows=n_rows)
     with np.errstate(all="ignore"):
         return np.log(numbers) if offset.role == "exposure" else numbers
@@ -291,8 +290,8 @@ def offset_given(exposure: Any, offset: Any) -> Offset | None:
     """Return the exposure or offset, whichever is given; refuse both."""
     if exposure is not None and offset is not None:
         raise InputError(
-            "offset must be None where an exposure is given, which enters as its logarithm: add "
-            "that to the offset; got both."
+            "offset must be None if an exposure is given, whose logarithm is added to the score: "
+            "add that logarithm to the offset instead; got both."
         )
     if exposure is not None:
         return Offset("exposure", "exposure", exposure)
@@ -302,7 +301,7 @@ def offset_given(exposure: Any, offset: Any) -> Offset | None:
 def with_declared(
     given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None
 ) -> dict[str, Any]:
-    """Return the arguments beside X, completed by the declarations of the schema."""
+    """Return the arguments besides X; the schema completes them."""
     found = {**given, "weight_bound": weight_bound}
     if schema is not None and found.get("exposure") is None and found.get("offset") is None:
         found |= {"exposure": schema.exposure, "offset": schema.offset}
@@ -314,7 +313,7 @@ def with_declared(
 def with_offset(
     score: FloatArray, X: Any, exposure: Any, offset: Any, schema: Schema | None = None
 ) -> FloatArray:
-    """Return the scores of some rows with what is added to them: given, or else declared."""
+    """Return scores plus the given offset or exposure, or else the declared one."""
     added = offset_given(exposure, offset)
     if added is None and schema is not None:
         added = offset_given(schema.exposure, schema.offset)
@@ -341,10 +340,10 @@ def _joined(columns: list[Any]) -> list[Any]:
 def scored_numbers(
     target: FloatArray | None, offset: FloatArray | None, loss: Any
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return target and offset as a loss compares them with a score.
+    """Return target and offset; the offset is None if it can be subtracted from the target.
 
-    A loss of ``score + offset - target`` is one of the target less the offset: then there is no
-    offset. Where that overflows the record is void.
+    A loss of ``score + offset - target`` is a loss of ``score - (target - offset)``. If the
+    difference overflows, the record is void.
     """
     if target is None or offset is None or not takes_off(loss):
         return target, offset
@@ -353,12 +352,12 @@ def scored_numbers(
 
 
 def takes_off(loss: Any) -> bool:
-    """Whether a loss takes offsets off its targets, being one of the residual."""
+    """Whether offsets are subtracted from targets: the loss is one of the residual."""
     return loss is not None and hasattr(loss, "link") and bool(loss.link.residual)
 
 
 def target_marks(y: Any, loss: Any, classes: Sequence[Any] | None) -> FloatArray:
-    """Return marks of targets: a loss allows the usable ones, or they are among the classes."""
+    """Return marks of targets: usable if the loss allows them or they are declared classes."""
     where, column = one_column(y, "y")
     usable = np.isfinite(target_numbers(y, loss, classes, len(column)))
     return _refined(marks_of(column, where), usable)

@@ -1,10 +1,9 @@
-"""Frames: tables in memory of pandas, polars and pyarrow, and columns of text by their names.
+"""Frames: tables in memory of pandas, polars and pyarrow, and dicts of columns of text.
 
-Libraries that the user did not load are not loaded here. A frame may also be a dict from names to
-lists of cells, the form of a CSV file. narwhals cannot replace this module: it infers the type of a
-pandas column of objects from its first hundred cells, while here no cell decides how another is
-read (``columns.py``); and it supports neither indices, nor bare and masked arrays, nor Arrow text
-that is not UTF-8.
+This module loads no library that the user has not loaded. A CSV file is a dict from names to lists
+of cells. narwhals cannot replace this module: it infers the type of a pandas column of objects from
+its first hundred cells, while here no cell decides how another is read (``columns.py``). Also, it
+supports neither indices, nor bare and masked arrays, nor Arrow text that is not UTF-8.
 """
 
 import sys
@@ -84,7 +83,7 @@ def frame_column(frame: Any, name: str) -> Any:
 
 
 def chosen_columns(frame: Any, names: Sequence[str]) -> Any:
-    """Return some columns as a frame; in pandas adjacent columns are a view, others a copy."""
+    """Return some columns as a frame; in pandas a view if they are adjacent, else a copy."""
     if not is_a(frame, "pandas", "DataFrame"):
         return frame.select(list(names))
     columns = list(frame.columns)
@@ -98,7 +97,7 @@ def rows_of(frame: Any, start: int, stop: int) -> Any:
     """Return rows of a table of any library, without copying."""
     if start == 0 and stop == len(frame):
         return frame
-    # By class: a data frame has its columns as attributes, and one may be called 'slice'.
+    # Check the class: columns of a data frame are attributes, and one may be called 'slice'.
     pandas = is_a(frame, "pandas", "DataFrame")
     return frame.iloc[start:stop] if pandas else frame.slice(start, stop - start)
 

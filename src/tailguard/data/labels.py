@@ -1,8 +1,8 @@
-"""Labels as numbers: their places among classes, which are never looked up in the data.
+"""Encode labels as their positions among the classes, which never come from the data.
 
-A label is read by its own cell, whatever the type of its column: one cell that is not a number
-turns a column of numbers into text. So no column type contradicts the classes; a label that is not
-among them is missing.
+Each label depends on its own cell, whatever the type of its column: one cell that is not a number
+turns a column of numbers into text. So no column type contradicts the classes; a label outside the
+classes is missing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -21,7 +21,7 @@ CLASSES_ASSUMED = "classes assumed "
 
 
 def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
-    """Return the place of each label among ``classes``; NaN for any other label.
+    """Return the position of each label among ``classes``; NaN for any other label.
 
     The classes are all text or all numbers. An undeclared or missing label makes its record void.
     If classes are numbers, text is read as the number that it spells; if they are text, a number
@@ -45,7 +45,7 @@ def classes_assumed(n_classes: int) -> str:
 
 
 def check_plain_labels(y: Any) -> None:
-    """Refuse categories without declared classes; no single cell can cause that type."""
+    """Refuse a categorical column without declared classes; no single cell causes that type."""
     column, where, kind = _labels(y)
     if kind == "levels":
         raise InputError(
@@ -75,7 +75,7 @@ def _declared_labels(classes: Sequence[Any]) -> list[Any]:
 
 
 def _places(numbers: FloatArray, declared: FloatArray) -> FloatArray:
-    """Return the place of each number among declared ones; NaN for any other number."""
+    """Return the position of each number among the declared ones; NaN for any other number."""
     order = np.argsort(declared)
     above = np.minimum(np.searchsorted(declared[order], numbers), order.size - 1)
     return np.where(declared[order[above]] == numbers, order[above], np.nan)

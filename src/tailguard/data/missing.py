@@ -1,4 +1,4 @@
-"""Missing cells are replaced by public constants, record by record, before anything else.
+"""Replace missing cells by public constants, record by record, before any other step.
 
 A constant chosen without the records may replace a missing cell: a filled record then depends on
 that record only, so replacing one record still replaces one record. A mean, a median or a
@@ -19,8 +19,8 @@ def missing_constants(
 ) -> dict[int, float]:
     """Read declared constants, by names or numbers of columns; return them by number.
 
-    A missing cell is NaN, as is every null of a table. An infinite cell is not missing: its record
-    stays void.
+    Missing cells are NaN; every null of a table becomes NaN. An infinite cell is not missing: its
+    record stays void.
 
     Examples
     --------
@@ -52,8 +52,8 @@ def missing_constants(
 def filled(features: Features, constants: Mapping[int, Any]) -> Features:
     """Return features with constants for missing cells; a float64 copy if any are declared.
 
-    Whether a copy is made depends on the declarations, never on a record. In float32 a constant
-    would be rounded by the type of the features, which one cell can change.
+    The copy depends on the declarations, never on a record. float32 would round the constants, and
+    one cell can change the type of the features.
     """
     if not constants:
         return features
@@ -81,5 +81,5 @@ def _refused(wanted: Any) -> InputError:
     given = shown(wanted) if isinstance(wanted, str) else "a function"
     return InputError(
         "missing must map columns to constants known without the records, since a value computed "
-        f"from them, such as a mean, would be an answer that nobody paid for; got {given}."
+        f"from them, such as a mean, would be a release that no budget covers; got {given}."
     )

@@ -1,6 +1,6 @@
-"""The schema: what a user declares of a table's columns, in Python, on a command line or in a file.
+"""The schema: a user's declarations about the columns of a table.
 
-Everything in it is public and comes from the user, never from a cell.
+They come from Python, a command line or a file. All are public, and none comes from a cell.
 """
 
 import json
@@ -23,11 +23,10 @@ from tailguard.report.content import write_file
 Label: TypeAlias = str | int | float | bool
 
 KEY = "tailguard_schema"
-"""The key that says what the file is; its value is the version of the format."""
+"""The key that identifies a schema file; its value is the version of the format."""
 NOT_LOOKED_AT = (
-    "not looked at: every cell. Codes that are numbers may be levels, columns that are left out "
-    "may have levels or dates to declare, and missing cells make a row void unless a constant is "
-    "declared"
+    "not checked: the cells. Numeric codes may be levels, columns that are left out may have "
+    "levels or dates to declare, and missing cells make a row void unless a constant is declared"
 )
 """The last lines of ``describe``."""
 VERSION = 1
@@ -41,46 +40,47 @@ class Schema:
     Parameters
     ----------
     features
-        The feature columns, in the order of their coefficients, categorical ones among them. None
-        takes all columns that have no other place here; those are numeric unless declared.
+        The feature columns, including categorical ones, in the order of their coefficients. None
+        takes all columns that have no other role here; they are numeric unless declared.
     categorical
         Column -> its levels, the baseline first: text or whole numbers, known without the table.
-        Whatever else the column holds shares the level ``other``.
+        All other cells of the column share the level ``other``.
     other
-        ``"level"``, or ``"void"``: a record of another level is void. By column as a dict.
+        ``"level"``, or ``"void"``: a record with an undeclared level is void. A dict sets it by
+        column.
     dates
-        Column -> its public origin and unit: ``{"origin": "2020-01-01", "unit": "days"}``, with
-        ``"format": "%d/%m/%Y"`` where text is not written as in ISO 8601.
+        Column -> its public origin and unit: ``{"origin": "2020-01-01", "unit": "days"}``, and
+        ``"format": "%d/%m/%Y"`` for text that is not ISO 8601.
     terms
-        What coefficients stand for: columns, functions such as ``log1p(income)`` and products such
-        as ``age:region``; ``...`` stands for all columns that no other term of one column reads.
-        None takes each feature as it is.
+        The terms of the model: columns, functions such as ``log1p(income)`` and products such as
+        ``age:region``; ``...`` stands for all columns that no other term of one column reads. None
+        makes each feature a term.
     drop
-        Columns that are left out.
+        Columns to ignore.
     missing
         Column -> a public constant for its missing cells: a number, or a level.
     target
         The column that is fitted.
     exposure, offset
-        The column that says how long each record was observed, or the one that is added to scores:
-        an exposure enters as its logarithm, so that at most one of them is declared.
+        The column with the duration of observation, whose logarithm is added to scores, or the
+        column that is added to scores as it is. At most one of them is declared.
     weight, weight_bound
-        The column that says how much each row counts, and the largest weight that counts in full,
-        known without the table: a larger one is cut. They are declared together.
+        The column of row weights, and their upper bound, known without the table: larger weights
+        are cut to it. They are declared together.
     classes
         The labels of the target, for models of labels.
     row_id
-        A column of whole numbers, text or UUIDs that differs in every row. With it the
-        rows of a table need no order: they are taken in a secret one, by a key, wherever they lie.
+        A column of whole numbers, text or UUIDs that differs in every row. With it the rows of a
+        table need no order: a secret key orders them, wherever they are stored.
     person, max_rows
-        A column of keys that tell persons apart, all of whose rows are protected together, and how
-        many rows of a person are used at most. They are declared together.
+        A column of keys that identify persons, and the most rows of one person that are used. All
+        rows of a person are protected together. They are declared together.
 
     Notes
     -----
-    *Edge cases.* What does not fit together, such as a column in two places, is refused here; what
-    the table lacks is refused when it is read. Columns that are no features are ignored, so a table
-    may have more of them, in any order.
+    *Edge cases.* The constructor refuses contradictions, such as a column with two roles. Columns
+    that the table lacks are refused when it is read. Other columns are ignored, so a table may have
+    more of them, in any order.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Schema:
     max_rows: int | None = None
 
     def __new__(cls, **declared: Any) -> "Schema":
-        """Refuse unknown declarations, and name those that may have been meant."""
+        """Refuse unknown declarations, and suggest similar names."""
         check_arguments("Schema", declared, cls.__dataclass_fields__)
         return super().__new__(cls)
 
@@ -145,13 +145,13 @@ class Schema:
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """The features that are read as numbers; those that are named."""
+        """The named features that are read as numbers."""
         declared = {*self.categorical, *self.dates}
         return tuple(name for name in self.features or () if name not in declared)
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """The columns that a record is made of: features, target, offset and weight."""
+        """The columns of a record: features, target, offset and weight."""
         beside = (self.target, self.exposure, self.offset, self.weight)
         return (*(self.features or ()), *(name for name in beside if name is not None))
 
@@ -162,12 +162,12 @@ class Schema:
 
     @property
     def void_columns(self) -> tuple[str, ...]:
-        """The columns of levels in which a level that was not declared makes a record void."""
+        """The columns of levels in which an undeclared level makes the record void."""
         return declarations.void_columns(self.other, self.categorical)
 
     @property
     def model_terms(self) -> tuple[Term, ...]:
-        """What the coefficients of the named features stand for."""
+        """The terms of the model, for named features."""
         if self.terms is None:
             return tuple(Term((Factor(name),)) for name in self.features or ())
         return tuple(term_of(text) for text in self.terms if text != REST)
@@ -180,7 +180,7 @@ class Schema:
 
     @property
     def places_of_terms(self) -> dict[str, tuple[int, ...]]:
-        """Term name -> the places of its coefficients."""
+        """Term name -> the positions of its coefficients."""
         indicators, found, first = self._indicators, {}, 0
         for term in self.model_terms:
             stop = first + len(term.names(indicators))
@@ -190,7 +190,7 @@ class Schema:
 
     @property
     def level_columns(self) -> tuple[tuple[int, ...], ...]:
-        """The places of the coefficients of each term with levels."""
+        """The positions of the coefficients of each term with levels."""
         places, levels = self.places_of_terms, self.levels
         return tuple(places[term.name] for term in self.model_terms if term.are_indicators(levels))
 
@@ -204,7 +204,7 @@ class Schema:
         }
 
     def undeclared(self, columns: Iterable[str]) -> tuple[str, ...]:
-        """Return which of a table's columns are features only because nothing was said of them."""
+        """Return the columns that are features by default, because no declaration names them."""
         columns = declarations.columns_of_a_table(columns)
         if self.features is not None or (self.terms is not None and REST not in self.terms):
             return ()
@@ -245,7 +245,7 @@ class Schema:
         return [*dict.fromkeys(column for term in self.model_terms for column in term.columns)]
 
     def with_declared(self, **given: Any) -> "Schema":
-        """Return the schema with more declared, each at most once; None stands for none."""
+        """Return the schema with more declarations, each at most once; None declares nothing."""
         more = {name: value for name, value in given.items() if value is not None}
         for name in more:
             if getattr(self, name) not in (None, (), {}, declarations.OTHERS[0]):
@@ -256,18 +256,18 @@ class Schema:
 
     @classmethod
     def from_frame(cls, X: Any, **declared: Any) -> "Schema":
-        """Return a draft for a table from the names and types of its columns; no cell is read.
+        """Return a draft schema from the names and types of a table's columns; no cell is read.
 
-        Columns of numbers are features. Columns of other types are left out, under ``drop``,
-        until you declare levels for them. A CSV file has no types, so all its columns are features.
-        ``describe()`` says what to look at.
+        Columns of numbers are features. Columns of other types are listed in ``drop`` until you
+        declare levels for them. A CSV file has no types, so all its columns are features.
+        ``describe()`` lists what to check.
 
         Parameters
         ----------
         X
-            A table, or what else ``fit`` takes by its columns' names.
+            A table, or other data with column names that ``fit`` accepts.
         declared
-            What is known already, such as ``target="cost"``.
+            Declarations that you already know, such as ``target="cost"``.
 
         Examples
         --------
@@ -286,7 +286,7 @@ class Schema:
         return replace(given, drop=(*given.drop, *left_out)).settled(table.names, table.where)
 
     def describe(self) -> str:
-        """Describe what each column is, and what no draft can know."""
+        """Describe the role of each column, and what a draft cannot check."""
         levels = [f"{name} ({', '.join(levels)})" for name, levels in self.levels.items()]
         places = {
             "numbers": self.numeric,
@@ -297,8 +297,8 @@ class Schema:
             "target": [name for name in (self.target,) if name],
             "exposure or offset": [name for name in (self.exposure, self.offset) if name],
             "weight": [name for name in (self.weight,) if name],
-            "tells rows apart": [name for name in (self.row_id,) if name],
-            "tells persons apart": [name for name in (self.person,) if name],
+            "identifies rows": [name for name in (self.row_id,) if name],
+            "identifies persons": [name for name in (self.person,) if name],
             "constants for missing cells": [f"{k} = {v}" for k, v in self.missing.items()],
             "labels": [str(label) for label in self.classes or ()],
         }
@@ -309,7 +309,7 @@ class Schema:
 
     @classmethod
     def of(cls, schema: Any) -> "Schema":
-        """Return a schema from one, from a dict of declarations, or from the path of a file."""
+        """Return a schema, given as one, as a dict of declarations, or as the path of a file."""
         if isinstance(schema, cls):
             return schema
         if isinstance(schema, Mapping):
@@ -322,9 +322,9 @@ class Schema:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, with the version of the format."""
-        told = {each.name: getattr(self, each.name) for each in fields(self)}
-        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
+        """Return the schema as plain data, with the version of the format."""
+        declared = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in declared.items()}
         plain["categorical"] = {column: list(v) for column, v in self.categorical.items()}
         plain["missing"] = dict(self.missing)
         plain["dates"] = {column: dict(v) for column, v in self.dates.items()}
@@ -332,7 +332,7 @@ class Schema:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "Schema":
-        """Read what ``to_dict`` returns; a missing entry is not declared."""
+        """Read the output of ``to_dict``; a missing entry declares nothing."""
         if not isinstance(content, Mapping) or KEY not in content:
             raise InputError(f'schema must be a JSON object that starts with "{KEY}": {VERSION}.')
         check_version("schema", content[KEY], newest=VERSION)
@@ -343,31 +343,31 @@ class Schema:
         return cls(**{key: content[key] for key in content if key != KEY})
 
     def to_json(self) -> str:
-        """Return it as JSON, one declaration a line, which ``from_json`` reads back."""
+        """Return the schema as JSON, one declaration per line, for ``from_json``."""
         content = self.to_dict().items()
         lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in content]
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Schema":
-        """Read what ``to_json`` returns; no key may come twice."""
+        """Read the output of ``to_json``; refuse repeated keys."""
         try:
             content = json.loads(text, object_pairs_hook=_without_repeats)
         except InputError:
             raise
         except (TypeError, ValueError, RecursionError):
-            raise InputError("schema must be JSON, which it is not.") from None
+            raise InputError("schema must be JSON; it cannot be parsed.") from None
         return cls.from_dict(content)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a JSON file."""
+        """Write the schema to a JSON file."""
         write_file(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Schema":
-        """Read it from a JSON file."""
+        """Read a schema from a JSON file."""
         try:
-            if not Path(path).is_file():  # some devices are read for ever
+            if not Path(path).is_file():  # some devices never end
                 raise ValueError
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, TypeError, ValueError):
@@ -388,4 +388,4 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 Declared: TypeAlias = Schema | Mapping[str, Any] | str | PathLike[str]
-"""A schema, or what ``Schema.of`` makes one of."""
+"""A schema, or anything that ``Schema.of`` accepts."""

@@ -1,12 +1,13 @@
-"""A table: named columns of typed cells, in rows that are read in one order, wherever they lie.
+"""A table: named columns of typed cells, whose rows are read in one fixed order.
 
-The names, types and number of records of a table are public. Its cells are handed out as frames
-(``frames.py``), and are read where failures are reported to nobody.
+The names, types and number of records of a table are public. A table yields its cells as frames
+(``frames.py``). Code that reads cells runs where no failure is reported.
 
-Workers may hold the parts of a table, cut anywhere. Chunks are cut from the whole table. So a
-worker sums the whole chunks of its part and sends back the few rows before the first and after the
-last; these rows of all parts are put together at the gate. A part that is computed twice, since a
-worker was lost, counts once: an answer names its part, and nothing is added up on the way.
+Workers may hold parts of a table, cut at any row, while chunks are counted from the first row of
+the whole table. So a worker sums the complete chunks of its part and sends back the few rows before
+and after them; the gate joins these rows of all parts into chunks. A part that is computed twice,
+because a worker was lost, counts once: each answer names its part, and nothing accumulates on the
+way.
 """
 
 from abc import ABC, abstractmethod
@@ -19,32 +20,32 @@ from tailguard.data.columns import numbers_of
 from tailguard.data.frames import column_names, frame_column, rows_of
 
 Run: TypeAlias = tuple[list[Any], int]
-"""Frames that follow one another, and the number of their first record, which begins a chunk."""
+"""Consecutive frames, and the number of their first record, which begins a chunk."""
 
 Work: TypeAlias = Callable[[Run], IntArray]
-"""From a run to whole numbers: what the one worker function of every engine does."""
+"""From a run to whole numbers: the function that workers of every engine run."""
 
 Choose: TypeAlias = Callable[[Any], Any]
-"""From a frame to those of its rows that are wanted."""
+"""From a frame to the chosen rows of it."""
 
 Edge: TypeAlias = tuple[Any, int]
-"""Rows of a part outside its whole chunks, and the number of the first."""
+"""Rows of a part outside its complete chunks, and the number of the first row."""
 
-# Rows that a worker sums at once: of twenty columns the 16 MB of a run.
+# Rows that a worker sums at once: 16 MB for twenty columns.
 RUN_ROWS = 100_000
 
 
 class Table(ABC):
-    """Named columns, read in frames, as often as they are asked for, in one order.
+    """Named columns, read in frames, any number of times, always in the same order.
 
     Attributes
     ----------
     where
-        What to call it in errors.
+        The name of the table in error messages.
     names, n_rows
         Its columns, and the public number of its records.
     streamed
-        Whether records are read anew for each sum; else all of them are in memory at once.
+        Whether records are read again for each sum; otherwise all are in memory.
     """
 
     streamed: ClassVar[bool] = True
@@ -54,33 +55,33 @@ class Table(ABC):
 
     @abstractmethod
     def empties(self) -> Iterable[Any]:
-        """Yield frames without rows: of the same columns, in all types that these may have."""
+        """Yield frames without rows: the same columns, in each combination of types."""
 
     @abstractmethod
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield all rows of these columns in order, as frames of about ``n_rows`` rows at most."""
+        """Yield all rows of these columns in order, in frames of at most about ``n_rows`` rows."""
 
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
         """Refuse a table that cannot be read to its end; return more frames without rows.
 
-        What works out a user's query, which may fail because of a cell, reads these columns once
-        before anything is spent. Frames without rows are of types that it finds.
+        A user's query may fail because of a cell. So tables that run queries read these columns
+        once before any budget is spent, and return empty frames of the types that they meet.
         """
         return []
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray | None:
-        """Return the sum of ``work`` over whole chunks, done where the records are; None if here.
+        """Return the sum of ``work`` that workers computed; None if the caller has to sum.
 
         Each run begins at a multiple of ``chunk_rows``.
         """
         return None
 
     def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any] | None:
-        """Yield frames of chosen rows alone, chosen where the records are; None if that is here."""
+        """Yield frames of the rows that workers chose; None if the caller has to choose."""
         return None
 
     def check_types(self, numeric: Sequence[str]) -> None:
-        """Refuse a table in which one of these columns is not numeric by its type."""
+        """Refuse a table if one of these columns has no numeric type."""
         for empty in self.empties():
             for name in numeric:
                 numbers_of(frame_column(empty, name), f"Column {name!r} of {self.where}")
@@ -94,7 +95,7 @@ class Table(ABC):
 
 
 class FrameTable(Table):
-    """A pandas, polars or pyarrow table, whose columns have names of text."""
+    """A pandas, polars or pyarrow table whose column names are text."""
 
     streamed = False
 
@@ -113,7 +114,7 @@ class FrameTable(Table):
         return [rows_of(self.frame, 0, 0)]
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield the frame, or parts of it, with all of its columns."""
+        """Yield the frame or parts of it, with all columns."""
         for first in range(0, max(1, self.n_rows), n_rows):
             yield rows_of(self.frame, first, min(first + n_rows, self.n_rows))
 
@@ -128,7 +129,7 @@ class Piece(Table):
         self.n_rows = len(next(iter(frame.values()))) if isinstance(frame, dict) else len(frame)
 
     def empties(self) -> Iterable[Any]:
-        """Return nothing: types are those of the whole table."""
+        """Return nothing: the whole table has the types."""
         return []
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
@@ -143,7 +144,7 @@ def pieces(table: Table, names: Sequence[str], n_rows: int) -> Iterator[Piece]:
 
 
 def checked_names(where: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Refuse a column without a name, as pandas writes for an index, and one name for two."""
+    """Refuse repeated names and columns without a name, such as an index that pandas wrote."""
     for position, name in enumerate(names, start=1):
         if not name.strip():
             raise InputError(
@@ -157,12 +158,12 @@ def checked_names(where: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def as_table(X: Any) -> Table:
-    """Return a table as it is, and a frame as one."""
+    """Return a table unchanged; wrap a frame."""
     return X if isinstance(X, Table) else FrameTable(X)
 
 
 def runs_of(frames: Iterable[Any], n_rows: int) -> Iterator[Run]:
-    """Cut frames anew into runs of ``n_rows`` records, whole chunks, the last one shorter."""
+    """Cut frames into runs of ``n_rows`` records, complete chunks; the last run may be shorter."""
     held: list[Any] = []
     first = n_held = 0
     for frame in frames:
@@ -181,10 +182,10 @@ def runs_of(frames: Iterable[Any], n_rows: int) -> Iterator[Run]:
 def summed_part(
     frames: Iterable[Any], length: int, first: int, work: Work, chunk_rows: int
 ) -> tuple[IntArray | int, list[Edge]]:
-    """Return the sum over the whole chunks of a part, and its rows before and after them.
+    """Return the sum over the complete chunks of a part, and its rows before and after them.
 
-    ``frames`` follow one another from row ``first`` of the whole table on, and have ``length`` rows
-    together.
+    ``frames`` are consecutive, begin at row ``first`` of the whole table, and have ``length`` rows
+    in total.
     """
     start, stop = whole_chunks_of(length, first, chunk_rows)
     edges: list[Edge] = []
@@ -212,15 +213,15 @@ def summed_part(
 
 
 def whole_chunks_of(length: int, first: int, chunk_rows: int) -> tuple[int, int]:
-    """Return where the whole chunks of a part begin and end in it."""
+    """Return the bounds, within a part, of its complete chunks."""
     start = min(-first % chunk_rows, length)
     return start, max(start, length - (first + length) % chunk_rows)
 
 
 def check_same(found: object, before: object) -> None:
-    """Refuse parts that are not those there were before, by what is public of them."""
+    """Refuse a table whose public facts changed between two passes."""
     if found != before:
-        raise InputError("X must have the same rows whenever it is worked out.")
+        raise InputError("X must have the same rows whenever it is computed.")
 
 
 def summed_edges(edges: Iterable[Edge], work: Work, chunk_rows: int) -> IntArray | int:
