@@ -58,7 +58,7 @@ def cell_texts(cells: Iterable[Any]) -> list[str | None]:
 
 
 def _cell_number(cell: Any) -> float:
-    """Return one cell as a number; a failure, as for text like ``n/a``, affects this cell only."""
+    """Return one cell as a number; a failure, such as of the text ``n/a``, affects no other."""
     if type(cell) is float:
         return cell
     try:
@@ -200,7 +200,7 @@ READERS: dict[int, Callable[[Any], float]] = {
 }
 DATES = {id(kind) for kind in (np.datetime64, np.timedelta64)}
 REAL = {kind for kind, read in READERS.items() if read is float}
-"""A cell of these types without a number is NaN, and so empty."""
+"""Types of real numbers: a cell of these types that is not a number is NaN, and so empty."""
 
 IDENTIFIERS: dict[int, Callable[[Any], Identifier]] = {
     **{id(kind): _whole for kind in (bool, int, *_scalar_types("biu"))},

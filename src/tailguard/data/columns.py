@@ -123,8 +123,8 @@ def type_of(column: Any) -> Any:
 def type_word(dtype: Any) -> str:
     """Return the name of a type without widths, units and fields, which may depend on values."""
     text = TEXT_KINDS.get(getattr(dtype, "kind", "")) if isinstance(dtype, np.dtype) else None
-    found = re.match(r"\w+", str(dtype))
-    return text or (found.group() if found else type(dtype).__name__)
+    word = re.match(r"\w+", str(dtype))
+    return text or (word.group() if word else type(dtype).__name__)
 
 
 def refused(where: str, dtype: Any, allowed: str = NUMBERS) -> InputError:
@@ -137,7 +137,7 @@ def refused(where: str, dtype: Any, allowed: str = NUMBERS) -> InputError:
 def numpy_kind(dtype: Any) -> Kind | None:
     """Return how a NumPy type is read: objects, text and bytes cell by cell.
 
-    Durations are refused: NumPy turns whole numbers beside one of them into durations.
+    Durations are refused: NumPy converts whole numbers in the same array to durations.
     """
     if dtype.kind in "OUST":
         return "cells"
@@ -177,7 +177,7 @@ def _library(column: Any) -> str:
 
 def _other_cells(missing: Iterable[bool]) -> list[Any]:
     """Return the cells of a type that is neither numbers nor text."""
-    return [None if gone else OTHER_CELL for gone in missing]
+    return [None if is_missing else OTHER_CELL for is_missing in missing]
 
 
 def _of_numpy(array: Any) -> FloatArray:
@@ -205,11 +205,11 @@ def _cells_of_numpy(array: Any) -> list[Any]:
     """Return the cells in C order; None for masked cells."""
     values = np.asarray(np.ma.getdata(array)).ravel()
     dates = numpy_kind(array.dtype) == "others"
-    found = _other_cells(np.isnat(values)) if dates else values.tolist()
+    cells = _other_cells(np.isnat(values)) if dates else values.tolist()
     if isinstance(array, np.ma.MaskedArray):
-        hidden = np.ma.getmaskarray(array).ravel()
-        found = [None if gone else cell for cell, gone in zip(found, hidden, strict=True)]
-    return list(found)
+        mask = np.ma.getmaskarray(array).ravel()
+        cells = [None if masked else cell for cell, masked in zip(cells, mask, strict=True)]
+    return list(cells)
 
 
 def _polars_kind(column: Any) -> Kind:
@@ -264,12 +264,12 @@ def _cells_of_arrow(column: Any) -> list[Any]:
     import pyarrow as pa  # noqa: PLC0415
 
     if pa.types.is_dictionary(column.type):
-        found: list[Any] = []
+        cells: list[Any] = []
         for part in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
             levels = _cells_of_arrow(part.dictionary)
             places = part.indices.to_pylist()
-            found += [None if place is None else levels[place] for place in places]
-        return found
+            cells += [None if place is None else levels[place] for place in places]
+        return cells
     if _arrow_kind(column.type) == "others":
         return _other_cells(column.is_null().to_pylist())
     if str(column.type) in ARROW_TEXT:
@@ -288,9 +288,9 @@ def _pandas_kind(column: Any) -> Kind | None:
         return "cells"
     if is_a(dtype, "pandas", "ArrowDtype"):
         return _arrow_kind(dtype.pyarrow_dtype)
-    found = numpy_kind(dtype)
+    kind = numpy_kind(dtype)
     plain = isinstance(dtype, np.dtype) or _wraps_numpy(column)
-    return found if found == "numbers" or (plain and found is not None) else "others"
+    return kind if kind == "numbers" or (plain and kind is not None) else "others"
 
 
 def _of_pandas(column: Any) -> FloatArray:

@@ -36,8 +36,7 @@ Role: TypeAlias = Literal["feature", "levels", "date", "target", "exposure", "of
 score, or weight of the record."""
 
 Marks: TypeAlias = tuple[Features, *tuple[FloatArray | None, ...]]
-"""Marks of the cells of the features, the target, the offset and the weight, where they exist.
-"""
+"""Marks of the features, the target, the offset and the weight; None for each that is absent."""
 
 
 class TableColumn(NamedTuple):
@@ -87,15 +86,15 @@ def read_columns(X: Any, schema: Schema, *others: str) -> tuple[Features, dict[s
     beside: dict[str, list[Any]] = {name: [] for name in others}
     for frame in table.batches(names, table.n_rows or ROWS_OF_TEXT):
         parts.append(frame_matrix(frame, schema, table.where))
-        for name, found in beside.items():
-            found.append(frame_column(frame, name))
+        for name, columns in beside.items():
+            columns.append(frame_column(frame, name))
     return _one(parts, np.concatenate), {
-        name: _one(found, _joined) for name, found in beside.items()
+        name: _one(columns, _joined) for name, columns in beside.items()
     }
 
 
 def _one(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
-    """Join successive parts into one; return a single one as it is."""
+    """Join consecutive parts; return a single part unchanged."""
     return parts[0] if len(parts) == 1 else join(parts)
 
 
@@ -122,15 +121,15 @@ def feature_cells(frame: Any, schema: Schema, where: str = "X") -> dict[str, Cel
         else:
             void = name in schema.void_columns
             read[name] = indicators(cells_of(column), schema.levels[name], void=void)
-    cells = {name: (found, found) for name, found in read.items()}
+    cells = {name: (raw, raw) for name, raw in read.items()}
     for name, constant in schema.missing.items():
         one: Any = constant
         if name in schema.categorical:
             one = indicators([constant], schema.levels[name], void=name in schema.void_columns)
         cells[name] = read[name], np.where(np.isnan(read[name]), one, read[name])
     for name in schema.void_columns:
-        found, full = cells[name]
-        cells[name] = found, np.where(np.isinf(full), np.nan, full)
+        raw, full = cells[name]
+        cells[name] = raw, np.where(np.isinf(full), np.nan, full)
     return cells
 
 
@@ -178,7 +177,7 @@ def indicators(cells: Iterable[Any], levels: Sequence[str], *, void: bool = Fals
         return [place_of(*reading) for reading in readings]
 
     listed = list(cells)
-    # Most cells repeat a few texts: each text is read once. No method of another type is run.
+    # Most cells repeat a few texts, so each text is read once. No method of another type is called.
     same = [list({cell for cell in listed if type(cell) is kind}) for kind in (str, bytes)]
     of_text, of_bytes = (dict(zip(some, places_of(some), strict=True)) for some in same)
     others = (cell for cell in listed if type(cell) is not str and type(cell) is not bytes)
@@ -302,12 +301,12 @@ def with_declared(
     given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None
 ) -> dict[str, Any]:
     """Return the arguments besides X; the schema completes them."""
-    found = {**given, "weight_bound": weight_bound}
-    if schema is not None and found.get("exposure") is None and found.get("offset") is None:
-        found |= {"exposure": schema.exposure, "offset": schema.offset}
-    if schema is not None and found.get("sample_weight") is None:
-        found |= {"sample_weight": schema.weight, "weight_bound": schema.weight_bound}
-    return found
+    completed = {**given, "weight_bound": weight_bound}
+    if schema is not None and completed.get("exposure") is None and completed.get("offset") is None:
+        completed |= {"exposure": schema.exposure, "offset": schema.offset}
+    if schema is not None and completed.get("sample_weight") is None:
+        completed |= {"sample_weight": schema.weight, "weight_bound": schema.weight_bound}
+    return completed
 
 
 def with_offset(

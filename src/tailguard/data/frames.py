@@ -1,6 +1,6 @@
 """Frames: tables in memory of pandas, polars and pyarrow, and dicts of columns of text.
 
-This module loads no library that the user has not loaded. A CSV file is a dict from names to lists
+This module loads no library that the user has not loaded. CSV files give dicts from names to lists
 of cells. narwhals cannot replace this module: it infers the type of a pandas column of objects from
 its first hundred cells, while here no cell decides how another is read (``columns.py``). Also, it
 supports neither indices, nor bare and masked arrays, nor Arrow text that is not UTF-8.

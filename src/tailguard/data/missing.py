@@ -1,8 +1,8 @@
 """Replace missing cells by public constants, record by record, before any other step.
 
-A constant chosen without the records may replace a missing cell: a filled record then depends on
-that record only, so replacing one record still replaces one record. A mean, a median or a
-neighbour's value would reveal something about other records.
+The constants are chosen without the records, so a filled record depends on one original record, and
+replacing one record changes one filled record. A mean, a median or a value of a similar record
+would reveal something about other records.
 """
 
 from collections.abc import Mapping

@@ -181,12 +181,12 @@ class Schema:
     @property
     def places_of_terms(self) -> dict[str, tuple[int, ...]]:
         """Term name -> the positions of its coefficients."""
-        indicators, found, first = self._indicators, {}, 0
+        indicators, places, first = self._indicators, {}, 0
         for term in self.model_terms:
             stop = first + len(term.names(indicators))
-            found[term.name] = tuple(range(first, stop))
+            places[term.name] = tuple(range(first, stop))
             first = stop
-        return found
+        return places
 
     @property
     def level_columns(self) -> tuple[tuple[int, ...], ...]:
@@ -209,8 +209,8 @@ class Schema:
         if self.features is not None or (self.terms is not None and REST not in self.terms):
             return ()
         beside = (self.target, self.exposure, self.offset, self.weight, self.row_id, self.person)
-        said = {*self.categorical, *self.dates, *self.drop, *self.missing, *beside, *self._read()}
-        return tuple(name for name in columns if name not in said)
+        named = {*self.categorical, *self.dates, *self.drop, *self.missing, *beside, *self._read()}
+        return tuple(name for name in columns if name not in named)
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
         """Return the schema with its features named, for a table that has these columns."""

@@ -218,9 +218,9 @@ def whole_chunks_of(length: int, first: int, chunk_rows: int) -> tuple[int, int]
     return start, max(start, length - (first + length) % chunk_rows)
 
 
-def check_same(found: object, before: object) -> None:
+def check_same(now: object, before: object) -> None:
     """Refuse a table whose public facts changed between two passes."""
-    if found != before:
+    if now != before:
         raise InputError("X must have the same rows whenever it is computed.")
 
 

@@ -62,9 +62,9 @@ class CsvTable(Table):
     def check_rows(self, fewest: int) -> None:
         """Refuse a file with fewer records; read at most ``fewest``."""
         with closing(self._rows([])) as rows:
-            found = sum(1 for _ in islice(rows, fewest))
-        if found < fewest:
-            raise InputError(f"{self.where} must have at least {fewest} records; got {found}.")
+            count = sum(1 for _ in islice(rows, fewest))
+        if count < fewest:
+            raise InputError(f"{self.where} must have at least {fewest} records; got {count}.")
 
     def empties(self) -> Iterable[Any]:
         """Return nothing: text has no types."""

@@ -131,8 +131,8 @@ class DaskTable(Table):
         while len(sums) > 1:
             groups = [sums[i : i + BRANCHES] for i in range(0, len(sums), BRANCHES)]
             sums = [delayed(sum)(group) for group in groups]
-        total, found = compute(sums[0], edges)
-        answer: IntArray = total + summed_edges(chain(*found), work, chunk_rows)
+        total, edges = compute(sums[0], edges)
+        answer: IntArray = total + summed_edges(chain(*edges), work, chunk_rows)
         return answer
 
     def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:

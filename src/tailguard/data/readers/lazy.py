@@ -197,12 +197,12 @@ def of_duckdb(relation: Any) -> LazyTable:
 
     def check(names: Sequence[str]) -> None:
         """Refuse several files; DuckDB counts files only when it runs a query."""
-        asked = chosen(names)
-        done = asked.explain("analyze")
+        query = chosen(names)
+        profile = query.explain("analyze")
         read, listed = (
-            list(map(int, counted.findall(done))) for counted in (FILES_READ, FILES_LISTED)
+            list(map(int, counted.findall(profile))) for counted in (FILES_READ, FILES_LISTED)
         )
-        unknown = PARQUET_READ.search(asked.explain()) and not read
+        unknown = PARQUET_READ.search(query.explain()) and not read
         if unknown or sum(read) > 1 or max(listed, default=0) > 1:
             raise InputError(NO_QUERY)
 
@@ -228,11 +228,11 @@ def check_typed(plan: str) -> None:
         )
 
 
-def silenced(ask: Callable[[], Any], failure: str = FAILED) -> Any:
+def silenced(call: Callable[[], Any], failure: str = FAILED) -> Any:
     """Call a library and replace its error messages by ``failure``."""
     try:
         with quietly():
-            return ask()
+            return call()
     except (KeyboardInterrupt, InputError):  # our own errors reveal no cell
         raise
     except BaseException:  # a panic of polars is not an Exception

@@ -119,22 +119,22 @@ def _paths(where: str) -> list[Path]:
     if os.path.isfile(place):
         return [place]
     if os.path.isdir(place):
-        found = parquet_files_in(place)
-        found = [file for file in found if not _is_hidden(file.relative_to(place))]
+        files = parquet_files_in(place)
+        files = [file for file in files if not _is_hidden(file.relative_to(place))]
     else:
-        found = [Path(file) for file in glob(where, recursive=True) if Path(file).is_file()]
-    if not found:
+        files = [Path(file) for file in glob(where, recursive=True) if Path(file).is_file()]
+    if not files:
         raise InputError(
             f"{where} must be a file, a folder of Parquet files or a pattern such as "
             "'claims/*.parquet'; no file matches it."
         )
-    for file in found:
+    for file in files:
         if not is_parquet(file):
             raise InputError(
                 f"{where} must match only Parquet files, named *.parquet or *.pq; it matches "
                 f"{file}."
             )
-    return sorted(found)
+    return sorted(files)
 
 
 def _is_hidden(file: Path) -> bool:

@@ -195,16 +195,16 @@ def make_rows(
     read = isinstance(X, Inputs)
     beside: dict[str, Any] = {"exposure": exposure, "offset": offset}
     beside |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
-    found = X if read else read_inputs(X, y, **beside, missing=missing)
-    n_rows = found.n_rows
-    target = None if found.y is None else target_numbers(found.y, loss, classes, n_rows)
-    added_to_score = None if found.offset is None else offset_numbers(found.offset, n_rows)
-    weight = None if found.weight is None else weight_parts(found.weight, n_rows)
+    inputs = X if read else read_inputs(X, y, **beside, missing=missing)
+    n_rows = inputs.n_rows
+    target = None if inputs.y is None else target_numbers(inputs.y, loss, classes, n_rows)
+    added_to_score = None if inputs.offset is None else offset_numbers(inputs.offset, n_rows)
+    weight = None if inputs.weight is None else weight_parts(inputs.weight, n_rows)
     target, weight = voided(target, weight)
     return ArrayRows(
-        found.records,
+        inputs.records,
         *scored_numbers(target, added_to_score, loss),
         weight=weight,
-        missing=found.missing,
-        marks=partial(found.marks, loss, classes),
+        missing=inputs.missing,
+        marks=partial(inputs.marks, loss, classes),
     )

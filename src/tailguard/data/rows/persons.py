@@ -210,19 +210,19 @@ class PersonRows:
     def restricted(self, places: Order) -> "PersonRows":
         """Return the persons at these places, in this order, as new records."""
         places = places[:] if self._order is None else self._order[places[:]]
-        found = copy(self)
-        found._used, found.n_rows = self.used().of_persons(places), len(places)
-        found._order, found._placed, found._lock = None, {}, Lock()
-        return found
+        rows = copy(self)
+        rows._used, rows.n_rows = self.used().of_persons(places), len(places)
+        rows._order, rows._placed, rows._lock = None, {}, Lock()
+        return rows
 
     def in_order(self, order: Order) -> "PersonRows":
         """Return the persons at these places; the order affects pairs and groups only."""
         if len(order) < self.n_rows:
             return self.restricted(order)
-        found = copy(self)
-        found._order = order if self._order is None else self._order[order[:]]
-        found._placed, found._lock = {}, Lock()
-        return found
+        rows = copy(self)
+        rows._order = order if self._order is None else self._order[order[:]]
+        rows._placed, rows._lock = {}, Lock()
+        return rows
 
     def _read_together(self, together: Together) -> UsedRows:
         """Return the rows in the order of persons for groups, or the rows that meet for pairs."""
@@ -265,8 +265,8 @@ class HeldRows:
 
 def shares_of(counts: IntArray) -> FloatArray:
     """Return one over each count, rounded down, so ``count`` shares add up to at most one."""
-    found, places = np.unique(counts, return_inverse=True)
-    return np.array([_share_of(int(count)) for count in found])[places.ravel()]
+    distinct, places = np.unique(counts, return_inverse=True)
+    return np.array([_share_of(int(count)) for count in distinct])[places.ravel()]
 
 
 def _share_of(count: int) -> float:

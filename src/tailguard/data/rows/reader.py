@@ -145,12 +145,12 @@ class RecordReader:
         frames, first = run
         chosen, values = [], []
         for frame in frames:
-            found = self.hashes(([frame], first), hashed)
-            places = np.flatnonzero(found <= np.uint64(most))
+            hashes = self.hashes(([frame], first), hashed)
+            places = np.flatnonzero(hashes <= np.uint64(most))
             first += len(frame)
             if places.size:
                 chosen.append(frame if len(places) == len(frame) else rows_at(frame, places))
-                values.append(found[places])
+                values.append(hashes[places])
         return (self.block((chosen, 0)), np.concatenate(values)) if chosen else None
 
     def chosen(self, hashed: KeyedHash, most: int, frame: Any) -> Any:

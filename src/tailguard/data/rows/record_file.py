@@ -111,21 +111,21 @@ class RecordFile:
         records["value"], records["features"] = values, block.features
         for name in names_of(self.stored)[2:]:
             records[name] = block.vector(name)
-        found = np.bincount(parts, minlength=len(self._counts))
-        return records[np.argsort(parts, kind="stable")], found
+        counts = np.bincount(parts, minlength=len(self._counts))
+        return records[np.argsort(parts, kind="stable")], counts
 
     def fill(self, shared: Iterable[tuple[Any, IntArray]]) -> None:
         """Write records to their parts, then sort each part."""
         ends = np.cumsum(self._counts)
         starts = ends - self._counts
         places = starts.copy()
-        for records, found in shared:
-            stop = np.cumsum(found)
-            if (places + found > ends).any():
+        for records, counts in shared:
+            stop = np.cumsum(counts)
+            if (places + counts > ends).any():
                 raise InputError("X must have the same rows whenever it is read.")
-            for part in np.flatnonzero(found):
-                self._put(records[stop[part] - found[part] : stop[part]], int(places[part]))
-            places += found
+            for part in np.flatnonzero(counts):
+                self._put(records[stop[part] - counts[part] : stop[part]], int(places[part]))
+            places += counts
         if (places != ends).any():
             raise InputError("X must have the same rows whenever it is read.")
         self.n_rows = 0
@@ -138,9 +138,9 @@ class RecordFile:
 
     def block(self, first: int, count: int) -> RecordBlock:
         """Return ``count`` records from ``first`` on."""
-        found = self._read(first, count)
-        beside = {name: np.ascontiguousarray(found[name]) for name in names_of(self.stored)[2:]}
-        return RecordBlock(np.ascontiguousarray(found["features"]), **beside, first=first)
+        records = self._read(first, count)
+        beside = {name: np.ascontiguousarray(records[name]) for name in names_of(self.stored)[2:]}
+        return RecordBlock(np.ascontiguousarray(records["features"]), **beside, first=first)
 
     def picked(self, places: IntArray) -> "RecordFile":
         """Return the records at these places, in this order, in a new file."""
@@ -155,25 +155,25 @@ class RecordFile:
         """Return the records at these places, in this order, as stored in the file."""
         order = np.argsort(places, kind="stable")
         rising = places[order]
-        found = np.empty(len(places), dtype=self.stored)
+        picked = np.empty(len(places), dtype=self.stored)
         start = 0
         while start < len(rising):
             first = int(rising[start])
             stop = int(np.searchsorted(rising, first + RECORDS_AT_ONCE))
             records = self._read(first, int(rising[stop - 1]) - first + 1)
-            found[order[start:stop]] = records[rising[start:stop] - first]
+            picked[order[start:stop]] = records[rising[start:stop] - first]
             start = stop
-        return found
+        return picked
 
     def _heads(self, first: int, count: int) -> Any:
         """Return all fields except the features of ``count`` records from ``first`` on."""
         names = [name for name in names_of(self.stored) if name != "features"]
-        found = np.empty(count, dtype=[(name, self.stored[name]) for name in names])
+        heads = np.empty(count, dtype=[(name, self.stored[name]) for name in names])
         for start in range(0, count, RECORDS_AT_ONCE):
             some = self._read(first + start, min(RECORDS_AT_ONCE, count - start))
             for name in names:
-                found[name][start : start + len(some)] = some[name]
-        return found
+                heads[name][start : start + len(some)] = some[name]
+        return heads
 
     def values(self, first: int, count: int) -> Words:
         """Return the values of ``count`` records from ``first`` on."""
@@ -183,22 +183,22 @@ class RecordFile:
     def _read(self, first: int, count: int) -> Any:
         """Read complete records, in several system calls: one call returns at most 2 GB."""
         size = self.stored.itemsize
-        text, place = bytearray(count * size), first * size
-        view = memoryview(text)
+        content, place = bytearray(count * size), first * size
+        view = memoryview(content)
         while view:
             n_read = os.preadv(self._file.fileno(), [view], place)
             if n_read == 0:
                 raise InputError("X must have the same rows whenever it is read.")
             view, place = view[n_read:], place + n_read
-        return np.frombuffer(text, dtype=self.stored)
+        return np.frombuffer(content, dtype=self.stored)
 
     def _put(self, records: Any, first: int) -> None:
-        text, place = memoryview(records.view(np.uint8)), first * self.stored.itemsize
-        while text:
+        content, place = memoryview(records.view(np.uint8)), first * self.stored.itemsize
+        while content:
             try:
-                written = os.pwrite(self._file.fileno(), text, place)
+                written = os.pwrite(self._file.fileno(), content, place)
             except OSError as error:
                 if error.errno in FULL:
                     raise RoomError(f"{tempfile.gettempdir()!r} is full.") from None
                 raise
-            text, place = text[written:], place + written
+            content, place = content[written:], place + written

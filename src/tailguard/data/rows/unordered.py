@@ -188,10 +188,10 @@ def in_keyed_order(
 def _in_memory(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
     every = count == rows.n_rows
     most = LARGEST_WORD if every else Ranks.of(rows, hashed, count, 1).most
-    found = list(rows.identified(hashed, most))
-    if sum(block.n_rows for block, _ in found) < count:
+    identified = list(rows.identified(hashed, most))
+    if sum(block.n_rows for block, _ in identified) < count:
         raise InputError("X must have the same rows whenever it is read.")
-    blocks, values = zip(*found, strict=True)
+    blocks, values = zip(*identified, strict=True)
     chosen = ArrayRows.of_block(joined(blocks))
     return first_of(chosen, np.concatenate(values), hashed, count)
 
@@ -200,8 +200,8 @@ def _in_file(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
     """Distribute the first records to parts of a file."""
     ranks = Ranks.of(rows, hashed, count, parts_for(count, rows.stored))
     file = RecordFile(rows.stored, ranks.part_counts, lambda heads: hashed.order(heads["value"]))
-    found = rows.identified(hashed, ranks.most)
-    file.fill(file.shared(block, values, ranks.parts_of(values)) for block, values in found)
+    identified = rows.identified(hashed, ranks.most)
+    file.fill(file.shared(block, values, ranks.parts_of(values)) for block, values in identified)
     return FileRows(file, count)
 
 
@@ -286,9 +286,9 @@ class Ranks:
     @property
     def part_counts(self) -> IntArray:
         """The number of chosen records in each part."""
-        found = np.zeros(self.n_parts, dtype=np.int64)
-        np.add.at(found, self._parts(np.arange(self.last + 1)), self.counts[: self.last + 1])
-        return found
+        counts = np.zeros(self.n_parts, dtype=np.int64)
+        np.add.at(counts, self._parts(np.arange(self.last + 1)), self.counts[: self.last + 1])
+        return counts
 
     def _parts(self, digits: IntArray) -> IntArray:
         # Only a table that changed has digits beyond the last.

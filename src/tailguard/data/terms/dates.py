@@ -71,15 +71,15 @@ def _check_format(where: str, pattern: Any) -> None:
     """Refuse a format that parses no date, or whose result depends on the machine."""
     if not isinstance(pattern, str) or "%" not in pattern:
         raise InputError(f"{where} must have a format such as '%d/%m/%Y'; got {shown(pattern)}.")
-    found = re.findall("%(.?)", pattern, re.DOTALL)
-    odd = next((each for each in found if each not in DIRECTIVES), None)
+    directives = re.findall("%(.?)", pattern, re.DOTALL)
+    odd = next((each for each in directives if each not in DIRECTIVES), None)
     if odd is not None:
         known = " ".join(f"%{each}" for each in "YymdjHMSfz")
         raise InputError(
             f"{where} must have a format of {known} and %%, which mean the same on every machine; "
             f"got {shown(f'%{odd}')} in {shown(pattern)}."
         )
-    dated = "Y" in found or "y" in found  # Python 3.14 warns of days without a year
+    dated = "Y" in directives or "y" in directives  # Python 3.14 warns of days without a year
     try:
         read = datetime.strptime(EXAMPLE.strftime(pattern), pattern) if dated else None
     except (ValueError, re.error):
@@ -161,8 +161,8 @@ def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
             return float(_of_numpy(np.array([cell]))[0])
         if type(cell) is getattr(sys.modules.get("pandas"), "Timestamp", None):
             return float(cell.timestamp())
-        found = cell_identifier(cell)  # text, or the whole number that a cell is
-        return np.nan if found is None else _seconds(pattern, str(found).strip())
+        text = cell_identifier(cell)  # text, or a whole number
+        return np.nan if text is None else _seconds(pattern, str(text).strip())
     except Exception:
         return np.nan
 

@@ -90,8 +90,9 @@ def _basis(degree: int) -> Values:
 
     ``B[i, 0](x)`` is 1 where ``t[i] <= x < t[i + 1]``, else 0, and ``B[i, k](x) = w[i, k] B[i, k -
     1](x) + (1 - w[i + 1, k]) B[i + 1, k - 1](x)`` with ``w[i, k] = (x - t[i]) / (t[i + k] -
-    t[i])``, where ``t`` are the knots, the first and the last of them ``degree`` times more. Beyond
-    the knots ``x`` counts as the nearest one. They are at least zero and add up to one.
+    t[i])``, where ``t`` are the knots, with ``degree`` more copies of the first and of the last.
+    An ``x`` beyond the knots is moved to the nearest knot. B-splines are at least zero and add up
+    to one.
 
     Reference: de Boor 1978, *A Practical Guide to Splines*, Chapter IX.
     """
@@ -127,4 +128,4 @@ FUNCTIONS = {
     "spline": Function(_basis(3), "spline(x, 0, 10, 20)", _numbered, 2, math.inf),
     "missing": Function(_missing, "missing(x)", indicators=True, of_gaps=True),
 }
-"""Name -> function; a line here makes a new one."""
+"""Name -> function; a new function needs one line here."""

@@ -24,7 +24,7 @@ REST = "..."
 """The term for all columns whose cells no other term of one column reads, each unchanged."""
 
 QUOTED = re.compile(r"`([^`]+)`")
-# Placeholder of a quoted name in an expression; real column names are never looked up by it.
+# Placeholder for a quoted name in the text of an expression; no column is looked up by it.
 STANDS_FOR = "quoted_name_"
 
 Cells: TypeAlias = tuple[FloatArray, FloatArray]
