@@ -14,8 +14,8 @@ its identifier: the first row is 0, the next one 1. Then the order of the table 
 an answer, and nothing else.
 
 *Privacy.* The order is uniform over all orders of the records, whatever the identifiers are. The
-ranked hashes are those of n different inputs: the identifiers, or the numbers from 0 to n - 1. A
-pseudo-random function, without its key, maps these to independent uniform words, and equal words
+ranked hashes are those of n different inputs: the identifiers, or the numbers from 0 to n - 1. For
+anyone without the key, a pseudo-random function maps these to independent uniform words; equal ones
 are put in a random order. Identifiers count as different if all their hashes under the key differ.
 This event does not depend on which hash belongs to which identifier, so the order is still uniform
 given the event. Inputs other than identifiers have a key of their own.
