@@ -162,7 +162,16 @@ def pandas_floats(table: Any) -> FloatArray | None:
     # Do not hash pandas' own types: the hash of a categorical type depends on its levels.
     kinds = {kind if isinstance(kind, np.dtype) else None for kind in table.dtypes}
     one = kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)})
-    return np.ascontiguousarray(table.to_numpy(), np.float64) if one else None
+    return doubled(table.to_numpy()) if one else None
+
+
+def doubled(array: Any) -> FloatArray:
+    """Return an array in double precision, contiguous; copied only if it is not so already.
+
+    NumPy warns of a signalling NaN of single precision, which a record may hold.
+    """
+    with np.errstate(all="ignore"):
+        return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def _library(column: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError
-from tailguard.data.columns import arrow_floats, numbers_of, pandas_floats
+from tailguard.data.columns import arrow_floats, doubled, numbers_of, pandas_floats
 from tailguard.data.frames import frame_columns, is_a, is_arrow, is_column
 
 # From this many columns on, pieces of about 1 MB are transposed as a whole: of 2e6 float32 numbers,
@@ -60,7 +60,7 @@ def to_vector(y: Any, name: str = "y", *, n_rows: int | None = None) -> FloatArr
     ``n_rows`` is how many entries there must be.
     """
     where, column = one_column(y, name)
-    vector = np.ascontiguousarray(numbers_of(column, where), dtype=np.float64)
+    vector = doubled(numbers_of(column, where))
     if n_rows is not None and len(vector) != n_rows:
         raise InputError(
             f"{name} must have one entry per row of X; got {len(vector)} entries for {n_rows} rows."
@@ -74,7 +74,7 @@ def to_matrix_or_vector(X: Any) -> tuple[Features, bool]:
         return to_matrix(X), False
     array = numbers_of(_typed(X, "X"), "X")
     if array.ndim == 1:
-        return np.asarray(array, np.float64)[:, None], True
+        return doubled(array)[:, None], True
     return to_matrix(array), False
 
 
@@ -151,12 +151,12 @@ def stacked(vectors: Sequence[FloatArray]) -> Features:
     matrix = np.empty((len(vectors[0]), len(vectors)))
     if len(vectors) < COLUMNS_TURNED:
         for place, vector in enumerate(vectors):
-            matrix[:, place] = vector
+            matrix[:, place] = doubled(vector)
         return matrix
     length = max(1, NUMBERS_TURNED // len(vectors))
     for first in range(0, len(matrix), length):
         piece = slice(first, first + length)
-        matrix[piece] = np.stack([vector[piece] for vector in vectors]).T
+        matrix[piece] = np.stack([doubled(vector[piece]) for vector in vectors]).T
     return matrix
 
 

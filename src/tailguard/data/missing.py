@@ -57,7 +57,8 @@ def filled(features: Features, constants: Mapping[int, Any]) -> Features:
     """
     if not constants:
         return features
-    copied = features.astype(np.float64)
+    with np.errstate(all="ignore"):  # a signalling NaN of single precision would warn
+        copied = features.astype(np.float64)
     for place, constant in constants.items():
         cells = copied[:, place]
         cells[np.isnan(cells)] = constant

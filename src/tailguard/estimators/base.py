@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, shown
+from tailguard.data.columns import doubled
 from tailguard.data.design import design_matrix, takes_off, with_declared, with_offset
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.missing import filled
@@ -363,7 +364,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             features = design_matrix(X, self.schema_)
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         for some in dense_pieces(features):
-            read = filled(some, self._constants()).astype(np.float64)
+            read = doubled(filled(some, self._constants()))
             if self.extrapolate == "bounded" and self.feature_bounds_ is not None:
                 bounded = np.clip(read, *self.feature_bounds_.T)
                 # As in the fit, an infinite cell counts as missing.
