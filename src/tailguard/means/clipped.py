@@ -142,8 +142,9 @@ class ClippedShells(GaussianQuery):
         total = np.zeros((radii.size, n_columns), dtype=np.int64)
         limits = self.root_widths * shrink(total.size)
         for read in self.units.score(block):
-            lengths = np.clip((read.radius[:, None] - inner) / widths, 0.0, 1.0) * limits
-            lengths *= read.inverse[:, None]
+            shares = np.clip((read.radius[:, None] - inner) / widths, 0.0, 1.0)
+            # A width below normal floats is read as zero, and zero over zero is NaN.
+            lengths = np.where(shares > 0.0, shares, 0.0) * limits * read.inverse[:, None]
             if read.weight is not None:
                 lengths *= read.weight[:, None]
             if block.alone:

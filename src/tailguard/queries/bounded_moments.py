@@ -267,7 +267,10 @@ def _read_units(state: ColumnUnits, shape: tuple[int, int]) -> ColumnUnits:
 def _standardised(
     chunk: RecordBlock, columns: tuple[int, ...], center: FloatArray, radius: FloatArray
 ) -> FloatArray:
-    """Return cells in units of the radius about the centre, within -1 and 1; zero if unreadable."""
+    """Return cells in units of the radius about the centre, within -1 and 1; zero if unreadable.
+
+    A radius below normal floats is read as zero, and zero over zero counts as zero.
+    """
     cells = np.asarray(chunk.features[:, columns], dtype=np.float64)
     cut = np.clip((cells - center) / radius, -1.0, 1.0)
-    return np.where(np.isfinite(cells), cut, 0.0)
+    return np.where(np.isfinite(cells) & ~np.isnan(cut), cut, 0.0)

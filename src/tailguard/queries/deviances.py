@@ -213,7 +213,8 @@ class DevianceMoments(GaussianQuery):
             with np.errstate(all="ignore"):
                 cut = np.clip(np.array([of_score, of_constant]) / limit, 0.0, 1.0)
             usable = np.where(void, 0.0, 1.0 if weight is None else weight)
-            rows.append(np.array([*np.where(void, 0.0, cut), usable]))
+            # A limit below normal floats is read as zero, and zero over zero is NaN.
+            rows.append(np.array([*np.where(void | ~(cut > 0.0), 0.0, cut), usable]))
         if block.person is None or not rows:
             yield from rows
             return

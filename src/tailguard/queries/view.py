@@ -327,6 +327,7 @@ class Weighting:
         Beside squared slopes it is squared as well: both are factors of what is squared.
         """
         own, counts = seen.weight, self._of(view, seen)
+        counts = np.where(counts > 0.0, counts, 0.0)  # a comparison with NaN is false
         if own is None:
             return counts
         return counts * (own * own if self.kind == "squared-slope" else own)
@@ -341,8 +342,7 @@ class Weighting:
         if self.kind == "expected-curvature":
             assert view.loss is not None
             expected = view.loss.expected_curvature(seen.score) / self.bound
-            # A comparison with NaN is false.
-            return np.where(~seen.void & (expected >= 0.0), np.minimum(expected, 1.0), 0.0)
+            return np.where(seen.void, 0.0, np.minimum(expected, 1.0))
         above = view.slope(seen, self.slope_limit, self.half_step)
         below = view.slope(seen, self.slope_limit, -self.half_step)
         rise = np.clip((above - below) / (2.0 * self.half_step), 0.0, self.bound)
