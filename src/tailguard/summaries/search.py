@@ -130,20 +130,20 @@ class QuantileSearch:
         found = _first_look(self, plan.stage("octaves"), gate, most)
         search, asked = plan.stage("search"), 0
         while asked < search.times and found.needs_search(search):
-            found.look(search, SEARCH_OFFSET, 0.0, SEARCHED_UNEVENNESS)
+            found.look(gate, search, SEARCH_OFFSET, 0.0, SEARCHED_UNEVENNESS)
             asked += 1
         for offset in OFFSETS:
-            found.look(plan.stage("refinement"), offset, 1.0, UNEVENNESS)
+            found.look(gate, plan.stage("refinement"), offset, 1.0, UNEVENNESS)
         last = plan.stage("quantiles")
         if last.share is None:  # Gaussian shares may move between releases
             left = search.mu * math.sqrt(search.times - asked)
             last = replace(last, mu=math.hypot(last.mu, left) * ROUNDING)
-        found.look(last, 0.0, 0.0, UNEVENNESS)
+        found.look(gate, last, 0.0, 0.0, UNEVENNESS)
         return found
 
 
 class FoundQuantiles:
-    """The distributions of all columns, as released so far.
+    """The distributions of all columns, as released so far; it holds no gate, which has records.
 
     Attributes
     ----------
@@ -156,17 +156,16 @@ class FoundQuantiles:
     def __init__(
         self,
         search: QuantileSearch,
-        gate: Gate,
+        size: tuple[int, int],
         estimates: Sequence[DistributionEstimate],
         noise_std: float,
     ) -> None:
-        self._search, self._gate = search, gate
+        self._search, self._size = search, size
         self.estimates, self.noise_std = estimates, noise_std
 
     def noise_of(self, stage: Stage) -> float:
         """Return the deviation of the noise on a bin of a release of the stage."""
-        size = self._gate.n_records, self._gate.n_features
-        return noise_std_of(self._search.query(1), *size, stage.asked)
+        return noise_std_of(self._search.query(1), *self._size, stage.asked)
 
     def needs_search(self, stage: Stage) -> bool:
         """Whether the stage's noise is low enough to find a quantile more closely."""
@@ -187,7 +186,9 @@ class FoundQuantiles:
                 return True
         return False
 
-    def look(self, stage: Stage, offset: float, sampling: float, unevenness: float) -> None:
+    def look(
+        self, gate: Gate, stage: Stage, offset: float, sampling: float, unevenness: float
+    ) -> None:
         """Release a histogram with edges at the quantiles and, unless 0, an offset beside them.
 
         Offsets are in standard deviations of the quantile's error, which includes ``sampling``
@@ -212,7 +213,7 @@ class FoundQuantiles:
                 )
             rows.append(np.sort(estimate.at(wanted)))
         edges, self.noise_std = np.array(rows), self.noise_of(stage)
-        counts = self._gate.ask(self._search.query(edges.shape[1]), edges, stage)
+        counts = gate.ask(self._search.query(edges.shape[1]), edges, stage)
         for estimate, row, counted in zip(self.estimates, edges, counts, strict=True):
             estimate.refine(row, counted[: row.size + 1], self.noise_std, unevenness)
             if not self._search.by:
@@ -224,7 +225,8 @@ def _first_look(search: QuantileSearch, stage: Stage, gate: Gate, most: float) -
     edges = np.tile(OCTAVES, (search.n_estimates, 1))
     query = search.query(OCTAVES.size)
     counts = gate.ask(query, edges, stage)
-    asked = query, gate.n_records, gate.n_features, stage.asked
+    size = gate.n_records, gate.n_features
+    asked = query, *size, stage.asked
     noise_std, rare = noise_std_of(*asked), tail_noise(*asked)
     bins, n_columns = OCTAVES.size + 1, len(search.columns)
     pooled = counts[:, :bins].reshape(-1, n_columns, bins).sum(axis=0)
@@ -237,4 +239,4 @@ def _first_look(search: QuantileSearch, stage: Stage, gate: Gate, most: float) -
     if not search.by:
         for estimate, row in zip(estimates, counts, strict=True):
             estimate.count_cells(float(row[-1]), noise_std)
-    return FoundQuantiles(search, gate, estimates, noise_std)
+    return FoundQuantiles(search, size, estimates, noise_std)
