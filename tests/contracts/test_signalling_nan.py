@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import tailguard as tg
+from tailguard.data.labels import encode_labels
 from tailguard.data.matrices import to_matrix, to_matrix_or_vector, to_vector
 from tailguard.data.missing import filled
 
@@ -61,6 +62,7 @@ def fitted(model=tg.LinearRegression, y=None, **beside):
 RUNS = {
     "features": lambda: tg.LinearRegression(**PROMISE).fit(FRAMES["pandas"], plain()),
     "target": lambda: fitted(y=COLUMN),
+    "label": lambda: encode_labels(COLUMN, (0, 1)),
     "weight": lambda: fitted(sample_weight=COLUMN),
     "exposure": lambda: fitted(tg.PoissonRegression, exposure=COLUMN),
     "mean": lambda: tg.mean(COLUMN, **PROMISE),

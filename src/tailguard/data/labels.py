@@ -13,7 +13,16 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 from tailguard.data.cells import cell_numbers, cell_texts
-from tailguard.data.columns import LABELS, Kind, cells_of, kind_of, numbers_of, type_of, type_word
+from tailguard.data.columns import (
+    LABELS,
+    Kind,
+    cells_of,
+    doubled,
+    kind_of,
+    numbers_of,
+    type_of,
+    type_word,
+)
 from tailguard.data.matrices import one_column
 
 CLASSES_ASSUMED = "classes assumed "
@@ -35,7 +44,7 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
         return np.array([places.get(label, np.nan) for label in texts], dtype=np.float64)
     levels = kind == "levels"
     numbers = cell_numbers(cells_of(column)) if levels else numbers_of(column, where)
-    return _places(numbers, np.array(declared))
+    return _places(doubled(numbers), np.array(declared))
 
 
 def classes_assumed(n_classes: int) -> str:
