@@ -1,10 +1,13 @@
 """Searches for a fixed point: what is returned is certified, whatever the steps do."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from support.attack import attack
+from support.examples import query_examples
 from tailguard.queries import certified_descent as descent
 from tailguard.queries.certified_descent import StepFacts, certified_point, descended
 
@@ -146,3 +149,13 @@ def test_the_ends_of_what_facts_allow():
     assert [facts.reached(np.array([3.0, 4.0]), end) for end in ends] == [True, False, False]
     points = (4.0, math.nextafter(4.0, 5.0), math.nan)
     assert [facts.allows(np.array([point])) for point in points] == [True, False, False]
+
+
+def test_lengths_whose_squares_vanish_are_lengths_all_the_same():
+    facts = StepFacts(shortening=0.5, travel=1e-160)
+    assert not facts.reached(np.array([3e-170, 4e-170]), 4e-170)
+    assert facts.reached(np.array([3e-170, 4e-170]), 6e-170)
+    assert not facts.allows(np.array([3e-160]))
+    (squared,) = (each for each in query_examples() if each.name == "clipped-minimiser/squared")
+    tiny = replace(squared, query=replace(squared.query, clip_norm=1e-160))
+    assert attack(tiny, 50, seed=3) <= 1.0

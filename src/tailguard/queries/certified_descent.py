@@ -98,12 +98,11 @@ class StepFacts:
 
     def reached(self, step: FloatArray, distance: float) -> bool:
         """Whether a step of that length ends close enough to the minimiser; never if NaN."""
-        left = (1.0 - self.shortening) / self.shortening * float(np.linalg.norm(step))
-        return left <= distance
+        return (1.0 - self.shortening) / self.shortening * length(step) <= distance
 
     def allows(self, point: FloatArray) -> bool:
         """Whether a fast method may go on from there: float errors are only bounded nearby."""
-        return float(np.linalg.norm(point)) <= 2.0 * self.travel
+        return length(point) <= 2.0 * self.travel
 
 
 def certified_point(step: Step, size: int, facts: StepFacts, distance: float) -> FloatArray:
