@@ -27,7 +27,7 @@ Steinke 2020 (privacy of the discrete Gaussian).
 
 import math
 from collections.abc import Callable
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from functools import cache
 from itertools import accumulate
 
@@ -37,6 +37,7 @@ from tailguard.array_types import IntArray
 from tailguard.machine_code import builds_loop, compiled
 from tailguard.noise.sources import Source, Words
 from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.decimals import decimals
 
 BASE_STD = 64
 LARGEST = 704
@@ -65,8 +66,7 @@ def gaussian_table() -> tuple[Words, Words, IntArray]:
 
 def _cumulative_probabilities() -> list[int]:
     """``floor(2**128 * P(X <= x))`` for x from ``-LARGEST`` to ``LARGEST - 1``."""
-    with localcontext() as context:
-        context.prec = 70
+    with decimals(70):
         ratio = (Decimal(-1) / (2 * BASE_STD**2)).exp()  # weight(1) / weight(0)
         weights = [Decimal(1)]
         for distance in range(LARGEST):

@@ -18,7 +18,7 @@ Ghosh, Roughgarden and Sundararajan 2012 (the geometric mechanism); Canonne, Kam
 
 from collections import defaultdict
 from collections.abc import Callable
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 from math import floor
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from tailguard.array_types import IntArray
 from tailguard.machine_code import builds_loop, compiled
 from tailguard.noise.sources import Source, Words
+from tailguard.privacy.decimals import decimals
 
 # How many random bits a word of a source has.
 WORD_BITS = 64
@@ -43,8 +44,7 @@ def binary_digits(probability: Callable[[], Decimal], count: int) -> int:
     shift = 1 << count
     precision = count // 3 + 16  # a decimal digit holds more than three binary ones
     while True:
-        with localcontext() as context:
-            context.prec = precision
+        with decimals(precision):
             value = Fraction(probability())
         error = value * Fraction(1, 10 ** (precision - 4))  # 10**4 roundings, far above the need
         lowest, highest = floor((value - error) * shift), floor((value + error) * shift)

@@ -26,7 +26,7 @@ Gumbel-noised scores are exponential mechanisms one after the other); McSherry a
 """
 
 from dataclasses import dataclass, replace
-from decimal import Decimal, localcontext
+from decimal import Decimal
 
 import numpy as np
 
@@ -50,6 +50,7 @@ from tailguard.privacy.calibration import (
     peeling_event,
     share_factor,
 )
+from tailguard.privacy.decimals import decimals
 from tailguard.privacy.events import Event
 
 PAIR_VARIATION = 2.0**-300
@@ -110,8 +111,7 @@ def _settle_order(
     """Sort places by their keys, largest first, after drawing more digits for each."""
     further = source.words(FURTHER_WORDS * places.size).reshape(-1, FURTHER_WORDS)
     best = int(scores[places].max())
-    with localcontext() as context:
-        context.prec = PRECISION
+    with decimals(PRECISION):
         keys = [
             Decimal(int(scores[place]) - best) / Decimal(scale)
             - _exponential(int(words[place]), digits.tolist()).ln()

@@ -27,7 +27,7 @@ Box and Muller 1958; Mironov 2012 (why float noise is unsafe).
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cache
 
 import numpy as np
@@ -37,6 +37,7 @@ from tailguard.checks import InputError, check_choice
 from tailguard.noise.sources import Source, Words
 from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.calibration import SmoothCalibration
+from tailguard.privacy.decimals import decimals
 from tailguard.privacy.events import Event
 
 NORMAL_VARIATION = 2.0**-119
@@ -45,12 +46,12 @@ NORMAL_VARIATION = 2.0**-119
 WORDS = 6  # 384 binary digits for the radius, and as many for the angle
 RANGE = Decimal(2 ** (64 * WORDS))
 MIDDLE = sum(2**63 << 64 * place for place in range(WORDS))
-CONTEXT = Context(prec=120)
+DIGITS = 120
 
 
 def precisely() -> AbstractContextManager[Context]:
-    """Return the decimal context of normals: 120 digits, whatever context the user has set."""
-    return localcontext(CONTEXT)
+    """Return the decimal context of normals."""
+    return decimals(DIGITS)
 
 
 def exact_normals(size: int, source: Source) -> list[Decimal]:
@@ -96,7 +97,7 @@ def _sine(angle: Decimal) -> Decimal:
 @cache
 def _pi() -> Decimal:
     """Add up Machin's formula, 16 arctan(1/5) - 4 arctan(1/239)."""
-    with localcontext(Context(prec=140)):
+    with decimals(140):
         return 16 * _arctan_of_inverse(5) - 4 * _arctan_of_inverse(239)
 
 

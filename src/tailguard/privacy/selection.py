@@ -59,6 +59,7 @@ from tailguard.privacy.accounting.profiles import (
     mirrored_hull,
 )
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant, delta_of_renyi, epsilon_of_renyi
+from tailguard.privacy.decimals import decimals
 from tailguard.privacy.events import Composed, Event, Gaussian, Selected
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.privacy.roots import crossing, down, step_until, up
@@ -67,6 +68,7 @@ from tailguard.privacy.tries import NumberOfTries
 # Numbers of tries within a factor of RANGE are treated as equal, and profiles are evaluated at
 # N_LEVELS levels; finer settings lower the mu that covers a search by less than 2e-3.
 RANGE, N_LEVELS = 1.05, 1_000
+DIGITS = 28  # in which chances are added up
 
 
 def tries_of(event: Selected) -> NumberOfTries:
@@ -142,11 +144,12 @@ def _number_chances(tries: NumberOfTries) -> tuple[tuple[int, ...], tuple[float,
     ends = [1]
     while ends[-1] < tries.limit:
         ends.append(min(math.ceil(ends[-1] * RANGE), tries.limit))
-    chance, chances = tries.first_chance(), [Decimal(0)] * len(ends)
-    for number in range(1, tries.limit + 1):
-        chances[bisect_left(ends, number)] += chance
-        chance *= tries.chance_ratio(number)
-    chances[-1] += max(1 - sum(chances), Decimal(0))
+    with decimals(DIGITS):
+        chance, chances = tries.first_chance(), [Decimal(0)] * len(ends)
+        for number in range(1, tries.limit + 1):
+            chances[bisect_left(ends, number)] += chance
+            chance *= tries.chance_ratio(number)
+        chances[-1] += max(1 - sum(chances), Decimal(0))
     return tuple(ends), tuple(map(float, chances))
 
 
