@@ -108,7 +108,11 @@ RUNS = (
 )
 
 
-@pytest.mark.parametrize("name", RUNS)
+LONG = {"minimum dp-sgd", "search"}
+MARKED = [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in RUNS]
+
+
+@pytest.mark.parametrize("name", MARKED)
 def test_a_result_holds_no_record_and_can_be_stored(name):
     result = RUNS[name]()
     found = [type(held).__name__ for held in reached(result) if holds_a_record(held)]
