@@ -177,7 +177,7 @@ def test_too_few_rows_are_refused_in_one_sentence_before_any_is_read():
         TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=50).calibrate_event(
             100, 1, ZeroConcentrated(9.0)
         )
-    with pytest.raises(InputError, match="leave something for the noise"):
+    with pytest.raises(InputError, match="cover the noise in addition"):
         TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=5).calibrate_event(
             100, 1, ZeroConcentrated(0.1)
         )
@@ -185,7 +185,7 @@ def test_too_few_rows_are_refused_in_one_sentence_before_any_is_read():
 
 def test_a_range_that_floats_cannot_tell_apart_is_refused():
     query = TrimmedMean(None, ONE, 1e16, 1e16 + 4.0, n_trimmed=20)
-    with pytest.raises(InputError, match="floats must tell them apart"):
+    with pytest.raises(InputError, match="floats must distinguish them"):
         query.calibrate_event(100, 1, ZeroConcentrated(9.0))
 
 

@@ -224,7 +224,7 @@ def test_what_it_costs_and_how_exact_it_is(mechanism):
 
 def test_a_calibration_without_room_for_noise_is_refused(mechanism):
     for shift in (0.0, -1.0, 2.0**-25, np.nan):
-        with pytest.raises(InputError, match="leave something for the noise"):
+        with pytest.raises(InputError, match="cover the noise in addition"):
             public(mechanism.name, shift=shift)
 
 

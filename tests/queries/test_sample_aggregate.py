@@ -259,7 +259,7 @@ def test_numerical_constants_give_less_noise_and_the_certificate_says_why():
 
 def test_a_ball_that_floats_cannot_tell_apart_is_refused():
     query = SampleAggregate(block_means, (1e20,), 1.0, n_blocks=4)
-    with pytest.raises(InputError, match="floats must tell them apart"):
+    with pytest.raises(InputError, match="floats must distinguish them"):
         query.calibrate_event(40, 1, EVENT)
 
 

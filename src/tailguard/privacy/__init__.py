@@ -1,7 +1,7 @@
 """Guarantees, events, accountants, books and certificates; numbers only, never a record.
 
-An *event* says what a release cost, an *accountant* adds events up, a *guarantee* is what was
-promised, the *books* hold what was reserved and released, and the *certificate* shows all of it.
+An *event* is the cost of a release; an *accountant* adds events up; a *guarantee* is the promise;
+the *books* record reservations and releases; the *certificate* states all of these.
 """
 
 from tailguard.privacy.books import MemoryBooks

@@ -1,23 +1,23 @@
 """The cost of arsinh-normal noise on a scale that follows the records.
 
 A scale S is t-smooth if it is at least the local sensitivity and differs between neighbours by a
-factor of at most ``exp(t)``. Released is the answer plus ``S / shift`` times ``Z = sinh(Y)``, with
-a standard normal Y. So neighbours are told apart as ``Z`` from ``exp(t') Z + s'``, with
-``|t'| <= smoothness`` and ``|s'| <= shift`` in units of the smaller scale. Both limits are public,
-S never is. Such a release is concentrated; it is neither pure nor Gaussian DP.
+factor of at most ``exp(t)``. The release is the answer plus ``S / shift`` times ``Z = sinh(Y)``,
+with a standard normal Y. So neighbours differ as ``Z`` and ``exp(t') Z + s'``, with
+``|t'| <= smoothness`` and ``|s'| <= shift`` in units of the smaller scale. Both limits are public;
+S is never released. Such a release is zCDP; it is neither pure nor Gaussian DP.
 
 ``"tight"`` and ``"published"``
     ``sqrt(2 rho) = 1.1425 shift + min(1.858 (exp(t) - 1), sqrt(t (t + 3)))`` with
     ``t = smoothness``: proved, as follows.
 ``"numerical"``
-    ``2 rho = 0.75 shift**2 + 1.14 smoothness**2``, for both up to 2: evaluated on a grid of
-    smoothnesses, shifts and Renyi orders, where no divergence exceeds 0.998 of it; not proved. The
+    ``2 rho = 0.75 shift**2 + 1.14 smoothness**2``, for both up to 2: not proved, but evaluated on a
+    grid of smoothnesses, shifts and Renyi orders, where no divergence exceeds 0.998 of it. The
     constants lie 0.4 and 0.3 % above the suprema for a pure shift and a pure change of scale.
 ``"printed"``
     Marks noise as a paper prints it, on a scale that is not smooth: no finite cost holds.
 
-Proof. Roots of rho add up along a chain of laws, so a shift and a change of scale may be looked at
-apart. *Shift.* With ``z = sinh(y)`` the slope of the log-density in z is at most
+Proof. Roots of rho add up along a chain of laws, so a shift and a change of scale may be bounded
+separately. *Shift.* With ``z = sinh(y)`` the slope of the log-density in z is at most
 ``max (y + tanh y) / cosh y < 1.1425``, so a shift by s is 1.1425 s-DP, hence
 ``(1.1425 s)**2 / 2``-zCDP. *Scale.* ``sqrt(t (t + 3))`` is Bun and Steinke's. For the other bound,
 let L be the privacy loss as a function of the standard normal y. If its slope is at most K, then
@@ -56,11 +56,11 @@ ARSINH_BASIS: Mapping[str, str] = {
     "numerical": "numerically certified in real arithmetic, not proved",
     "printed": "infinite: the scale is not smooth and nothing is promised",
 }
-"""The grounds of the stated cost, for each calibration."""
+"""What supports the stated cost of each calibration."""
 PROVED = ("tight", "numerical", "published")
 """Calibrations of known cost: those that a query may have."""
 
-# The numerical statement was evaluated up to here.
+# The numerical bound was evaluated for smoothness and shift up to this.
 LARGEST_CERTIFIED = 2.0
 SHIFT_COST, SMOOTHNESS_COST = 0.75, 1.14
 # The largest slopes of the proof: 1.14241... and 1.85725...
@@ -90,7 +90,7 @@ def arsinh_rho(smoothness: float, shift: float, calibration: str = "tight") -> f
 def arsinh_smoothness(rho: float, share: float, calibration: str = "tight") -> float:
     """Largest smoothness that takes ``share`` of a budget of ``rho`` for one number.
 
-    Shares are of what adds up: of ``sqrt(2 rho)`` if proved, of ``rho`` if numerical.
+    The share is of the additive quantity: ``sqrt(2 rho)`` if proved, ``rho`` if numerical.
 
     *Reference.* That of :func:`arsinh_rho`, inverted.
     """
@@ -105,7 +105,7 @@ def arsinh_smoothness(rho: float, share: float, calibration: str = "tight") -> f
 
 
 def arsinh_shift(rho: float, smoothness: float, calibration: str = "tight") -> float:
-    """Largest shift that a budget of ``rho`` for one number allows beside a smoothness.
+    """Largest shift that a budget of ``rho`` for one number allows together with a smoothness.
 
     *Guarantee.* ``arsinh_rho(smoothness, shift, calibration) <= rho``.
 
@@ -121,7 +121,7 @@ def arsinh_shift(rho: float, smoothness: float, calibration: str = "tight") -> f
 
 
 def _cost_of(smoothness: float) -> float:
-    """Return the root of twice the rho of a change of scale alone."""
+    """Return ``sqrt(2 rho)`` of a change of scale alone."""
     small = SCALE_SLOPE * math.expm1(min(smoothness, 9.0))
     return min(small, math.sqrt(smoothness * (smoothness + 3.0)))
 

@@ -1,23 +1,23 @@
-"""How far one record can move a statistic, and the noise that hides the move.
+"""Sensitivities, and the noise that is calibrated to them.
 
-Plain records that queries fill in, mechanisms read and certificates print. Everything here is
-worked out from public numbers; no record is ever read.
+Queries fill in these data classes, mechanisms read them and certificates print them. All numbers
+are computed from public ones; no record is read.
 
-*Smooth noise.* If the noise depends on the records, its scale is computed by the query, used by the
-mechanism inside the gate, and forgotten. The released number is a point of a lattice that is fixed
-before: a lattice in steps of the scale would reveal the scale.
+*Smooth noise.* If the noise depends on the records, the query computes its scale, the mechanism
+uses it inside the gate, and nothing stores it. The released number is a point of a lattice that is
+fixed beforehand: lattice steps in proportion to the scale would reveal the scale.
 
 *Peeling.* The largest entries of a vector are chosen one by one and released with noise. No entry
 moves by more than ``ratio`` noise scales when one record is replaced. There are two forms,
 named as the mechanisms are:
 
 ``"peeled-gaussian"``
-    Each choice is an exponential mechanism over the magnitudes left: two magnitudes move against
-    each other by twice the ratio, so its losses span a range of ``2 * ratio``. Values get Gaussian
+    Each choice is an exponential mechanism over the remaining magnitudes: the difference of two
+    moves by up to twice the ratio, so its losses span a range of ``2 * ratio``. Values get Gaussian
     noise: ``ratio * sqrt(count)`` in l2. In zCDP: ``rho = ratio**2 (2 n_selected + n_free) / 2``.
 ``"peeled-laplace"``
-    Each choice is a noisy maximum with fresh Laplace noise, which is ``2 * ratio``-DP and nothing
-    sharper is proved; each value is ``ratio``-DP. Pure: ``(3 n_selected + n_free) ratio``.
+    Each choice is a noisy maximum with fresh Laplace noise, which is ``2 * ratio``-DP; no smaller
+    epsilon is proved. Each value is ``ratio``-DP. Pure: ``(3 n_selected + n_free) ratio``.
 
 ``n_free`` entries, such as an intercept, are released without being chosen.
 
@@ -49,13 +49,13 @@ SMALLEST_SHARE = 2.0**-24
 """The least Gaussian mu of a release, over the root of its size, for which a lattice exists.
 
 Below it, rounding to the lattice may cost more than the statistic. Plans refuse such a release, so
-that no run stops where budget is already reserved.
+no run fails after its budget is reserved.
 """
 
 LARGEST_SHARE, LARGEST_RECORDS_SHARE = 2.0**17, 2.0**44
 """The largest Gaussian mu of a release, and mu times records, for which a lattice exists.
 
-Beyond either, the noise is finer than chunk sums are exact. Plans refuse such a release, too.
+Beyond either, the noise is finer than the accuracy of chunk sums. Plans refuse such a release, too.
 """
 
 Norm = Literal["l1", "l2", "linf"]
@@ -125,7 +125,7 @@ class Calibration:
         The sensitivity that the books record: ``computed`` plus the rounding to the lattice.
     share
         What the release spends: ``mu`` for Gaussian noise, ``epsilon`` for Laplace noise. It is
-        ``charged`` over the noise scale, and never above what was asked for.
+        ``charged`` over the noise scale, and never above the requested share.
 
     Examples
     --------
@@ -176,10 +176,10 @@ FLOAT_MARGIN = 2.0**-16
 """By how much queries raise their scales. Answers that err by 4 roundings of ``value_limit`` each
 differ by at most ``8 * 2**-53 * value_limit``, which is ``2**-19`` of the smallest scale."""
 
-# How much a product of floats, exp(-k t) times a scale, may change the logarithm of a scale: some
-# 1e-14 where it is above the floor, where k t is below 23.
+# A bound on the rounding error of the logarithm of exp(-k t) times a scale: some 1e-14 if that is
+# above the floor, so that k t is below 23.
 _LOG_MARGIN = 2.0**-40
-# Noise beyond 1e7 scales is no use, and the proof of the sampler ends there.
+# Noise beyond 1e7 scales is useless, and the proof of the sampler does not cover it.
 _SMALLEST_SHIFT = 2.0**-24
 # Steps of the released lattice in the smallest scale; its noise is at least as wide.
 _STEPS = 32.0
@@ -187,7 +187,7 @@ _STEPS = 32.0
 
 @dataclass(frozen=True)
 class SmoothCalibration:
-    """Limits, noise and cost of one release on a smooth scale; public, fixed before any reading.
+    """Limits, noise and cost of one release on a smooth scale; public, fixed in advance.
 
     Attributes
     ----------
@@ -226,19 +226,19 @@ class SmoothCalibration:
         check_positive("smoothness", self.smoothness)
         if not self.shift >= _SMALLEST_SHIFT:
             raise InputError(
-                "the budget must leave something for the noise beside the smoothness of its scale; "
-                f"at smoothness {self.smoothness:.3g} it leaves a shift of {self.shift:.3g}."
+                "the budget must cover the noise in addition to the smoothness of its scale; at "
+                f"smoothness {self.smoothness:.3g} it allows a shift of {self.shift:.3g}."
             )
         check_positive("value_limit", self.value_limit)
         check_positive("scale_ceiling", self.scale_ceiling)
         if self.scale_floor > self.scale_ceiling:
             raise InputError(
                 f"the range of answers must be wider than {SCALE_FLOOR:.2g} of their magnitude, as "
-                f"floats must tell them apart; got {self.scale_ceiling:.3g} and "
+                f"floats must distinguish them; got {self.scale_ceiling:.3g} and "
                 f"{self.value_limit:.3g}."
             )
 
-    # Neither is a public number here.
+    # Neither is public: both depend on the records.
     charged = None
     noise_std = None
 
@@ -282,7 +282,7 @@ class SmoothCalibration:
 
 
 PEELINGS = ("peeled-gaussian", "peeled-laplace")
-"""The two forms."""
+"""The two forms of peeling."""
 
 
 def peeling_event(form: str, ratio: float, n_selected: int, n_free: int = 0) -> Event:

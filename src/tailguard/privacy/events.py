@@ -1,10 +1,10 @@
-"""What a release cost, as a tree of plain records that can be written down and read again.
+"""Privacy events: the costs of releases, as trees of data classes that files can store.
 
-Constitution. The meaning of an event never changes, and no event is ever taken away: books that
-were written years ago must still add up. A new field must be optional. An accountant that does not
-know an event refuses it, at any depth, and never guesses.
+Constitution. The meaning of an event never changes, and no event is ever removed: books that were
+written years ago must still add up. A new field must be optional. An accountant that has no rule
+for an event refuses it, at any depth, and never guesses.
 
-Every leaf speaks of replace-one neighbours with public ``n_rows``, and of the whole release: its
+Every leaf holds for replace-one neighbours with public ``n_rows``, and for the whole release: its
 parameter is the sensitivity over the noise scale, never a clip norm.
 """
 
@@ -30,7 +30,7 @@ LAWS = ("geometric", "logarithmic", "poisson")
 """How a number of tries may be drawn; each law is that of a number of at least 1."""
 
 LARGEST_MEAN = 1e3
-"""More tries than anyone runs; sums over the laws stay short up to here."""
+"""More tries than anyone runs; up to this mean, sums over the laws are short."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Approximate(Event):
 class Unbounded(Event):
     """A release for which no finite cost holds, in any currency.
 
-    Made on purpose only, to reproduce a publication whose noise gives no privacy.
+    It only serves to reproduce a publication whose noise gives no privacy.
 
     Examples
     --------
@@ -177,11 +177,11 @@ class Unbounded(Event):
 class Sampled(Event):
     """A Gaussian release on a secret, fresh, uniform sample of the records.
 
-    ``mu`` is the replace-one sensitivity over the noise's standard deviation as if every record
-    were drawn, ``rate`` the share that is. ``"fixed-size"`` draws exactly that share, without
-    replacement. ``"poisson"`` tosses a coin for each record and keeps the sample's size secret; it
-    requires that a record's presence moves the answer by at most half of what a replacement does
-    (as with clipping at 0).
+    ``mu`` is the replace-one sensitivity over the noise's standard deviation if every record is
+    drawn; ``rate`` is the share of records drawn. ``"fixed-size"`` draws exactly that share,
+    without replacement. ``"poisson"`` draws each record independently and keeps the sample's size
+    secret; it requires that a record's presence moves the answer by at most half of what a
+    replacement does (as with clipping at 0).
 
     Examples
     --------
@@ -231,10 +231,10 @@ class ShuffledPure(Event):
 class Selected(Event):
     """The best of a secret, random number of independent tries; all other results stay secret.
 
-    A try is ``mu``-GDP as a whole: its result together with the score by which it is chosen.
-    ``mean_tries`` are expected; their number follows a ``law``: ``"geometric"``, ``"logarithmic"``
-    or ``"poisson"``, the last given that it is at least 1 (Liu and Talwar 2019; Papernot and
-    Steinke 2022).
+    A try is ``mu``-GDP as a whole: its result together with the score by which it is chosen. The
+    number of tries has the expectation ``mean_tries`` and follows a ``law``: ``"geometric"``,
+    ``"logarithmic"`` or ``"poisson"``, the last given that it is at least 1 (Liu and Talwar 2019;
+    Papernot and Steinke 2022).
 
     Examples
     --------
@@ -250,7 +250,7 @@ class Selected(Event):
 
 @dataclass(frozen=True)
 class Repeated(Event):
-    """The same event, ``times`` times; later ones may be chosen in the light of earlier ones.
+    """The same event, ``times`` times; later ones may depend on the results of earlier ones.
 
     Examples
     --------
@@ -265,7 +265,7 @@ class Repeated(Event):
 
 @dataclass(frozen=True)
 class Composed(Event):
-    """Events one after the other; later ones may be chosen in the light of earlier ones.
+    """Events one after the other; later ones may depend on the results of earlier ones.
 
     Examples
     --------
@@ -287,8 +287,8 @@ class Composed(Event):
 class Parallel(Event):
     """An event that reads the records of one block of a block map only.
 
-    A block map cuts the slots 1 to n by a rule that does not read the records; a replaced record
-    stays in its slot. So one record meets one block of a map, and the accountant takes the maximum
+    A block map divides the slots 1 to n by a rule that does not read the records; a replaced record
+    stays in its slot. So a record is in one block of a map, and the accountant takes the maximum
     over the blocks of one map. Events under different maps are added.
 
     Examples
@@ -312,7 +312,7 @@ KINDS: dict[str, type[Event]] = {
         *(Unbounded, Sampled, Shuffled, ShuffledPure, Repeated, Composed, Parallel, Selected),
     )
 }
-"""Every event by its kind, as it is written down."""
+"""Every class of events by its kind, the name in files."""
 
 
 def check_event(name: str, value: object) -> Event:
@@ -356,7 +356,7 @@ CHECKS: dict[str, Callable[[str, Any], object]] = {
 
 @lru_cache(maxsize=4096, typed=True)
 def _check_plain(name: str, value: float | str) -> None:
-    """Check a value once: the same plan builds the same events again and again."""
+    """Check a value, once for equal ones: plans build the same events many times."""
     CHECKS[name](name, value)
 
 

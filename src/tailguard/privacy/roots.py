@@ -30,7 +30,7 @@ def crossing(excess: Callable[[float], float], guess: float, rtol: float = 8.9e-
 
     The bracket grows from ``guess`` by factors of four; 0 or infinity means there is no crossing.
     """
-    excess = cache(excess)  # Brent's method asks for both ends of the bracket once more
+    excess = cache(excess)  # Brent's method evaluates both ends of the bracket once more
     low = high = guess
     if math.isinf(guess):
         return guess  # a quarter of it is infinite as well

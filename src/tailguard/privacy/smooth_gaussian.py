@@ -1,28 +1,28 @@
 """The cost of Gaussian noise whose scale depends on the records: (epsilon, delta), nothing else.
 
-The scale S is smooth as :mod:`tailguard.privacy.arsinh` says, and the answer a vector that
-moves by at most S in l2 norm. Released is the answer plus ``S / shift`` times standard normal
-noise. Normal laws of two variances are infinitely far apart in Renyi divergences of high
-order, so there is no zCDP and no Gaussian DP.
+The scale S is smooth as defined in :mod:`tailguard.privacy.arsinh`, and the answer is a vector that
+moves by at most S in l2 norm. The release is the answer plus ``S / shift`` times standard normal
+noise. Renyi divergences of high order between normal laws of different variances are infinite, so
+there is no zCDP and no Gaussian DP.
 
 Delta is bounded through a third law, with the centre of one neighbour and the scale of the other:
 ``delta(e1 + e2) <= delta1(e1) + exp(e1) delta2(e2)``. Both halves have closed forms. The shift is
 at most ``shift`` standard deviations of either law. The best test for a change of scale is the
 length of the noise, whose square is chi-square. In both, the likelihood ratio is monotone, so the
-largest change is the worst one. ``"tight"`` and ``"published"`` rest on this.
+largest change is the worst one. ``"tight"`` and ``"published"`` use this bound.
 
 ``"printed"`` marks noise on a scale that is not smooth: no finite cost holds.
 
-``"numerical"`` rests on the exact delta of pairs of normal laws, which is smaller. Neighbours show
+``"numerical"`` uses the exact delta of pairs of normal laws, which is smaller. Neighbours release
 ``N(0, I)`` and ``N(a, e^(2u) I)`` in units of the first one's noise, or the other way round, with
-``|u| <= smoothness`` and ``|a| <= shift * min(1, e^u)``. Where ``u`` is not zero the privacy loss
-is a quadratic in the noise, so that it exceeds epsilon inside or outside a ball, whose chances are
-those of noncentral chi-square laws. Hence ``delta`` of each pair is exact.
+``|u| <= smoothness`` and ``|a| <= shift * min(1, e^u)``. If ``u`` is not zero, the privacy loss is
+quadratic in the noise, so it exceeds epsilon inside or outside a ball. The probability of a ball
+follows from a noncentral chi-square law. Hence ``delta`` of each pair is exact.
 
-That the farthest centre is the worst is proved: ``delta = 1 - integral of min(p, e^epsilon q)``,
-and level sets of both densities are balls, which share less the farther apart they lie. That the
-largest change of scale is the worst one is *not* proved; changes in between are evaluated, on a
-grid. So what rests on this is certified numerically and no more.
+The farthest centre is the worst. Proof: ``delta = 1 - integral of min(p, e^epsilon q)``, and level
+sets of both densities are balls, which overlap less the farther apart they lie. It is *not* proved
+that the largest change of scale is the worst one; smaller changes are evaluated on a grid. So this
+calibration is only certified numerically.
 
 Reference
 ---------
@@ -83,7 +83,7 @@ def _shift_delta(mu: float, epsilon: FloatArray) -> FloatArray:
 
 
 def _widened(smoothness: float, size: int, epsilon: FloatArray) -> FloatArray:
-    """Delta of a change of the scale by ``exp(smoothness)``, the larger one of the two orders."""
+    """Delta of a change of the scale by ``exp(smoothness)``, the larger of both orders' deltas."""
     from scipy import stats  # noqa: PLC0415 (it takes a while to load)
 
     lost, narrow = -math.expm1(-2.0 * smoothness), math.exp(-2.0 * smoothness)
@@ -107,8 +107,8 @@ def smooth_gaussian_constants(
 ) -> tuple[float, float]:
     """Return smoothness and shift for an (epsilon, delta)-DP release of ``size`` numbers.
 
-    ``"published"`` are the printed constants, ``"tight"`` the same two times the
-    largest factor that the bound allows, and ``"numerical"`` the largest that exact pairs do.
+    ``"published"`` returns the printed constants; ``"tight"``, the same two times the largest
+    factor that the bound allows; ``"numerical"``, times the largest that exact pairs allow.
 
     *Guarantee.* ``delta_of_smooth_gaussian(*constants, size, epsilon) <= delta`` for ``"tight"``;
     the exact delta is certified, and not proved, for ``"numerical"``; what ``"published"`` costs is
@@ -166,12 +166,12 @@ def _smallest_epsilon(
     size: int,
     delta: float,
 ) -> float:
-    """Find the constant by a search over its reciprocal, in which delta increases."""
+    """Find epsilon by a search over its reciprocal, in which delta increases."""
 
     def delta_at(inverse: float) -> float:
         return bound(smoothness, shift, size, 1.0 / inverse)
 
-    # From the largest epsilon that is certified, which the bracket must not pass.
+    # Start at the largest certified epsilon, which the bracket must not exceed.
     guess = 1.0 / LARGEST_EPSILON
     root = crossing(lambda x: math.log(max(delta_at(x), 1e-300) / delta), guess, rtol=1e-10)
     if root == 0.0:
@@ -184,10 +184,10 @@ def _smallest_epsilon(
 
 # Changes of the scale that are evaluated, as parts of the largest, in both directions.
 PARTS = np.linspace(0.125, 1.0, 8)
-# Relative error that is granted to the chi-square laws, and their largest noncentrality. Against
-# sums of 100 digits, with 1 to 1000 degrees of freedom and chances down to 1e-33, they err by 5e-12
-# at a noncentrality of 1e5, 4e-11 at 1e6 and 8e-10 at 9e6; beyond, the loss of digits in what they
-# are asked for counts as well.
+# Assumed relative error of the chi-square laws, and their largest noncentrality. Against sums of
+# 100 digits, with 1 to 1000 degrees of freedom and probabilities down to 1e-33, they err by 5e-12
+# at a noncentrality of 1e5, 4e-11 at 1e6 and 8e-10 at 9e6; beyond, the loss of digits in their
+# arguments matters as well.
 ACCURACY, LARGEST_NONCENTRALITY = 1e-8, 1e7
 # The range in which they were compared with quadrature.
 LARGEST_EPSILON, LARGEST_SIZE, LARGEST_SMOOTHNESS, LARGEST_SHIFT = 20.0, 1000, 2.0, 20.0
@@ -201,8 +201,8 @@ def exact_delta_of_smooth_gaussian(
     *Guarantee.* Above the delta of every pair that is evaluated; the worst of all is not proved to
     be among them.
 
-    *Edge cases.* Beyond the range in which it was checked it is 1, which promises nothing; so it is
-    where the shift exceeds the smoothness some 800 times.
+    *Edge cases.* It is 1, which promises nothing, beyond the range in which it was checked, and if
+    the shift exceeds the smoothness some 800 times.
 
     *Reference.* The module's head.
     """
@@ -230,10 +230,10 @@ def _exact_shift_delta(shift: float, epsilon: float) -> float:
 def _rescaled(
     log_scales: FloatArray, shift: float, size: int, epsilon: float, law: Callable[..., FloatArray]
 ) -> FloatArray:
-    """Delta of the largest shift beside each change of scale.
+    """Delta of the largest shift together with each change of scale.
 
     The loss exceeds epsilon inside a ball if the other law is wider, and outside one if narrower;
-    ``law`` is the chi-square one of falling there.
+    ``law`` is the chi-square probability of that region.
     """
     variance = np.exp(2.0 * log_scales)
     distance = shift * np.minimum(1.0, np.exp(log_scales))

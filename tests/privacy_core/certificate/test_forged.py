@@ -107,12 +107,12 @@ def test_every_forgery_that_enters_the_total_is_refused(name):
 def test_only_a_ledger_counts_less_than_was_reserved():
     data = json.loads(certificate_of("early stop").to_json())
     assert data["counted"]["epsilon"] < 0.2 * data["total"]["epsilon"]
-    with pytest.raises(InputError, match="must say what a ledger counts after"):
+    with pytest.raises(InputError, match="must state what a ledger counts after"):
         Certificate.from_dict(data | {"ledger_entries": []})
     more = {"charged": Gaussian(1.01 * data["total"]["mu"]).to_dict()}
     less = {"charged": Gaussian(0.99 * data["spent"]["mu"]).to_dict()}
     for lie in (more, less):
-        with pytest.raises(InputError, match="must say what a ledger counts after"):
+        with pytest.raises(InputError, match="must state what a ledger counts after"):
             Certificate.from_dict(data | lie)
     for name in ("charged", "counted"):
         with pytest.raises(InputError, match="counted"):

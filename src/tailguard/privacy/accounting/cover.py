@@ -1,6 +1,6 @@
-"""The Gaussian release that covers an event, up to a small failure: the price for a filter.
+"""The Gaussian release that covers an event, up to a small failure: its price in a filter.
 
-Squares of mu add up however releases depend on earlier answers; loss distributions do not. So each
+Squares of mu add up even if releases depend on earlier answers; loss distributions do not. So each
 event with a loss distribution is given a mu: the smallest one whose Gaussian profile lies above the
 event's own at every level, up to a small number.
 
@@ -10,8 +10,8 @@ before, and squares of ``mu_k`` and sums of ``eta_k`` stay within ``m**2`` and `
 then all of them meet ``H_g(m) + h``. Proof by induction: after the first release, at mu and eta,
 the rest meets ``H_g(r) + h - eta`` with ``r**2 = m**2 - mu**2``. The divergence of the whole is
 an expectation, over the first answer under P, of that of the rest at a level that the answer sets.
-So it is at most ``h - eta`` plus the divergence of the first release beside a Gaussian one at r, by
-the same argument ``h`` plus that of two Gaussian ones, which is ``H_g(m)``.
+So it is at most ``h - eta`` plus the divergence of the first release together with a Gaussian one
+at r. By the same argument it is at most ``h`` plus that of two Gaussian ones, which is ``H_g(m)``.
 
 Levels below 1 follow from those above for the pair in its other order, which profiles cover, too.
 Between two levels a profile lies below its chord and above its tangents, as both are convex in g.
@@ -36,16 +36,16 @@ from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.roots import step_until
 
 COVER_FAILURE = 1.1 * SMALLEST_DELTA
-"""What a cover may miss: loss distributions are not trusted below. A tenth is for rounding."""
+"""What a cover may miss: smaller deltas are not trusted. A tenth is for rounding."""
 
 # Levels that are compared; at 400 the tangents cost less than 1e-4 of mu.
 N_LEVELS = 400
-# The search ends where mu is this close; no useful promise has a larger mu than the largest.
+# The relative accuracy and the end of the search; no useful guarantee has a larger mu.
 ACCURACY, LARGEST_MU = 1e-5, 20.0
 
 
 def covering_mu(event: Event) -> tuple[float, float] | None:
-    """Return a mu that covers the event, and what it may miss; None where none is known.
+    """Return a mu that covers the event, and what it may miss; None if no mu is known.
 
     *Guarantee.* At every level the event's divergence is at most that of a Gaussian release at mu,
     plus what it may miss.
@@ -81,13 +81,13 @@ def covering_mu(event: Event) -> tuple[float, float] | None:
 
 
 def _covers(mu: float, levels: FloatArray, excess: FloatArray) -> bool:
-    """Whether a Gaussian profile lies above the other's chords, less what may be missed."""
+    """Whether a Gaussian profile lies above the chords of the other, less what it may miss."""
     g = np.exp(levels)
     gaussian = ndtr(mu / 2.0 - levels / mu) - np.exp(levels + log_ndtr(-mu / 2.0 - levels / mu))
     slope = -ndtr(-mu / 2.0 - levels / mu)
     if np.any(excess > gaussian):
         return False
-    # Where the tangents at both ends of an interval meet they are furthest below the chord.
+    # The tangents at both ends of an interval are furthest below the chord where they meet.
     step, bend = np.diff(g), np.diff(slope)
     with np.errstate(all="ignore"):
         place = np.where(bend > 0.0, (np.diff(gaussian) - slope[1:] * step) / -bend, 0.0)

@@ -1,16 +1,16 @@
-"""How far sampled noise is from the distribution accounted for, and what that costs.
+"""The distance of sampled noise from the accounted distribution, and its cost.
 
-The books account for a Gaussian that is rounded to the lattice, which is mu-GDP exactly; what is
-sampled is a discrete Gaussian from a table. Two numbers say how far apart the laws of all releases
-are. Outside an event of probability ``variation``, the probability of every outcome lies within a
-factor ``exp(log_ratio)`` of the accounted one, in both directions. Both numbers add up
-over releases, however later ones depend on earlier ones, since the law of a transcript is a product
+The books account for a Gaussian that is rounded to the lattice, which is exactly mu-GDP; the
+sampler draws a discrete Gaussian from a table. Two numbers bound the distance between the laws of
+all releases. Outside an event of probability ``variation``, the probability of every outcome lies
+within a factor ``exp(log_ratio)`` of the accounted one, in both directions. Both numbers add up
+over releases, even if later ones depend on earlier ones, since the law of a transcript is a product
 of conditional laws.
 
 Let the accounted law be (e, d)-DP, and let ``r`` and ``v`` be the two numbers. For neighbours and
 any set of outcomes, sampled probabilities ``S, S'`` and accounted ones ``Q, Q'`` meet
-``S <= exp(r) Q + v <= exp(r) (exp(e) Q' + d) + v <= exp(e + 2 r) (S' + v) + exp(r) d + v``. So what
-is sampled is ``(e + 2 r, exp(r) d + (1 + exp(e + 2 r)) v)``-DP.
+``S <= exp(r) Q + v <= exp(r) (exp(e) Q' + d) + v <= exp(e + 2 r) (S' + v) + exp(r) d + v``. So the
+sampled release is ``(e + 2 r, exp(r) d + (1 + exp(e + 2 r)) v)``-DP.
 
 Reference
 ---------
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Distance:
-    """How far sampled noise is from the distribution accounted for.
+    """The distance of sampled noise from the accounted distribution.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Distance:
         return self.log_ratio <= other.log_ratio and self.variation <= other.variation
 
     def left_of(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """Return the cost that remains for the accounted noise if the sampled may cost so much.
+        """Return the cost that accounted noise may have if sampled noise may cost (epsilon, delta).
 
-        Nothing is left if either number is not positive.
+        If either number is not positive, it may have none.
         """
         failed = (1.0 + math.exp(min(epsilon, 700.0))) * self.variation
         return epsilon - 2.0 * self.log_ratio, (delta - failed) * math.exp(-self.log_ratio)
@@ -62,7 +62,7 @@ class Distance:
 
 EXACT = Distance()
 
-# For a lattice of four table draws a coordinate; a test compares it with the sampler's own.
-# The gate refuses a coarser one under an (epsilon, delta) promise, which charges this.
+# For a lattice with four table draws per coordinate; a test compares it with the sampler's own.
+# An (epsilon, delta) guarantee charges this distance, so the gate refuses a coarser lattice then.
 COORDINATE_DISTANCE = Distance(log_ratio=1.3e-12, variation=3e-26)
-"""How far sampled noise may be from what is accounted for, per released coordinate."""
+"""Largest distance of sampled noise from the accounted distribution, per released coordinate."""

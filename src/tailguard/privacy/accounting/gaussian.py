@@ -6,11 +6,11 @@ differentially private exactly for
     delta(epsilon) = Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu).
 
 Every answer is rounded to the safe side: delta and epsilon are never below the truth, mu never
-above it. dp-accounting's closed forms agree to 11 digits, but what they return may exceed the
-promised delta, by up to 8e-10 of it; so these stay.
+above it. dp-accounting's closed forms agree to 11 digits, but the delta of their results may exceed
+the promised one by up to 8e-10 of it; so they are not used.
 
-Totals are exact when every release is Gaussian. Other releases are replaced by the Gaussian
-one of least mu that covers them.
+Totals are exact if every release is Gaussian. Any other release is replaced by the Gaussian one
+of least mu that covers it.
 
 Reference
 ---------
@@ -30,7 +30,7 @@ from tailguard.privacy.accounting.accountant import AdditiveAccountant, Prices, 
 from tailguard.privacy.events import Approximate, BoundedRange, Gaussian, Laplace, Pure
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 
-# Of the normal density, exp(-x**2 / 2) / sqrt(2 pi).
+# Constants of the normal density, exp(-x**2 / 2) / sqrt(2 pi).
 SQRT_2 = math.sqrt(2.0)
 SQRT_HALF_PI = math.sqrt(math.pi / 2.0)
 LOG_SQRT_2_PI = math.log(2.0 * math.pi) / 2.0
@@ -97,7 +97,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     return _mu_of(check_cost("epsilon", epsilon), check_open_unit("delta", delta))
 
 
-@lru_cache(maxsize=1024)  # plans and runs ask for the same promise repeatedly
+@lru_cache(maxsize=1024)  # plans and runs convert the same guarantee repeatedly
 def _mu_of(epsilon: float, delta: float) -> float:
     target = math.log(delta)
     if math.isinf(epsilon):
@@ -118,7 +118,7 @@ def _log_delta(mu: float, epsilon: float) -> float:
     if a < -1e150:
         return -math.inf
     value = _log_difference(mu, a, b)
-    # The second term covers the rounding of a^2 / 2 where delta is far below what floats hold.
+    # The second term covers the rounding of a^2 / 2 if delta is far below the smallest float.
     return value + ROUNDING + 1e-15 * abs(value)
 
 
@@ -129,7 +129,7 @@ def _log_difference(mu: float, a: float, b: float) -> float:
         return -a * a / 2.0 - LOG_SQRT_2_PI + math.log(integral)
     if a <= 0:
         first, second = erfcx(-a / SQRT_2), erfcx(-b / SQRT_2)
-        # Far out floats cannot separate the two terms: the first alone is above their difference.
+        # Far out the two terms may be equal as floats: the first alone is above their difference.
         return -a * a / 2.0 + math.log((first - second if second < first else first) / 2.0)
     log_first = float(log_ndtr(a))
     log_second = -a * a / 2.0 + math.log(erfcx(-b / SQRT_2) / 2.0)
@@ -137,7 +137,7 @@ def _log_difference(mu: float, a: float, b: float) -> float:
 
 
 def _mills_drop(x: float) -> float:
-    """Minus the derivative of Mills' ratio, 1 - x R(x); above it where x is large (Gordon 1941)."""
+    """Minus the derivative of Mills' ratio, 1 - x R(x); above it if x is large (Gordon 1941)."""
     if x > 1e4:
         return 1.0 / (1.0 + x * x)
     return float(1.0 - x * SQRT_HALF_PI * erfcx(x / SQRT_2))

@@ -1,12 +1,12 @@
 """Privacy loss distributions through ``dp_accounting``: the sharpest bound for mixtures.
 
 Every leaf becomes a discrete loss distribution that dominates it; composition is convolution. The
-package is used within the limits that measurements against closed forms found to be sound:
+package is used within limits that comparisons with closed forms support:
 
 * its neighbour relations are not used at all (``REPLACE_ONE`` doubles the sensitivity again);
 * Gaussian leaves are merged before discretising, and so are leaves known only by their rho;
-* composed deltas below 1e-10 are not trusted, and every delta read is raised by 1e-15 plus 1e-16
-  for each step, more than the rounding of the convolutions.
+* composed deltas below 1e-10 are not trusted, and every delta is raised by 1e-15 plus 1e-16 for
+  each step, which exceeds the rounding error of the convolutions.
 
 Reference
 ---------
@@ -44,11 +44,11 @@ if TYPE_CHECKING:  # it takes a while to load
 SMALLEST_DELTA = 1e-10
 SLACK, SLACK_PER_STEP = 1e-15, 1e-16
 
-# Beyond these a bound is still valid but useless or slow; the closed forms answer instead.
+# Beyond these limits a bound is valid but useless or slow; closed forms are used instead.
 LARGEST_LOSS, MOST_STEPS, MOST_CELLS = 500.0, 10**6, 400_000
 
-# Width of a cell of losses: a thousandth of the total mu within these limits, and a hundredth of
-# the smallest loss of a non-Gaussian leaf (a twentieth costs 1e-4 of epsilon at 1000 steps).
+# Width of a cell of losses: a thousandth of the total mu within these limits, at most a hundredth
+# of the smallest loss of a non-Gaussian leaf (a twentieth costs 1e-4 of epsilon at 1000 steps).
 FINEST, COARSEST = 1e-5, 1e-3
 
 SCHEMES = {"fixed-size": fixed_size_profile, "poisson": poisson_profile}
@@ -74,7 +74,7 @@ MERGED = (events.Gaussian, events.ZeroConcentrated)
 
 @dataclass(frozen=True)
 class PldAccountant(Accountant):
-    """Convolves loss distributions; knows every leaf that has a privacy profile.
+    """Convolves loss distributions; accepts every leaf that has a privacy profile.
 
     *Guarantee.* Replace-one neighbours, adaptive composition.
 
@@ -126,7 +126,7 @@ class PldAccountant(Accountant):
 
     @cached_property
     def _n_steps(self) -> int:
-        """How many convolutions one record's losses go through, at most."""
+        """The largest number of convolutions of one record's losses."""
         repeated = self.flat_events.add_up(lambda leaf: Fraction(not isinstance(leaf, MERGED)))
         return int(repeated) + 2 * (1 + len(self.flat_events.blocks))
 
@@ -154,8 +154,8 @@ def profile_of(leaf: Event) -> Profile:
 def _rho_of(leaf: Event) -> Fraction:
     """Return the leaf's rho; for one known by its profile, half its Renyi divergence of order two.
 
-    It sets the width of cells and the reach of the convolution, and enters no bound. The square is
-    an integral over the profile: of delta(e) (exp(e) + exp(-2 e)), twice.
+    It sets the width of cells and the range of the convolution, and enters no bound. The chi-square
+    divergence is twice the integral of delta(e) (exp(e) + exp(-2 e)).
     """
     if type(leaf) not in KNOWN_BY_PROFILE:
         return ZcdpAccountant.prices[type(leaf)](leaf)
@@ -174,7 +174,7 @@ def _longest(flat_events: FlatEvents) -> float:
 
 
 def _largest_loss(leaf: Event) -> float:
-    """Return the largest loss of a leaf, by its profile alone five standard deviations at most."""
+    """Return the largest loss of a leaf; five standard deviations at most without a rho."""
     end = profile_of(leaf).end
     return min(end, 5.0 * math.sqrt(2.0 * _rho_of(leaf))) if type(leaf) in KNOWN_BY_PROFILE else end
 

@@ -2,8 +2,8 @@
 
 A mechanism is rho-zCDP if its Renyi divergence of every order a > 1 is at most a * rho, for both
 orders of every pair of neighbours. zCDP follows from Gaussian differential privacy with
-rho = mu^2 / 2; the converse is false. Costs are rounded up and budgets down. The best order is
-searched for: dp-accounting, which tries some orders, states up to 1.04 times the epsilon (rho from
+rho = mu^2 / 2; the converse is false. Costs are rounded up and budgets down. The order is
+optimised: dp-accounting, which tries some orders, returns up to 1.04 times the epsilon (rho from
 1e-4 to 10, delta from 1e-12 to 1e-3).
 
 The rhos add up. Every event has a rho, even if only its epsilon or delta is known. An
@@ -28,8 +28,8 @@ from tailguard.privacy.accounting.accountant import AdditiveAccountant, Prices, 
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 
-# Where log(order - 1) is searched: orders from 1 + 4e-18 to 1e26. Every order gives a valid bound,
-# so a missed minimum costs tightness and never privacy.
+# The range of log(order - 1) in searches: orders from 1 + 4e-18 to 1e26. Every order gives a valid
+# bound, so a missed minimum costs tightness and never privacy.
 LOG_ORDERS = (-40.0, 60.0)
 
 
@@ -49,7 +49,7 @@ def epsilon_of_zcdp(rho: float, delta: float) -> float:
 def epsilon_of_renyi(divergence: Callable[[float], float], delta: float) -> float:
     """Smallest epsilon that the best known conversion gives at given Renyi divergences.
 
-    ``divergence(excess)`` is a bound on that of the order ``1 + excess``.
+    ``divergence(excess)`` is a bound on the Renyi divergence of order ``1 + excess``.
 
     *Guarantee.* Valid for every mechanism with these divergences.
 
@@ -109,7 +109,7 @@ def rho_of(epsilon: float, delta: float) -> float:
 
     *Reference.* Canonne, Kamath and Steinke 2020, Proposition 12, inverted.
     """
-    # The Gaussian mechanism's own rho is too large for zCDP at large, and close to the answer.
+    # The rho of the Gaussian mechanism is too large for zCDP in general, but close to the answer.
     guess = mu_of(epsilon, delta) ** 2 / 2.0
     if guess == 0.0 or math.isinf(guess):
         return guess
@@ -133,9 +133,9 @@ def rho_of_simple(epsilon: float, delta: float) -> float:
 def rho_of_pure(epsilon: float) -> float:
     """Price an epsilon-DP mechanism in zCDP: epsilon tanh(epsilon / 2).
 
-    Randomised response is the worst case; with w = (a - 1/2)^2 its Renyi divergence over the order
-    is the slope of log cosh(epsilon sqrt(w)) between w = 1/4 and w. That function is concave in w,
-    so the slope is largest as the order tends to 1.
+    Randomised response is the worst case; with w = (a - 1/2)^2 its Renyi divergence divided by the
+    order is the slope of log cosh(epsilon sqrt(w)) between w = 1/4 and w. That function is concave
+    in w, so the slope is largest as the order tends to 1.
 
     *Guarantee.* Never below the truth, and attained by randomised response.
 
@@ -148,9 +148,9 @@ def rho_of_pure(epsilon: float) -> float:
 def rho_of_laplace(epsilon: float) -> float:
     """Price Laplace noise in zCDP, for a shift of epsilon scales in l1.
 
-    The Renyi divergence over its order is largest as the order tends to 1, where it is the
-    Kullback-Leibler divergence x - 1 + exp(-x); that is convex in x, so that a shift which is
-    split over coordinates costs less than the whole shift in one.
+    The Renyi divergence divided by its order is largest as the order tends to 1, where it is the
+    Kullback-Leibler divergence x - 1 + exp(-x). That is convex in x, so a shift that is split over
+    coordinates costs less than the whole shift in one coordinate.
 
     *Guarantee.* Never below the truth.
 

@@ -1,17 +1,18 @@
-"""Noise for the means of secret random groups: the better of two proofs.
+"""Noise for the means of secret random groups: the better of two proved bounds.
 
-The records are cut by a uniformly random, secret partition into labelled groups of equal size, and
-one Gaussian mean is released per group, each in the light of the earlier ones. Two bounds hold:
+A uniformly random, secret partition divides the records into labelled groups of equal size, and one
+Gaussian mean is released per group, each of which may depend on earlier ones. Two bounds hold:
 
-* parallel: a record is in one group, so all means together cost one (secrecy is not needed);
+* parallel: a record is in one group, so all means together cost as much as one (secrecy is not
+  needed);
 * groups: given the other records, the differing record's place among the groups is a shuffle of
   ``n_groups`` units, each as private as one mean.
 
-The second one: choose the record's n_groups - 1 rivals, then groups of the rest, then send rivals
-and record to the groups by a uniform bijection. Each partition arises equally often, so the draw is
-uniform, and given the first two choices it is a shuffle. A fixed, published or data-ordered
-partition, or groups of different sizes, leave only the first bound. Records that the partition
-leaves over are not used.
+Proof of the second one: choose the record's n_groups - 1 rivals, then groups of the rest, then send
+rivals and record to the groups by a uniform bijection. Each partition arises equally often, so the
+draw is uniform, and given the first two choices it is a shuffle. For a fixed, published or
+data-ordered partition, or groups of different sizes, only the first bound holds. Records that the
+partition leaves over are not used.
 
 Reference
 ---------
@@ -26,17 +27,17 @@ from tailguard.privacy.events import Event, Gaussian, Repeated, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.privacy.roots import step_until
 
-# Relative accuracy of mu where it is found with an accountant, which takes a second.
+# Relative accuracy of a mu that is found with an accountant, which takes a second.
 ACCURACY = 1e-4
 
 
 def grouped_shuffle(guarantee: ApproxDP, *, n_groups: int, times: int = 1) -> tuple[float, bool]:
-    """Return the largest mu of each group's mean, and whether that counts on the shuffle.
+    """Return the largest mu of each group's mean, and whether it relies on the shuffle.
 
     *Guarantee.* All groups' means together keep the guarantee, over ``times`` repetitions that each
     draw a new partition; replace-one neighbours.
 
-    *Edge cases.* The shuffle is worth nothing for one group, a large epsilon, or a delta below
+    *Edge cases.* The shuffle has no benefit for one group, a large epsilon, or a delta below
     1e-10.
 
     *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.8.
@@ -54,7 +55,7 @@ def grouped_shuffle(guarantee: ApproxDP, *, n_groups: int, times: int = 1) -> tu
         return satisfies(_repeated(Shuffled(mu, n_groups), times), guarantee)
 
     alone = calibrate(lambda mu: _repeated(Gaussian(mu), times), guarantee)
-    # If a little more is not allowed the equation need not be solved.
+    # If the shuffle does not allow a slightly larger mu, the equation need not be solved.
     if not kept(alone * (1.0 + ACCURACY)):
         return alone, False
     if times == 1:

@@ -44,7 +44,7 @@ def poisson_profile(mu: float, rate: float) -> Profile:
     whole, half = gaussian_profile(mu), gaussian_profile(mu / 2.0)
 
     def delta(e: FloatArray) -> FloatArray:
-        """Mix a replaced record and a missing one, as the proof does."""
+        """Mix the deltas of a replaced record and of a missing one, as the proof does."""
         inner = _inner(e, rate)
         replaced = np.exp(np.minimum(e, LARGEST) - inner)
         return rate * ((1.0 - replaced) * half.delta(inner) + replaced * whole.delta(inner))
@@ -58,5 +58,5 @@ def _inner(e: FloatArray, rate: float) -> FloatArray:
 
 
 def _end(mu: float, rate: float) -> float:
-    """Return where delta is below the tail: the epsilon outside for the tail's epsilon inside."""
+    """Return an epsilon at which delta is below ``TAIL``, from such an epsilon in the sample."""
     return math.log1p(rate * math.expm1(min(epsilon_of(mu, TAIL), LARGEST)))

@@ -1,6 +1,6 @@
 """The public facts of a partition of the records: its name, and how many records a block has.
 
-Only the gate knows which record is in which block.
+The assignment of records to blocks never leaves the gate.
 """
 
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ class Blocks(Sequence["Block"]):
     sizes
         How many records each block has.
     amplified
-        Whether the answers are hidden in the crowd of blocks: a secret partition into blocks of
-        equal size, with one question to each block.
+        Whether shuffling amplifies the privacy of the answers: a secret partition into blocks of
+        equal size, with one query to each block.
     within
-        The block of another partition that is cut here, or None for all records.
+        The block of another partition that is divided here, or None for all records.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Blocks(Sequence["Block"]):
         return Block(self, range(len(self))[index])
 
     def facts(self) -> dict[str, float | int | str]:
-        """Public facts that a reader of the books needs besides the names of map and block."""
+        """Public facts that readers of the books need besides the names of map and block."""
         facts: dict[str, float | int | str] = {
             "map_blocks": len(self),
             "map_order": SHUFFLED if self.amplified else DISJOINT,
@@ -92,7 +92,7 @@ def block_sizes(
 ) -> tuple[int, ...]:
     """Return the sizes of ``n_blocks`` blocks, which differ by at most one, or the given sizes.
 
-    Where they must be equal, the records that are left over are in no block.
+    If they must be ``equal``, the remaining records are in no block.
     """
     if (n_blocks is None) == (sizes is None):
         raise InputError("partition needs n_blocks or sizes, one of the two.")

@@ -1,4 +1,4 @@
-"""One line in the books: a release, and the numbers that its privacy cost follows from.
+"""One line in the books: a release, and the numbers that determine its privacy cost.
 
 A release reads all records, one block of a block map, or every block of it once.
 """
@@ -36,13 +36,13 @@ class ReadScope:
     block_map
         The map's name.
     blocks
-        The blocks that were read, each by itself.
+        The blocks that were read, each separately.
     n_blocks
         How many blocks the map has; 0 if not recorded.
     shuffled
         Whether the map is a secret partition, made for one pass.
     outer
-        Map and block that the map cuts, or None for all records.
+        Map and block that the map divides, or None for all records.
     """
 
     block_map: str
@@ -52,12 +52,12 @@ class ReadScope:
     outer: tuple[str, int] | None = None
 
     def around(self, event: Event) -> Event:
-        """Return the event as it happens to the blocks, each by itself."""
+        """Return the event, once for each of the blocks."""
         events = tuple(Parallel(self.block_map, block, event) for block in self.blocks)
         return self.within(events[0] if len(events) == 1 else Composed(events))
 
     def within(self, event: Event) -> Event:
-        """Return an event of the whole map as one of the block that contains it."""
+        """Return an event of the whole map as an event of the outer block, if there is one."""
         return event if self.outer is None else Parallel(*self.outer, event)
 
 
@@ -71,9 +71,9 @@ COSTS: Mapping[str, tuple[str, Callable[["Release"], Event]]] = {
     "arsinh-normal": ("linf", lambda r: arsinh_event(r.parameters)),
     "smooth-gaussian": ("l2", lambda r: smooth_gaussian_event(r.parameters)),
 }
-"""The norm of a mechanism's sensitivity, and how the cost follows from sensitivity and noise."""
+"""Mechanism -> the norm of its sensitivity, and the function that returns its cost."""
 
-# Their noise follows the records, so that sensitivity and noise have no public numbers.
+# The scale of their noise depends on the records, so sensitivity and noise are not public.
 SMOOTH = ("arsinh-normal", "smooth-gaussian")
 
 SELECTED = (
@@ -84,7 +84,7 @@ SELECTED = (
 
 @dataclass(frozen=True)
 class Release:
-    """What was released, with every number that its cost follows from.
+    """A release, with every number that determines its cost.
 
     Attributes
     ----------
@@ -100,25 +100,25 @@ class Release:
         The norm of the sensitivity: ``"l2"`` for Gaussian, ``"l1"`` for Laplace noise, ``"linf"``
         entry by entry, for peeling and arsinh-normal noise.
     sensitivity
-        The charged sensitivity, rounding and summation error included; None where the noise
-        follows a smooth scale, which is never released.
+        The charged sensitivity, rounding and summation error included; None if the noise follows a
+        smooth scale, which is never released.
     noise_std
         Standard deviation of the noise on each coordinate, in the same units; None likewise. The
-        parameters then hold what the cost follows from.
+        parameters then determine the cost.
     times
         How many such releases were made in a row.
     block_map, block
-        The block of records that was read, or None for all of them. A map without a block says
-        that every block was read, each with noise of its own.
+        The block of records that was read, or None for all of them. A map without a block means
+        that every block was read, each with its own noise.
     parameters
         Plain numbers and words from which the sensitivity can be recomputed; for a block also
         ``map_blocks``, how many blocks the map has, and ``map_order``: ``"shuffled"`` if it is a
         secret partition, whose pass :mod:`tailguard.privacy.books.composed_releases` prices as a
         whole. For a sample, ``sample_rows`` of ``of_rows`` records were drawn without replacement.
         For a selection, the ``law`` of the number of tries and its mean, ``mean_tries``; then
-        sensitivity over noise is what everything in one try amounts to.
+        sensitivity over noise is that of one whole try.
     stage
-        What it was for: the name of a stage of the plan, or nothing.
+        The name of the stage of the plan, or an empty text.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class Release:
     def read_scope(self) -> ReadScope | None:
         """The blocks that were read, or None for all records.
 
-        A release that names a map and no block read every block of it, once, with noise for each.
+        A release that names a map but no block read every block once, with noise for each.
         """
         if self.block_map is None:
             if self.block is not None:
@@ -178,23 +178,23 @@ class Release:
 
     @property
     def ratio(self) -> float:
-        """The sensitivity over the standard deviation of the noise, where both are public."""
+        """The sensitivity over the standard deviation of the noise, if both are public."""
         assert self.sensitivity is not None
         assert self.noise_std is not None
         return self.sensitivity / self.noise_std
 
     def repeats(self, other: "Release") -> bool:
-        """Whether this is the same release, apart from how often each was made."""
+        """Whether this is the same release, apart from ``times``."""
         return _but_times(self) == _but_times(other)
 
     def event(self) -> Event:
-        """Recompute the privacy event from the numbers, of this release by itself."""
+        """Recompute the privacy event of this release alone, from its numbers."""
         event = COSTS[self.mechanism][1](self)
         event = event if self.read_scope is None else self.read_scope.around(event)
         return event if self.times == 1 else Repeated(event, self.times)
 
     def remark(self) -> str | None:
-        """Return what a reader must know besides the numbers, if anything."""
+        """Return a sentence that readers need besides the numbers, if there is one."""
         if self.mechanism == "selected-gaussian":
             return SELECTED.format(name=self.name)
         if self.mechanism not in SMOOTH:
@@ -209,7 +209,7 @@ class Release:
         )
 
     def _blocks(self) -> str:
-        """Describe the blocks of records on which the query worked, if the release names any."""
+        """Describe the blocks of records that the query used, if the release names any."""
         if "layout" not in self.parameters:
             return ""
         facts = {name: self.parameters.get(name) for name in ("n_blocks", "layout", "overlap")}
@@ -246,7 +246,7 @@ def _law(release: Release) -> str:
 
 
 def _peeling_cost(release: Release, ratio: float) -> Event:
-    """Return the cost of a peeling; its parameters say how many entries it released."""
+    """Return the cost of a peeling, from the numbers of released entries in its parameters."""
     counts = [release.parameters.get(name) for name in ("n_selected", "n_free")]
     n_selected, n_free = (check_integer("n_selected, n_free", n, minimum=0) for n in counts)
     return peeling_event(release.mechanism, ratio, n_selected, n_free)

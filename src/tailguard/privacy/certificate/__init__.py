@@ -1,4 +1,4 @@
-"""What was promised, spent and released, as a record and as a page."""
+"""Certificates: what was promised, spent and released, as data and as a page."""
 
 from tailguard.privacy.certificate.certificate import Certificate
 

@@ -1,10 +1,10 @@
-"""Whether the totals and words of a stored certificate follow from its parts.
+"""Check that the totals and sentences of a stored certificate follow from its parts.
 
-A certificate states its parts (the promise, what was planned, every release) and what follows from
-them: totals, unused reserves, the rules and remarks in words. What follows is recomputed and
-compared, so a file with one changed number is refused if anything follows from it. Someone who
-changes all numbers consistently writes another certificate; a file alone cannot show that.
-``unproven`` lists the statements that the file cannot prove.
+A certificate states its parts (promise, plan, every release) and values derived from them: totals,
+unused reserves, rules and remarks. Derived values are recomputed and compared, so a file with one
+changed number is refused if a derived value depends on it. Someone who changes all numbers
+consistently writes another certificate; nobody can detect that from a file alone. ``unproven``
+lists the statements that the file cannot prove.
 """
 
 import math
@@ -19,11 +19,10 @@ from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import Guarantee, check_guarantee
 
 ACCURACY = 1e-9
-"""Closed forms agree to less than this share from one machine to another: known values of the tests
-are compared as finely."""
+"""Allowed relative difference of closed forms, which exceeds that between machines: tests compare
+known values with the same accuracy."""
 NUMERICAL, NUMERICAL_ACCURACY = ("pld", "renyi", "selection"), 1e-6
-"""Accountants that convolve and search over grids, whose sums depend on the processor's order.
-"""
+"""Accountants that convolve and search on grids; their sums depend on the processor's order."""
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 FIRST_CHARGE = 2  # the first line of a ledger is its cap
@@ -40,7 +39,7 @@ def check_agreement(data: Mapping[str, Any], certificate: Any) -> None:
 
 
 def _check_parts(certificate: Any) -> None:
-    """Refuse combinations of parts that no run has."""
+    """Refuse combinations of parts that no run can have."""
     require(
         isinstance(certificate.version, str),
         f"version must be a text; got {shown(certificate.version)}.",
@@ -61,7 +60,7 @@ def _check_parts(certificate: Any) -> None:
 
 
 def _check_charged(certificate: Any) -> None:
-    """Refuse a charge after an early stop that no ledger would count."""
+    """Refuse a charge after an early stop that no ledger counts."""
     charged = certificate.charged
     require(
         charged is None
@@ -70,8 +69,8 @@ def _check_charged(certificate: Any) -> None:
             and flatten(certificate.planned).covers(flatten(charged))
             and covers(charged, certificate.releases)
         ),
-        "certificate must say what a ledger counts after an early stop: at most what was planned, "
-        "and at least what was released; it says something else.",
+        "certificate must state what a ledger counts after an early stop: at most the plan, and at "
+        "least the releases; it states something else.",
     )
 
 
@@ -118,7 +117,7 @@ def _margins(recomputed: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _compare(place: str, stated: Any, recomputed: Any, margins: Mapping[str, float]) -> None:
-    """Refuse data that differs from the recomputed, and name the first place."""
+    """Refuse data that differs from the recomputed, and name the first difference."""
     if isinstance(recomputed, dict) and isinstance(stated, dict):
         if place == "unused":  # a difference within rounding may be listed or not
             names = {*stated, *recomputed} & {*CURRENCIES}
@@ -164,8 +163,8 @@ def _differing(place: str, stated: Any, recomputed: Any) -> InputError:
 def unproven(certificate: Any, settled: bool | None = None) -> tuple[str, ...]:
     """Return a sentence for each statement that must be taken on trust.
 
-    ``settled`` says what a ledger adds: None where there is none, else whether it lists what the
-    run released beside what the run was charged.
+    ``settled`` is None without a ledger; else it is whether the ledger lists the run's releases in
+    addition to its charges.
     """
     private, charged, unit = certificate.mode == "private", settled is not None, certificate.unit
     entries = "; ".join(entry.describe() for entry in certificate.ledger_entries)
