@@ -239,7 +239,7 @@ def test_an_existing_ledger_keeps_its_cap(path, ledger):
 
 def test_names_have_at_most_so_many_signs(path):
     assert tg.Ledger(path, "a" * LONGEST_NAME, **CAP).verify() == 1
-    with pytest.raises(InputError, match=f"name must be a text of 1 to {LONGEST_NAME} signs"):
+    with pytest.raises(InputError, match=f"name must be a text of 1 to {LONGEST_NAME} characters"):
         tg.Ledger(path, "a" * (LONGEST_NAME + 1), **CAP)
 
 

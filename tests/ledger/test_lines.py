@@ -122,7 +122,7 @@ def test_a_ledger_that_is_written_anew_is_seen_by_an_export(ledger):
     cheap = {"event": Gaussian(1e-4).to_dict()}
     written_anew(ledger, lambda old: old | (cheap if "event" in old else {}))
     assert ledger.verify() == 9  # whoever may write the file may do that
-    with pytest.raises(BudgetError, match="line 9 is another one there"):
+    with pytest.raises(BudgetError, match="line 9 differs"):
         ledger.verify(head)
 
 

@@ -67,7 +67,7 @@ def test_a_certificate_that_counts_too_little_or_too_much_is_refused(ledger, mu)
     usable(gate)
     gate.settle(stopped_early=True)
     told = gate.certificate().to_dict()
-    with pytest.raises(InputError, match="must say what a ledger counts after"):
+    with pytest.raises(InputError, match="must state what a ledger counts after"):
         Certificate.from_dict(told | {"charged": Gaussian(mu).to_dict()})
 
 

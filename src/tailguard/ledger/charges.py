@@ -1,23 +1,23 @@
-"""What the lines of a ledger hold: its cap, its charges, and what an early stop leaves of them.
+"""The content of a ledger's lines: the cap, the charges, and what stays charged after a stop.
 
-A run may stop early, by a choice that it makes on released numbers, and settle. Then its ledger may
-give back what it left unspent, under conditions that are all checked here, on the lines themselves
-and under the lock of the file:
+A run may stop early, by a choice that depends on released numbers, and settle. Then its ledger may
+give back what the run did not spend. This module checks all conditions for that, on the lines
+themselves and under the lock of the file:
 
 * everything that was released is Gaussian noise on sums over all records. Each such release has a
-  price of its own, whether the run goes on or not. Nothing else has: a cover prices the rest of a
-  run as a whole, and a pass over a secret partition, a sample or a search was paid as one. So once
-  one of these has begun, all of it stays charged;
+  price of its own, whether the run goes on or not. Other releases have none: a cover prices the
+  rest of a run as a whole, and a pass over a secret partition, a sample or a search was paid as a
+  whole. So once one of these has begun, all of it stays charged;
 * the releases are within what was reserved for Gaussian noise, where squares of mu add up. Other
-  reserves had a price apart, and nothing of them was released;
-* the charges meet a filter, so that no charge was admitted as a first one that meets none.
+  reserves had a separate price, and nothing of them was released;
+* the charges meet a filter, so no charge was admitted as a first one that meets none.
 
-The run's books are closed before this is asked, so that nothing more is released. Then the run
-counts with what it released, or with what it had reserved for that where rounding made it less. The
-numbers that it might have released stay counted, for the distance of sampled from ideal noise.
+The run closes its books before this check, so nothing more is released. Then the run counts with
+what it released, or with what it had reserved for that if rounding made the reserve smaller. The
+number of coordinates stays counted as reserved, for the distance of sampled from ideal noise.
 
-The head of ``cap.py`` has the proof. It needs no more of a stop than that it depends on released
-numbers: an exception that a record may have caused is none, and the books forget no such thing.
+The head of ``cap.py`` has the proof. It only needs a stop that depends on released numbers. An
+exception that a record may have caused is not such a stop, and all charges stay.
 
 Reference
 ---------
@@ -52,7 +52,7 @@ from tailguard.privacy.unit import ROWS, Unit
 T = TypeVar("T")
 
 LARGEST_LEDGER = 2**16
-"""Charges that a process keeps as it read them, at about a kilobyte each; more are read again."""
+"""Charges that a process keeps in parsed form, about a kilobyte each; more are parsed again."""
 
 
 def cap_of(lines: Sequence[Line]) -> Cap:
@@ -61,12 +61,12 @@ def cap_of(lines: Sequence[Line]) -> Cap:
 
 
 def unit_of(lines: Sequence[Line]) -> str:
-    """Return what is protected one by one, which the first line states; else it is rows."""
+    """Return the unit of privacy that the first line states; rows if it states none."""
     return _read(lines[0], _unit_in)
 
 
 def check_same(ledger: str, lines: Sequence[Line], cap: Guarantee, unit: Unit) -> None:
-    """Refuse another cap or another unit than a ledger has."""
+    """Refuse a cap or a unit that differs from the ledger's."""
     held = cap_of(lines).guarantee
     if held != cap:
         raise InputError(
@@ -102,7 +102,7 @@ def charges_of(lines: Sequence[Line]) -> tuple[Charge, ...]:
 
 
 def standing(lines: Sequence[Line]) -> dict[str, Charge]:
-    """Return by their keys all charges as they count."""
+    """Return all charges as they count, by their keys."""
     states = [charges for _, charges in replayed(lines)]
     return states[-1] if states else {}
 
@@ -128,7 +128,7 @@ def replayed(lines: Sequence[Line]) -> Iterator[tuple[Line, dict[str, Charge]]]:
 
 
 def settled_of(line: Line) -> tuple[tuple[str, ...], Charge | None]:
-    """Return the keys of all charges of a settled run, and what counts in their place, if less."""
+    """Return the keys of a settled run's charges, and the smaller charge that replaces them."""
     keys, left = _read(line, _settled_in)
     if keys[:1] != (line.key,):
         raise changed_line(line.ledger, line.position)
@@ -141,17 +141,17 @@ def events_of(lines: Sequence[Line]) -> tuple[Any, ...]:
 
 
 def coordinates_of(lines: Sequence[Line]) -> int:
-    """Return how many noised numbers were charged for."""
+    """Return how many noisy numbers were charged for."""
     return sum(_read(line, _charge_in)[1] for line in lines if line.kind == RESERVED)
 
 
 def releases_of(line: Line) -> tuple[Release, ...]:
-    """Return what a settled line says was released."""
+    """Return the releases that a settled line lists."""
     return _read(line, _releases_in)
 
 
 def _read(line: Line, read: Callable[[str], T]) -> T:
-    """Read a line; one that holds anything else was not written by a ledger."""
+    """Read a line; refuse content that a ledger does not write."""
     try:
         return read(line.content)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
@@ -191,10 +191,10 @@ def _releases_in(content: str) -> tuple[Release, ...]:
 
 
 def left_charged(events: Sequence[Event], releases: Sequence[Release]) -> Event | None:
-    """Return what stays charged of a run that stopped early; None where all of it does."""
+    """Return what stays charged of a run that stopped early; None if all of it does."""
     spent, others = flatten(spent_event(releases)).split()
     reserved, _ = FlatEvents.total(map(flatten, events)).split()
-    most = squared_mu(reserved) * (1 + Fraction(ROUNDING))  # as far as books let rounding go
+    most = squared_mu(reserved) * (1 + Fraction(ROUNDING))  # the rounding that books allow
     if others.kinds or spent.blocks or squared_mu(spent) > most:
         return None
     return min(reserved, spent, key=squared_mu).event
@@ -217,9 +217,9 @@ def settlement(
     *,
     stopped_early: bool,
 ) -> Draft | Line:
-    """Return what to write of a run that is over: one line for all of its charges.
+    """Return the line to write for a finished run: one line for all of its charges.
 
-    It is the line that is there already where that says the same; any other is refused.
+    If the ledger has this line already, return it; refuse a settled line with other content.
     """
     charges = standing(lines)
     content: dict[str, Any] = {"keys": [*keys], "releases": [each.to_dict() for each in releases]}
@@ -229,14 +229,14 @@ def settlement(
     there = [line for line in lines if (line.kind, line.key) == (SETTLED, keys[0])]
     if there and there[0].content != canonical(content):
         raise BudgetError(
-            f"ledger {there[0].ledger!r} must be told once what a run released; entry "
-            f"{there[0].position} says something else of {shown(keys[0])}."
+            f"ledger {there[0].ledger!r} must record the releases of a run once; entry "
+            f"{there[0].position} has other content for {shown(keys[0])}."
         )
     return there[0] if there else Draft(SETTLED, keys[0], content)
 
 
 def check_kept(lines: Sequence[Line]) -> None:
-    """Refuse a ledger in which a charge, or what an early stop gave back, was not allowed then."""
+    """Refuse a ledger with a charge, or a return of budget, that was not allowed at its time."""
     cap = cap_of(lines)
     for place, (line, charges) in enumerate(replayed(lines)):
         asked = tuple(charges.values())

@@ -1,9 +1,9 @@
-"""The lines of a ledger: what each says, and the chain of digests that ties them together.
+"""The lines of a ledger: their content, and the chain of digests that connects them.
 
-A line's digest is that of its own words and of the digest before it. So a line that is changed,
-moved, put in or taken out breaks the chain at that place, unless all later digests are made anew,
-or the removed lines are the last ones. Anyone who kept an earlier digest sees both: an exported
-ledger holds all digests.
+A line's digest covers its own content and the digest of the line before. So changing, moving,
+inserting or removing a line breaks the chain there, unless all later digests are recomputed, or the
+removed lines are the last ones. Anyone who kept the digests from before the edit detects both: an
+exported ledger holds all digests.
 """
 
 import json
@@ -43,12 +43,12 @@ class Line:
     kind
         ``"created"``, ``"reserved"``, ``"resumed"`` or ``"settled"``.
     key
-        What tells a charge from every other; a settled line has that of its run's first one.
+        The unique key of a charge; a settled line has the key of its run's first charge.
     time
         The day (UTC) on which it was written, by the clock of the machine; empty in a settled line.
-        Nothing follows from it.
+        Nothing depends on it.
     content
-        What it says, as canonical JSON.
+        The content of the line, as canonical JSON.
     previous, digest
         The digest of the line before, and its own.
     """
@@ -64,20 +64,20 @@ class Line:
 
     @classmethod
     def after(cls, lines: Sequence["Line"], ledger: str, draft: Draft, *, time: str) -> "Line":
-        """Return the draft as the line that follows."""
+        """Return the draft as the line after ``lines``."""
         before = lines[-1].digest if lines else ""
         content = canonical(draft.content)
         line = cls(ledger, len(lines) + 1, draft.kind, draft.key, time, content, before, "")
         return replace(line, digest=line.true_digest())
 
     def true_digest(self) -> str:
-        """Work the digest out from all that the line says."""
-        # Whatever an edit put into the file has some text, and another digest.
+        """Compute the digest from all other fields of the line."""
+        # By repr, any value that an edit put into the file has a text, and so another digest.
         return sha256(json.dumps(self._words(), default=repr).encode()).hexdigest()
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether the digest is that of what the line says, which no process works out twice."""
+        """Whether the stored digest is the true one; computed once per line."""
         return self.digest == self.true_digest()
 
     def data(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Line:
         return data
 
     def entry(self) -> LedgerEntry:
-        """Return how a certificate names the line."""
+        """Return the entry by which a certificate names the line."""
         return LedgerEntry(self.ledger, self.position, self.key, self.digest)
 
     def _words(self) -> list[Any]:
@@ -124,6 +124,6 @@ def check_chain(ledger: str, lines: Sequence[Line]) -> None:
 def changed_line(ledger: str, position: int) -> BudgetError:
     """Return the error for a line that is not as it was written."""
     return BudgetError(
-        f"ledger {ledger!r} must be as it was written; line {position} was changed, moved, put in "
-        "or taken out, and nothing is charged or released."
+        f"ledger {ledger!r} must be as it was written; line {position} was changed, moved, "
+        "inserted or removed, and nothing is charged or released."
     )

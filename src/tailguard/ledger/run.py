@@ -1,4 +1,4 @@
-"""The books of one run that a ledger is charged for."""
+"""The books of one run that is charged to a ledger."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,7 @@ from tailguard.privacy.events import Event, Selected, event_from_dict
 
 
 class LedgerRun(MemoryBooks):
-    """The books of one run, whose reservation is on the disk before the run begins."""
+    """The books of one run; its reservation is on the disk before the run begins."""
 
     def __init__(
         self,
@@ -25,12 +25,12 @@ class LedgerRun(MemoryBooks):
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """Where the run was charged."""
+        """The entries of the run's charges."""
         return self._entries
 
     @property
     def charged(self) -> Event:
-        """What stays charged: less than was reserved, where an early stop was given the rest."""
+        """The event that stays charged: less than reserved if an early stop gave back the rest."""
         return self.reserved if self._left is None else self._left
 
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
@@ -43,20 +43,20 @@ class LedgerRun(MemoryBooks):
             super().reserve(event, coordinates=coordinates)
 
     def settle(self, *, stopped_early: bool = False) -> None:
-        """Close the books, then write down what was released, in one line.
+        """Close the books, then write the releases to the ledger, in one line.
 
-        Where that fails, all charges stand. A search writes nothing once its tries have begun: when
-        its line was written would tell how many there were.
+        If writing fails, all charges stand. A search writes nothing once its tries have begun: the
+        time at which its line is written would reveal their number.
         """
         with self._lock:
-            nothing_to_tell = self._settled or not self._entries
+            nothing_to_write = self._settled or not self._entries
             super().settle()
-            told_of = self._spent.flat_events if stopped_early else self._planned
-            if nothing_to_tell or Selected in told_of.kinds:
+            events = self._spent.flat_events if stopped_early else self._planned
+            if nothing_to_write or Selected in events.kinds:
                 return
             try:
                 line = self._write_settled(self._entries, self.releases, stopped_early)
-            except Exception as error:  # all is released by now: a fit is not lost for a line
+            except Exception as error:  # everything is released: a missing line must not lose it
                 warn_before_spending(f"{self._entries[0].describe()} stays unsettled: {error}")
                 return
             left = line.data().get("charged")

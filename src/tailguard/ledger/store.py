@@ -1,11 +1,11 @@
-"""Lines in an SQLite file: one writer at a time, and each line on the disk before it is told.
+"""Lines in an SQLite file: one writer at a time, and each line on the disk before a call returns.
 
-``BEGIN IMMEDIATE`` takes the one write lock before anything is read, so that what is decided on the
-lines holds when the new one is written. Commits are fully synchronous: the log is flushed to the
-disk, as far as operating system and disk tell the truth about it, before a commit returns. No
+``BEGIN IMMEDIATE`` takes the only write lock before anything is read, so that a decision based on
+the lines is still valid when the new line is written. Commits are fully synchronous: the log is
+flushed to the disk before a commit returns, if operating system and disk report this truthfully. No
 connection outlives a call, so that a ledger can be copied, pickled and forked.
 
-SQLite's write-ahead log is shared memory of one machine: on a file system that several machines
+SQLite's write-ahead log uses shared memory of one machine: on a file system that several machines
 mount, two of them would each grant the same budget. So such file systems are refused.
 
 Reference
@@ -34,7 +34,7 @@ from tailguard.ledger.lines import FIELDS, SETTLED, Draft, Line
 PATIENCE = 60.0
 """Seconds that a charge waits for others. One takes some milliseconds, so hundreds may queue."""
 
-# Of file systems that Linux names; several machines may mount each of them at once.
+# File systems, by their names in Linux, that several machines may mount at once.
 SHARED = {
     *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "gfs", "gfs2", "glusterfs", "gpfs"),
     *("lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs", "pvfs2", "smb2", "smb3"),
@@ -45,13 +45,13 @@ MOUNTS = "/proc/self/mountinfo"
 """The table of mounts that Linux keeps; elsewhere there is none, and nothing is refused."""
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
-"""What SQLite appends to a file's name for files of its own beside it ("Temporary Files Used By
-SQLite", sections 2.1 to 2.3)."""
+"""Endings that SQLite appends to a file's name for files of its own beside it ("Temporary Files
+Used By SQLite", sections 2.1 to 2.3)."""
 
 DRAFT = ".new"
-"""How names of files end that are not whole yet."""
+"""The ending of the names of incomplete files."""
 
-# By the beginning of SQLite's names of errors.
+# By the beginning of SQLite's error names.
 SENTENCES = {
     "SQLITE_READONLY": "be writable, and its folder too; it is read-only",
     "SQLITE_FULL": "have room to grow; the disk is full",
@@ -106,13 +106,13 @@ def file_system_of(path: str, mounts: str = MOUNTS) -> str:
 
 
 def check_one_name(path: str) -> None:
-    """Refuse a file of several names: charges in the log beside one are not read by another.
+    """Refuse a file with several names: charges in the log of one name are not read under another.
 
-    A name that a process left which was killed while it made the file is taken away.
+    If a process was killed while it created the file, the name of its draft is removed.
     """
     if os.stat(path).st_nlink > 1:
         for draft in map(Path, glob(f"{escape(path)}.*{DRAFT}")):
-            with suppress(FileNotFoundError):  # its process has just taken it away
+            with suppress(FileNotFoundError):  # its process has just removed it
                 if draft.samefile(path):
                     draft.unlink()
     if os.stat(path).st_nlink > 1:
@@ -123,7 +123,7 @@ def check_one_name(path: str) -> None:
 
 
 def flush_folder(path: str) -> None:
-    """Put a new file's name on the disk, where the system can flush folders."""
+    """Flush a new file's name to the disk, if the system can flush folders."""
     with suppress(OSError):
         folder = os.open(Path(path).absolute().parent, os.O_RDONLY)
         try:
@@ -133,7 +133,7 @@ def flush_folder(path: str) -> None:
 
 
 def check_regular_file(name: str, path: str | PathLike[str]) -> None:
-    """Refuse a path at which there is anything but a regular file; there may be nothing yet."""
+    """Refuse the path of an existing file that is not a regular one."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise InputError(
             f"{name} must be the path of a regular file; {os.fspath(path)!r} is a device, a pipe "
@@ -142,7 +142,7 @@ def check_regular_file(name: str, path: str | PathLike[str]) -> None:
 
 
 def check_no_side_file(name: str, path: str | PathLike[str]) -> None:
-    """Refuse a name that SQLite may use for a file of its own, which it would write over."""
+    """Refuse a name that SQLite may use, and so overwrite, for a file of its own."""
     real = os.path.realpath(path)
     for ending in SIDE_FILES:
         beside = real.removesuffix(ending)
@@ -154,9 +154,9 @@ def check_no_side_file(name: str, path: str | PathLike[str]) -> None:
 
 
 APPLICATION = 0x7467_6C64
-"""SQLite's mark of whose file it is: the letters tgld."""
+"""SQLite's application id of a ledger: the letters tgld."""
 VERSION = 1
-"""Of the tables; a change of meaning takes a new number."""
+"""The version of the tables; increase it when their meaning changes."""
 
 TABLES = f"""
 PRAGMA journal_mode = WAL;
@@ -179,12 +179,12 @@ DURABLE = (
 )
 
 KNOWN: dict[tuple[str, str], tuple[list[tuple[object, ...]], tuple[Line, ...]]] = {}
-"""Of a file and a data set: rows as they were read last, and their lines. All rows are read each
-time, and where one is not as it was all are new lines; else no digest is worked out again."""
+"""File and data set -> rows as read last, and their lines. All rows are read each time. If one of
+them has changed, all lines are new; else no digest is computed again."""
 MOST_KNOWN = 8  # data sets of a process; a line takes about a kilobyte
 
 Decision: TypeAlias = Callable[[tuple[Line, ...]], Draft | Line]
-"""What to write after the lines that there are; or one of them, where nothing is to be written."""
+"""Takes the existing lines; returns the draft of the next, or one of them to write nothing."""
 
 
 class Store:
@@ -198,11 +198,11 @@ class Store:
         return os.path.exists(self.path)
 
     def create(self) -> None:
-        """Make the file, whole at once; whoever comes second finds the first one's."""
+        """Create the complete file in one step; of several processes, the first one creates it."""
         check_local(self.path)
         draft = f"{self.path}.{os.getpid()}-{get_ident()}{DRAFT}"
         with one_sentence(self.path):
-            Path(draft).unlink(missing_ok=True)  # of a process of that number that was killed
+            Path(draft).unlink(missing_ok=True)  # left by a killed process with this id
             try:
                 with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                     connection.executescript(TABLES)
@@ -216,7 +216,7 @@ class Store:
                 Path(draft).unlink(missing_ok=True)
 
     def append(self, ledger: str, decide: Decision) -> Line:
-        """Decide on the lines of a data set under the lock, and write; return what was decided.
+        """Call ``decide`` on the lines of a data set under the lock; write and return its line.
 
         *Guarantee.* The line is on the disk when this returns, and was not written if it raises
         before the commit; nobody else wrote between what ``decide`` saw and the line.
@@ -286,16 +286,16 @@ class Store:
             yield connection
 
     def _open(self) -> sqlite3.Connection:
-        """Connect to the file, and never make one; where nothing can be written, to read it."""
+        """Connect to the file without creating it; read-only if nothing can be written."""
         path = os.path.abspath(self.path)
         address = f"file:{quote(path)}?mode=rw"
         if not os.access(os.path.dirname(path), os.W_OK) and not Path(f"{path}-wal").exists():
-            address += "&immutable=1"  # else SQLite asks for a log beside the file
+            address += "&immutable=1"  # else SQLite needs a log file beside it
         return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
 
     @contextmanager
     def _locked(self, connection: sqlite3.Connection) -> Iterator[None]:
-        """Hold the write lock from before the first look until the line is on the disk."""
+        """Hold the write lock from before the first read until the line is on the disk."""
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -312,14 +312,14 @@ class Store:
             before, known = [], ()
         lines = (*known, *(Line(*row) for row in rows[len(before) :]))
         KNOWN[self.path, ledger] = rows, lines
-        for oldest in list(KNOWN)[:-MOST_KNOWN]:  # listed at once: other threads change it
+        for oldest in list(KNOWN)[:-MOST_KNOWN]:  # a copy: other threads change it
             KNOWN.pop(oldest, None)
         return lines
 
     def _write(
         self, connection: sqlite3.Connection, lines: tuple[Line, ...], ledger: str, draft: Draft
     ) -> Line:
-        # When a run was over would tell how long it took.
+        # The time at which a run was settled would reveal how long it took.
         line = Line.after(lines, ledger, draft, time="" if draft.kind == SETTLED else _today())
         marks = ", ".join("?" for _ in FIELDS)
         row = [getattr(line, name) for name in FIELDS]
@@ -328,7 +328,7 @@ class Store:
 
 
 def _same(rows: list[tuple[object, ...]], others: list[tuple[object, ...]]) -> bool:
-    """Whether rows are stored alike: 1 and 1.0 are equal, and have other digests."""
+    """Whether rows have equal values and types: 1 and 1.0 are equal, but their digests differ."""
     return rows == others and all(
         type(cell) is type(other)
         for row, known in zip(rows, others, strict=True)
@@ -337,10 +337,10 @@ def _same(rows: list[tuple[object, ...]], others: list[tuple[object, ...]]) -> b
 
 
 def _today() -> str:
-    """Return the day by this machine's clock; it is written down, and nothing follows from it.
+    """Return the day by this machine's clock; nothing depends on it.
 
-    A time of day would tell how long runs took that follow one another: a search takes the longer,
-    the more tries it makes, and their number is secret.
+    A time of day would reveal the duration of runs that follow one another. The duration of a
+    search depends on its number of tries, which is secret.
     """
     return datetime.now(UTC).date().isoformat()
 

@@ -1,6 +1,6 @@
-"""Checks that a ledger continues an export of it, and holds the charge that a certificate names.
+"""Check that a ledger continues an export of it, and holds the charges that a certificate names.
 
-A ledger can be exported as plain data, to be kept elsewhere; its head alone will do.
+A ledger can be exported as plain data and kept elsewhere; its head alone is enough for this check.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
 
 OTHERS = "others"
-"""The tool by which ``Ledger.charge`` says that an event is released."""
+"""The tool that ``Ledger.charge`` records as the one that releases an event."""
 
 
 def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:
     """Refuse a certificate with other charges; return whether its releases are listed as well.
 
-    The lines are those of one ledger with a checked chain. A search that did not stop early and a
-    run that was not settled leave no list of releases.
+    The lines are those of one ledger with a checked chain. There is no list of releases of a search
+    that did not stop early, nor of a run that was not settled.
     """
     name = lines[0].ledger
     entries = certificate.ledger_entries
@@ -61,9 +61,9 @@ def _check_charge(line: Line, event: Event, certificate: Certificate) -> None:
 
 
 def _lists_releases(lines: Sequence[Line], charge: Line, certificate: Certificate) -> bool:
-    """Compare with the releases that were listed when the run was over, if they were.
+    """Compare a certificate with the settled line of its run; return whether there is one.
 
-    Compare also what stays charged after an early stop.
+    Both must have the same releases, and the same charge after an early stop.
     """
     settled = next((line for line in lines if (line.kind, line.key) == (SETTLED, charge.key)), None)
     content: dict[str, Any] = {} if settled is None else settled.data()
@@ -87,7 +87,7 @@ def _other(entry: LedgerEntry, what: str) -> BudgetError:
 
 
 KEY = "tailguard_ledger"
-"""The key that says what the record is; its value is the version of the format."""
+"""The key that marks an exported ledger; its value is the version of the format."""
 VERSION = 1
 
 
@@ -109,9 +109,9 @@ def exported(lines: Sequence[Line]) -> dict[str, Any]:
 
 
 def check_continues(lines: Sequence[Line], known: Any) -> None:
-    """Refuse a ledger that is not what was exported, followed by further lines or none.
+    """Refuse a ledger that does not begin with the exported lines.
 
-    A certificate is known as well: then its charges must be there.
+    If ``known`` is a certificate, the ledger must hold its charges.
     """
     if isinstance(known, Certificate):
         check_certified(lines, known)
@@ -136,13 +136,12 @@ def check_continues(lines: Sequence[Line], known: Any) -> None:
         raise InputError(f"export must be of ledger {ledger!r}; it is of {name!r}.")
     if position > len(lines):
         raise BudgetError(
-            f"ledger {ledger!r} must go on from the exported one; it has {len(lines)} lines and "
-            f"the export {position}: charges are missing, as in an older backup."
+            f"ledger {ledger!r} must continue the exported one; it has {len(lines)} lines and the "
+            f"export {position}: charges are missing, as in an older backup."
         )
     if lines[position - 1].digest != digest:
         raise BudgetError(
-            f"ledger {ledger!r} must go on from the exported one; line {position} is another one "
-            "there."
+            f"ledger {ledger!r} must continue the exported one; line {position} differs."
         )
 
 
