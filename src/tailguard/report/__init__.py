@@ -1,3 +1,3 @@
-"""Reports: one page about one result, which holds nothing that is not public or released."""
+"""Reports: one page about one result, with only public facts and released numbers."""
 
 from tailguard.report import plot as plot

@@ -1,7 +1,7 @@
-"""Where a budget went: how much of what was reserved the releases of each stage cost.
+"""The use of a budget: the share of the reserved cost that the releases of each stage spent.
 
-Costs are compared in rho, which adds up whatever the mechanism (Bun and Steinke 2016, Lemma 2.3).
-For Gaussian releases that is the share of the total's squared mu, as plans give it.
+Costs are compared in rho, which adds up for every mechanism (Bun and Steinke 2016, Lemma 2.3). For
+Gaussian releases a share of rho is a share of the total's squared mu, as in plans.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from tailguard.privacy.events import Event
 
 @dataclass(frozen=True)
 class StageShare:
-    """What one stage released, how often, and which share of the reserved cost that was.
+    """The releases of one stage, their number, and their share of the reserved cost.
 
-    The share is None where a mechanism has no rho.
+    The share is None if a mechanism has no rho.
     """
 
     stage: str
@@ -42,6 +42,6 @@ def stage_shares(certificate: Certificate) -> tuple[StageShare, ...]:
 
 
 def _rho(event: Event) -> float | None:
-    """Return what an event costs in zCDP, None where a leaf of it has no rho or may fail."""
+    """Return the rho of an event; None if one of its leaves has no rho or may fail."""
     accountant = ZcdpAccountant.of(event)
     return None if accountant is None or accountant.failure else accountant.rho

@@ -60,7 +60,7 @@ class ReportTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """What only the curator knows, in the curator's words; None means not stated."""
+    """Facts that only the curator can state, as texts; None means not stated."""
 
     dataset: str | None = None
     date: str | None = None
@@ -74,26 +74,26 @@ class Stated:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Everything that a report says.
+    """The content of a report.
 
     Parameters
     ----------
     subject
-        What was made, such as ``LinearRegression`` or ``mean (clipped)``.
+        The result, such as ``LinearRegression`` or ``mean (clipped)``.
     certificate
         What was promised, spent, released and assumed.
     quantity
-        What an estimate is called.
+        The name of what is estimated.
     estimates, level
-        Released numbers with their intervals, and how often an interval should hold.
+        Released numbers with their intervals, and the confidence level.
     tables
         Further released numbers.
     notes
-        Sentences that a reader of the result must know.
+        Sentences that readers of the result need.
     facts
         Declarations about the data, by their labels.
     stated
-        What only the curator knows.
+        Facts that only the curator can state.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Report":
-        """Read it back; refuse a certificate that does not agree when it is computed again."""
+        """Read it back; refuse a certificate that differs from its recomputed values."""
         try:
             check_version("report", data[KEY], newest=VERSION)
             content = {name: value for name, value in data.items() if name != KEY}
@@ -186,7 +186,7 @@ class Reported:
         """Return the report, and write it to ``path`` as one HTML page if a path is given.
 
         It contains what was released, promised and declared, and nothing else. ``dataset``,
-        ``date`` and ``curator`` are in your own words; without them it says "not stated".
+        ``date`` and ``curator`` are your own words; without them the page has "not stated".
         """
         report = self._report(Stated(dataset=dataset, date=date, curator=curator))
         if path is not None:
@@ -216,7 +216,7 @@ def _table_read(data: Mapping[str, Any]) -> ReportTable:
 
 
 def write_file(path: object, text: str) -> None:
-    """Write a text file, in one sentence if that fails."""
+    """Write a text file, or raise an error of one sentence."""
     wanted = "path must be that of a file that can be written"
     try:
         place = Path(path)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
-"""What an attacker can learn at most, by the numbers of a guarantee or of a run.
+"""Upper bounds on the success of an attacker, from a guarantee or from the cost of a run.
 
-An attacker knows everything but one record, of which two versions are possible, and tells them
-apart from all that was released. An attack that takes the wrong one for the right one in a share
-``alpha`` of all cases ("false alarms") finds the right one in at most ``hits(alpha)`` of them.
+The attacker knows everything except which of two versions of one record is in the data, and tests
+one version against the other, from all that was released. A test with a share ``alpha`` of false
+alarms detects the record in a share of at most ``hits(alpha)`` of all cases.
 
 Reference
 ---------
@@ -26,7 +26,10 @@ FALSE_ALARMS = (0.001, 0.01, 0.1)
 
 @dataclass(frozen=True)
 class Odds:
-    """The largest share of hits at shares of false alarms, and of right guesses from even odds."""
+    """The largest shares of hits at each share of false alarms, and of right guesses at even odds.
+
+    Even odds mean that both versions are equally likely before the release.
+    """
 
     right_guesses: float
     hits: tuple[float, ...]
@@ -50,7 +53,7 @@ def odds_of_mu(mu: float) -> Odds:
 
 def _odds_of_epsilon(epsilon: float, delta: float) -> Odds:
     """Return the odds of (epsilon, delta), whose two lines bound hits."""
-    factor = math.exp(min(epsilon, 700.0))  # a larger one leaves the floats
+    factor = math.exp(min(epsilon, 700.0))  # larger ones overflow
     hits = [
         min(factor * alarms + delta, 1.0 - (1.0 - delta - alarms) / factor, 1.0)
         for alarms in FALSE_ALARMS
@@ -60,9 +63,9 @@ def _odds_of_epsilon(epsilon: float, delta: float) -> Odds:
 
 
 def _odds_of_rho(rho: float) -> Odds:
-    """Return the odds of zCDP; the variation distance is bounded by the divergence of order one.
+    """Return the odds of zCDP; the divergence of order one bounds the variation distance.
 
-    That is at most rho, so that the distance is at most ``sqrt(rho / 2)`` (Pinsker) and
+    This divergence is at most rho, so the distance is at most ``sqrt(rho / 2)`` (Pinsker) and
     ``sqrt(1 - exp(-rho))`` (Bretagnolle and Huber 1979).
     """
     distance = min(math.sqrt(rho / 2.0), math.sqrt(-math.expm1(-rho)))
@@ -74,7 +77,7 @@ def _odds_of_rho(rho: float) -> Odds:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, rounded up to three digits: a bound stays one."""
+    """Return a share in percent, rounded up to three digits, so that a bound stays a bound."""
     digits = 2 - math.floor(math.log10(100.0 * share)) if share > 0.0 else 0
     scale = 10.0**digits
     return f"{math.ceil(100.0 * share * scale * (1.0 - 1e-12)) / scale:g} %"
