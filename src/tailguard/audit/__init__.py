@@ -1,4 +1,4 @@
-"""Attacks on ourselves: lower bounds on what releases tell, beside what is claimed of them.
+"""Audits: lower bounds on the privacy loss of releases, compared with the claimed loss.
 
 Nothing here is private: audits run on made-up records, with noise that follows a seed.
 """

@@ -20,8 +20,8 @@ from tailguard.checks import (
 )
 from tailguard.privacy.guarantees import Guarantee
 
-FEWEST_RUNS = 40  # fewer prove next to nothing
-PILOT_SHARE = 4  # learning adds one run in four; halves cost power, tenths learn badly
+FEWEST_RUNS = 40  # fewer prove almost nothing
+PILOT_SHARE = 4  # one pilot run for every four; one for every two costs power, for ten learns badly
 
 
 @named_arguments
@@ -35,7 +35,7 @@ def audit(
     false_alarm: float = FALSE_ALARM,
     random_state: int = 0,
 ) -> AuditResult:
-    """Try to tell two neighbours apart by repeated runs, and bound the privacy loss from below.
+    """Distinguish two neighbours by repeated runs, and bound the privacy loss from below.
 
     Nothing here is private: ``worst_case`` must be made-up records, and noise follows seeds.
 
@@ -46,8 +46,8 @@ def audit(
         records that returns numbers, a mean, or a solution.
     worst_case
         ``(records, other_records)``: two data sets of the same size that differ in one record, each
-        an array or a tuple of arrays such as ``(X, y)``. The bound holds for any pair, and is near
-        the claim for the worst one alone.
+        an array or a tuple of arrays such as ``(X, y)``. The bound holds for any pair, but is near
+        the claim only for the worst pair.
     claim
         The claim to test; by default the promise of the runs' certificates.
     tester
@@ -55,7 +55,7 @@ def audit(
     n_runs
         Counted runs on each of the two data sets. A quarter more are a pilot, to train the tester.
     false_alarm
-        Chance of rejecting a claim that is kept, whatever is audited.
+        Probability of rejecting a true claim, whatever is audited.
     random_state
         The first seed; later runs use the next ones.
 
@@ -183,7 +183,7 @@ def _claim(made: Any, records: tuple[Any, ...], claim: Guarantee | None) -> Priv
 
 
 def _check_pair(worst_case: Any) -> tuple[Any, Any]:
-    """Refuse all but neighbours: two data sets of one size that differ in one record."""
+    """Refuse pairs that are not neighbours: two data sets of one size that differ in one record."""
     if not isinstance(worst_case, tuple | list) or len(worst_case) != 2:
         raise InputError(
             f"worst_case must be two data sets, (records, other_records); got {shown(worst_case)}."

@@ -24,15 +24,16 @@ from tailguard.audit.gates import (
 )
 
 FALSE_ALARM = 1e-3
-"""Chance that a true claim is rejected, over all rows of an audit together."""
+"""Probability that a true claim is rejected, over all rows of an audit together."""
 
 POWER = 0.95
-"""Least chance of seeing noise of 0.8 times the right scale; a row with less says so."""
+"""Least probability of detecting noise of 0.8 times the right scale; rows with less are marked."""
 
 PLANNED_POWER = 0.9995
-"""What runs of a mutant are planned for, each kind by the errors that it leaves: so that of the 132
-mutants of 66 rows none is missed with probability 0.93. At mu = 2.5 and a false alarm of 1.5e-5
-that takes 976 runs a side at 0.8 times the noise, and 117 at half the sensitivity (computed)."""
+"""The power for which runs of a mutant are planned, from the error rates of its kind: then, with
+probability 0.93, none of the 132 mutants of 66 rows is missed. At mu = 2.5 and a false alarm of
+1.5e-5 that takes 976 runs per side at 0.8 times the noise, and 117 at half the sensitivity
+(computed)."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,13 @@ class AuditResult:
     claimed, shown
         The claimed cost, and a lower confidence bound on the true one, in the same unit.
     confidence
-        Chance that the bound holds.
+        Probability that the bound holds.
     power
-        Chance that noise of 0.8 times the right scale is rejected.
+        Probability that noise of 0.8 times the right scale is rejected.
     n_runs
-        How many runs there were on each of the neighbours, or readings of noise.
+        The number of runs on each of the neighbours, or of readings of noise.
     tester
-        The test that tells the neighbours apart.
+        The test that distinguishes the neighbours.
     mutants
         Fault of a mutant -> whether it was rejected.
 
@@ -102,14 +103,14 @@ class AuditResult:
             f"({self.share:.0%}), at confidence {self.confidence:.6g}",
             f"  power        {self.power:.3g} against noise of 0.8 times the scale",
             f"  by           {self.tester}, {self.n_runs} on each side",
-            *(f"  mutant       {name}: {_said(seen)}" for name, seen in self.mutants.items()),
+            *(f"  mutant       {name}: {_outcome(seen)}" for name, seen in self.mutants.items()),
             f"  verdict      {self.verdict}",
         ]
         return "\n".join(lines)
 
 
-def _said(seen: bool) -> str:
-    return "rejected" if seen else "NOT REJECTED"
+def _outcome(rejected: bool) -> str:
+    return "rejected" if rejected else "NOT REJECTED"
 
 
 Scores = tuple[FloatArray, FloatArray]
@@ -118,24 +119,23 @@ Scoring = Callable[[type[AttackedGate], int, int], Scores]
 """Maps a gate class, a number of runs per side and a seed to the scores of both neighbours."""
 
 Rates = Callable[[float], tuple[float, float]]
-"""Maps the factor by which noise is too small to the chances of both errors."""
+"""Maps the factor by which noise is too small to the probabilities of both errors."""
 
 
 @dataclass(frozen=True)
 class ThresholdCase:
-    """Releases on a worst pair; a score above the threshold is a guess at the second table.
+    """Releases on a worst pair; a score above the threshold is a guess of the second table.
 
     Attributes
     ----------
     scores
-        The scores of both neighbours, 0 where the answer for the first lies and 1 where that for
-        the second one does.
+        The scores of both neighbours: the answers without noise have the scores 0 and 1.
     rates
-        Chances of both errors when noise is too small by a factor, to plan the number of runs.
+        Probabilities of both errors if noise is too small by a factor, to plan the number of runs.
     threshold
         The threshold of the scores.
     scores_per_run
-        How many independent scores a run gives.
+        The number of independent scores of a run.
     """
 
     name: str
@@ -148,7 +148,7 @@ class ThresholdCase:
 
     @property
     def is_even(self) -> bool:
-        """Whether both errors are planned to be equally likely, so that their sum is judged."""
+        """Whether both errors are equally likely by plan, so that their sum is judged."""
         wrong, missed = self.rates(1.0)
         return wrong == missed
 
@@ -200,9 +200,9 @@ class ThresholdCase:
 class NoiseCase:
     """Whole fits of many releases, tested by the noise of each release that the pair moves.
 
-    The bound is the mu that the pair attains over an upper confidence bound on the standard
-    deviation of the noise. It assumes that noise is normal, which tests of the mechanism check, and
-    needs a few fits where a threshold needs thousands.
+    The bound is the mu that the pair attains, divided by an upper confidence bound on the standard
+    deviation of the noise. It assumes normal noise, which tests of the mechanism check. It needs a
+    few fits instead of the thousands of a threshold.
 
     Attributes
     ----------
@@ -241,9 +241,9 @@ class NoiseCase:
     ) -> tuple[float, float, int]:
         """Return the bound, what the pair attains, and the number of readings."""
         first = seed * self.n_fits
-        told = [self.fit(gate, first + each, each % 2 == 1) for each in range(self.n_fits)]
-        noises = np.concatenate([one.noises for one in told])
-        attained = float(np.mean([one.mu for one in told]))
+        fits = [self.fit(gate, first + each, each % 2 == 1) for each in range(self.n_fits)]
+        noises = np.concatenate([one.noises for one in fits])
+        attained = float(np.mean([one.mu for one in fits]))
         deviation = np.sqrt(noises @ noises / chi2.ppf(false_alarm, noises.size))
         return float(attained / deviation), attained, noises.size
 

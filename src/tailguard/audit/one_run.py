@@ -1,14 +1,14 @@
 """Audits of a whole fit by one run, for when thousands of runs are too expensive.
 
 Many places of a data set hold a *canary*: one of two records, chosen by a coin flip. The attacker
-sees one fit and guesses the coins that seem surest, as many as they like. Flipping one coin gives a
-replace-one neighbour: the public number of records does not change. In the original, for added or
+observes one fit and guesses the coins that seem surest, any number of them. Flipping one coin gives
+a replace-one neighbour: the public number of records does not change. In the original, for added or
 removed records, a coin decides whether a canary is present; here it decides *which* of two records
 is present. The theorem holds unchanged, since it only uses that flipping a coin gives a neighbour.
 
-If a fit is (epsilon, delta)-DP, nobody is right in ``v`` of ``r`` guesses with a chance above that
-of randomised response at epsilon, ``P[Binomial(r, 1 / (1 + exp(-epsilon))) >= v]``,
-plus ``2 m delta`` times the largest slope of that tail, with m the number of canaries.
+If a fit is (epsilon, delta)-DP, the probability of at least ``v`` right guesses of ``r`` is at most
+that of randomised response at epsilon, ``P[Binomial(r, 1 / (1 + exp(-epsilon))) >= v]``, plus
+``2 m delta`` times the largest slope of that tail, with m the number of canaries.
 
 Reference
 ---------
@@ -32,14 +32,14 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 HALVINGS = 60  # of the interval that bounds epsilon, down to the spacing of floats
 LARGEST_EPSILON = 50.0  # no number of guesses proves as much
 GUESS_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 1.0)
-"""Shares of the canaries that are guessed, the surest first; each pays for its part of the false
-alarm, so that the best of them may be reported."""
+"""Shares of the canaries that are guessed, the surest first; each has its part of the false alarm,
+so that the best bound may be reported."""
 
 
 def guess_p_value(
     n_right: int, n_guesses: int, n_canaries: int, epsilon: float, delta: float
 ) -> float:
-    """Return the largest chance of ``n_right`` right guesses under (epsilon, delta)-DP."""
+    """Return the largest probability of ``n_right`` right guesses under (epsilon, delta)-DP."""
     right = 1.0 / (1.0 + math.exp(-epsilon))
     tail = float(binom.sf(n_right - 1, n_guesses, right))
     if delta == 0.0 or n_right == 0:
@@ -75,7 +75,7 @@ def audit_one_run(
     false_alarm: float = FALSE_ALARM,
     random_state: int = 0,
 ) -> AuditResult:
-    """Fit once on records that were each drawn from two, and guess which.
+    """Fit once on records that are each drawn from a pair, and guess the draws.
 
     Parameters
     ----------
@@ -96,9 +96,9 @@ def audit_one_run(
     Edge cases
     ----------
     One run proves far less than thousands: a tenth of epsilon with a thousand canaries that do not
-    disturb each other (measured: 0.46 of 4.38 at mu = 1), and next to nothing where few columns are
-    shared by many. So it detects noise that is many times too small, but not 0.8 times the scale:
-    its power is stated as 0.
+    disturb each other (measured: 0.46 of 4.38 at mu = 1), and almost nothing if many canaries share
+    few columns. So it detects noise that is many times too small, but not noise of 0.8 times the
+    scale: its power is stated as 0.
 
     Reference
     ---------

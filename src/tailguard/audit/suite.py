@@ -1,7 +1,7 @@
 """All rows of ``tailguard audit``: every query, mean and solver of the registries, and summaries.
 
-The false alarm is that of all rows together (Bonferroni): in one audit of a thousand, something
-that keeps its claim is called broken.
+The false alarm is that of all rows together (Bonferroni): in one audit of a thousand, a row with a
+true claim is called broken.
 
 Reference
 ---------
@@ -53,16 +53,16 @@ from tailguard.wing import wing
 PAPERS = wing("audits")
 
 WEAK_CLAIMS = (0.5, 1.0)
-"""In mu: smaller claims than the quick rows', which need 3 to 12 times as many runs."""
+"""Claims in mu that are smaller than those of quick rows, and need 3 to 12 times as many runs."""
 
 TESTER_RUNS = 2_000
-"""Of a public call: at the false alarm of one row of 88 a learned threshold has power 0.98 with
-1500, and 0.99 or more with these (measured)."""
+"""Runs of a public call: at the false alarm of one row of 88 a learned threshold has power 0.98
+with 1500, and 0.99 or more with these (measured)."""
 
 ONE_RUN_DELTA = 1e-8
-"""At which one run is judged. Its p-value has a part that grows with delta: at 1e-5 nothing is
-shown at the false alarm of one row of 88, at 1e-7, 1e-8 and 1e-9 it is 0.10, 0.17 and 0.16 of the
-claim (measured, a thousand canaries)."""
+"""The delta at which one run is judged. A part of its p-value grows with delta: at the false alarm
+of one row of 88, it proves nothing at 1e-5, and 0.10, 0.17 and 0.16 of the claim at 1e-7, 1e-8 and
+1e-9 (measured, a thousand canaries)."""
 
 CASES: dict[str, Callable[[], Case]] = {
     **{f"query {name}": partial(query_case, name) for name in WORST_PAIRS},
@@ -95,7 +95,7 @@ WEAKER: dict[str, Callable[[], Case]] = {
     "query trimmed-mean at rho = 0.6": partial(trimmed_case, 0.6),
     "solver whitened-newton at mu = 0.5": partial(newton_case, 0.5),
 }
-"""What the long audit attacks on top, at smaller claims."""
+"""What the long audit attacks in addition, at smaller claims."""
 
 
 def by_tester(tester: str, *, false_alarm: float, n_runs: int = TESTER_RUNS) -> AuditResult:
@@ -113,7 +113,7 @@ def by_tester(tester: str, *, false_alarm: float, n_runs: int = TESTER_RUNS) -> 
 
 
 def one_step(*, false_alarm: float) -> AuditResult:
-    """Audit ``tg.LinearRegression`` by one step, whose coefficients are all that it releases."""
+    """Audit ``tg.LinearRegression`` with one step, which releases nothing but coefficients."""
     X, low = np.zeros((60, 1)), np.zeros(60)
     X[0], low[0] = 1.0, -1e9
     solver = NoisyGradientDescent(n_steps=1, clip_norm=1.0, step_size=1.0)
@@ -126,11 +126,11 @@ def one_step(*, false_alarm: float) -> AuditResult:
 
 
 def fits(*, false_alarm: float) -> AuditResult:
-    """Audit whole fits of ``tg.LinearRegression`` by what they show: coefficients and intercept.
+    """Audit whole fits of ``tg.LinearRegression`` by their coefficients and intercept.
 
-    Those of the default method show less than half of the budget (docs/audits.md), so that this
-    sees what passes by the gate, and no noise that is somewhat too small. All releases are
-    overheard in a row of the solver's.
+    With the default method these prove less than half of the budget (docs/audits.md). So this row
+    detects numbers that bypass the gate, but not noise that is somewhat too small. The row of the
+    solver overhears all releases.
     """
     turn = np.arange(200)
     X = np.where(turn % 2, 1.0, -1.0)[:, None] * (1.0 + 0.4 * (turn * 7 % 200) / 200)[:, None]
@@ -165,7 +165,7 @@ PUBLIC: dict[str, Callable[..., AuditResult]] = {
     "tg.LinearRegression, by its coefficients": fits,
     **{f"tg.mean, by {tester}": partial(by_tester, tester) for tester in TESTERS},
 }
-"""What the long audit attacks on top, as a user sees it."""
+"""Public calls that the long audit attacks in addition."""
 
 QUICK = tuple(CASES)
 LONG = (*CASES, *WEAKER, *PUBLIC)

@@ -1,20 +1,20 @@
-"""Ways to tell two neighbours apart, learned on a pilot and counted on runs that it never saw.
+"""Tests that distinguish two neighbours, trained on pilot runs and evaluated on fresh runs.
 
-Whatever a tester learns, it is a function of one run: whether it takes the run for one of the
-second neighbour. Any such function is a test in the sense of differential privacy, so its two
-errors on fresh runs give a *valid* lower bound; a bad tester gives a low one.
+A trained tester is a function of one run: whether the run looks like one of the second neighbour.
+Any such function is a test in the sense of differential privacy, so its two errors on fresh runs
+give a *valid* lower bound; a bad tester gives a low one.
 
 =========== ===================================================================================
 threshold   on the linear discriminant; the best one for Gaussian noise
 classifier  logistic regression on the numbers and their products
 cells       the hockey-stick estimator: cells of the discriminant, by their likelihood ratio,
-            so that events of several pieces are seen
+            so that it can use events of several pieces
 kernel      a threshold on the witness function of the maximum mean discrepancy
 =========== ===================================================================================
 
 A claim in rho is tested by the Renyi divergences of the same events, which is valid by data
-processing. Estimates of a whole divergence from samples, or a discrepancy by itself, are no bounds,
-and none is shown.
+processing. Estimates of a whole divergence from samples, or a discrepancy by itself, are not
+bounds, so none is reported.
 
 Reference
 ---------
@@ -41,12 +41,12 @@ Learn: TypeAlias = Callable[[FloatArray, FloatArray, PrivacyClaim, int, float], 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
 """Scores runs, one per row: a higher score looks more like the second neighbour's."""
 
-N_CUTS, N_CELLS = 97, 16  # the best is near one of so many, and pilots fill the cells
+N_CUTS, N_CELLS = 97, 16  # the best cut is near one of these, and pilots fill these cells
 SMALLEST_UNIT = 1e-300  # the unit of a number that is the same in all runs
 
 
 def discriminant(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
-    """Return weights and an offset that put one side at 0, the other at 1, spreading them least."""
+    """Return weights and an offset that map the means to 0 and 1, with the least spread."""
     means = first.mean(axis=0), second.mean(axis=0)
     centred = np.concatenate([first - means[0], second - means[1]])
     unit = np.maximum(centred.std(axis=0), SMALLEST_UNIT)
@@ -82,7 +82,7 @@ def classifier_score(first: FloatArray, second: FloatArray) -> Score:
 
 
 def cell_score(first: FloatArray, second: FloatArray) -> Score:
-    """Learn how much likelier the second neighbour is in each cell of the discriminant."""
+    """Learn the likelihood ratio of the second neighbour in each cell of the discriminant."""
     place = discriminant_score(first, second)
     both = place(np.concatenate([first, second]))
     edges = np.quantile(both, np.linspace(0.0, 1.0, N_CELLS + 1)[1:-1])
@@ -102,8 +102,8 @@ def cell_score(first: FloatArray, second: FloatArray) -> Score:
 def kernel_score(first: FloatArray, second: FloatArray) -> Score:
     """Learn the witness function of the maximum mean discrepancy.
 
-    The witness is bounded, so that its mean is a valid test as well; but the two means lie near
-    each other: at mu = 2 they show 0.8 to 1.2, while counted errors show 1.6 to 1.8.
+    The witness is bounded, so its mean is a valid test as well. But that test is weaker, as the two
+    means lie near each other: at mu = 2 they prove 0.8 to 1.2, and counted errors 1.6 to 1.8.
     """
     centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     unit = np.maximum(centred.std(axis=0), SMALLEST_UNIT) * np.sqrt(first.shape[1])
@@ -134,7 +134,7 @@ def _normal_cut(
 ) -> float:
     """Return the threshold that proves the most if scores are normal; it is valid in any case.
 
-    It varies less with the pilot than picking the luckiest of many counted errors.
+    It varies less with the pilot than the best threshold for counted errors.
     """
     cuts = _cuts(first, second)
     units = [max(float(side.std()), SMALLEST_UNIT) for side in (first, second)]
@@ -153,7 +153,7 @@ def _cuts(first: FloatArray, second: FloatArray) -> FloatArray:
 def _surest(
     wrong: FloatArray, missed: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
 ) -> int:
-    """Return the index of the error chances that prove the most."""
+    """Return the index of the error probabilities that prove the most."""
     upper = [
         clopper_pearson_upper(chance * n_runs, n_runs, false_alarm / 2.0)
         for chance in (wrong, missed)

@@ -188,7 +188,7 @@ PAIRS = (
         WeightTotals(), None, (0.0,) * 5, (0.0,) * 4 + (1.0,), weighted=True,
     ),
 )  # fmt: skip
-"""Pairs of the queries whose class states none."""
+"""Pairs of the queries whose class defines none."""
 VARIANTS = {
     "value-histograms, by groups": WorstPair(
         "value-histograms/groups",
@@ -203,11 +203,11 @@ VARIANTS = {
         WeightTotals(squares=False), None, (0.0,) * 5, (0.0,) * 4 + (1.0,), weighted=True,
     ),
 }  # fmt: skip
-"""Pairs of queries that an option makes release other numbers."""
+"""Pairs of queries with an option that changes the released numbers."""
 
 
 def _own_pair(name: str) -> WorstPair:
-    """Return the pair that the class of a query states in ``worst_pair``."""
+    """Return the pair that the class of a query defines in ``worst_pair``."""
     kind = class_called(name, QUERIES)
     require(
         hasattr(kind, "worst_pair"),
@@ -220,7 +220,7 @@ def _own_pair(name: str) -> WorstPair:
 
 OF_CLASSES = {pair.name.partition("/")[0]: pair for pair in PAIRS}
 WORST_PAIRS = (*QUERIES, *VARIANTS)
-"""Names of queries with a worst pair; smooth queries have ``moved_medians`` and below instead."""
+"""Names of queries with a worst pair; smooth queries use the functions at the end of this file."""
 
 
 def worst_pair(name: str) -> WorstPair:
