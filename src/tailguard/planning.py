@@ -1,7 +1,7 @@
 """Plans for a task: every method's predicted error, from public facts only.
 
-Nothing is read and nothing is spent. Predictions compare methods under the stated facts, on one
-model for all theorems, and are no promise.
+A plan reads no record and spends no budget. Predictions compare methods under the stated facts, by
+one model for all theorems; they are not guarantees.
 
 Reference
 ---------
@@ -46,9 +46,9 @@ FACTS = (
 )
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
 LARGEST_DIAMETER = 1e100  # squares then stay in the range of floats
-MOST_ROWS = 2**63 - 1  # more are in no array
+MOST_ROWS = 2**63 - 1  # no array has more
 MOST_COLUMNS = 10**6  # each has its units: a plan takes 3 seconds (measured)
-# The range in which numbers that reach an error are searched for.
+# The ranges of the search for the number that reaches a requested error.
 SEARCHED = {"n_rows": (1.0, 1e12), "epsilon": (1e-3, 100.0)}
 NO_THEOREMS = (
     "task must be 'mean' or a loss: theorems are in tailguard.papers, which is not installed; got "
@@ -74,7 +74,7 @@ def plan(
     diameter: float | None = None,
     **facts: float,
 ) -> Advice:
-    """List the methods for a task with what each is expected to achieve; no record is read.
+    """List the methods for a task with their predicted errors; no record is read.
 
     Parameters
     ----------
@@ -86,19 +86,19 @@ def plan(
     guarantee, epsilon, delta
         The promise, stated in one of the usual ways.
     error
-        A predicted error that would do, in the unit that the answer states, of a mean or a loss of
-        the estimators, instead of ``n_rows`` or ``epsilon``: the answer has the least that does.
+        The predicted error to reach, in the unit that the answer states, instead of ``n_rows`` or
+        ``epsilon``: the answer has the smallest that suffices. For means and losses of estimators.
     persons, rows_per_person
-        How many persons there are, instead of ``n_rows``, and guesses of how many rows they have: a
-        number, or several that are alike likely, such as released quantiles. The answer says what
-        each ``max_rows`` is expected to do.
+        The number of persons, instead of ``n_rows``, and guesses of their numbers of rows: one, or
+        several that are equally likely, such as released quantiles. The answer has the predictions
+        for each ``max_rows``.
     moment
-        Of the records for a mean, which can do without, or of the gradients.
+        The moment of the records, for a mean (optional), or of the gradients.
     diameter
-        Of the constraint set; for a loss of the estimators, and for ``"sparse"`` with
-        ``n_nonzero``, both may be left out.
+        The diameter of the constraint set. ``moment`` and ``diameter`` are optional for a loss of
+        the estimators, and for ``"sparse"`` with ``n_nonzero``.
     facts
-        What theorems ask besides: ``smoothness``, ``strong_convexity``, ``row_limit``,
+        Further facts that theorems need: ``smoothness``, ``strong_convexity``, ``row_limit``,
         ``growth_constant``, ``n_nonzero``, ``gradient_bound``.
 
     Returns
@@ -108,8 +108,8 @@ def plan(
 
     Edge cases
     ----------
-    A method that cannot be used is listed with its reason. If there is none that can, that is an
-    ``InputError``. Predictions leave out the count of usable records, which takes .25 % of mu.
+    A method that cannot be used is listed with its reason. If no method can be used, this is an
+    ``InputError``. Predictions omit the cost of counting usable records, .25 % of mu.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def plan(
     by_person = persons is not None or rows_per_person is not None
     if error is not None and not by_person:
         theorems = diameter is not None or bool(facts) or task not in ("mean", *LOSSES)
-        require(not theorems, "error must not be given with what theorems ask for: state n_rows.")
+        require(not theorems, "error must not be given with facts for theorems; give n_rows.")
         given = {"n_rows": n_rows, "guarantee": guarantee, "epsilon": epsilon}
         known = {"n_features": n_features, "delta": delta, "moment": moment}
         return _sufficient(task, check_positive("error", error), given, known)
@@ -159,18 +159,18 @@ def plan(
     if not found:
         missing = "" if task in LOSSES else "task must have a method here, and has none; "
         raise InputError(missing + refusals[0][1])
-    told = tuple(found), tuple(refusals), tuple(notes), useful
-    return Advice(task, n_rows, n_features, promise, *told)
+    results = tuple(found), tuple(refusals), tuple(notes), useful
+    return Advice(task, n_rows, n_features, promise, *results)
 
 
 def _for_persons(
     task: str, n_features: int, persons: int | None, guesses: Any, promise: Guarantee, *others: Any
 ) -> Advice:
-    """Return the advice for persons, and what is expected of it for each ``max_rows``."""
+    """Return the advice for persons, with the predictions for each ``max_rows``."""
     require(
         task in ("mean", *LOSSES) and all(other is None for other in others),
-        "persons must be given in the place of n_rows, for a mean or a loss of the estimators, "
-        "without error, moment and what theorems ask for.",
+        "persons must be given instead of n_rows, for a mean or a loss of the estimators, without "
+        "error, moment and facts for theorems.",
     )
     persons = check_integer("persons", persons, minimum=1, maximum=MOST_ROWS)
     given = list(guesses) if isinstance(guesses, Iterable) else [guesses]
@@ -186,7 +186,7 @@ def _for_persons(
 
     def noise(n_rows: int, asked: Guarantee) -> float:
         error = advised(n_rows, asked).recommended.predicted_error
-        # That of a mean counts the sampling of its records as well.
+        # The error of a mean includes the sampling error of its records.
         return math.sqrt(max(error**2 - n_features / n_rows, 0.0)) if is_mean else error
 
     variance = n_features / persons
@@ -195,11 +195,11 @@ def _for_persons(
     return replace(advised(persons, promise), by_max_rows=used)
 
 
-# What `tailguard plan --html` shows. A page of means takes 3 seconds (measured).
+# Values on the page of `tailguard plan --html`. A page of means takes 3 seconds (measured).
 ROWS_SHOWN = (*(base * 10**power for power in (3, 4, 5, 6) for base in (1, 3)), 10**7)
 EPSILONS_SHOWN = (0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
 COLUMNS_SHOWN = (1, 3, 10, 30, 100)
-_useful_rows = lru_cache(maxsize=100)(useful_rows)  # asked again at every number of records
+_useful_rows = lru_cache(maxsize=100)(useful_rows)  # called for every number of records
 
 
 def prediction_grid(
@@ -213,8 +213,8 @@ def prediction_grid(
 ) -> dict[str, Any]:
     """Return predictions of ``plan`` over columns, records and epsilons, as plain data.
 
-    ``cells`` has for each the error, the place of its method and whether the fit is little more
-    than a constant, or None where no method fits. ``start`` has the places of what was given.
+    A cell has the error, the index of its method and whether the fit is little more than a
+    constant; it is None if no method fits. ``start`` has the indices of the given values.
 
     Examples
     --------
@@ -308,7 +308,7 @@ def _of_theorem(name: str, theorem: Any, excess: float) -> Candidate:
 def _check_facts(facts: Mapping[str, float], moment: Moment | None, diameter: float | None) -> None:
     for name, value in facts.items():
         if name not in FACTS:
-            raise InputError(f"{name} must not be given; theorems ask for {', '.join(FACTS)}.")
+            raise InputError(f"{name} must not be given; theorems take {', '.join(FACTS)}.")
         check_positive(name, value)
         if name == "n_nonzero":
             check_integer(name, value, minimum=1)
@@ -328,7 +328,7 @@ def _mean_advice(
     *,
     max_rows: int | None = None,
 ) -> Advice:
-    """Return the public mean's own choice and its other methods."""
+    """Return the method that ``tg.mean`` chooses, and its other methods."""
     problem = Problem(None, n_rows, n_features, moment=moment, max_rows=max_rows)
     choice = choose("auto", problem, guarantee)
     plans = (choice.plan, *choice.others)
@@ -353,9 +353,9 @@ def _of_mean(found: MeanPlan, moment: Moment | None) -> Candidate:
 def _default(
     name: str, n_rows: int, n_features: int, guarantee: Guarantee
 ) -> tuple[list[Candidate], list[tuple[str, str]], list[str], int | None]:
-    """Return what the estimators do by default for a loss, without public bounds; or why nothing.
+    """Return candidates, refusals and notes of a loss's default method, without public bounds.
 
-    A note comes with it, and from how many records on it beats a constant, if any number will do.
+    The last value is the number of records from which it beats a constant; None if it never does.
     """
     if name not in LOSSES:
         return [], [], [], None
@@ -382,7 +382,7 @@ def _default(
 
 
 def _fitted_by(name: str, loss: Loss | RecordLoss) -> str:
-    """Return the public name that fits a loss: of the estimator that is called after it, if any."""
+    """Return the public name that fits a loss: its estimator if there is one."""
     place = ESTIMATORS.get("linear" if name == "squared" else name)
     return f"tg.{place.partition(':')[2]}" if place else f"tg.minimize({loss!r}, ...)"
 
@@ -390,7 +390,7 @@ def _fitted_by(name: str, loss: Loss | RecordLoss) -> str:
 def _sparse_candidate(
     n_rows: int, n_features: int, guarantee: Guarantee, n_nonzero: int
 ) -> Candidate:
-    """Return what the sparse estimators do by default, which finds supports that theorems miss."""
+    """Return the default of the sparse estimators, which finds supports that theorems miss."""
     problem = Problem(make_loss("squared"), n_rows, n_features)
     planned = make_solver("hard-thresholding", n_nonzero=n_nonzero).plan(problem, guarantee)
     settings = planned.settings
