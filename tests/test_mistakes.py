@@ -43,7 +43,7 @@ PARAMETERS = {
     "intercept": "the parameter is called fit_intercept",
     "accountant": "the parameter is called ledger",
     "imputer": "the parameter is called missing",
-    "C": r"alpha, .* which is 1 / \(C \* n_rows\)",
+    "C": r"alpha=1 / \(C \* n_rows\)",
     "penalty": "give alpha for a ridge",
     "reg_lambda": "the parameter is called alpha",
     "l1_ratio": "n_nonzero",
@@ -80,7 +80,7 @@ CALLS = {
         lambda: tg.QuantileRegression(quantile=0.9),
         "QuantileRegression must not be given quantile: the parameter is called level",
     ),
-    "C=": (lambda: logistic(C=1.0), r"give alpha, .* which is 1 / \(C \* n_rows\)"),
+    "C=": (lambda: logistic(C=1.0), r"give alpha=1 / \(C \* n_rows\)"),
     "alpha=": (
         lambda: tg.HuberRegression(alpha=1.0),
         "a ridge goes with linear, logistic, Poisson, Gamma and Tweedie models",
@@ -101,11 +101,11 @@ CALLS = {
     "conf_int 95": (lambda: fitted().conf_int(95), "level must be .* between 0 and 1; got 95"),
     "mean axis": (
         lambda: tg.mean(X, axis=0, **BUDGET),
-        "mean must not be given axis: every column is taken by itself",
+        "mean must not be given axis: columns are summarised separately",
     ),
     "an axis by place": (
         lambda: tg.mean(X, 0, **BUDGET),
-        "mean must be given all but X by name, such as columns=; got 0 by place",
+        "mean must be given all but X by name, such as columns=; got 0 by position",
     ),
     "mean by": (
         lambda: tg.mean(TABLE, by="region", **BUDGET),
@@ -173,7 +173,7 @@ CALLS = {
     ),
     "audit sample_weight": (
         lambda: tg.audit(lambda seed: linear(), ((X, Y), (X, Y)), sample_weight=Y),
-        "audit must not be given sample_weight: rows count alike there",
+        "audit must not be given sample_weight: rows have equal weights there",
     ),
     "summary alpha": (lambda: fitted().summary(alpha=0.05), "summary must not be given alpha"),
     "load file": (lambda: tg.load(file="a.json"), "load must not be given file: .* called path"),

@@ -1,7 +1,7 @@
-"""Parameter checks, the exceptions they raise, and other packages' words for parameters.
+"""Parameter checks, the exceptions they raise, and other packages' names of parameters.
 
-One clear sentence names the parameter, what was given and what is allowed. Only public facts are
-ever named: options, shapes and dtypes, never the values of records.
+An error is one sentence: the parameter, what is allowed and what was given. It contains public
+facts only: options, shapes and dtypes, never the values of records.
 """
 
 import inspect
@@ -24,12 +24,12 @@ P = ParamSpec("P")
 LONGEST, MOST_SHOWN = 60, 5
 PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 MORE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-LONGEST_NAME = 200  # a name is for people to read and to type
+LONGEST_NAME = 200  # people read and type names
 BRACKETS: dict[type, str] = {tuple: "({})", list: "[{}]"}
 
 
 class BudgetWarning(UserWarning):
-    """Public numbers say that a budget will buy little, or promises little.
+    """A budget that, by public numbers, gives little accuracy or little privacy.
 
     Examples
     --------
@@ -64,14 +64,14 @@ class QueryError(TailguardError):
 
 
 class ReleaseError(TailguardError):
-    """A release that failed while records were read; it stays charged, and nothing of it leaves."""
+    """A release that failed while records were read; it stays charged and returns nothing."""
 
 
 class UnusableTableError(ReleaseError):
-    """Most records cannot be used, as released counts say, and the run stopped early.
+    """By released counts, most records cannot be used, so the run stopped early.
 
-    It has the ``certificate`` of the run so far, what that ``spent``, how many ``records`` can be
-    used, in words, and the ``columns`` to blame, the worst one first.
+    It has the ``certificate`` of the run so far, what the run ``spent``, a text on how many
+    ``records`` can be used, and the ``columns`` that cause this, the worst one first.
     """
 
     def __init__(self, sentence: str, certificate: Any, records: str, columns: Sequence[Any]):
@@ -84,14 +84,14 @@ class UnusableTableError(ReleaseError):
 
 
 class RoomError(ReleaseError):
-    """A disk of temporary files that is full; the gate says so in words of its own."""
+    """The disk of temporary files is full; the gate replaces the message by its own."""
 
 
 def shown(value: object) -> str:
-    """Return how a message shows what was given: only what is too short to be a table of records.
+    """Return a value as messages show it: in full only if it is too short to be a table of records.
 
-    That is a number, a short text, None, True or False, or a short tuple or list of these; of all
-    else the name of the type.
+    Numbers, short texts, None, True, False, and short tuples or lists of these are shown in full;
+    of any other value the name of its type.
     """
     kind = type(value)
     if isinstance(value, tuple | list) and len(value) <= MOST_SHOWN:
@@ -106,13 +106,13 @@ def shown(value: object) -> str:
 
 
 def class_called(name: str, registry: Mapping[str, str], parameter: str = "name") -> Any:
-    """Return what a registry's ``"module:Class"`` stands for, or refuse the name."""
+    """Return the class that a registry lists as ``"module:Class"``, or refuse the name."""
     module, _, attribute = registry[check_choice(parameter, name, registry)].partition(":")
     return getattr(import_module(module), attribute)
 
 
 def _is_short(value: object) -> bool:
-    """Whether something is a number, a text, None, True or False; Python prints no huge integer."""
+    """Whether a value is a number, a text, None or a boolean; Python prints no huge integer."""
     if isinstance(value, int) and value.bit_length() > LONGEST:
         return False
     return value is None or isinstance(value, Real | str)
@@ -141,7 +141,7 @@ def check_finite(name: str, value: object) -> float:
 
 
 def check_positive(name: str, value: object, *, infinite: bool = False) -> float:
-    """Return ``value`` as a float above zero; infinity only where ``infinite`` allows it."""
+    """Return ``value`` as a float above zero; infinity only if ``infinite``."""
     number = value if type(value) is float else _number(value)
     if not number > 0 or (number == math.inf and not infinite):
         raise _refusal(name, "a number above 0" if infinite else "a finite number above 0", value)
@@ -181,7 +181,7 @@ def check_between(name: str, value: object, low: float, high: float) -> float:
 
 
 def check_given(holder: object, check: Callable[[str, object], object], *names: str) -> None:
-    """Check those attributes that are given: None stands for what follows from other numbers."""
+    """Check the attributes that are not None; None means that other numbers determine them."""
     for name in names:
         if getattr(holder, name) is not None:
             check(name, getattr(holder, name))
@@ -205,7 +205,7 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
 def check_choice(name: str, value: T, allowed: Collection[T]) -> T:
     """Return ``value`` if it is one of ``allowed``."""
     for choice in allowed:
-        if isinstance(value, type(choice)) and value == choice:  # to compare a table gives a table
+        if isinstance(value, type(choice)) and value == choice:  # comparing a table gives a table
             return value
     raise _refusal(name, f"one of {', '.join(map(repr, allowed))}", value)
 
@@ -214,12 +214,12 @@ def check_text(name: str, value: object) -> str:
     """Return a text that a file can hold, and that people can read and type."""
     held = isinstance(value, str) and value == value.encode(errors="ignore").decode()
     if not isinstance(value, str) or not held or not value.strip() or len(value) > LONGEST_NAME:
-        raise _refusal(name, f"a text of 1 to {LONGEST_NAME} signs", value)
+        raise _refusal(name, f"a text of 1 to {LONGEST_NAME} characters", value)
     return value
 
 
 def check_boolean(name: str, value: object) -> bool:
-    """Return ``value`` if it is True or False, and nothing that merely passes for one."""
+    """Return ``value`` if it is True or False; refuse 0, 1 and all other values."""
     if type(value).__name__ not in {"bool", "bool_"}:  # Python's and NumPy's
         raise _refusal(name, "True or False", value)
     return bool(value)
@@ -233,10 +233,10 @@ def check_methods(name: str, value: T, methods: Collection[str], wanted: str) ->
 
 
 def warn_before_spending(*sentences: str) -> None:
-    """Warn of what public numbers predict, before any budget is spent."""
+    """Warn about the effects of a budget, from public numbers, before any of it is spent."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").startswith("tailguard."):
-        frame, level = frame.f_back, level + 1  # to the first line that is not of this library
+        frame, level = frame.f_back, level + 1  # up to the first caller outside this library
     for sentence in map(printable, sentences):
         warnings.warn(sentence, BudgetWarning, stacklevel=level)
 
@@ -259,11 +259,11 @@ def require(condition: bool, sentence: str) -> None:
         raise InputError(sentence)
 
 
-# Other packages' words = ours, the first that a call takes = or else a sentence.
+# Other packages' names = ours (the first that the call takes is suggested) = else a sentence.
 WORDS = """
 eps budget privacy_budget privacy_loss = epsilon
 rho mu zcdp pure = guarantee = state it as guarantee=tg.ZCDP(rho), tg.GDP(mu) or tg.PureDP(epsilon)
-c = give alpha, a ridge beside the mean loss, which is 1 / (C * n_rows)
+c = give alpha=1 / (C * n_rows), a ridge added to the mean loss
 penalty l1_ratio = give alpha for a ridge; sparse estimators keep n_nonzero columns
 alpha = level = a ridge goes with linear, logistic, Poisson, Gamma and Tweedie models
 ridge l2 lam lambda_ reg_lambda = alpha
@@ -288,12 +288,12 @@ impute imputer fillna na_values nan_policy = missing
 skipna na_rm dropna = missing = empty cells count nothing, or as schema={'missing': {...}} says
 by group_by groupby group groups strata = by = tg.describe and tg.quantile take groups
 include exclude numeric_only = columns
-axis = every column is taken by itself; choose some by columns=['age']
+axis = columns are summarised separately; choose some by columns=['age']
 weights weight w = sample_weight
 family link loss distribution objective = loss = each loss has an estimator, as PoissonRegression
 k sparsity n_features_to_select = n_nonzero = threshold
 class_weight balanced = classes count as they are in the table
-sample_weight = rows count alike there; fits, scores, tg.mean and tg.describe take weights
+sample_weight = rows have equal weights there; fits, scores, tg.mean and tg.describe take weights
 weight_bound = it goes with sample_weight: LinearRegression(weight_bound=2), tg.mean
 n n_samples n_records rows = n_rows
 d p n_columns = n_features
@@ -308,22 +308,22 @@ HABITS = [line.split(" = ") for line in WORDS.strip().splitlines()]
 
 
 def misnamed(where: str, name: str, known: Collection[str]) -> ArgumentError:
-    """Return the refusal of an argument, which names the one that may have been meant."""
-    ours = next((told for words, *told in HABITS if name.lower() in words.split()), [])
+    """Return the error for an unknown argument; it suggests the argument that may be meant."""
+    ours = next((ours for words, *ours in HABITS if name.lower() in words.split()), [])
     near = [word for word in ours if word in known]
     if not near and not any(" " in word for word in ours):
         near = get_close_matches(name.lower(), known, n=1)
     takes = ", ".join(known) or "no arguments"
-    told = f"the parameter is called {near[0]}" if near else f"it takes {takes}"
+    advice = f"the parameter is called {near[0]}" if near else f"it takes {takes}"
     if not near and ours and " " in ours[-1]:
-        told = ours[-1]
-    return ArgumentError(f"{where} must not be given {name}: {told}.")
+        advice = ours[-1]
+    return ArgumentError(f"{where} must not be given {name}: {advice}.")
 
 
 def misplaced(
     where: str, value: object, places: Sequence[str], known: Sequence[str]
 ) -> ArgumentError:
-    """Return the refusal of an argument by place, where only ``places`` are taken by place."""
+    """Return the error for a positional argument; only ``places`` may be positional."""
     if isinstance(value, float) and 0.0 < value < 1.0 and "level" not in known:
         return misnamed(where, "level", known)
     if not known:
@@ -333,7 +333,7 @@ def misplaced(
     if first is None:
         return ArgumentError(f"{where} must be given {', '.join(places)} alone; got more.")
     return ArgumentError(
-        f"{where} must be given {others} by name, such as {first}=; got {shown(value)} by place."
+        f"{where} must be given {others} by name, such as {first}=; got {shown(value)} by position."
     )
 
 
@@ -345,9 +345,10 @@ def check_arguments(where: str, given: Iterable[str], known: Collection[str]) ->
 
 
 def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[P, T]:
-    """Have a call that is given an unknown argument name the one that may have been meant.
+    """Make a call refuse unknown arguments, and suggest the argument that may be meant.
 
-    One that takes any others, but for ``more`` that are known, refuses other packages' words alone.
+    A call with ``**kwargs`` refuses only other packages' names, unless ``more`` lists the names
+    that its ``**kwargs`` may have.
     """
     every = [
         e for e in inspect.signature(call).parameters.values() if e.name not in ("self", "cls")
@@ -377,14 +378,14 @@ def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[
 
 
 def with_named_arguments(value: T, *, methods: bool = True) -> T:
-    """Return a public name; if it is a class, have its calls name arguments, as functions do.
+    """Return a public object; if it is a class, decorate its calls by ``named_arguments``.
 
-    Those are its constructor and, with ``methods``, what it and its bases here show.
+    These are the constructor and, with ``methods``, public methods of it and its bases here.
     """
     bases = value.__mro__ if isinstance(value, type) else ()
     for base in (base for base in bases if base.__module__.split(".")[0] == __package__):
         for name, call in [*vars(base).items()]:
-            plain = getattr(call, "__func__", call)  # that of a class method
+            plain = getattr(call, "__func__", call)  # the function of a class method
             shown = name == "__init__" or (methods and not name.startswith("_"))
             if shown and isinstance(plain, FunctionType) and not hasattr(plain, "__wrapped__"):
                 checked = named_arguments(plain)
