@@ -1,4 +1,4 @@
-"""Lets ``python -m tailguard`` stand for the command ``tailguard``."""
+"""Run ``python -m tailguard`` as the command ``tailguard``."""
 
 from tailguard.cli.app import main
 

@@ -1,4 +1,4 @@
-"""Types of arrays, by what a cell is."""
+"""Types of arrays, by the type of their cells."""
 
 from typing import TypeAlias
 

@@ -1,8 +1,8 @@
 """Public names of a package that are imported on first use.
 
-The public names are written in the package's stub, ``__init__.pyi``, as plain imports, for people
-and for type checkers; the same lines are read here. So ``import tailguard`` loads none of the
-libraries that only some of its names need.
+The package's stub, ``__init__.pyi``, imports the public names, for people and for type checkers.
+This module reads the same lines. So ``import tailguard`` loads none of the libraries that only some
+of its names need.
 
 Reference
 ---------
@@ -18,14 +18,14 @@ from pkgutil import get_data
 from threading import RLock
 from typing import Any
 
-# Threads that import different modules at once may see some half loaded, such as NumPy's.
+# Threads that import at the same time may see half-loaded modules, such as NumPy's.
 ONE_AT_A_TIME = RLock()
 
 
 def places_of_stub(package: str) -> dict[str, str]:
-    """Return the module that each public name is imported from, by the package's stub.
+    """Return the module of each public name, from the package's stub.
 
-    Rooms of the package that are not installed are left out.
+    Folders of the package that are not installed are omitted.
     """
     text = get_data(package, "__init__.pyi") or b""  # from a zip file, too
     lines = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
@@ -39,7 +39,7 @@ def shown_by_stub(
 ) -> tuple[dict[str, str], list[str], Callable[[], list[str]], Callable[[str], Any]]:
     """Return ``__places__``, ``__all__``, ``__dir__`` and ``__getattr__`` of a package's stub.
 
-    What is found is shown as ``prepared`` returns it.
+    ``__getattr__`` returns each value as ``prepared`` returns it.
     """
     places = places_of_stub(package)
     names = list(places)
@@ -55,7 +55,7 @@ def found_when_asked(
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package whose names are in these modules.
 
-    ``prepared`` may wrap each value before it is shown.
+    ``prepared`` may wrap each value.
     """
     this = sys.modules[package]
     for name, module in places.items():
@@ -70,7 +70,7 @@ def found_when_asked(
         return public and find_spec(f"{package}.{name}") is not None
 
     def found(name: str) -> Any:
-        """Return a public name, or a room of the package."""
+        """Return a public name, or a folder of the package."""
         place = places.get(name, package)
         with ONE_AT_A_TIME:
             if place != package:

@@ -1,17 +1,17 @@
 """Compile functions with Numba, and keep the machine code in the user's cache folder.
 
 The cache folder is ``NUMBA_CACHE_DIR`` if that is set, else ``tailguard`` in the platform's folder
-for caches (``$XDG_CACHE_HOME`` or ``~/.cache`` on Linux). Where it cannot be written, every process
+for caches (``$XDG_CACHE_HOME`` or ``~/.cache`` on Linux). If it cannot be written, every process
 compiles in memory. Nothing is written beside the sources.
 
-Numba's own cache looks at the file of a compiled function alone. It misses a change in what that
-function calls, and in constants from other files. Numba also numbers the files of a function, and
+Numba's own cache checks only the file of a compiled function. It misses changes in other functions
+that it calls, and in constants from other files. Numba also numbers the files of a function, and
 two processes may give one number to two signatures, or to two closures. So each function, signature
 and state of the sources has a folder of its own. Its name is a hash of the function and of the
-content of every file that its machine code can depend on: those of its module, of the functions
-that it holds, and of what these import. Closures share a name, so the names of compiled closures
-include a hash of what they call. The folders used last are kept. A process whose folder another one
-removes compiles again.
+content of every file that its machine code can depend on: the files of its module, of the functions
+in its closure, and of their imports. Closures share a name, so the names of compiled closures
+include a hash of what they call. The most recently used folders are kept. A process compiles again
+if another one removes its folder.
 
 Loading Numba takes 0.3 s, so ``import tailguard`` does not do it.
 """
@@ -39,7 +39,7 @@ FOLDERS_KEPT = 300
 IMPORTS = re.compile(r"^[ ]*(?:import ([\w.]+)|from ([\w.]+) import (\([^)]*\)|.*))", re.MULTILINE)
 
 BUILDERS: list[Callable[..., Any]] = []
-"""What compiles the loops of all modules that were imported, each by itself."""
+"""Functions that compile the loops of all imported modules, one loop each."""
 
 _LOCK = RLock()  # Numba's cache folder is a setting of the whole process
 
@@ -59,7 +59,7 @@ def _state(sources: Iterable[Path], package: Path) -> str:
 
 
 def sources_of(modules: Iterable[str], package: Path) -> set[Path]:
-    """Return the files of some modules and of all that they import, within these rooms."""
+    """Return the files of some modules and of all that they import, within ``ROOMS``."""
     waiting, found = list(modules), set()
     while waiting:
         name = waiting.pop()
@@ -76,7 +76,7 @@ def _package_of(name: str, path: Path) -> str:
 
 
 def _imported(text: str, package: str) -> list[str]:
-    """Return the modules that a source of ``package`` imports; names that may be modules, too."""
+    """Return modules that a source of ``package`` imports, and names that may be modules."""
     found = []
     for module, base, names in IMPORTS.findall(text):
         dots = len(base) - len(base.lstrip("."))
@@ -86,14 +86,14 @@ def _imported(text: str, package: str) -> list[str]:
     return [name for name in found if name.startswith("tailguard.")]
 
 
-# After a later edit, files no longer show what this process has loaded.
+# After a later edit, files differ from what this process has loaded.
 STATE_AT_IMPORT = state_of_sources(PACKAGE)
 
 
 def builds_loop(build: Function) -> Function:
-    """Decorate a function that compiles one loop, for the type that its argument names if any.
+    """Decorate a function that compiles one loop, for the type in its argument, if it has one.
 
-    It compiles once in a process, and is among ``BUILDERS``.
+    It compiles once per process and type, and is added to ``BUILDERS``.
     """
     built: Any = cache(build)
     BUILDERS.append(built)
@@ -101,9 +101,10 @@ def builds_loop(build: Function) -> Function:
 
 
 def compiled(function: Function, signature: Any, **options: Any) -> Function:
-    """Compile ``function`` for one signature, or load its machine code; once a process.
+    """Compile ``function`` for one signature, or load its machine code; once per process.
 
-    Nothing is kept if the cache folder cannot be written or a source was edited since the import.
+    The machine code is not stored if the cache folder cannot be written or a source was edited
+    since the import.
     """
     with _LOCK:
         found: Function = _compiled(function, signature, **options)
@@ -148,10 +149,10 @@ def _cached(function: Any, folder: Path, options: dict[str, Any]) -> Any:
     settings.CACHE_DIR = str(folder)
     try:
         dispatcher = _jit(function, {**options, "cache": True})
-        # Where Numba cannot use the folder it goes on to others, such as one beside the sources.
+        # If Numba cannot use the folder, it tries others, such as one beside the sources.
         if Path(dispatcher.stats.cache_path).is_relative_to(folder):
             return dispatcher
-    except RuntimeError:  # it found none at all: the function was typed in, so it has no file
+    except RuntimeError:  # Numba found no folder: the function was typed in, so it has no file
         pass
     finally:
         settings.CACHE_DIR = chosen
@@ -159,7 +160,7 @@ def _cached(function: Any, folder: Path, options: dict[str, Any]) -> Any:
 
 
 def _content(function: Any) -> str:
-    """Return what tells a function from others of its name: its code, and that of what it calls."""
+    """Return a text that identifies a function: its name, its code and that of its closure."""
     code = getattr(function, "__code__", None)
     if code is None:
         return str(function) if isinstance(function, int | float | str) else str(type(function))
@@ -197,7 +198,7 @@ def _folder(content: str, modules: set[str]) -> Path | None:
     folder = base / f"tailguard-{_digest(f'{content} {state} {versions}')}"
     try:
         _use(folder)
-        # Numba itself would go on to a folder beside the sources.
+        # If this fails, Numba itself would use a folder beside the sources.
         TemporaryFile(dir=folder).close()
     except OSError:
         return None
@@ -219,7 +220,7 @@ def _base(chosen: str) -> Path | None:
 
 
 def _use(folder: Path) -> None:
-    """Mark a folder as used now; a new one takes the place of the oldest."""
+    """Mark a folder as used now; for a new one, remove the oldest beyond ``FOLDERS_KEPT``."""
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     os.utime(folder)

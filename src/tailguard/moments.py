@@ -1,4 +1,4 @@
-"""Assumptions on tails: a bound on a moment, and on which moment.
+"""Assumptions on tails: a bound on a moment, and the kind of the moment.
 
 The papers mean different things by "bounded moments of order k". A bound on one kind says nothing
 about another unless there is a proof, so the kind is part of the statement. A wrong bound costs
@@ -36,8 +36,9 @@ LARGEST_MEAN = 1e150  # its square then stays in the range of floats
 class Moment:
     """A bound ``E|.|^order <= bound``, in the units of the data to the power ``order``.
 
-    ``kind`` says of what: ``"central"``, each coordinate about its mean; ``"raw"``, each coordinate
-    about zero; ``"directional"``, the projection on any unit vector; ``"norm"``, the l2 norm.
+    ``kind`` names the quantity: ``"central"``, each coordinate about its mean; ``"raw"``, each
+    coordinate about zero; ``"directional"``, the projection on any unit vector; ``"norm"``, the l2
+    norm.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class Moment:
         return f"{MEANINGS[self.kind]} is at most {self.bound:g} for k = {self.order:g}"
 
     def at_order(self, order: float) -> "Moment":
-        """Return the bound that it implies for a lower order: ``bound ** (order / self.order)``.
+        """Return the implied bound of a lower order: ``bound ** (order / self.order)``.
 
         *Reference.* Lyapunov's inequality (Jensen 1906).
 
@@ -80,10 +81,10 @@ class Moment:
         return replace(self, order=order, bound=self.bound ** (order / self.order))
 
     def convert(self, kind: MomentKind, *, n_features: int | None = None) -> "Moment":
-        """Return the bound that it implies for another kind, where there is a proof, or refuse.
+        """Return the implied bound of another kind if there is a proof; else raise ``InputError``.
 
-        A norm bounds every projection, and those bound every coordinate. With one column the
-        three are the same. The variance is at most the second raw moment.
+        A norm bounds every projection, and projections bound every coordinate. With one column
+        the three are equal. The variance is at most the second raw moment.
 
         *Reference.* Zhao et al. 2024, proof of Theorem 2: ``Var <u, x> <= E <u, x>^2``.
 

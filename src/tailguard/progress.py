@@ -1,7 +1,6 @@
-"""Reports how far a run has come to a listener: public numbers, and names of planned stages.
+"""Report the progress of a run to a listener: public numbers, and names of planned stages.
 
-What is reported follows from the plan and from released answers; when it is reported, from the
-clock.
+The content of reports follows from the plan and from released answers; their times, from the clock.
 """
 
 import logging
@@ -11,14 +10,14 @@ from contextvars import ContextVar
 from typing import Any
 
 LOGGER = logging.getLogger("tailguard")
-"""Where runs are logged: what is planned at INFO, each released answer at DEBUG."""
+"""The logger of runs: plans at INFO, each released answer at DEBUG."""
 LOGGER.addHandler(logging.NullHandler())
 
 
 class RunLog:
     """Writes reports of a run to the log; base of all listeners.
 
-    The tries of a search, whose number is secret, are not reported.
+    Tries of a search are not reported, because their number is secret.
     """
 
     def planned(self, n_answers: int) -> None:
@@ -30,7 +29,7 @@ class RunLog:
         LOGGER.debug("released %s, for which %d records were read", stage, n_rows)
 
     def read(self, n_rows: int, n_all: int) -> None:
-        """Note how far a pass over a table in batches has come: that is not logged."""
+        """Note the progress of a pass over a table in batches; it is not logged."""
 
 
 LOG = RunLog()
@@ -68,7 +67,7 @@ def tell_read(n_rows: int, n_all: int) -> None:
 
 
 class ProgressBar(RunLog):
-    """Shows passes over the records, records a second and the time that is left."""
+    """Shows passes over the records, records per second and the remaining time."""
 
     def __init__(self, progress: Any) -> None:
         self._progress = progress
@@ -76,12 +75,12 @@ class ProgressBar(RunLog):
         self._task = progress.add_task("plan", total=None, speed="")
 
     def planned(self, n_answers: int) -> None:
-        """Begin."""
+        """Set the number of passes."""
         super().planned(n_answers)
         self._progress.update(self._task, total=n_answers)
 
     def answered(self, stage: str, n_rows: int) -> None:
-        """Move on by one pass."""
+        """Advance by one pass."""
         super().answered(stage, n_rows)
         self._n_rows += n_rows
         self._n_answers += 1
@@ -89,7 +88,7 @@ class ProgressBar(RunLog):
         self._show(self._n_answers, self._n_rows)
 
     def read(self, n_rows: int, n_all: int) -> None:
-        """Move on within a pass; an answer that takes two passes does not move back."""
+        """Advance within a pass; the second pass of one answer does not move the bar back."""
         (task,) = self._progress.tasks
         reached = self._n_answers + min(n_rows / n_all, 1.0)
         self._show(max(reached, task.completed), self._n_rows + n_rows)
@@ -102,7 +101,7 @@ class ProgressBar(RunLog):
 
 @contextmanager
 def progress_bar(wanted: bool = True) -> Iterator[None]:
-    """Show how far the runs within have come, on the error stream of a terminal or notebook."""
+    """Show the progress of the runs within, on the error stream of a terminal or notebook."""
     if not wanted:
         yield
         return

@@ -1,4 +1,4 @@
-"""Silence while records are read, since a warning could reveal something about one of them."""
+"""Silence warnings while records are read, since a warning could reveal something about one."""
 
 import threading
 import warnings
@@ -18,7 +18,7 @@ class SharedSetting:
     Parameters
     ----------
     change
-        Gives a context manager that changes the setting and restores it.
+        Returns a context manager that changes the setting and restores it.
     """
 
     def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:

@@ -1,6 +1,6 @@
-"""The door to :mod:`tailguard.papers`, the wing for researchers: the core names it nowhere else.
+"""Access to :mod:`tailguard.papers`, the wing for researchers; the core names it nowhere else.
 
-The wing is loaded when a user asks for something of it. Without its folder the core works alike.
+The wing is loaded on first use. If its folder is not installed, the core works the same.
 """
 
 from importlib import import_module
@@ -9,7 +9,7 @@ from types import ModuleType
 
 
 def wing(module: str) -> ModuleType | None:
-    """Return a module of the wing by its name there; None where the wing is not installed.
+    """Return a module of the wing by its name there; None if the wing is not installed.
 
     Examples
     --------
