@@ -1,8 +1,8 @@
 """The centre of noised group means: a walk into their bulk, their median, their geometric median.
 
-Each step of the walk goes a quarter of the way in the direction in which nine in ten points lie
-furthest, until no direction has nine in ten points ahead. Points are noised already, so nothing
-about the search is private: a bad direction costs only accuracy.
+Each step of the walk covers a quarter of the reach (below) in the direction of largest reach, until
+no direction has nine in ten points ahead. The points are already noised, so the search needs no
+privacy: a bad direction costs only accuracy.
 
 For points ``q_1 .. q_k`` and a centre ``c``, the reach in a unit direction ``u`` is the ``m``-th
 largest of the projections ``<q_j - c, u>``: at least ``m`` points lie that far. The direction of
@@ -38,14 +38,14 @@ Estimate: TypeAlias = Callable[[FloatArray], Any]
 
 CENTRES = ("updates", "median", "geometric-median")
 STARTS = ("median", "origin")
-PART = 0.25  # of the way that a step goes
+PART = 0.25  # of the reach that a step covers
 LEVEL = 0.9  # part of the points that must lie ahead
 MOST_STEPS = 40
 WEISZFELD_STEPS = 100
 MOST_FOR_ALL_TIES = 50  # points in the plane whose ties are all tried: some 2500 directions
-TURNS = 10  # of alternation; it usually rests after three or four
+TURNS = 10  # at most, of alternation; three or four usually suffice
 ASCENT_STEPS = 60
-FIRST_STEP = 0.5  # of an ascent; step t is this over the root of t
+FIRST_STEP = 0.5  # of an ascent; the length of step t is this over sqrt(t)
 NEAR = 0.1  # part of the points that counts as next to the reach
 ENCLOSED = 1e-9  # below this residual the centre lies in the hull, and no direction leads out
 
@@ -55,7 +55,7 @@ def centre_of(
 ) -> FloatArray:
     """Return a centre of noised group means, one per row, by one of ``CENTRES``.
 
-    Updates go from one of ``STARTS``.
+    Updates start at ``start``, one of ``STARTS``.
     """
     median: FloatArray = np.median(points, axis=0)
     if centre == "median":
@@ -66,18 +66,18 @@ def centre_of(
 
 
 def own_centre(points: FloatArray, estimate: Estimate) -> FloatArray:
-    """Return the centre that a user's function finds; its non-finite values count as zero."""
-    found = np.asarray(estimate(points), dtype=float)
-    if found.shape != points.shape[1:]:
+    """Return the centre that a user's function computes; its non-finite values count as zero."""
+    value = np.asarray(estimate(points), dtype=float)
+    if value.shape != points.shape[1:]:
         raise InputError(
-            f"centre must return a vector of {points.shape[1]} entries; got shape {found.shape}."
+            f"centre must return a vector of {points.shape[1]} entries; got shape {value.shape}."
         )
-    centre: FloatArray = np.nan_to_num(found)
+    centre: FloatArray = np.nan_to_num(value)
     return centre
 
 
 def _geometric_median(points: FloatArray, start: FloatArray) -> FloatArray:
-    """Weiszfeld's iteration; distances are kept above a small part of the spread."""
+    """Weiszfeld's iteration; distances count as at least a small part of the spread."""
     spread = float(np.abs(points - start).max())
     centre = start
     for _ in range(WEISZFELD_STEPS if spread > 0.0 else 0):
@@ -118,7 +118,7 @@ def reach(offsets: FloatArray, directions: FloatArray, count: int) -> FloatArray
 
 
 def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArray]:
-    """Return the largest reach found, and its unit direction.
+    """Search for the largest reach; return it and its unit direction.
 
     *Edge cases.* The reach is negative if no direction has enough points ahead, and 0 if all points
     are zero.
@@ -155,7 +155,7 @@ def _ties(offsets: FloatArray) -> FloatArray:
 
 
 def _starts(offsets: FloatArray) -> FloatArray:
-    """Towards the mean, the median and the mean direction, and along the widest axis."""
+    """Directions to the mean, the median and the mean direction, and along the widest axis."""
     sizes = np.linalg.norm(offsets, axis=1, keepdims=True)
     widest = np.linalg.svd(offsets, full_matrices=False)[2][0]
     mean, median = offsets.mean(axis=0), np.median(offsets, axis=0)
@@ -164,7 +164,7 @@ def _starts(offsets: FloatArray) -> FloatArray:
 
 
 def _unit_vectors(vectors: FloatArray) -> FloatArray:
-    """Return the vectors at length 1, without those that have none."""
+    """Scale vectors to length 1; drop zero vectors."""
     sizes = np.linalg.norm(vectors, axis=1, keepdims=True)
     kept: FloatArray = (vectors / np.where(sizes > 0.0, sizes, 1.0))[sizes[:, 0] > 0.0]
     return kept
@@ -177,7 +177,7 @@ def _search_direction(offsets: FloatArray, start: FloatArray, count: int) -> Flo
 
 
 def _alternate(offsets: FloatArray, direction: FloatArray, count: int) -> FloatArray:
-    """Turn to the direction of widest margin of the furthest points, until nothing is gained."""
+    """Turn to the direction of widest margin of the furthest points, while the reach grows."""
     reached = reach(offsets, direction[None], count)[0]
     for _ in range(TURNS):
         furthest = np.argpartition(offsets @ direction, -count)[-count:]
@@ -190,7 +190,7 @@ def _alternate(offsets: FloatArray, direction: FloatArray, count: int) -> FloatA
 
 
 def _widest_margin(points: FloatArray) -> FloatArray | None:
-    """Return the direction of the largest least projection; None if the hull holds the centre."""
+    """Return the direction whose least projection is largest; None if the centre is in the hull."""
     m, d = points.shape
     system = np.vstack([points.T, np.ones(m)])
     goal = np.append(np.zeros(d), 1.0)

@@ -3,11 +3,12 @@
 Each mean is a file of this room, with a query that ``queries/registry.py`` lists and a method that
 is offered under the file's name.
 
-A stated moment is used where it helps. A threshold that follows from a moment is made for the worst
-distribution with that moment, and mostly far too wide; a released threshold follows the records. So
-with a moment every method is planned twice, with the moment and with private scales, where there
-are enough rows to release scales or no method can use the moment. With fewer rows the root of a
-moment about zero is the unit of a histogram, the only release before the mean.
+A stated moment is used only if it lowers the predicted error. A threshold that follows from a
+moment covers the worst distribution with that moment, and is usually far too wide; a released
+threshold fits the records. So with a moment every method is planned twice: with the moment, and
+with private scales if there are enough rows to release these or no method can use the moment. With
+fewer rows the root of a moment about zero is the unit of a histogram, which is then the only
+release before the mean.
 
 Reference
 ---------
@@ -110,9 +111,9 @@ class Choice:
                 error = plan.expected
                 numbers = (error.total, error.noise, error.bias, error.sampling)
                 line = f"  {plan.solver:10} " + " ".join(f"{x:9.3g}" for x in numbers)
-                knows = "by private scales" if plan.problem.unit is None else "by a histogram"
-                knows = "by the moment" if plan.problem.moment else knows
-                lines.append(f"{line}  {knows}" if mixed else line)
+                basis = "by private scales" if plan.problem.unit is None else "by a histogram"
+                basis = "by the moment" if plan.problem.moment else basis
+                lines.append(f"{line}  {basis}" if mixed else line)
             how = "not by the moment" if mixed else "not possible"
             lines += [f"  {name:10} {how}: {reason}" for name, reason in self.refusals]
         return "\n".join(lines)
@@ -148,7 +149,7 @@ def choose(
 
 
 def _planned(method: MeanMethod, problem: Problem, guarantee: Guarantee) -> MeanPlan:
-    """Plan a method; refuse weights of records where it does not release their total."""
+    """Plan a method; refuse weights of records if it does not release their total."""
     plan = method.plan(problem, guarantee)
     require(not problem.has_weights or WEIGHT in plan.by_name, WEIGHTLESS)
     return plan
@@ -173,12 +174,12 @@ def _best_method(problem: Problem, guarantee: Guarantee) -> Choice:
 
 
 def _released(problem: Problem, guarantee: Guarantee, *, last_resort: bool) -> list[Planned]:
-    """Plan with released scales, or else with a histogram, where there are enough rows.
+    """Plan with released scales, or else with a histogram, if there are enough rows.
 
-    They release what a moment would have stated.
+    The releases take the place of the moment.
     """
     moment = problem.moment
-    assert moment is not None  # as asked for
+    assert moment is not None  # the caller has checked
 
     def planned(unit: float | None) -> Iterator[Planned]:
         """Plan the methods with private units, and predict in the units of the moment."""
@@ -192,7 +193,7 @@ def _released(problem: Problem, guarantee: Guarantee, *, last_resort: bool) -> l
 
     released = list(planned(unit=None))
     affordable = [pair for pair in released if affords_units(pair[1])]
-    if not affordable and moment.kind != "central":  # it does not say where means lie
+    if not affordable and moment.kind != "central":  # a central moment does not bound the mean
         in_unit = planned(unit=column_scale(moment, problem.n_features))
         affordable = [pair for pair in in_unit if affords_tail(pair[1])]
     return affordable or (released if last_resort else [])

@@ -30,7 +30,7 @@ from tailguard.privacy.events import Laplace
 from tailguard.queries.coordinates import CoordinateBound
 from tailguard.queries.units import Units
 
-# The theory needs a threshold of at least 10 moment units, so that means of that size fit.
+# The theory needs a threshold of at least 10 moment units, to cover means of that size.
 FEWEST_MOMENT_UNITS = 10.0
 
 
@@ -70,7 +70,7 @@ class ClampedMean(CoordinateMean):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return three groups, and a record that goes from far below to far above."""
+        """Return a query of three groups and two records, one far below and one far above."""
         query = cls(None, units, threshold=1.5, n_groups=3)
         ends = {"old": (-1e6, -1e6, -1e6, 0.0), "new": (1e6, 1e6, 1e6, 0.0)}
         return {"label": "3-groups", "query": query, **ends, "n_groups": 3, "far": 1e6}

@@ -24,8 +24,8 @@ rounded by itself, so that ``a`` and ``b`` are points of the hull of what a reco
 ``max_rows`` roundings move the integer: as many as the gate charges for one.
 
 The method's threshold is declared, follows from a moment, or follows from released private units
-and a histogram of the sizes of entries in them. The last is the grid point that minimises half of
-the worst bias plus one standard deviation of the noise.
+and a histogram of the sizes of entries in them. In the last case it is the grid point that
+minimises half of the worst bias plus one standard deviation of the noise.
 
 Reference
 ---------
@@ -80,10 +80,10 @@ def median_of_groups(means: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class CoordinateMean(GaussianQuery):
-    """Base of the queries that bound each coordinate of ``slope * row`` by itself.
+    """Base of the queries that bound each coordinate of ``slope * row`` separately.
 
-    ``loss`` is a loss of a score; None means slope 1, which gives the mean of the rows. Rows and
-    targets are read in ``units``.
+    ``loss`` is a loss of a score; None means slope 1, which gives the mean of the rows. ``units``
+    are those of rows and targets.
     """
 
     loss: Loss | None
@@ -100,7 +100,7 @@ class CoordinateMean(GaussianQuery):
     @classmethod
     @abstractmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return a query and two records; replacing one by the other moves it the most."""
+        """Return a query and two records; replacing one by the other moves its answer the most."""
 
     @property
     @abstractmethod
@@ -114,7 +114,7 @@ class CoordinateMean(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random if there are several groups, which are runs of the order of the records."""
+        """Random if there are several groups: each is a run in the order of the records."""
         return "none" if self.group_count == 1 else "random"
 
     @property
@@ -174,7 +174,7 @@ class CoordinateMean(GaussianQuery):
 
 @dataclass(frozen=True)
 class CoordinateWise(MeanMethod):
-    """Base of the methods that ask a ``CoordinateMean``."""
+    """Base of the methods that release a ``CoordinateMean``."""
 
     threshold: float | None = None
     failure_probability: float = 0.1
@@ -190,11 +190,11 @@ class CoordinateWise(MeanMethod):
         return self.query(Units.raw(n_features, intercept=False), threshold, groups)
 
     def check(self, facts: MeanFacts) -> None:
-        """Check the chance of failure."""
+        """Check the failure probability."""
         check_open_unit("failure_probability", self.failure_probability)
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Ask once, at the planned or the released threshold."""
+        """Release the mean once, at the planned or the released threshold."""
         stage, groups = plan.stage("mean"), int(plan.settings["groups"])
         state = np.zeros(gate.n_features)
         if len(plan.stages) == 1:
@@ -217,7 +217,7 @@ class CoordinateWise(MeanMethod):
         )
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
-        """Plan to release a threshold."""
+        """Plan the releases that set a threshold, and the mean."""
         groups = self.groups(facts.problem)
         units_plan, left = PrivateUnits.of(facts, "entries")
         d = facts.n_features
@@ -242,7 +242,7 @@ class CoordinateWise(MeanMethod):
     def _asked(
         self, facts: MeanFacts, budget: Share, level: Level, groups: int
     ) -> tuple[tuple[Stage, ...], Expected]:
-        """Return the release of the mean, and its error over all columns."""
+        """Return the stage that releases the mean, and its error over all columns."""
         d, root = facts.n_features, math.sqrt(facts.n_features)
         query = self.raw_query(d, level.value, groups)
         noise = noise_std_of(query, facts.n_rows, d, budget)
@@ -253,13 +253,13 @@ class CoordinateWise(MeanMethod):
     def _balance(
         self, distribution: MagnitudeDistribution, problem: Problem, budget: Event, groups: int
     ) -> float:
-        """Return the threshold of least noise plus part of the bias; noise grows with it."""
+        """Return the threshold with the least sum of noise and half of the worst bias."""
         unit_noise = self.noise_per_unit(problem, budget, groups)
         error = unit_noise * distribution.points + BIAS_SHARE * _biases(self, distribution, groups)
         return float(distribution.points[np.argmin(error)])
 
     def noise_per_unit(self, problem: Problem, budget: Event, groups: int) -> float:
-        """Return the noise on a coordinate per unit of the threshold."""
+        """Return the noise on a coordinate at a threshold of 1."""
         query = self.raw_query(problem.n_features, 1.0, groups)
         return noise_std_of(query, problem.n_rows, problem.n_features, budget)
 
@@ -282,5 +282,5 @@ def theory_groups(problem: Problem, failure_probability: float) -> int:
 
 
 def chosen_groups(n_groups: int, problem: Problem) -> int:
-    """Return a number of groups that the user chose, if there are as many rows."""
+    """Check a number of groups that the user chose: at most the number of rows."""
     return check_integer("n_groups", n_groups, minimum=1, maximum=problem.n_rows)

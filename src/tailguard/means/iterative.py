@@ -1,17 +1,17 @@
 """The iterative mean: noised means of random groups, and the centre of their bulk.
 
-The records are cut at random into groups, each group's l2-clipped mean is released with noise of
-its own, and the centre of the released means is the estimate. A record is in one group, so all of
-them together cost what one does. The groups have equal size; where they are secret they are a
-shuffle as well, which allows less noise for many groups and a small epsilon. The method takes the
-least noise that either proof allows.
+The method splits the records at random into groups of equal size, releases each group's l2-clipped
+mean with its own noise, and estimates the mean by the centre of the released means. A record is in
+one group, so all groups together cost as much as one. If the groups are secret, they also form a
+shuffle, which allows less noise for many groups and a small epsilon. The method takes the least
+noise that either proof allows.
 
-With ``k`` groups the noise on the centre is ``sqrt(k)`` times that of the clipped mean, less
-where the shuffle counts. So the method pays off only where the tails of the sampling error are
-worse than the noise; few groups are the default.
+With ``k`` groups the noise on the centre is ``sqrt(k)`` times that of the clipped mean, or less if
+the shuffle counts. So the method pays off only if the tails of the sampling error are worse than
+the noise; few groups are the default.
 
-The query, which descents ask, releases the means of all groups as one vector and counts on
-disjoint groups alone; its groups differ by one record at most.
+The query, which descents use, releases the means of all groups as one vector. Its proof needs only
+that groups are disjoint; their sizes differ by at most one record.
 
 Reference
 ---------
@@ -82,8 +82,8 @@ STAYED = (
     "group means ahead; start='median' begins among them."
 )
 FEW_GROUPS, FEWEST_ROWS = 20, 20  # groups, and records in each
-WORTHWHILE = 1e-3  # the least part of mu that a shuffle must add to be used
-ACCURACY = 1e-3  # of mu, where an accountant searches for it at a fraction of a second a step
+WORTHWHILE = 1e-3  # a shuffle is used if it adds at least this part of mu
+ACCURACY = 1e-3  # of mu in an accountant's search: each step takes a fraction of a second
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,9 @@ class IterativeMean(GaussianQuery):
     n_groups
         How many groups, drawn at random. The noise on the centre grows as its root.
     centre, level, start
-        As in :class:`Iterative`; ``centre="all"`` returns the means of all groups. From the median
-        hardly any step is taken, since at the usual level every direction has enough of the group
-        means behind it; from further away the walk ends at the edge of their bulk.
+        As in :class:`Iterative`; ``centre="all"`` returns the means of all groups. A walk from the
+        median hardly moves, since at the usual level every direction has enough of the group means
+        behind it; a walk from further away ends at the edge of their bulk.
 
     Guarantee
     ---------
@@ -135,7 +135,7 @@ class IterativeMean(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return three groups, and a record whose slope moves from one end to the other."""
+        """Return a query of three groups, and two records with slopes at opposite ends."""
         loss, weights = Squared(), np.array([0.3, -0.2, 0.1])
         query = cls(loss, units, clip_norm=1.5, n_groups=3, centre="median")
         ends = {"old": (9.0, 0.0, 0.0, 1e6), "new": (9.0, 0.0, 0.0, -1e6)}
@@ -150,7 +150,7 @@ class IterativeMean(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random groups where there are several, each a run in the order of the records."""
+        """Random if there are several groups: each is a run in the order of the records."""
         return "random" if self.n_groups > 1 else "any"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -187,12 +187,12 @@ class IterativeMean(GaussianQuery):
 
 
 def group_edges(n_rows: int, n_groups: int) -> IntArray:
-    """Where groups begin and end in the order of the records; sizes differ by at most one."""
+    """Return the edges of groups in the order of the records; sizes differ by at most one."""
     return np.arange(n_groups + 1) * n_rows // n_groups
 
 
 def check_group_count(n_groups: int, n_rows: int) -> int:
-    """Return a number of groups, if there are that many records."""
+    """Check a number of groups: at most the number of records."""
     if check_integer("n_groups", n_groups, minimum=1) > n_rows:
         raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {n_groups}.")
     return n_groups
@@ -207,18 +207,19 @@ class Iterative(MeanMethod):
     clip_norm
         A public clip norm, in the units of the data; no scale is released then.
     n_groups
-        How many groups; by default 20, or fewer where a group would have less than 20 records.
+        How many groups; by default 20, or fewer so that each has 20 records.
     centre
         ``"updates"``: the paper's, from the coordinate-wise median; ``"median"`` and
-        ``"geometric-median"`` are as private. So is a function of your own, from the noised group
-        means, one per row, in the units of the data, to a vector; its noise is not predicted.
+        ``"geometric-median"`` are as private. So is a function of your own, which takes the noised
+        group means, one per row, in the units of the data, and returns a vector; its noise is not
+        predicted.
     level
-        The part of the group means that a direction of an update must have ahead.
+        An update goes in a direction only if this part of the group means lies ahead.
     start
         Where updates start, the paper's c_1: ``"median"`` of the group means, or ``"origin"``.
     proof
         ``"parallel"``: groups are disjoint. ``"amplified"``: they are secret as well. ``"least"``:
-        what allows less noise.
+        the one that allows less noise.
 
     Guarantee
     ---------
@@ -228,9 +229,9 @@ class Iterative(MeanMethod):
 
     Edge cases
     ----------
-    A function of another shape is refused, and values that are no numbers count as zero.
-    Records that groups of equal size leave over, fewer than ``n_groups``, are not used. Pure DP is
-    refused.
+    A function that returns another shape is refused; non-finite values that it returns count as
+    zero. Groups have equal size: the records left over, fewer than ``n_groups``, are not used. Pure
+    DP is refused.
 
     Reference
     ---------
@@ -256,7 +257,7 @@ class Iterative(MeanMethod):
 
     name = "iterative"
     option, tail_assumption = "clip_norm", "few rows exceed the clip norm"
-    # Its walk follows the points less closely than their median does.
+    # Updates follow the group means less closely than their median does.
     example = MeanExample(
         {"clip_norm": 50.0},
         Moment(2.0, 4.0, kind="directional"),
@@ -265,7 +266,7 @@ class Iterative(MeanMethod):
     )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Ask for the means of all groups, and find their centre."""
+        """Release the means of all groups, and return their centre."""
         if len(plan.stages) == 1:
             units = Units.raw(gate.n_features, intercept=False)
             return self._answer(plan, gate, units, float(plan.settings["clip norm"]), 1.0)
@@ -299,13 +300,13 @@ class Iterative(MeanMethod):
         return replace(solution, notes=(STAYED,)) if stayed else solution
 
     def groups(self, problem: Problem) -> int:
-        """Return how many groups the records are cut into."""
+        """Return the number of groups."""
         if self.n_groups is None:
             return max(1, min(FEW_GROUPS, problem.n_rows // FEWEST_ROWS))
         return check_group_count(self.n_groups, problem.n_rows)
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
-        """Plan to release the scale of a clip norm."""
+        """Plan the releases that set a clip norm, and the mean."""
         units_plan, left = PrivateUnits.of(facts, "norm", self._budget(facts))
         released = tuple(stage.event for stage in units_plan.stages)
         budget, shuffled = self._cheapest(facts, left, released)
@@ -330,7 +331,7 @@ class Iterative(MeanMethod):
         return self.planned(facts, (stage,), expected, settings)
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
-        """Return the clip norm of the papers' formula, where each group may spend the budget."""
+        """Return the clip norm of the papers' formula; each group may spend the whole budget."""
         mu = amount_of(budget) / math.sqrt(groups)
         return directional_level(facts, mean_clip_norm, rho=mu**2 / 2.0)
 
@@ -361,7 +362,7 @@ class Iterative(MeanMethod):
             return Composed((*released, Shuffled(mu, k)))
 
         more = amount_of(alone) * (1.0 + WORTHWHILE)
-        # A closed form shows at once where a shuffle gains nothing.
+        # A closed form shows quickly whether a shuffle gains anything.
         hidden = shuffled_epsilon(more, n_units=k, delta=promise.delta)
         pays = hidden < epsilon_of(amount_of(alone), promise.delta) and satisfies(
             event_of(more), promise
@@ -394,5 +395,5 @@ class Iterative(MeanMethod):
 
 
 def _noise_per_unit(n_rows: int, n_features: int, mu: float) -> float:
-    """Return the noise on the centre, in l2, per unit of the radius, for a release worth ``mu``."""
+    """Return the l2 norm of the noise on the centre at a clip norm of 1 and a budget ``mu``."""
     return CENTRE_LOSS * 2.0 * math.sqrt(n_features) / (n_rows * mu)

@@ -1,7 +1,7 @@
-"""How large magnitudes are: assumed before any release, or read off a released histogram.
+"""Distributions of magnitudes: assumed before any release, or estimated from a released histogram.
 
-A distribution is a survival function on a geometric grid. Beyond the cells of a histogram that
-stand out of the noise its tail is a power law, fitted to the last of these cells.
+A distribution is a survival function on a geometric grid. Cells of a histogram count if they exceed
+the noise; beyond them the tail is a power law, fitted to the last of these cells.
 
 Reference
 ---------
@@ -22,17 +22,17 @@ from tailguard.array_types import FloatArray
 RATIO = math.sqrt(2.0)  # of neighbouring grid points
 N_CELLS = 36  # from 1/8 to 2**15 of a typical magnitude
 SMALLEST = 1.0 / 8.0
-TAIL_CELLS = 40  # how far a power tail is followed: to 2**20 times the last cell
+TAIL_CELLS = 40  # of a power tail: to 2**20 times the last cell
 # The survival function of the assumed entries is (1 + 2 t^2)^(-3/2): tails like Student's t with
 # three degrees of freedom, and a root mean square of 1, in units of the median pair difference.
 ASSUMED_INDEX = 3.0
-# A power read off a few noisy cells is kept between almost no mean and almost no tail.
+# Range of an index estimated from a few noisy cells: from almost no mean to almost no tail.
 LEAST_INDEX, LARGEST_INDEX = 1.5, 4.0
-# Noise standard deviations that a cell must show to count, so that no cell does so by chance. The
-# neighbours of a cell that counts need fewer.
+# A cell counts if it exceeds this many standard deviations of the noise, so that none counts by
+# chance. Cells next beyond one that counts need fewer.
 SIGNIFICANT, SIGNIFICANT_BESIDE = 4.5, 2.0
 BODY = 0.3  # the tail starts where fewer than this part remain
-# Tails on opposite sides cancel in part: half of the worst bias is set against the noise.
+# Tails on opposite sides cancel in part, so half of the worst bias is balanced against the noise.
 BIAS_SHARE = 0.5
 
 
@@ -51,11 +51,11 @@ class MagnitudeDistribution:
         return float(masses @ function(values))
 
     def cut_bias(self, level: float) -> float:
-        """Half of the worst bias of what is cut at a level: the mean of what lies beyond."""
+        """Half of the worst clipping bias at a level, which is the mean excess over the level."""
         return BIAS_SHARE * self.expected(lambda t: np.maximum(t - level, 0.0))
 
     def quantile(self, above: float) -> float:
-        """Return the magnitude that a part ``above`` exceeds, by powers between grid points."""
+        """Return the magnitude that a share ``above`` exceeds; between grid points by powers."""
         beyond = bisect_left(self._falling, -above)
         if beyond in (0, self.points.size):
             return float(self.points[min(beyond, self.points.size - 1)])
@@ -65,21 +65,21 @@ class MagnitudeDistribution:
 
     @cached_property
     def _falling(self) -> list[float]:
-        """The survival function from below, as a list: plans ask for thousands of quantiles."""
+        """The negated survival function as a list, which is fast for thousands of quantiles."""
         return [-float(share) for share in self.survival]
 
     def radius(self, unit_noise: float) -> float:
-        """Return the radius at which its noise and half of the worst bias have the least sum.
+        """Return the clip radius with the least sum of noise and half of the worst bias.
 
-        The bias of a clip at R is the mean of what lies beyond, and falls by ``survival(R)`` per
-        unit of R. At least half of the records are left whole.
+        The worst bias of clipping at R is the mean excess over R, which falls by ``survival(R)``
+        per unit of R. At least half of the records are not clipped.
         """
         return self.quantile(min(unit_noise / BIAS_SHARE, 0.5))
 
 
-@lru_cache(maxsize=16)  # a page of plans asks a thousand times
+@lru_cache(maxsize=16)  # a page of plans calls it a thousand times
 def assumed_entries(scale: float = 1.0) -> MagnitudeDistribution:
-    """Return the distribution assumed of entries of a scale, where none was released yet."""
+    """Return the distribution assumed for entries of this scale before any release."""
     points = _grid(1.0)
     return MagnitudeDistribution(points * scale, (1.0 + 2.0 * points**2) ** (-ASSUMED_INDEX / 2.0))
 
@@ -93,14 +93,14 @@ def assumed_norms(n_features: int) -> MagnitudeDistribution:
 
 
 def cell_edges(n_features: int) -> FloatArray:
-    """Return the edges of the histogram of norms of that many entries in private units."""
+    """Return the edges of the histogram of norms of ``n_features`` entries in private units."""
     return math.sqrt(n_features) * SMALLEST * RATIO ** np.arange(N_CELLS, dtype=np.float64)
 
 
 def released_distribution(
     edges: FloatArray, counts: FloatArray, noise_std: float
 ) -> MagnitudeDistribution | None:
-    """Read a distribution off noisy counts; None where no cell can be told from noise."""
+    """Estimate a distribution from noisy counts; None if no cell exceeds the noise."""
     seen = np.flatnonzero(counts > SIGNIFICANT * noise_std)
     if not seen.size:
         return None
@@ -114,7 +114,7 @@ def released_distribution(
         return MagnitudeDistribution(_grid(edges[0] / SMALLEST), np.zeros(N_CELLS + TAIL_CELLS))
     index = _tail_index(edges[:last], survival)
     further = RATIO ** np.arange(TAIL_CELLS + N_CELLS - last)
-    # The next cell holds the part 1 - RATIO**-index of what is beyond; with much it would be seen.
+    # The next cell holds the share 1 - RATIO**-index of the tail; in a larger tail it would count.
     unseen = SIGNIFICANT * noise_std / (1.0 - RATIO**-index) / max(above[0], 1.0)
     beyond = min(survival[-1] * RATIO**-index, unseen)
     return MagnitudeDistribution(
@@ -124,7 +124,7 @@ def released_distribution(
 
 
 def _tail_index(points: FloatArray, survival: FloatArray) -> float:
-    """Power by which the tail falls, from where it starts to the last point."""
+    """Estimate the power by which the tail falls, from its start to the last point."""
     start = int(np.argmax(survival <= BODY))
     if len(points) - start < 3 or survival[start] > BODY:
         return (LEAST_INDEX + LARGEST_INDEX) / 2.0

@@ -36,7 +36,7 @@ class SoftMean(CoordinateMean):
     Attributes
     ----------
     scale
-        Where the truncation sets in.
+        The size of entries at which the truncation sets in.
     smoothing
         Inverse variance of the noise that psi is smoothed by, from 1/4 to 400.
 
@@ -63,17 +63,17 @@ class SoftMean(CoordinateMean):
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
         """Return parameters that cut hardly anything within ``reach`` of zero."""
-        return {"scale": 30.0 * reach, "smoothing": 400.0}  # it bends by a cube
+        return {"scale": 30.0 * reach, "smoothing": 400.0}  # psi leaves the identity by a cube
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return a record that goes from far below to far above."""
+        """Return a query and two records, one far below and one far above."""
         query = cls(None, units, scale=2.0, smoothing=4.6)
         ends = {"old": (-1e6, -1e6, -1e6, 0.0), "new": (1e6, 1e6, 1e6, 0.0)}
         return {"label": "smoothing-4.6", "query": query, **ends}
 
     def __post_init__(self) -> None:
-        _ = self.bound  # which checks both numbers
+        _ = self.bound  # checks both numbers
 
     @property
     def bound(self) -> CoordinateBound:
@@ -149,7 +149,7 @@ class Soft(CoordinateWise):
         return facts.into(noise_aware_scale, moment, n_steps=1, **budgeted)
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
-        """Return the scale for second raw moments, or for Kamath's noise for central ones."""
+        """Return the scale for a second raw moment, which a stated central one may imply."""
         moment = facts.known_moment("raw").at_order(2.0)
         scale = self.scale(facts, budget)
         bias = moment.bound * (1.0 + 1.0 / self.strength) / (2.0 * scale)

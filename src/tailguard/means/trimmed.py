@@ -1,9 +1,9 @@
 """The coordinate-wise trimmed mean with noise on its smooth sensitivity.
 
-The noise shrinks with the spread of the values that are kept. Its cost is concentrated, so that an
-(epsilon, delta) promise is kept by way of zCDP.
+The noise shrinks with the spread of the kept values. Its cost is a zCDP cost, so an
+(epsilon, delta) promise is kept by converting zCDP to it.
 
-Of every coordinate the ``n_trimmed`` smallest and largest values are left out; the mean of the rest
+In each coordinate the ``n_trimmed`` smallest and largest values are left out; the mean of the rest
 is cut to a public range. Write ``x(1) <= ... <= x(n)`` for the sorted values, m for ``n_trimmed``.
 One replaced record moves an order statistic to a neighbouring one at most, so k replacements and
 one more move the mean by at most
@@ -74,12 +74,12 @@ from tailguard.queries.coordinates import placed_gradients
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.units import Units
 
-USUAL_RESOLUTION = 1e-3  # of the range: how far data are expected to spread by default
-NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)  # of the sinh of a standard normal
-FIRST_SHARE = 0.25  # for the smoothness, where the number of trimmed values is given
+USUAL_RESOLUTION = 1e-3  # of the range: the default of the expected spread of the data
+NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)  # std of the sinh of a standard normal
+FIRST_SHARE = 0.25  # of the budget for the smoothness, if the number of trimmed values is given
 SYMMETRIC = "the distribution of each column is nearly symmetric beyond what is trimmed"
 REACH = 8.0  # in private scales: the largest assumed distance of a column's mean from its median
-# Parts of the budget for the smoothness that are tried. A larger part trims fewer records.
+# Shares of the budget for the smoothness to try. A larger share trims fewer records.
 SMOOTHNESS_SHARES = (0.001, 0.005, 0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -121,13 +121,13 @@ class TrimmedMean(SmoothQuery):
         As in :class:`Trimmed`, in these units; ``calibration="published"`` takes the constants of
         the paper, ``t = epsilon**2 / 16`` and ``s = epsilon / 4`` with ``rho = epsilon**2 / 2``.
     smoothness_share
-        The part of the budget for the smoothness, where ``n_trimmed`` is None; the rest goes to the
-        noise. A larger part needs fewer trimmed records.
+        The share of the budget for the smoothness, if ``n_trimmed`` is None; the rest goes to the
+        noise. A larger share needs fewer trimmed records.
     resolution
         The expected spread of the bulk of the data; data without spread get the scale
         ``resolution / n_rows``. A thousandth of the range by default.
     exact
-        Whether the exact sensitivity is worked out, at a cost of ``n_trimmed**2`` per coordinate.
+        Whether to compute the exact sensitivity, at a cost of ``n_trimmed**2`` per coordinate.
 
     Guarantee
     ---------
@@ -216,11 +216,11 @@ class TrimmedMean(SmoothQuery):
         return max(1.0, math.log(n_rows * self.width / resolution))
 
     def _trimming_needed(self, n_rows: int, smoothness: float) -> int:
-        """Return how many values must be left out at either end for this smoothness."""
+        """Return how many values to leave out at either end for this smoothness."""
         return math.ceil(self._decay_needed(n_rows) / smoothness)
 
     def _trimming(self, n_rows: int, smoothness: float) -> int:
-        """Return how many values to leave out at either end; refuse if too few would be left."""
+        """Return how many values to leave out at either end; refuse if none would be kept."""
         n_trimmed = self.n_trimmed or self._trimming_needed(n_rows, smoothness)
         if n_rows > 2 * n_trimmed:
             return n_trimmed
@@ -276,7 +276,7 @@ class Trimmed(MeanMethod):
     low, high
         A public range in which the means lie, in the units of the data; no scale is released then.
     n_trimmed
-        How many values are left out at either end; by default what the budget asks for.
+        How many values are left out at either end; by default as many as the budget needs.
     calibration
         ``"tight"``: the least noise that is proved. ``"numerical"``: less noise, for a cost that is
         certified on a grid and not proved.
@@ -301,7 +301,7 @@ class Trimmed(MeanMethod):
     calibration: str = "tight"
 
     name = "trimmed"
-    shares: ClassVar[tuple[float, ...]] = SMOOTHNESS_SHARES  # that are tried
+    shares: ClassVar[tuple[float, ...]] = SMOOTHNESS_SHARES  # to try
     more_assumptions = (SYMMETRIC,)
     example = MeanExample(
         {"low": -50.0, "high": 50.0, "n_trimmed": 400}, refuses=(PureDP, GDP), distance=0.01
@@ -338,7 +338,7 @@ class Trimmed(MeanMethod):
         return self.planned(facts, (*released, stage), expected, settings)
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Ask once, in the planned or the released units."""
+        """Release the trimmed mean once, in the planned or the released units."""
         stage, units = plan.stage("mean"), Units.raw(gate.n_features, intercept=False)
         distribution, fraction = None, 1.0
         if len(plan.stages) > 1:
@@ -347,27 +347,27 @@ class Trimmed(MeanMethod):
         low, high, spread = (float(plan.settings[name]) for name in ("low", "high", "spread"))
         share = float(plan.settings.get("smoothness share", FIRST_SHARE))
         query = self.query(units, low, high, spread, share)
-        found = gate.ask(query, np.zeros(gate.n_features), stage) / fraction
+        mean = gate.ask(query, np.zeros(gate.n_features), stage) / fraction
         noise_std = math.nan
         if distribution is not None:
             public = query.calibrate_event(gate.n_records, gate.n_features, stage.asked)
             noise_std = query.expected_noise(distribution, public, gate.n_records) / fraction
-        return mean_solution(plan, units.center + units.scale * found, units.scale * noise_std)
+        return mean_solution(plan, units.center + units.scale * mean, units.scale * noise_std)
 
     def rho(self, facts: MeanFacts) -> float:
         """Return the concentrated budget of a guarantee that has one."""
-        asked = facts.guarantee
+        guarantee = facts.guarantee
         require(
-            isinstance(asked, ApproxDP | ZCDP),
+            isinstance(guarantee, ApproxDP | ZCDP),
             "method 'trimmed' must be used with an (epsilon, delta) promise or ZCDP, as its noise "
-            f"is neither Gaussian nor pure; got {asked!r}.",
+            f"is neither Gaussian nor pure; got {guarantee!r}.",
         )
-        return concentrated_budget(usable_guarantee(asked, most_coordinates(facts.problem)))
+        return concentrated_budget(usable_guarantee(guarantee, most_coordinates(facts.problem)))
 
     def query(
         self, units: Units, low: float, high: float, resolution: float, share: float = FIRST_SHARE
     ) -> TrimmedMean:
-        """Return the query for means in a range, with a part of the budget for the smoothness."""
+        """Return the query for means in a range, with a share of the budget for the smoothness."""
         chosen = (self.n_trimmed, share, resolution)
         return TrimmedMean(None, units, low, high, *chosen, calibration=self.calibration)
 
