@@ -1,4 +1,4 @@
-"""The columns that are measured, the session that asks for them, and their scales.
+"""The measured columns, the session that releases their histograms, and their scales.
 
 Reference
 ---------
@@ -19,7 +19,7 @@ from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 from tailguard.queries.units import Units
 
-LARGEST_SCALE = 2.0**150  # so that no square of a scale, nor its inverse, leaves the floats
+LARGEST_SCALE = 2.0**150  # squares of scales, and their inverses, stay in the range of floats
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class MeasuredColumns:
 
 @dataclass(eq=False)
 class ColumnScales:
-    """Centre and scale of some columns, as far as they are known so far.
+    """Centre and scale of some columns, as far as they are known.
 
     Attributes
     ----------
@@ -89,11 +89,11 @@ class ColumnScales:
     binary
         Columns that may be indicators: nearly all records are zero or one, as far as noise shows.
     far_size
-        The absolute value that one in 200 records exceeds, if it was seen; else 0.
+        The absolute value that one in 200 records exceeds, if it was detected; else 0.
     near_size
-        The absolute value that one in 200 nonzero records stays below, if it was seen; else 0.
+        The absolute value that one in 200 nonzero records stays below, if it was detected; else 0.
     without_baseline
-        Indicators of a categorical column whose baseline noise hides.
+        Indicators of a categorical column whose baseline was not detected.
     """
 
     center: FloatArray
@@ -119,7 +119,7 @@ class ColumnScales:
         return ~np.isnan(self.scale)
 
     def of(self, chosen: IndexArray) -> "ColumnScales":
-        """Return what is known of the chosen columns."""
+        """Return the scales of the chosen columns."""
         return ColumnScales(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def put(self, chosen: BoolArray | IndexArray, other: "ColumnScales") -> None:
@@ -145,10 +145,10 @@ class ColumnScales:
 
 
 class HistogramSession(Protocol):
-    """What histograms of columns need of a session.
+    """The part of a session that histograms of columns use.
 
-    Noise is a standard deviation of Gaussian noise; other noise is stated as Gaussian noise whose
-    tail is at least as heavy.
+    Noise is the standard deviation of Gaussian noise; other noise is stated as that of Gaussian
+    noise whose tail is at least as heavy.
     """
 
     def n_rows(self, stage: Stage | None = None) -> int:
@@ -174,7 +174,7 @@ class HistogramSession(Protocol):
     def histograms(
         self, query: Query, state: Any, stage: Stage, *, columns: int = 1
     ) -> tuple[FloatArray, float]:
-        """Ask for histograms; return counts and their noise, both scaled to all records."""
+        """Release histograms; return counts and their noise, both scaled to all records."""
         ...
 
 
@@ -185,11 +185,11 @@ class ColumnQueries:
     Attributes
     ----------
     session
-        The session that asks for them.
+        The session that releases their histograms.
     indices
         The columns as queries count them: the target is ``d``, the offset ``d + 1``.
     prefix
-        What the names of their stages begin with.
+        The beginning of the names of their stages.
     """
 
     session: HistogramSession

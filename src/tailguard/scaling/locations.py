@@ -1,13 +1,12 @@
-"""Locations of columns: signed bins in units of their size, then finer ones where these are coarse.
+"""Locations of columns: from signed bins in units of their size, then from finer bins if needed.
 
-Signed logarithmic bins reach far and are fine near zero. A column that lies far from zero, compared
-with its spread, is one sharp fitted curve in a wide bin there: its scale is not known yet, and it
-is measured again in linear bins that split the wide one.
+Signed logarithmic bins cover a wide range and are fine near zero. A column that is far from zero,
+compared with its spread, lies within one wide bin, which does not show its scale. So linear bins
+that split the wide one measure it again.
 
-Location and scale are read off a noised histogram by a matched filter. Where the noise of a bin is
-a good part of what it counts, quantiles of the bins that stand out are too narrow. A curve that
-fits all bins at once uses them all; it need not be the column's distribution, since only units are
-read off it.
+A matched filter estimates location and scale from a noised histogram. If the noise of a bin is a
+large part of its count, quantiles of the bins that exceed the noise are too narrow. A fitted curve
+uses all bins. It need not be the column's distribution, since it only gives units.
 
 Reference
 ---------
@@ -31,46 +30,45 @@ LOCATION_BINS = Bins("signed", -3.5, 8.0, 56)
 """Bins of the first histogram, in units of the size: a median is within a few sizes of zero."""
 FINE_BINS = Bins("linear", -2.0, 8.0, 32), Bins("linear", -1.0, 64.0, 128)
 """Bins of finer histograms, in units of the bin that is split: eighths of it, then 64ths of one of
-these. A column that fills the bin would hide in 64ths, with few records in each.
+these. If 64ths came first, noise would hide a column that fills the bin: each holds few records.
 """
 REFINEMENTS = len(FINE_BINS)
 """How many finer histograms there are at most."""
 FINEST_BINS = (*FINE_BINS, FINE_BINS[-1])
 """The same with one more, down to a 200 000th of a size."""
 
-# The chance that noise alone passes for a curve, and among how many windows. Both may be lax: a
-# centre that is wrong by some sizes does little harm.
+# The chance that noise alone counts as a curve, and the number of windows for which it holds. Both
+# may be lax: a centre that is wrong by some sizes does little harm.
 FALSE_LOCATION, LOCATION_WINDOWS = 0.05, 2e2
-# In a finer histogram, where most columns fill many bins, noise makes fitted curves that are far
-# too narrow; a scale that is too small cuts all rows. The curve's spread is used from this many
-# noise standard deviations on. Its centre, which moves by at most two bin widths, is used earlier.
+# Most columns fill many bins of a finer histogram, so noise may make the fitted curve far too
+# narrow, and a scale that is too small clips all rows. So a curve gives the scale only above this
+# many standard deviations of the noise. Its centre, which moves by at most two bin widths, is used
+# below this, too.
 SCALE_SIGNIFICANCE = 9.0
 NEAR = 0.35  # of the size: a median nearer than this counts as zero, and the size gives the scale
 
 LOCATIONS_A_BIN = 2
-LEAST_SHARE = 0.5  # of the records: a fitted curve that holds fewer is noise
+LEAST_SHARE = 0.5  # of the records: a fitted curve that holds fewer counts as noise
 # Spreads in bins: the smallest, how many octaves they cover, and the steps in an octave.
 LEAST_SPREAD, OCTAVES, STEPS_AN_OCTAVE = 0.15, 9, 2
-NARROW = (
-    1.2  # bins: a narrower fitted curve counts as one bin, and its records may lie closer still
-)
-# Fitted curves are logistic, with heavier tails than a normal one: their scale over the median
-# absolute difference of two of their records, roughly.
+NARROW = 1.2  # bins: a narrower curve counts as one bin, and its spread is an upper bound
+# Fitted curves are logistic, with heavier tails than normal ones. This is roughly their scale over
+# the median absolute difference of two of their records.
 LOGISTIC = 0.64
 
 
 @dataclass(frozen=True)
 class LocationScaleFit:
-    """What a fitted curve says of a histogram.
+    """The curve that was fitted to a histogram.
 
     Attributes
     ----------
     location, scale
         Its middle, and the typical absolute difference of two of its records.
     significance
-        How many noise standard deviations it stands out.
+        Its size in standard deviations of the noise, by the matched filter.
     narrow
-        Whether it is as narrow as a bin, so that the spread is only a bound.
+        Whether it is as narrow as a bin, so that its spread is only an upper bound.
     share
         The share of all records that it holds.
     """
@@ -100,7 +98,7 @@ def fit_location_scale(
 
 @lru_cache(maxsize=8)
 def _candidates(bins: Bins) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray, FloatArray]:
-    """Tabulate the curves that bins can tell apart: every centre with every spread.
+    """Tabulate the curves that bins can distinguish: every centre with every spread.
 
     Return locations, scales, whether narrow, bin shares over their norms, and the norms.
     """
@@ -128,7 +126,7 @@ def find_locations(
 ) -> BoolArray:
     """Release centres, and scales of columns away from zero; undetected columns stay at zero.
 
-    Return which columns are a single bin in the finest histogram.
+    Return which columns lie within one bin of every finer histogram.
     """
     located = np.flatnonzero(found.detected & ~found.often_zero)
     n_narrow = np.zeros(len(found.scale))
@@ -159,7 +157,7 @@ def _detected_fits(
     bins: Bins,
     stage: Stage,
 ) -> list[tuple[int, LocationScaleFit, float]]:
-    """Release finer histograms of the chosen columns; return the fits that stand out."""
+    """Release histograms of the chosen columns; return the fits that exceed the noise."""
     if not chosen.size:
         return []
     center, unit = found.center[chosen], units[chosen]
@@ -173,7 +171,7 @@ def _detected_fits(
 def _adopt(
     found: ColumnScales, column: int, fitted: LocationScaleFit, unit: float, bins: Bins
 ) -> None:
-    """Take the fitted location, and the fitted scale unless it is as narrow as one bin."""
+    """Store the fitted location and scale; if the curve is narrow, its bin's width as well."""
     index = bins.index(fitted.location)
     width = float(bins.value(index + 1) - bins.value(index))
     found.center[column] += fitted.location * unit

@@ -1,10 +1,10 @@
 """A location and a scale for every column from a few releases of histograms.
 
-Typical size: the median absolute value of every column, and one for all that were not detected.
-Location: in units of that size, and finer where it is far from zero; a curve fitted to these bins
-gives the scale, too. Scale: differences of pairs, which do not depend on the location. Without an
-intercept nothing may be shifted, and the size is the scale. Indicators of declared levels: a scale
-from the counts of their levels.
+Typical size: the median absolute value of every column; columns that were not detected share one.
+Location: from bins in units of that size, and from finer bins if it is far from zero; a curve
+fitted to these bins also gives the scale. Scale: from differences of pairs, which do not depend on
+the location. Without an intercept no column may be shifted, and the size is the scale. Indicators
+of declared levels: the scale follows from the counts of levels.
 
 Reference
 ---------
@@ -52,14 +52,14 @@ PURPOSES = {
     "scale": "the scale of columns, from differences of pairs",
 }
 UNITS = tuple(PURPOSES)
-"""The stages that units come from."""
-# Parts of the target's share for its typical size (without which the others are not asked for), its
-# location and its scale. By trial.
+"""The stages that release units."""
+# Parts of the target's share for its typical size, its location and its scale; the last two are
+# skipped if the size is not detected. By trial.
 TARGET_SIZE, TARGET_LOCATION, TARGET_SCALE = 0.5, 0.35, 0.15
 # A level has records if its count is above this many standard deviations of its noise. By trial, 2
-# is better than 3.5: noise costs a fit less than losing a rare level.
+# is better than 3.5: noise costs a fit less than the loss of a rare level.
 LEAST_SEEN = 2.0
-SPREAD = math.sqrt(2.0)  # scales of indicators over the roots of their shares, by trial
+SPREAD = math.sqrt(2.0)  # the scale of an indicator over the root of its share, by trial
 
 
 # Stages that count differences of pairs of records.
@@ -81,9 +81,9 @@ def histogram_stages(
 ) -> list[Stage]:
     """Plan the histograms that have a share of the budget.
 
-    The target is asked for alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
-    large, and without it no fit is better than a guess. Where ``levels`` has a share, indicators
-    of declared levels are in its counts and in no other histogram.
+    The target is released alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
+    large, and without its units no fit is better than a guess. If ``levels`` has a share,
+    indicators of declared levels are in its counts and in no other histogram.
     """
     counted = len(columns.counted) if levels > 0.0 else 0
     others = len(columns.indices) - columns.target - counted
@@ -120,13 +120,13 @@ def histogram_stages(
 
 
 def find_units(session: HistogramSession, columns: MeasuredColumns) -> tuple[Units, ColumnScales]:
-    """Release the histograms; return units, and what is known of columns and target.
+    """Release the histograms; return units, and the scales of columns and target.
 
-    Where the target is not seen only a constant will be fitted: its centre takes the rest of the
-    budget, and no columns are asked for.
+    If the target is not detected, only a constant will be fitted: its centre takes the rest of the
+    budget, and no columns are measured.
     """
-    found = find_columns(session, columns, or_constant=True)
-    return found.units(columns), found
+    scales = find_columns(session, columns, or_constant=True)
+    return scales.units(columns), scales
 
 
 def find_columns(
@@ -136,15 +136,15 @@ def find_columns(
     or_constant: bool = False,
     believe_narrow: bool = False,
 ) -> ColumnScales:
-    """Release the histograms and return what is known of the columns, the target and the offset.
+    """Release the histograms; return the scales of the columns, the target and the offset.
 
-    With ``or_constant`` a target that may be shifted, and is not seen, takes the rest of the
-    budget, and no columns are asked for.
+    With ``or_constant`` a target that may be shifted, and is not detected, takes the rest of the
+    budget, and no columns are measured.
 
-    A column that fills one bin, however fine the histogram, is taken to have one value in most
-    records: its size is the scale, unless differences of pairs show another, since a scale that is
-    far too small would cut all rows at that column. With ``believe_narrow``
-    locations are refined once more, and the width of the last bin is the scale.
+    A column that lies within one bin, however fine the histogram, probably has one value in most
+    records. Its size is the scale, unless differences of pairs show another: a scale that is far
+    too small would clip all rows at that column. With ``believe_narrow`` locations are refined once
+    more, and the width of the last bin is the scale.
     """
     indices = np.array(columns.indices)
     is_target, counted = indices == columns.n_features, np.array([], dtype=np.intp)
@@ -171,9 +171,10 @@ def find_columns(
 def count_levels(session: HistogramSession, columns: MeasuredColumns, stage: Stage) -> ColumnScales:
     """Count the levels of all categorical columns; return the scales of their indicators.
 
-    A level whose count does not stand out of the noise is not detected: its records are read as the
-    baseline. The scale of the others follows the root of their share, but is not so small that rows
-    with one of them would be far longer than others, nor that a bound of features would cut it.
+    A level whose count does not exceed the noise is not detected: its records are read as the
+    baseline. The scale of another level is proportional to the root of its share, with a lower
+    limit: rows with that level must not be far longer than others, and bounds of features must not
+    cut its indicator.
     """
     query = LevelCounts(columns.levels)
     counts, noise_std = session.histograms(query, None, stage, columns=len(columns.levels))
@@ -193,7 +194,7 @@ def count_levels(session: HistogramSession, columns: MeasuredColumns, stage: Sta
 
 
 def find_target(session: HistogramSession, columns: MeasuredColumns) -> tuple[Units, bool]:
-    """Release the target's own histograms; return units, and whether it was seen."""
+    """Release the target's own histograms; return units, and whether it was detected."""
     whole = ColumnScales.unknown(len(columns.indices))
     if not columns.target:
         return whole.units(columns), True
@@ -204,7 +205,7 @@ def find_target(session: HistogramSession, columns: MeasuredColumns) -> tuple[Un
 
 
 def _locate(queries: ColumnQueries, found: ColumnScales, *, believe_narrow: bool) -> None:
-    """Find centres, and scales about them, where they stand out of the noise."""
+    """Release centres, and scales about them; keep those that exceed the noise."""
     sizes = found.scale.copy()
     location, fine = queries.stage("location"), queries.stage("fine location")
     fine_bins = FINEST_BINS if believe_narrow else FINE_BINS
@@ -212,12 +213,12 @@ def _locate(queries: ColumnQueries, found: ColumnScales, *, believe_narrow: bool
     found.scale[narrow] = found.width[narrow] if believe_narrow else sizes[narrow]
     find_scales(queries, found)
     if believe_narrow:
-        equal = np.isnan(found.scale) & (found.width > 0.0)  # most pairs are
+        equal = np.isnan(found.scale) & (found.width > 0.0)  # most pairs are equal
         found.scale[equal] = found.width[equal]
 
 
 def _target(queries: ColumnQueries, *, shifted: bool, or_constant: bool = False) -> ColumnScales:
-    """Measure the target; its centre may take the rest of the budget if its size is not seen."""
+    """Measure the target; if its size is not detected, its centre may take the whole rest."""
     found = find_sizes(queries, queries.stage("typical size"))
     if not shifted:
         return found
@@ -242,6 +243,6 @@ def _constant(queries: ColumnQueries) -> ColumnScales:
 
 
 def _locate_target(queries: ColumnQueries, found: ColumnScales, stage: Stage) -> None:
-    """Find the centre of the target, which is fitted even where most values are zero."""
+    """Release the centre of the target, even if most of its values are zero."""
     found.often_zero[:] = False
     find_locations(queries, found, stage, stage)
