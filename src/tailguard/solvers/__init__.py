@@ -1,4 +1,4 @@
-"""Solvers: algorithms that see nothing but gate answers."""
+"""Solvers: algorithms whose only data are the answers of the gate."""
 
 from tailguard.checks import with_named_arguments
 from tailguard.lazy_names import shown_by_stub

@@ -1,10 +1,11 @@
-"""Several classes: their shares of the records, from released counts, and whether a fit can win.
+"""Shares of several classes, from released counts, and whether a fit can be better than the shares.
 
-No record's probability exceeds one. So no fit has a mean log-loss lower than that of the shares by
-more than their entropy. Where classes are rare that is little, and the noise of their counts is
-most of what a constant loses. So classes are counted first of all, and again with as much as
-brings that loss down to a small part of the entropy. If a comparison could not see most of the
-entropy, all that is left buys counts as well. Released counts and public numbers decide.
+No probability exceeds one, so no fit can reduce the mean log-loss of the shares by more than their
+entropy. If classes are rare, the entropy is small, and the noise of their counts causes most of the
+loss of a constant. So the first release counts the classes; a second one counts them again, with
+the budget that reduces this loss to a small part of the entropy. If a comparison could not detect a
+gain of most of the entropy, the rest of the budget goes to counts as well. All of this depends only
+on released counts and public numbers.
 
 Reference
 ---------
@@ -26,15 +27,15 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.newton.choices import compare_classes
 from tailguard.solvers.session import BudgetSession
 
-# A class is taken to have at least half as many records as the noise has standard deviation.
+# A class is assumed to have at least this many records per standard deviation of the noise.
 LEAST_COUNT = 0.5
-# Classes are counted again where noise is expected to cost the shares more than this part of the
-# entropy. At epsilon 3 the shares of 2,000 simulated records with rare classes lose half of what
-# they do without. With .0005 they lose .4 of that, and fits that are kept gain .03 less.
+# Classes are counted again if noise is expected to cost the shares more than this part of the
+# entropy. At epsilon 3, with 2,000 simulated records and rare classes, this halves the loss of the
+# shares. With .0005 they lose .4 of that, and fits that are kept gain .03 less.
 LARGEST_LOSS = 0.003
-# No fit is tried where its gain must surpass this part of the entropy. With a fifth fits would be
-# given up that gain two thirds of it (n * mu of 300, one record in a hundred of the rarest class);
-# of over a hundred fits of signals as strong those beyond .5 lost .03 to .24 of it.
+# No fit is tried if a comparison only detects gains above this part of the entropy. A limit of a
+# fifth would exclude fits that gain two thirds of it (n * mu of 300, one record in a hundred of the
+# rarest class). Of over a hundred fits of equally strong signals, those beyond .5 lost .03 to .24.
 LARGEST_MARGIN = 0.5
 
 
@@ -47,17 +48,17 @@ class ClassCounts:
 
     @property
     def likely(self) -> FloatArray:
-        """The counts, none of them hidden by the noise or below one."""
+        """The counts, raised to at least one and at least part of the noise."""
         return np.maximum(self.counts, max(LEAST_COUNT * math.sqrt(self.variance), 1.0))
 
     @property
     def shares(self) -> FloatArray:
-        """The share of the records that each class has, none of them zero."""
+        """The share of each class in the records; none is zero."""
         return np.asarray(self.likely / self.likely.sum())
 
     @property
     def loss(self) -> float:
-        """What noise is expected to cost the shares, in parts of their entropy."""
+        """The expected loss that noise adds to the shares, as a part of their entropy."""
         likely, shares = self.likely, self.shares
         entropy = -float(shares @ np.log(shares)) * float(likely.sum())
         return float((self.variance / (2.0 * likely)).sum()) / entropy
@@ -85,7 +86,7 @@ def count_classes(session: BudgetSession, classes: int, stage: Stage) -> ClassCo
 def sharpened(
     session: BudgetSession, counted: ClassCounts, first: Stage, again: Stage
 ) -> ClassCounts:
-    """Count again with what brings the loss of the shares down, and at most that stage's budget."""
+    """Count again with the budget that reduces the loss of shares enough, at most ``again``'s."""
     more = first.mu * math.sqrt(max(counted.loss / LARGEST_LOSS - 1.0, 0.0))
     if more == 0.0:
         return counted
@@ -94,11 +95,11 @@ def sharpened(
 
 
 def can_win(session: BudgetSession, shares: FloatArray, choice: Stage) -> bool:
-    """Whether a comparison at that stage could tell that a fit is better than the shares."""
+    """Whether a comparison at this stage could detect that a fit is better than the shares."""
     _, sure = compare_classes(session, _view(session), shares, choice)
     return sure <= LARGEST_MARGIN * -float(shares @ np.log(shares))
 
 
 def _view(session: BudgetSession) -> View:
-    """Read records as they are."""
+    """Return a view of records in the user's units."""
     return View.plain(None, Units.raw(session.problem.n_features, intercept=True))

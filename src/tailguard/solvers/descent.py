@@ -1,12 +1,12 @@
 """Projected noisy descent: the set, the gradients, the schedule, and the loop.
 
-The schedule says which records each step reads, and what it may spend on them:
+The schedule defines which records each step reads, and its budget:
 
 * ``"full"``: all records at every step, so steps share the budget: ``mu / sqrt(n_steps)`` each.
-* ``"disjoint"``: a block of its own for every step; a record is read once, so every step may spend
+* ``"disjoint"``: every step has its own block; a record is read once, so every step may spend
   all of ``mu``, on ``n_steps`` times fewer records.
-* ``"shuffled"``: passes over batches of equal size. If that reduces the noise, every pass has a
-  fresh secret partition and its batches are accounted for as a shuffle.
+* ``"shuffled"``: passes over batches of equal size. If it reduces the noise, every pass has a
+  fresh secret partition, and its batches are accounted for as a shuffle.
 * ``"sampled"``: a secret sample of ``batch_rows`` records for every step, drawn for it alone.
 
 Reference
@@ -55,7 +55,7 @@ def start_of(problem: Problem, number: float) -> FloatArray:
 
 
 def check_constraint(problem: Problem, diameter: float) -> None:
-    """Refuse a set of other vectors, or of infinite diameter; only public facts matter."""
+    """Refuse a set of infinite diameter, or of vectors of another size; reads public facts only."""
     require(
         math.isfinite(diameter),
         "constraint must be a set of finite diameter where the solver states no diameter; got "
@@ -65,17 +65,17 @@ def check_constraint(problem: Problem, diameter: float) -> None:
 
 
 def check_vectors(problem: Problem) -> None:
-    """Refuse a set of other vectors, and an intercept beside a gradient that covers all weights."""
+    """Refuse a set of vectors of another size, and an intercept if gradients cover all weights."""
     require(
         problem.scored is not None or not problem.intercept,
         "intercept must be False for a loss known one record at a time: its gradient covers all "
         "weights, a constant column included.",
     )
     try:
-        found = as_numbers(set_of(problem).project(np.zeros(problem.size)))
+        projected = as_numbers(set_of(problem).project(np.zeros(problem.size)))
     except InputError:
-        found = np.empty(0)
-    if found.shape != (problem.size,) or not np.isfinite(found).all():
+        projected = np.empty(0)
+    if projected.shape != (problem.size,) or not np.isfinite(projected).all():
         raise InputError(
             f"constraint must be a set of vectors of {problem.size} weights; got "
             f"{problem.constraint!r}."
@@ -101,7 +101,7 @@ def solved_at(plan: Plan, weights: FloatArray, points: FloatArray) -> Solution:
 
 SCHEDULES = ("full", "disjoint", "shuffled", "sampled")
 
-# Relative accuracy of mu where an accountant finds it.
+# Relative accuracy of mu in an accountant's search.
 ACCURACY = 1e-5
 
 
@@ -116,7 +116,7 @@ class Batches:
     n_steps
         The number of gradient releases.
     n_batches
-        Of a shuffled pass; it divides ``n_steps``. None is one pass.
+        The number of batches of a shuffled pass; it divides ``n_steps``. None means one pass.
     batch_rows
         The number of records in a sample.
     """
@@ -143,22 +143,22 @@ class Batches:
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks the records are cut into."""
+        """The number of blocks of the records."""
         return self.n_batches or self.n_steps if self.block_map else 1
 
     @property
     def n_passes(self) -> int:
-        """How often a record is read; with samples, at most."""
+        """How often each record is read; an upper bound if steps read samples."""
         return self.n_steps // self.n_blocks
 
     @property
     def block_map(self) -> str | None:
-        """The name of the partition; None where there is none."""
+        """The name of the partition, or None."""
         cut = self.schedule in ("disjoint", "shuffled")
         return f"batches of {self.schedule} steps" if cut else None
 
     def rows_per_step(self, n_rows: int) -> int:
-        """How many records the smallest step reads."""
+        """Return how many records the smallest step reads."""
         if self.batch_rows is not None:
             return check_integer("batch_rows", self.batch_rows, minimum=1, maximum=n_rows)
         if self.n_blocks > n_rows:
@@ -200,7 +200,7 @@ class Batches:
         spent: Event = Gaussian(spent_mu) if spent_mu else Nothing()
 
         def event_of(mu: float) -> Event:
-            """All steps, and what was spent before."""
+            """Return the cost of all steps and of earlier releases."""
             return Composed((spent, Repeated(Sampled(mu, rate), self.n_steps)))
 
         require(
@@ -243,12 +243,12 @@ class Schedule:
     n_steps
         The number of gradient releases.
     step_size
-        The first step, and every one unless steps decay.
+        The size of the first step, and of all steps unless they decay.
     iterate
         ``"last"``, ``"average"`` over all points, ``"tail"``: over the second half, or
         ``"weighted"``: by their number, so that later points count more.
     decay
-        ``"none"``, or ``"root"``: the step over the root of its number.
+        ``"none"``, or ``"root"``: the first step over the root of the step's number.
     """
 
     n_steps: int
@@ -258,13 +258,13 @@ class Schedule:
 
     @property
     def step_sizes(self) -> FloatArray:
-        """The step of every turn."""
+        """The size of every step."""
         turns = np.arange(1, self.n_steps + 1)
         return self.step_size / (np.sqrt(turns) if self.decay == "root" else np.ones(turns.size))
 
 
 def averaging_weights(schedule: Schedule) -> FloatArray:
-    """Weights of the points ``w_1 .. w_T`` in the answer; they sum to 1."""
+    """Return the weights of the points ``w_1 .. w_T`` in the answer; they sum to 1."""
     if schedule.iterate == "weighted":
         turns = np.arange(1.0, schedule.n_steps + 1.0)
         return np.asarray(turns / turns.sum())
@@ -288,8 +288,8 @@ def descend(
 ) -> tuple[FloatArray, FloatArray]:
     """Run the step plan; return the answer and the released points, one per row.
 
-    ``blocks`` says which records each step reads; None reads what ``stage`` says at every step: all
-    records, or a secret sample. ``gradient_of`` turns an answer that is not a gradient into one.
+    ``blocks`` are the records of each step; if None, every step reads the records of ``stage``: all
+    of them, or a secret sample. ``gradient_of`` turns an answer that is not a gradient into one.
     """
     point = constraint.project(start)
     points = np.empty((schedule.n_steps, start.size))

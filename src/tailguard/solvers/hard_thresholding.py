@@ -1,8 +1,9 @@
 """Private iterative hard thresholding: sparse weights, a block of records and a peeling per step.
 
-The records are cut into disjoint blocks. Each step moves along the mean gradient of one block, of
-which the largest entries are chosen and noised: noise in a few entries, and not in a thousand. A
-record meets one block, so every step may spend the whole budget, and blocks cost as much as one.
+The records are split into disjoint blocks. Each step moves the weights along the mean gradient of
+one block, chooses the largest entries of the result, and adds noise to them: noise in a few
+entries, and not in a thousand. A record is in one block, so every step may spend the whole budget,
+and all blocks together cost as much as one.
 
 Reference
 ---------
@@ -54,7 +55,7 @@ ACCURACY = 1e-6  # relative accuracy of the calibrated ratio, rounded to the saf
 def peeling_stage(
     form: str, ratio: float, n_selected: int, n_free: int, *, n_blocks: int, size: int
 ) -> Stage:
-    """Plan one peeling of each of ``n_blocks`` blocks; its mu is the root of twice its rho.
+    """Plan one peeling of each of ``n_blocks`` blocks; its mu is ``sqrt(2 * rho)``.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def peeling_stage(
     ratio
         Sensitivity of an entry over the scale of its noise.
     n_selected, n_free
-        How many entries are chosen, and how many are released without being chosen.
+        How many entries are chosen, and how many are released without a choice.
     """
     one = peeling_event(form, ratio, n_selected, n_free)
     share = ratio * share_factor(form, n_selected, n_free)
@@ -83,23 +84,23 @@ def peeling_stage(
 def best_form(
     guarantee: Guarantee, earlier: Iterable[Event], n_selected: int, n_free: int
 ) -> tuple[str, float]:
-    """Return the form of least noise beside ``earlier`` within the guarantee, and its ratio."""
+    """Return the form of least noise that the guarantee allows after ``earlier``, and its ratio."""
     beside = tuple(earlier)
 
     def largest_ratio(form: str) -> float:
         """Return the largest ratio that the guarantee allows."""
 
         def event_of(ratio: float) -> Event:
-            """Return what everything costs at a ratio."""
+            """Return the cost of all releases at a ratio."""
             one = peeling_event(form, ratio, n_selected, n_free)
             return Composed((*beside, Parallel(BLOCK_MAP, 0, one)))
 
         return calibrate(event_of, guarantee, guess=0.1, accuracy=ACCURACY)
 
     forms = PEELINGS[1:] if isinstance(guarantee, PureDP) else PEELINGS
-    found = [(form, largest_ratio(form)) for form in forms]
+    ratios = [(form, largest_ratio(form)) for form in forms]
     # The scale of the noise matters for a choice, its standard deviation for a value.
-    return min(found, key=lambda pair: (1.0 if n_selected else std_of(pair[0])) / pair[1])
+    return min(ratios, key=lambda pair: (1.0 if n_selected else std_of(pair[0])) / pair[1])
 
 
 def std_of(form: str) -> float:
@@ -112,7 +113,7 @@ HIDDEN = (
     "predictions may be worse than a constant"
 )
 
-# As for the diameter of sample and aggregate: products of two of them are in the range of floats.
+# As for the diameter of sample and aggregate: the product of two such numbers is a finite float.
 SMALLEST, LARGEST = 1e-100, 1e100
 
 PerColumn = float | Sequence[float] | FloatArray
@@ -127,10 +128,10 @@ class HardThresholding:
     n_nonzero
         How many features are kept; None takes it from the constraint, a ``tg.sets.SparseBall``.
     n_steps, threshold, step_size
-        Public numbers in private units; None takes the rule in ``solvers/limits.py``.
+        Public numbers in private units; None applies the rule in ``solvers/limits.py``.
     feature_scale
-        Public scales of the columns, one number or one per column; None releases one for each, and
-        a centre, or one for all where noise is predicted to hide typical columns.
+        Public scales of the columns, one number or one per column. None releases a scale and a
+        centre of each column, or one scale for all if noise is predicted to hide typical columns.
     feature_center
         Public centres of the columns, one number or one per column.
     target_scale, target_center
@@ -144,8 +145,8 @@ class HardThresholding:
 
     Edge cases
     ----------
-    With no more features than are kept, nothing is chosen and nothing is paid for it. An intercept
-    is always kept, and not counted. Pure DP needs stated units, and is met with Laplace noise.
+    If there are no more features than are kept, no choice is made and none is paid for. An
+    intercept is always kept, and not counted. Pure DP needs stated units, and has Laplace noise.
 
     Reference
     ---------
@@ -183,7 +184,7 @@ class HardThresholding:
             object.__setattr__(self, "feature_scale", scale)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Share the budget out and fix limits and steps from public numbers."""
+        """Divide the budget, and choose limits and steps from public numbers."""
         n_nonzero = self._check(problem)
         units = self._units(problem)
         coordinates = _most_coordinates(problem, self.n_steps)
@@ -206,7 +207,7 @@ class HardThresholding:
         )
         size = units.stated.size
         descent = peeling_stage(form, ratio, *counts, n_blocks=limits.n_steps, size=size)
-        # Its numbers use the lattice of a Gaussian release of the same cost, which must exist.
+        # Its numbers are on the lattice of a Gaussian release of the same cost: it must exist.
         replace(descent, share=None).check(problem.n_rows, guarantee)
         return Plan(
             solver="hard-thresholding",
@@ -235,7 +236,7 @@ class HardThresholding:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Release units, step, map back."""
+        """Release units, run the steps, and map the weights back to the user's units."""
         problem, settings = plan.problem, plan.settings
         descent = plan.stage("descent")
         query = PeeledStep(
@@ -292,7 +293,7 @@ class HardThresholding:
         return n_nonzero
 
     def _units(self, problem: Problem) -> SharedScale:
-        """Return the units, with those that must be released."""
+        """Return the stated units, and which others to release."""
         stated = Units(
             _vector("feature_center", self.feature_center, problem.n_features),
             _vector("feature_scale", self.feature_scale or 1.0, problem.n_features),
@@ -318,7 +319,7 @@ def _per_column(name: str, value: Any, check: Callable[[str, object], float]) ->
 
 
 def _in_reach(name: str, value: object) -> float:
-    """Check a scale: beyond either end a step would have no noise that floats hold."""
+    """Check a scale: outside the limits the noise of a step would leave the range of floats."""
     check_positive(name, value)
     return check_between(name, value, SMALLEST, LARGEST)
 
@@ -335,7 +336,7 @@ def _vector(name: str, value: PerColumn, n_features: int) -> FloatArray:
 
 
 def _most_coordinates(problem: Problem, n_steps: int | None) -> int:
-    """Bound the numbers that a plan releases, before its steps are chosen."""
+    """Bound how many numbers a plan releases, before its steps are chosen."""
     stated = Units.raw(problem.n_features, intercept=False)
     both = (
         SharedScale(problem, stated, True, problem.link.scaled, by_column)
@@ -355,7 +356,7 @@ def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solut
     coef, intercept = np.nan_to_num(coef), float(np.nan_to_num(intercept))
     if problem.constraint is not None:
         coef = problem.constraint.project(coef)
-    # The noise of a step shrinks in later steps as distances do.
+    # Later steps shrink the noise of a step as they shrink distances.
     left = sum(LEFT ** (2 * step) for step in range(descent.n_blocks))
     reach = query.sensitivity(problem.n_rows // descent.n_blocks, problem.n_features).ideal
     noise = reach * float(plan.settings["noise_over_sensitivity"]) * math.sqrt(left)

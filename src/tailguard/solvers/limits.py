@@ -1,14 +1,14 @@
 """Typical slopes and curvatures of losses, if a typical record has coordinates of about 1.
 
-Nothing here looks at a record. The constants were chosen on simulated Gaussian, Student-t,
+No function here reads a record. The constants were chosen on simulated Gaussian, Student-t,
 correlated and log-normal designs.
 
-Each step of hard thresholding sees a block of ``m = n_rows / n_steps`` records, and noise of scale
-``2 * threshold / (ratio * m)`` in gradient units. The largest noise of all entries, about ``log d``
-scales, decides: the theorem's threshold balances the bias against one scale, and loses the support.
-In private units a typical entry of a gradient is about 1, and clipping biases the mean by
-about ``1 / threshold**2`` for tails with three moments. So the threshold balances that with the
-largest noise, and the number of steps balances both with what descent leaves.
+Each step of hard thresholding reads a block of ``m = n_rows / n_steps`` records, and adds noise of
+scale ``2 * threshold / (ratio * m)`` in gradient units. Entries must exceed the largest noise of
+all, about ``log d`` scales; the theorem's threshold balances the bias against one scale, and loses
+the support. In private units a typical entry of a gradient is about 1, and clipping biases the mean
+by about ``1 / threshold**2`` for tails with three moments. So the threshold balances this bias
+against the largest noise, and the number of steps balances both against the distance that is left.
 
 Reference
 ---------
@@ -38,14 +38,14 @@ def centre_fraction(loss: Loss) -> float:
 
 
 def leans(loss: Loss) -> bool:
-    """Whether that level is not 1/2, as for a quantile loss."""
+    """Whether ``centre_fraction`` is not 1/2, as for a quantile loss."""
     return centre_fraction(loss) != 0.5
 
 
 def typical_scores(loss: Loss) -> tuple[FloatArray, FloatArray]:
     """Return equally likely standard normal numbers, and the same around the loss's own centre.
 
-    They replace a quadrature, since slopes may jump.
+    Means over them replace a quadrature, since slopes may jump.
     """
     centre = float(ndtri(centre_fraction(loss))) if loss.link.residual else 0.0
     points: FloatArray = ndtri((np.arange(NORMAL_POINTS) + 0.5) / NORMAL_POINTS)
@@ -53,7 +53,7 @@ def typical_scores(loss: Loss) -> tuple[FloatArray, FloatArray]:
 
 
 def typical_curvature(loss: Loss) -> float:
-    """Mean second derivative at a typical record in private units.
+    """Return the mean second derivative at a typical record in private units.
 
     For a standard normal residual (or score) ``r`` around the loss's own centre ``z``,
     ``E phi''(z + r) = E r phi'(z + r)`` (Stein 1981, Lemma 1); a log link has curvature 1 where the
@@ -94,7 +94,7 @@ class SparseLimits:
 
 
 def typical_slope(loss: Loss) -> float:
-    """Root of the mean square of the slope, for a standard normal residual or score."""
+    """Return the root mean square of the slope, for a standard normal residual or score."""
     _, scores = typical_scores(loss)
     return float(np.sqrt(np.mean(loss.slope(scores, np.zeros(scores.size)) ** 2)))
 
@@ -108,7 +108,7 @@ def choose_sparse_limits(
     threshold: float | None = None,
     step_size: float | None = None,
 ) -> SparseLimits:
-    """Fill in what the user left open; among step counts, the one of least predicted error.
+    """Choose the limits that the user did not state; take the steps of least predicted error.
 
     ``ratio`` is the sensitivity of an entry over the scale of its noise, which the budget fixes.
     """

@@ -1,4 +1,4 @@
-"""Gradient oracles: the private means that a descent may ask for, by name.
+"""Gradient oracles: the private means that a descent may use, by name.
 
 An oracle describes a query: given the loss whose gradients are averaged and the units in which
 records are read, it returns the query. One line here makes a private mean of
@@ -34,14 +34,14 @@ ORACLES = {
 """Name -> ``"module:Class"`` of a query that is built from loss, units and its own parameters."""
 
 SMOOTH_ORACLES = ("trimmed",)
-"""Oracles whose noise depends on the records: they are asked with an event and have no mu."""
+"""Oracles whose noise depends on the records: their budget is an event, since they have no mu."""
 
 MANY_ROWS = 2**40  # enough for any number of groups
 
 
 @dataclass(frozen=True)
 class Oracle:
-    """How gradients are averaged in private: the name of a mean and its parameters.
+    """The private mean that averages gradients: its name and its parameters.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class Oracle:
     parameters
         Public numbers of that mean, in the units of the gradient.
     estimate
-        A user's own function of the noised means of groups, one per row: the centre that is taken
-        for the gradient. It sees what the gate released and nothing else.
+        A user's own function from the noised means of groups, one per row, to the centre that
+        replaces the gradient. Its input is only what the gate released.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
     """Build an oracle by its name; refuse parameters that its mean does not have.
 
     ``centre=`` of the iterative mean may be a function of your own, from the noised means of
-    groups, one per row, to a vector: any mean oracle that looks at clipped and noised group means.
+    groups, one per row, to a vector. So any oracle of clipped and noised group means is possible.
 
     Examples
     --------
@@ -116,10 +116,10 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
     estimate = parameters.get("centre")
     if estimate == ALL:
         raise InputError(f"centre must be one of {', '.join(CENTRES)} or a function; got {ALL!r}.")
-    told = {each: value for each, value in parameters.items() if not callable(value)}
-    oracle = Oracle(name, told)
+    public = {each: value for each, value in parameters.items() if not callable(value)}
+    oracle = Oracle(name, public)
     if callable(estimate):
-        oracle = Oracle(name, {**told, "centre": ALL}, estimate)
+        oracle = Oracle(name, {**public, "centre": ALL}, estimate)
     try:
         query = oracle.query(None, Units.raw(1, intercept=False))
     except TypeError:

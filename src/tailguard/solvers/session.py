@@ -1,7 +1,7 @@
-"""The budget of a plan during a run: what a stage leaves unspent goes to later ones.
+"""The budget of a plan during a run: later stages may spend the budget that earlier ones left.
 
-Some stages are planned on one random sample of the records, which is drawn when the first of them
-asks. Such a stage is charged in full, as if it read all records.
+Some stages are planned on one random sample of the records, which the first of them draws. Such a
+stage is charged in full, as if it read all records.
 
 Reference
 ---------
@@ -49,14 +49,14 @@ def usable(weights: FloatArray) -> FloatArray:
 
 
 class BudgetSession:
-    """Asks the gate, and keeps account of the budget.
+    """Sends queries to the gate, and keeps account of the budget.
 
     ``sample_dropped`` may be set if released numbers show that the sample is too small: later
     stages then read all records, at the same cost.
 
     If records have weights, their released total replaces their number in ``problem``: means are
     divided by it, and noise is relative to it. ``evenness`` is the total weight over the sum of
-    squared weights: at least 1, and 1 without weights. ``notes`` say if records weigh little.
+    squared weights: at least 1, and 1 without weights. ``notes`` warn if records weigh little.
     """
 
     def __init__(self, plan: Plan, gate: Gate) -> None:
@@ -71,7 +71,7 @@ class BudgetSession:
         self._sample: Block | None = None
 
     def ask(self, query: Query, state: Any, stage: Stage) -> FloatArray:
-        """Ask one query, unless earlier answers make it impossible.
+        """Release one query; stop the run if earlier answers led to a state that it cannot read.
 
         ``stage`` is one of the plan, at its own mu or another, or the ``rest``.
         """
@@ -83,7 +83,7 @@ class BudgetSession:
         if not self.reads_sample(stage):
             return self.gate.ask(query, state, stage, total=self.problem.n_rows)
         if self._sample is None:
-            # A gate that was used before has a sample of that name already.
+            # A gate that another run has used may have a sample of that name already.
             names = chain([SAMPLE], (f"{SAMPLE} {number}" for number in count(2)))
             name = next(name for name in names if not self.gate.has_partition(name))
             size = int(self.plan.settings[SAMPLED])
@@ -114,7 +114,7 @@ class BudgetSession:
     def histograms(
         self, query: Query, state: Any, stage: Stage, *, columns: int = 1
     ) -> tuple[FloatArray, float]:
-        """Ask for histograms; return counts and their noise, both scaled to all records."""
+        """Release histograms; return counts and their noise, both scaled to all records."""
         factor = self.n_rows() / self.n_rows(stage)
         counts = self.ask(query, state, stage)
         return factor * counts, self.noise_std(columns, stage)
