@@ -28,10 +28,10 @@ class VarianceResult(SummaryResult):
     groups, names
         The group and the column of each number; without groups these have no names.
     value, std
-        Variance and standard deviation of each column, group by group, of cells cut to a private
-        range.
+        Variance and standard deviation of each column, group by group, of cells clipped to a
+        private range.
     noise_std
-        Deviation of the privacy noise of each variance.
+        Standard deviation of the privacy noise of each variance.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class MatrixResult(SummaryResult):
     value
         The matrix, symmetric and positive semidefinite.
     noise_std
-        Deviation of the privacy noise of each entry off the diagonal.
+        Standard deviation of the privacy noise of each entry off the diagonal.
 
     Examples
     --------
@@ -114,9 +114,9 @@ def variance(
 
     Edge cases
     ----------
-    Cells are cut to a private range: with heavy tails it is the variance of the cut cells. A cell
-    that is not a number does not affect the other cells of its record. Columns that noise hides are
-    NaN.
+    Cells are clipped to a private range: with heavy tails the result is the variance of clipped
+    cells. A cell that is not a number does not affect the other cells of its record. Columns that
+    noise hides are NaN.
 
     Reference
     ---------
@@ -170,8 +170,8 @@ def covariance(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
 
     Edge cases
     ----------
-    It combines standard deviations of cut cells with correlations in which far rows are shortened.
-    Missing cells of two columns are taken as independent. Columns that noise hides are NaN.
+    The result combines standard deviations of clipped cells with correlations of clipped rows. It
+    assumes that cells of two columns are missing independently. Columns that noise hides are NaN.
 
     Reference
     ---------
@@ -210,8 +210,8 @@ def correlation(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
 
     Edge cases
     ----------
-    Far rows are shortened, so that a few of them do not dominate. Missing cells of two columns are
-    taken as independent. Columns that noise hides are NaN.
+    Rows are clipped, so that a few long ones do not dominate. The result assumes that cells of two
+    columns are missing independently. Columns that noise hides are NaN.
 
     Reference
     ---------
@@ -243,7 +243,7 @@ def _correlated(X: Any, options: RunOptions) -> tuple[Solved, SummarySolution, S
 def _matrix(
     title: str, solved: Solved, solution: SummarySolution, table: SummaryTable, scale: FloatArray
 ) -> MatrixResult:
-    """Return correlations times a scale; NaN where noise hides a column."""
+    """Return correlations times a scale; NaN for columns that noise hides."""
     assert solution.correlation is not None
     assert solution.correlation_noise is not None
     hidden = solution.unseen | solution.unseen[:, None]

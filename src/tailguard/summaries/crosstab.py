@@ -1,4 +1,4 @@
-"""Private tables of declared levels, and totals of a model by groups of them.
+"""Private tables of declared levels, and actual and expected totals by groups.
 
 Reference
 ---------
@@ -30,9 +30,9 @@ class CrosstabResult(SummaryResult):
     names, levels
         The columns, and the levels of each, ``other`` and ``missing`` at the end.
     counts
-        An axis per column: not negative, and adding up to the number of records.
+        An axis per column; counts are not negative, and sum to the number of records.
     noise_std
-        Deviation of the privacy noise of a count, before these are made to add up.
+        Standard deviation of the privacy noise of a count, before the counts are adjusted.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> 
 
     Edge cases
     ----------
-    What is not declared counts as ``other``, and an empty cell as ``missing``.
+    An undeclared level counts as ``other``, and an empty cell as ``missing``.
 
     Reference
     ---------
@@ -113,17 +113,17 @@ def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ActualExpectedResult(SummaryResult):
-    """Private totals of what was predicted, beside what happened, by groups.
+    """Private totals of actual and predicted values, by groups.
 
     Attributes
     ----------
     groups
-        The groups; without ``by`` one of no name.
+        The groups; without ``by`` one group without a name.
     actual, expected
-        Totals of each group, of cells cut to a private range.
+        Totals of each group, of cells clipped to a private range.
     ratio, low, high
-        Actual over expected, with an interval of 95 % that covers noise and the sampling of what
-        happened; NaN where noise hides the group.
+        Actual over expected, with a 95 % interval for noise and the sampling of actual values; NaN
+        if noise hides the group.
 
     Examples
     --------
@@ -151,8 +151,8 @@ class ActualExpectedResult(SummaryResult):
         """Return one table: a row per group."""
         numbers = zip(self.actual, self.expected, self.ratio, self.low, self.high, strict=True)
         rows: list[tuple[Cell, ...]] = [
-            (group or "all", *map(float, told))
-            for group, told in zip(self.groups, numbers, strict=True)
+            (group or "all", *map(float, row))
+            for group, row in zip(self.groups, numbers, strict=True)
         ]
         header = ("group", "actual", "expected", "ratio", "95% from", "to")
         return [ResultTable("", header, rows)]
@@ -166,7 +166,7 @@ def actual_expected(
     by: str | Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> ActualExpectedResult:
-    """Compare the totals of two columns privately, such as claims and what a model predicted.
+    """Compare the totals of two columns privately, such as claims and a model's predictions.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def actual_expected(
     by
         Up to three declared columns, whose levels make groups.
     options
-        As for ``tg.quantile``, but ``columns``.
+        As for ``tg.quantile``, except ``columns``.
 
     Guarantee
     ---------
@@ -187,8 +187,8 @@ def actual_expected(
 
     Edge cases
     ----------
-    Cells are cut to private ranges, so that totals of heavy columns fall short. A gap counts in
-    neither mean; the ratio is that of the means. Groups that noise hides have NaN.
+    Cells are clipped to private ranges, so totals of heavy-tailed columns are too low. Missing
+    cells count in no mean; the ratio is that of the means. Groups that noise hides have NaN.
 
     Reference
     ---------

@@ -1,11 +1,11 @@
 """A column's distribution function, estimated from noisy histograms of several resolutions.
 
-Masses between edges are estimated by least squares, weighted by the noise of each histogram, and
-updated release by release. The first histogram has bins of octaves; a later one has edges of its
-own, which split the bins known so far. The mass of a split bin is expected to be spread evenly, up
-to a public prior variance: so bins that noise cannot resolve stay smooth, and bins that hold one
-value are found. All quantiles come from one function that never falls. Their intervals take bins to
-be as uneven as the releases show: the prior variance is larger, for columns of few values.
+The masses between edges are estimated by least squares, weighted by the noise of each histogram,
+and updated release by release. The first histogram has bins of octaves; later ones have their own
+edges, which split the bins so far. A priori the mass of a split bin is spread evenly, with a public
+prior variance. So bins that noise cannot resolve stay smooth, and bins that hold one value are
+found. All quantiles come from one nondecreasing function. Their intervals use the unevenness of
+bins that the releases show; the prior variance is larger, to allow for columns of few values.
 
 Reference
 ---------
@@ -28,40 +28,40 @@ from tailguard.scaling.noisy_distribution import bulk_of
 LARGEST_OCTAVE = 160
 _SIZES = 2.0 ** np.arange(-LARGEST_OCTAVE, LARGEST_OCTAVE + 1.0)
 OCTAVES = np.concatenate([-_SIZES[::-1], _SIZES])
-"""Edges of the first histogram: octaves of both signs; numbers between the least ones are zero."""
+"""Edges of the first histogram: octaves of both signs; numbers inside the innermost are zero."""
 
 ONE = int(np.searchsorted(OCTAVES, 1.0))
 """The bin that ends at one."""
 LEAST_SIZE = 2.0**-LARGEST_OCTAVE
 """Numbers up to this size count as zero, and no bin is finer there."""
 
-# The most that an unseen bin may hold: a share of the records, and standard deviations of noise. By
-# trial. ``FAR_NOISE`` is for all bins beyond: a window of eight may hold 12 deviations unseen.
+# The most that an undetected bin may hold: a share of the records, and noise deviations. By trial.
+# ``FAR_NOISE`` is for all bins beyond together: a window of eight may hide 12 deviations.
 HIDDEN_SHARE, HIDDEN_NOISE, FAR_NOISE = 0.02, 1.0, 4.0
 SEEN_ZERO = 3.5
-"""Noise deviations of zeros alone, which many columns have; noise has one in 4,000 columns."""
+"""Noise deviations from which zeros are detected; noise alone reaches it in one of 4,000 columns."""
 SEEN_BESIDE_ZERO = 5.3
-"""Noise deviations of a window of octaves beside zeros; noise alone has one in 4,000 columns."""
+"""The same for a window of octaves beside zeros; noise reaches it in one of 4,000 columns."""
 SEEN_ACROSS_ZERO = 3.0
-"""The same of octaves of the other sign and of about that size: noise alone has one in 30."""
+"""The same for octaves of the other sign and about the same size; noise reaches it in one of 30."""
 WINDOWS = 4e3
-"""The number of independent windows of octaves that stand out as often by noise (computed by
+"""Noise is detected as often as in this many independent windows of octaves (computed by
 simulation: 3,800 at 4.4 deviations, of either sign and of both together).
 """
-NEAR_BINS = 2  # octaves beside those that stand out are kept apart: tails lie there
-AS_ZERO = 8  # octaves beside zero whose numbers, below 1e-45, are as good as zero: noise shows them
-NO_GAPS = 2.0  # standard deviations of noise that a count of all records must lack to show gaps
-EXACT = 0.5  # records: the deviation of a count that is known
+NEAR_BINS = 2  # octaves beside detected ones stay separate bins: tails lie there
+AS_ZERO = 8  # octaves beside zero, of numbers below 1e-45; noise detects them, and they count as 0
+NO_GAPS = 2.0  # a count of cells shows gaps if it is below the records by these noise deviations
+EXACT = 0.5  # records: the standard deviation of a known count
 HEAVY = 1.0
-"""Noise deviations above which a bin may hold one value: a split may then give all to one part.
-At 4 intervals of zeros and ones held the truth in two thirds of the cases.
+"""A bin of more than this many noise deviations may hold one value: a split may give all of it to
+one part. With 4 instead, intervals of zeros and ones covered the truth in two thirds of the cases.
 """
 BESIDE = 0.05
-"""How far beyond its ends, over its width, an interval looks for values that many records share. By
-trial on simulated counts.
+"""An interval searches this part of its width beyond its ends for values that many records share.
+By trial on simulated counts.
 """
-# A bin counts as one value if it stands out by this many deviations of the last histogram's noise,
-# and is this many times as dense as its neighbours. By trial.
+# A bin counts as one value if its mass exceeds this many deviations of the last histogram's noise,
+# and it is this many times as dense as its neighbours. By trial.
 STANDS_OUT, DENSER = 4.0, 4.0
 
 
@@ -73,10 +73,10 @@ class DistributionEstimate:
     significance
         The column's height in the first histogram, in standard deviations of its noise.
     like_indicator
-        Whether only zeros and ones stand out.
+        Whether only zeros and ones exceed the noise.
     edges, mass, covariance
         The ends of bins, and how many records each holds. The first and the last bin hold
-        everything beyond the bins that stand out.
+        everything beyond the detected bins.
     """
 
     def __init__(
@@ -87,25 +87,25 @@ class DistributionEstimate:
         known: BoolArray | Literal[False] = False,
         rare: float | None = None,
     ) -> None:
-        """Read the histogram of octaves; ``n_rows`` is the most that the column can hold.
+        """Start from the histogram of octaves; the column holds at most ``n_rows``.
 
-        ``known`` are octaves that hold cells of other groups of the column. ``rare`` is the
-        standard deviation of Gaussian noise with as heavy a tail, for deciding what stands out.
+        ``known`` are octaves in which other groups of the column hold cells. ``rare`` is the
+        standard deviation of Gaussian noise with as heavy a tail; it decides which octaves count.
         """
         self.n_rows = n_rows
         kept, self.significance = octaves_of(counts, noise_std if rare is None else rare)
         kept |= known
-        kept[[0, -1]] = False  # open ends: they are looked at by later edges
+        kept[[0, -1]] = False  # open ends: later edges split them
         zero = kept.size // 2
-        looked_at, binary = kept.copy(), [*range(zero - AS_ZERO, zero + AS_ZERO + 1), ONE]
+        separate, binary = kept.copy(), [*range(zero - AS_ZERO, zero + AS_ZERO + 1), ONE]
         self.like_indicator = not np.delete(kept, binary).any()
         if self.like_indicator:
-            looked_at[binary] = True  # what hides beside zeros may be ones, and the other way round
-        near = binary_dilation(looked_at, iterations=NEAR_BINS)
+            separate[binary] = True  # beside detected zeros noise may hide ones, and the reverse
+        near = binary_dilation(separate, iterations=NEAR_BINS)
         near[[0, -1]] = False
         first, last = int(near.argmax()), int(near.size - near[::-1].argmax())
-        # Bins far from all that stand out are taken together: the first, the last, and one between
-        # two groups of others.
+        # Bins far from all detected ones are merged: into the first, the last, and one between any
+        # two groups of detected bins.
         inside = near[first:last]
         within = np.flatnonzero(inside | np.append(True, inside[:-1])) + first
         starts = np.concatenate([[0], within, [last]])
@@ -130,15 +130,15 @@ class DistributionEstimate:
     ) -> None:
         """Update by a histogram, whose edges split the bins.
 
-        ``unevenness`` is the deviation of the share of half a bin, over one half; it is 1 for bins
-        that may hold one value.
+        ``unevenness`` is the standard deviation of the share of half a bin, over one half; it is 1
+        for bins that may hold one value.
         """
         heavy = self.mass > HEAVY * noise_std
         within = edges[(edges > self.edges[0]) & (edges < self.edges[-1])]
         finer = np.union1d(self.edges, within)
         parent = np.searchsorted(self.edges, finer[:-1], side="right") - 1
         part = np.diff(finer) / np.diff(self.edges)[parent]
-        # A narrow part may hold one value, hence all or nothing: parts vary by their number too.
+        # A narrow part may hold one value, so all or nothing: variances depend on the number, too.
         vary = (part + 1.0 / np.bincount(parent)[parent]) / 2.0
         shared = (np.diag(vary) - np.outer(vary, vary)) * (parent[:, None] == parent)
         second_moment = np.maximum(self.mass, 0.0) ** 2 + np.diag(self.covariance)
@@ -175,16 +175,17 @@ class DistributionEstimate:
     def unevenness(self) -> float:
         """The part of the prior variance of split bins that releases show.
 
-        Squared errors of predicted counts, over their variances, add up to the number of counts on
-        average if bins are as uneven as expected, and to less if they are more even: linearly.
+        Squared errors of predicted counts, over their variances, sum to the number of counts on
+        average if bins are as uneven as the prior, and to linearly less if they are more even.
         """
         more, most = self._surprise
         return min(max(float(more) / max(float(most), 1e-9), 0.0), 1.0)
 
     def settle(self, n_rows: float, noise_std: float = 0.0) -> bool:
-        """Update the count of cells by the number of records, unless some are surely missing.
+        """Update the count of cells by the number of records, unless cells are surely missing.
 
-        That of records has ``noise_std`` where they count by weights. Return whether none is.
+        If records have weights, ``noise_std`` is the noise of their number. Return whether no cell
+        is missing.
         """
         deviation = math.hypot(self.total_std, noise_std)
         full = bool(n_rows - self.mass.sum() < NO_GAPS * deviation)
@@ -199,7 +200,7 @@ class DistributionEstimate:
 
     @property
     def total_std(self) -> float:
-        """The deviation of the error of that count."""
+        """The standard deviation of the error of ``total``."""
         return math.sqrt(max(float(self.covariance.sum()), 0.0))
 
     def shares(self) -> FloatArray:
@@ -217,9 +218,9 @@ class DistributionEstimate:
         return shares
 
     def noise_of_shares(self, level: float, *, seen: bool = False) -> FloatArray:
-        """Return the deviation of the noise of each share less a level, in shares.
+        """Return the standard deviation of the noise of each share minus a level, in shares.
 
-        Split bins are as uneven as expected, or as ``seen`` in the releases.
+        Split bins are as uneven as the prior, or, with ``seen``, as the releases show.
         """
         own, with_total = self._noise_seen if seen else self._noise
         variances = own + level * (level * with_total[-1] - 2.0 * with_total)
@@ -240,16 +241,16 @@ class DistributionEstimate:
         return place, float(shares[place + 1] - shares[place])
 
     def at(self, levels: FloatArray) -> FloatArray:
-        """Return where the distribution function, linear within bins, has these levels.
+        """Return the points at which the distribution function, linear in bins, has these levels.
 
-        In the first and the last bin that is the inner end.
+        For a level in the first or the last bin it is the inner end of the bin.
         """
         shares = self.shares()
-        # Equal shares would leave open which of their edges is taken.
+        # With equal shares the choice of an edge would be ambiguous.
         rising = shares + np.arange(shares.size) * 1e-13
-        found = np.interp(levels, rising[1:-1], self.edges[1:-1])
-        found = np.where(np.abs(found) < LEAST_SIZE, np.copysign(LEAST_SIZE, found), found)
-        return np.asarray(found, dtype=np.float64)
+        points = np.interp(levels, rising[1:-1], self.edges[1:-1])
+        points = np.where(np.abs(points) < LEAST_SIZE, np.copysign(LEAST_SIZE, points), points)
+        return np.asarray(points, dtype=np.float64)
 
     def spread(self, level: float, unevenness: float) -> float:
         """Return the uncertainty of the share at a quantile: noise, and the width of its bin."""
@@ -273,9 +274,10 @@ class DistributionEstimate:
     def interval(self, level: float, z: float) -> tuple[float, float]:
         """Return the interval in which the true function may reach a level.
 
-        It holds all places where the released function is within ``z`` deviations of the level, of
-        sampling and noise, and the whole of a bin at an end that holds more than these or seems to
-        hold one value. An end is infinite if no edge bounds it: noise may hide cells beyond.
+        It holds all points at which the released function is within ``z`` standard deviations (of
+        sampling and noise) of the level. At an end it holds a whole bin if the mass of that exceeds
+        these deviations or seems to be one value. An end is infinite if no edge bounds it: noise
+        may hide cells beyond.
 
         *Sampling.* The share ``F`` of weights below a point is a ratio of sums, whose variance is
         ``sum(w**2 * (below - F)**2) / sum(w)**2`` to first order. Weights are parts of their bound,
@@ -300,7 +302,7 @@ class DistributionEstimate:
     def _with_values_beside(self, low: float, high: float) -> tuple[float, float]:
         """Extend an interval over an edge if far more records lie just beyond it than within.
 
-        A value that many records share often lies just beyond an edge that was put beside it.
+        A value that many records share often lies just beyond an edge that was chosen near it.
         """
         reach = BESIDE * (high - low)
         ends = np.array([low - reach, low, low + reach, high - reach, high, high + reach])
@@ -314,10 +316,10 @@ class DistributionEstimate:
         return low, high
 
     def _leave(self, edge: int, way: int, level: float, slack: FloatArray) -> float:
-        """Return how far beyond an edge the function surely does not reach a level.
+        """Return the point beyond an edge up to which the function surely does not reach a level.
 
-        Within a bin its error is a mean of those at both edges, whose deviation is at most the mean
-        of theirs: so both the function and its slack are linear there.
+        Within a bin its error is a weighted mean of the errors at both edges, and has at most that
+        mean of their deviations: so both the function and its slack are linear there.
         """
         shares, beyond, place = self.shares(), edge + way, min(edge, edge + way)
         gap, mass = abs(level - float(shares[edge])), abs(float(shares[beyond] - shares[edge]))
@@ -339,15 +341,15 @@ class DistributionEstimate:
 
 
 def octaves_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
-    """Return which octaves hold cells, and by how many noise deviations the column stands out.
+    """Return which octaves hold cells, and the column's height in noise deviations.
 
-    The bin of zeros may hide all other cells, so these are searched again without it.
+    The bin of zeros may hide all other cells, so a second search leaves it out.
     """
     kept, significance = bulk_of(counts, noise_std)
     zero = counts.size // 2
     folded = counts[zero + 1 :] + counts[:zero][::-1]
     both, of_both = bulk_of(folded, math.sqrt(2.0) * noise_std)
-    if of_both > significance:  # as of a column about zero, half of which each sign has
+    if of_both > significance:  # as for a column about zero: each sign has half of its cells
         significance = of_both
         kept |= np.concatenate([both[::-1], [False], both])
     kept[zero] |= counts[zero] > SEEN_ZERO * noise_std
@@ -372,7 +374,7 @@ def _below_edges(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _without_dust(edge: float) -> float:
-    """Return an edge; zero for those of the bin that holds it."""
+    """Return an edge, or zero for the edges of the bin of zeros."""
     return 0.0 if abs(edge) <= LEAST_SIZE else edge
 
 

@@ -21,7 +21,7 @@ from tailguard.summaries.released import RunOptions, SummaryTable, released, sum
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
-LEVEL = 0.95  # of intervals, as is usual
+LEVEL = 0.95  # of intervals
 Z = NormalDist().inv_cdf((1.0 + LEVEL) / 2.0)
 MOST_LEVELS, MOST_BINS = 99, 10_000  # quantiles and bins of a column: with more there is only noise
 
@@ -38,8 +38,8 @@ class QuantileResult(SummaryResult):
         The levels of the quantiles.
     value, low, high
         A row per column, group by group, and a column per level: the quantile, and an interval that
-        holds the law's quantile in 95 % of tables; infinite where no released edge bounds it. NaN
-        where the budget was too small to see the column or the group.
+        covers the distribution's quantile in 95 % of tables. An end is infinite if no released edge
+        bounds it. NaN if the budget was too small to detect the column or the group.
     usable
         The released number of readable cells of each row.
 
@@ -86,8 +86,8 @@ def quantile(
     X
         Columns of numbers: whatever ``tg.mean`` takes.
     q
-        Levels between 0 and 1, one or several. All come from one distribution function, so that
-        they never cross.
+        Levels between 0 and 1, one or several. All quantiles come from one distribution function,
+        so they never cross.
     by
         Up to three declared columns; each combination of their levels is a group of its own.
     options
@@ -111,7 +111,7 @@ def quantile(
     Edge cases
     ----------
     A cell that is not a number does not affect the other cells of its record. A column that noise
-    hides is NaN, and a note says so.
+    hides is NaN, and has a note.
 
     Reference
     ---------
@@ -157,7 +157,7 @@ def checked_levels(name: str, q: ArrayLike) -> tuple[float, ...]:
 def quantiles_of(
     solution: SummarySolution, levels: Sequence[float]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return quantiles and both ends of their intervals, a row per column; NaN where hidden."""
+    """Return quantiles and both ends of their intervals, a row per column; NaN if undetected."""
     found = solution.quantiles
     assert found is not None
     rows = np.full((3, len(found.estimates), len(levels)), math.nan)
@@ -183,7 +183,7 @@ class HistogramResult(SummaryResult):
     counts
         As many rows: cells up to the first edge, in each bin, and beyond the last edge.
     noise_std
-        Deviation of the privacy noise of each count.
+        Standard deviation of the privacy noise of each count.
 
     Examples
     --------
@@ -297,9 +297,9 @@ class CountResult(SummaryResult):
     Attributes
     ----------
     value, noise_std
-        The count, between 0 and the number of records, and the deviation of its privacy noise.
+        The count, between 0 and the number of records, and the standard deviation of its noise.
     low, high
-        An interval that holds the table's own count in 95 % of runs.
+        An interval that covers the table's own count in 95 % of runs.
 
     Examples
     --------
@@ -383,8 +383,8 @@ def count(
 def within_noise(value: float, noise_std: float, most: float) -> tuple[float, float, float]:
     """Return a noised count and its interval, between 0 and the most that it can be.
 
-    Of Laplace noise 1.96 deviations hold 94 % (computed: 1 - exp(-1.96 sqrt(2))).
+    Within 1.96 standard deviations is 94 % of Laplace noise (computed: 1 - exp(-1.96 sqrt(2))).
     """
     ends = value, value - Z * noise_std, value + Z * noise_std
-    found = np.clip(ends, 0.0, most)
-    return float(found[0]), float(found[1]), float(found[2])
+    clipped = np.clip(ends, 0.0, most)
+    return float(clipped[0]), float(clipped[1]), float(clipped[2])

@@ -1,9 +1,9 @@
-"""What a summary releases: the plan of its statistics, and the run.
+"""The statistics of a summary: their plan, and the run.
 
-Statistics are asked for together, of all columns, so that one budget is shared out once. Each gets
-what makes the sum of predicted errors least: with Gaussian noise an error falls as one over its mu,
-and squares of mu add up, so the square has a part as the two thirds power of the error at mu 1;
-with Laplace noise epsilons add up, and the power is one half.
+All statistics of all columns are planned together, so one budget is divided once, for the least sum
+of predicted errors. With Gaussian noise an error is proportional to ``1 / mu``, and squares of mu
+add up: the best part of ``mu**2`` is proportional to the two thirds power of the error at mu 1.
+With Laplace noise epsilons add up, and the power is one half.
 
 Reference
 ---------
@@ -35,28 +35,29 @@ from tailguard.summaries.moments import ColumnMoments, best_range, correlations_
 from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, QuantileSearch
 
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Quantiles that are looked for where moments need a range and no others are asked for."""
+"""Levels of the quantiles that give moments their range, if the user requests no quantiles."""
 SPANNING, RANGE = (0.02, 0.05, 0.5, 0.95, 0.98), (0.01, 0.99)
-"""Those looked for where a histogram needs a range, and between which its ends lie."""
+"""Levels of the quantiles that give a histogram its range, and levels between which its ends lie.
+"""
 
 FALSE_COLUMN = 0.05
-"""Part of the columns shown that may be noise, hence how often one is in a table of noise alone."""
+"""Largest part of noise among the columns shown, so the chance of a column in a table of noise."""
 SEEN_CELLS = 3.0
-"""Deviations of its noise that a count of cells has, in a column or group that is shown: of levels
-that no record has one in 500 passes (computed by simulation), and one in 40 without this.
+"""A column or group is shown if its count of cells reaches this many noise deviations. One in 500
+levels without records passes this rule (computed by simulation); without it one in 40 is shown.
 """
 SURELY_INSIDE = 3.0
-"""Deviations of noise by which the ends of that range are farther in."""
+"""The ends of a histogram's range are farther in by this many noise deviations."""
 
-# Errors at mu 1 over the number of records, in standard deviations of a normal column, per root of
-# the columns: of quantiles 1.5 records over a density of .3; of moments with a range of 4 of them.
-# Where they only serve to find a range they count less.
+# Predicted errors at mu 1 are these over the number of records, in standard deviations of a normal
+# column, times the root of the number of columns. For quantiles: 1.5 records over a density of .3;
+# for moments: a range of 4 standard deviations. Quantiles that only give a range count less.
 QUANTILE_ERROR, LOCATING_ERROR, MOMENT_ERROR = 5.0, 1.0, 8.0
-# How much records weigh together may be rough: a count of all cells comes with every histogram.
+# The total weight may be imprecise: every histogram counts all cells as well.
 TOTAL_ERROR, SURELY_MORE = 0.1, 3.0
-# Rows of products are cut to this many times the root of the columns, in standard deviations.
+# For products rows are clipped to this many standard deviations times the root of the columns.
 PRODUCT_RADIUS = 1.5
-SMALLEST_RADIUS = 1e-250  # an inverse of it is a number
+SMALLEST_RADIUS = 1e-250  # its inverse is finite
 
 PURPOSES = {
     "moments": "means and spreads of cells cut to a private range",
@@ -71,26 +72,26 @@ PURPOSES = {
 
 @dataclass(frozen=True)
 class Statistics:
-    """A solver, which plans and runs: the statistics of some columns, on one budget.
+    """The solver of a summary: it plans and runs the statistics of some columns on one budget.
 
     Attributes
     ----------
     columns, by
         The features that are numbers, and the indicators of each column that makes groups.
     levels
-        Of the quantiles; empty for none.
+        The levels of quantiles; empty for no quantiles.
     moments, products
         Whether means and spreads, and products of pairs, are released.
     tables
         Tables of declared levels to count.
     counted
-        Of some declared columns the indicators, and the codes that a count asks for.
+        The indicators of some declared columns, and the codes that a count includes.
     bins, edges
         A histogram of ``bins`` bins in a private range, or between public edges.
     spend
-        Factors of the parts that statistics get.
+        Factors on the parts of the budget that statistics get.
     weighted
-        Whether records count by weights: where there is a search, their total is released first.
+        Whether records have weights; before a search their total is released.
     """
 
     columns: tuple[int, ...] = ()
@@ -121,9 +122,9 @@ class Statistics:
 
     @property
     def _errors(self) -> dict[str, float]:
-        """The predicted error of each statistic that is asked for, at mu 1."""
+        """The predicted error of each requested statistic, at mu 1."""
         k, quantile_error = len(self.columns), QUANTILE_ERROR if self.levels else LOCATING_ERROR
-        found = {
+        errors = {
             "quantiles": quantile_error * math.sqrt(k) if self.search else 0.0,
             "moments": MOMENT_ERROR * math.sqrt(k) if self.moments else 0.0,
             "correlations": PRODUCT_RADIUS**2 * k if self.products else 0.0,
@@ -132,7 +133,7 @@ class Statistics:
             "count": 1.0 if self.counted else 0.0,
             "weights": TOTAL_ERROR * math.sqrt(k) if self.weighted and self.search else 0.0,
         }
-        return {name: error for name, error in found.items() if error > 0.0}
+        return {name: error for name, error in errors.items() if error > 0.0}
 
     def _parts(self, *, pure: bool) -> dict[str, float]:
         """Return the part of the budget of each statistic."""
@@ -148,7 +149,7 @@ class Statistics:
         return {name: size / sum(sizes.values()) for name, size in sizes.items()}
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Work out stages and shares; numbers only, never a record."""
+        """Compute stages and shares from public numbers; no record is read."""
         pure = isinstance(guarantee, PureDP)
         if pure and self.products:
             raise InputError(
@@ -170,7 +171,7 @@ class Statistics:
             parts = {"quantiles": sum(found)} | parts
         shared = ", ".join(f"{name} {part:.0%}" for name, part in parts.items())
         said = f"budget by statistic, for the least sum of predicted errors: {shared}"
-        for stage in stages:  # calibration refuses what lattices do not carry
+        for stage in stages:  # calibration refuses noise that lattices cannot represent
             noise_std_of(self._query(stage.name), *size, stage.asked)
         return Plan("summary", problem, guarantee, tuple(stages), remarks=(said,))
 
@@ -189,7 +190,7 @@ class Statistics:
         if name == "levels":
             return LevelTables(self.tables)
         if name in {"count", "weights"}:
-            # Without conditions all records count, whatever they hold.
+            # Without conditions all records count.
             return CountOfLevels(*(self.counted or ((), ())))
         if name == "histogram":
             return self.histogram
@@ -197,7 +198,7 @@ class Statistics:
         return self.search.query(OCTAVES.size if name == "octaves" else self.search.most_edges)
 
     def _coordinates(self) -> int:
-        """Return more numbers than are released."""
+        """Return an upper bound on the number of released numbers."""
         total = sum(
             self._query(name).sensitivity(1, 1).size for name in self._errors if name != "quantiles"
         )
@@ -207,7 +208,7 @@ class Statistics:
         return total + rows * (OCTAVES.size + 2 + (SEARCHES + REFINEMENTS + 1) * size)
 
     def run(self, plan: Plan, gate: Gate) -> "SummarySolution":
-        """Ask for all that is planned, and put it together."""
+        """Run all planned releases, and combine their answers."""
         empty = np.zeros(0)
         solution = SummarySolution(empty, 0.0, plan, empty, math.nan, trace=empty[None, :])
         n_rows, asked = gate.n_records, plan.by_name
@@ -267,14 +268,14 @@ class Statistics:
         return solution
 
     def _by_table(self, counts: FloatArray, total: float) -> tuple[FloatArray, ...]:
-        """Return the counts of each table, made to add up to the number of records."""
+        """Return the counts of each table, adjusted so that they sum to the number of records."""
         return tuple(
             nearest_shares(part, total).reshape([len(columns) + 2 for columns in table])
             for part, table in zip(self._parts_of(counts), self.tables, strict=True)
         )
 
     def _total_of(self, counts: FloatArray, n_rows: int) -> float:
-        """Return how much records weigh together: each table has all, with noise by its size."""
+        """Estimate the total weight: each table holds all records, with noise by its size."""
         parts = self._parts_of(counts)
         mean = sum(part.mean() for part in parts) / sum(1.0 / part.size for part in parts)
         return min(max(float(mean), 1.0), float(n_rows))
@@ -286,7 +287,7 @@ class Statistics:
 def _even(estimate: DistributionEstimate, bins: int) -> FloatArray:
     """Return evenly spaced edges over the range in which nearly all cells lie.
 
-    Its ends are released edges with cells on both sides, as far as noise tells.
+    Its ends are released edges that surely have cells on both sides.
     """
     first, last = RANGE
     shares, noise = estimate.shares(), estimate.noise_of_shares(0.0)
@@ -301,18 +302,19 @@ def _even(estimate: DistributionEstimate, bins: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SummarySolution(Solution):
-    """What a summary found.
+    """The results of a summary.
 
     Attributes
     ----------
     quantiles, moments, correlation
-        Distributions, moments and the correlation matrix, where they were asked for.
+        Distributions, moments and the correlation matrix, if they were requested.
     counts, noise_std
-        Of levels a table each; of a histogram counts and edges; or one count; and their noise.
+        A table for each set of levels; or a histogram's counts and edges; or one count; and the
+        noise of a count.
     correlation_noise
-        Deviation of the privacy noise of each correlation.
+        Standard deviation of the privacy noise of each correlation.
     total
-        The number of records, or how much they weigh together, in parts of the bound.
+        The number of records, or their total weight, in parts of the bound.
     """
 
     quantiles: FoundQuantiles | None = None
@@ -325,17 +327,17 @@ class SummarySolution(Solution):
 
     @property
     def mostly_empty(self) -> BoolArray:
-        """Which distributions surely hold less than half of what all records weigh."""
+        """Which distributions surely hold less than half of the total weight of all records."""
         estimates = () if self.quantiles is None else self.quantiles.estimates
         most = [each.total + SURELY_MORE * each.total_std for each in estimates]
         return np.array(most) < self.total / 2.0
 
     @property
     def unseen(self) -> BoolArray:
-        """Which distributions do not stand out of the noise, or hold no more cells than it makes.
+        """Which distributions do not exceed the noise, or hold no more cells than noise may make.
 
-        Of those that are shown no more than ``FALSE_COLUMN`` are expected to be noise: the more
-        columns stand out, the less each of them has to (Benjamini and Hochberg 1995, Theorem 1).
+        At most a part ``FALSE_COLUMN`` of those shown is expected to be noise: the more columns
+        exceed the noise, the lower the threshold for each (Benjamini and Hochberg 1995, Theorem 1).
         """
         estimates = () if self.quantiles is None else self.quantiles.estimates
         significance = np.array([each.significance for each in estimates])
