@@ -1,6 +1,6 @@
 """Estimators in scikit-learn's shape: arguments in, coefficients and a certificate out.
 
-The package shows what its registry lists, and loads it when it is asked for.
+The package exports the classes of its registry, and loads each of them at its first use.
 """
 
 from tailguard.checks import with_named_arguments

@@ -1,4 +1,4 @@
-"""The arguments of estimators: how they are documented, named, and refused where they are wrong."""
+"""The arguments of estimators: their documentation, their names and their checks."""
 
 import inspect
 import re
@@ -20,11 +20,11 @@ Attributes
 Notes
 -----
 *Guarantee.* As for ``LinearRegression``."""
-"""What ``{shared}`` stands for after the parameters that an estimator has alone."""
+"""The text that replaces ``{shared}``, after the estimator's own parameters."""
 
 
 def with_shared(doc: str, base: str) -> str:
-    """Fill in what all estimators take and hold, from the docstring of their base."""
+    """Fill in the shared parameters and attributes, from the docstring of the base."""
     sections = {
         name.lower(): text.strip()
         for name, text in re.findall(r"(?ms)^(\w+)\n-+\n(.*?)(?=^\w+\n-+$|\Z)", cleandoc(base))
@@ -36,7 +36,7 @@ def with_shared(doc: str, base: str) -> str:
 
 
 class NamedArguments:
-    """Mixin of estimators that name the parameter which may have been meant by another one.
+    """Mixin of estimators whose errors suggest the parameter that an unknown one may mean.
 
     Examples
     --------
@@ -48,7 +48,7 @@ called epsilon.
     """
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse parameters that there are not."""
+        """Refuse unknown parameters, and any without a name."""
         if args:
             raise ArgumentError(
                 f"{cls.__name__} must be given its parameters by name, such as epsilon=1.0."

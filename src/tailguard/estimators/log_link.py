@@ -56,12 +56,12 @@ class LogLinkRegression(PrivateRegression):
         self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
     ) -> float:
         """Return the share of deviance explained; not private: it reads ``y`` without noise."""
-        from sklearn.metrics import d2_tweedie_score  # noqa: PLC0415 (it takes a while to load)
+        from sklearn.metrics import d2_tweedie_score  # noqa: PLC0415 (slow to load)
 
         warn_of_score(self)
         loss = self._loss()
-        found = self.predict(X, exposure=exposure, offset=offset)
-        targets, mean, weights = scored_rows(found, y, sample_weight)
+        predicted = self.predict(X, exposure=exposure, offset=offset)
+        targets, mean, weights = scored_rows(predicted, y, sample_weight)
         least = "at least" if loss.valid_target(0.0) else "above"
         require(
             bool(loss.valid_target(targets).all()),
@@ -125,8 +125,8 @@ class PoissonRegression(LogLinkRegression):
 class GammaRegression(LogLinkRegression):
     """Private Gamma regression with a log link, of positive targets such as severities or costs.
 
-    It uses each target relative to its expected value: the standard deviation is assumed to be in
-    proportion to the mean.
+    It uses each target relative to its expected value: it assumes that the standard deviation is
+    proportional to the mean.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class TweedieRegression(LogLinkRegression):
     Parameters
     ----------
     power
-        The variance is in proportion to this power of the mean: 1 fits as ``PoissonRegression``
+        The variance is proportional to this power of the mean: 1 fits as ``PoissonRegression``
         does, 2 as ``GammaRegression``; between them targets may be zero.
     alpha
         The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss,

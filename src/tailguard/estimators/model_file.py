@@ -1,6 +1,6 @@
-"""The model file: a fitted estimator as JSON, from Python and from the command line alike.
+"""The model file: a fitted estimator as JSON, written by Python and by the command line.
 
-It holds released numbers and what was declared, so whoever may see the model may see the file.
+It holds released numbers and declarations, so whoever may see the model may see the file.
 """
 
 import json
@@ -22,13 +22,13 @@ from tailguard.privacy.guarantees import ApproxDP
 from tailguard.version import __version__
 
 KEY = "tailguard_model"
-"""The key that says what the file is; its value is the version of the format."""
+"""The key that identifies a model file; its value is the version of the format."""
 VERSION = 4
-"""A change of meaning takes a new number. No earlier one was ever released."""
+"""The version of the format. No earlier one was ever released."""
 VECTORS = ("coef", "coef_noise_std", "coef_std", "interval_center")
 NUMBERS = ("intercept", "intercept_noise_std", "intercept_std", "total_error")
-"""What a fit releases, by the names of its attributes without the last underscore."""
-# Parameters that have their own place in the file, or none.
+"""The results of a fit, by the names of its attributes without the last underscore."""
+# Parameters with a key of their own in the file, or without any.
 NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schema", "solver")
 
 
@@ -80,7 +80,7 @@ def model_content(model: Any) -> dict[str, Any]:
         "columns": None if names is None else list(names),
         "n_columns": int(model.n_features_in_),
         "feature_names": list(model._names() or ()),
-        # Of several classes a vector holds those of one class after the other.
+        # With several classes a vector holds the numbers of one class after the other.
         **{key: _written(_flat(getattr(model, f"{key}_", None))) for key in (*VECTORS, *NUMBERS)},
         "feature_bounds": _written(model.feature_bounds_),
         "score_bounds": _written(model.score_bounds_),
@@ -115,13 +115,13 @@ def model_text(model: Any) -> str:
 def load(path: str | PathLike[str]) -> Any:
     """Read a model file, as ``model.save`` and ``tailguard fit`` write it.
 
-    The estimator predicts and shows its coefficients, certificate and notes as the fitted one; its
-    solver is ``"auto"``, and ``plan_`` is kept as the text of ``explain()`` alone.
+    The loaded estimator predicts like the fitted one, and shows the same coefficients, certificate
+    and notes. Its solver is ``"auto"``; of ``plan_`` the file keeps only the text of ``explain()``.
 
     Parameters
     ----------
     path
-        Where the file is.
+        The path of the file.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def load(path: str | PathLike[str]) -> Any:
 
 
 def read_model(path: Any, wanted: str) -> Any:
-    """Read a model file, and say what was wanted where it is none.
+    """Read a model file; ``wanted`` is the error message if it is not one.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def read_model(path: Any, wanted: str) -> Any:
     """
     wanted = f"{wanted}; got {shown(str(path) if isinstance(path, PathLike) else path)}"
     try:
-        if not Path(path).is_file():  # some devices are read for ever
+        if not Path(path).is_file():  # reading some devices never ends
             raise ValueError
         return model_from(read_json(Path(path).read_text(encoding="utf-8")))
     except InputError as error:
@@ -179,8 +179,8 @@ def model_from(content: dict[str, Any]) -> Any:
     if not model.takes_exposure:
         del model.total_error_
     _require(model.coef_ is not None and model.coef_noise_std_ is not None)
-    n_lines, n_told = _lines(model)
-    sizes = {name: n_told * (n_columns + (name == "interval_center")) for name in VECTORS}
+    n_lines, n_contrasts = _lines(model)
+    sizes = {name: n_contrasts * (n_columns + (name == "interval_center")) for name in VECTORS}
     sizes["coef"] = n_lines * n_columns
     vectors = {name: getattr(model, f"{name}_") for name in VECTORS}
     _require(all(each is None or each.size == sizes[name] for name, each in vectors.items()))
@@ -188,14 +188,14 @@ def model_from(content: dict[str, Any]) -> Any:
     model.score_bounds_ = _score_bounds_read(content["score_bounds"], n_lines)
     model._covariance_root = _root_read(content["covariance_root"])
     model._residual_shares = _shares_read(content["residual_shares"])
-    root, n_rows = model._covariance_root, n_told * (n_columns + bool(model.fit_intercept))
+    root, n_rows = model._covariance_root, n_contrasts * (n_columns + bool(model.fit_intercept))
     _require((root is None) == (model.coef_std_ is None) and (root is None or len(root) == n_rows))
     for name in ("reasons", "notes"):
         sentences = content[name]
         _require(isinstance(sentences, list) and all(isinstance(s, str) for s in sentences))
         setattr(model, f"{name}_", tuple(sentences))
     _require(len(model.reasons_) in (0, n_rows) and isinstance(content["plan"], str))
-    _by_class(model, n_lines, n_told)
+    _by_class(model, n_lines, n_contrasts)
     model._stored_plan, model.certificate_ = content["plan"], certificate
     _check_promise(content["parameters"], certificate)
     if model.epsilon is None:
@@ -204,17 +204,17 @@ def model_from(content: dict[str, Any]) -> Any:
 
 
 def _with_columns(content: dict[str, Any]) -> Any:
-    """Return an estimator with its parameters and what a fit keeps of its columns."""
-    kind, told = estimator_called(content["model"]), dict(content["parameters"])
-    _require(not {*told} & {*NOT_WRITTEN})
+    """Return an estimator with its parameters and the columns of its fit."""
+    kind, parameters = estimator_called(content["model"]), dict(content["parameters"])
+    _require(not {*parameters} & {*NOT_WRITTEN})
     schema = None if content["schema"] is None else Schema.of(content["schema"])
     missing = dict(content["missing"]) or None
     declared = content["declared_classes"]
     twice = schema is not None and schema.classes is not None and declared is not None
     _require(schema is None or not (missing or twice or not schema.features))
     if declared is not None:
-        told["classes"] = labels(declared)
-    model = kind(**told, schema=schema, missing=missing)
+        parameters["classes"] = labels(declared)
+    model = kind(**parameters, schema=schema, missing=missing)
     names, columns = content["feature_names"], content["columns"]
     if schema is not None:
         _require([*schema.coefficient_names] == names and [*(schema.features or ())] == columns)
@@ -233,17 +233,18 @@ def _with_columns(content: dict[str, Any]) -> Any:
 
 
 def _lines(model: Any) -> tuple[int, int]:
-    """Return how many classes have coefficients of their own, and are told from the first.
+    """Return the number of classes with coefficients, and that of contrasts with the first class.
 
-    One and one of two classes.
+    Both are one unless there are more than two classes.
     """
     classes = len(getattr(model, "classes_", ()))
     return (classes, classes - 1) if classes > 2 else (1, 1)
 
 
-def _by_class(model: Any, n_lines: int, n_told: int) -> None:
+def _by_class(model: Any, n_lines: int, n_contrasts: int) -> None:
     """Split the coefficients in the file, which come class after class, by classes."""
-    for name, lines in (("coef_", n_lines), ("coef_noise_std_", n_told), ("coef_std_", n_told)):
+    sizes = {"coef_": n_lines, "coef_noise_std_": n_contrasts, "coef_std_": n_contrasts}
+    for name, lines in sizes.items():
         beside = getattr(model, name.replace("coef", "intercept"))
         value = getattr(model, name)
         _require(np.size(beside) == lines)
@@ -252,7 +253,7 @@ def _by_class(model: Any, n_lines: int, n_told: int) -> None:
 
 
 def _check_promise(parameters: dict[str, Any], certificate: Certificate) -> None:
-    """Refuse parameters of another promise, and a simulation that passes for a private fit."""
+    """Refuse parameters of another promise, and a simulation that claims to be a private fit."""
     epsilon, delta = parameters.get("epsilon"), parameters.get("delta")
     if epsilon is not None and ApproxDP(epsilon, delta) != certificate.guarantee:  # type: ignore[arg-type]
         raise InputError("its parameters must have the epsilon and delta of its certificate.")
@@ -266,7 +267,7 @@ def _plain(value: Any) -> Any:
 
 
 def _written(value: Any) -> Any:
-    """Return a number, a vector, or bounds of features side by side; null where none is finite."""
+    """Return a number, a vector, or both columns of bounds; null for what is not finite."""
     if np.ndim(value) > 0:
         return [_written(each) for each in np.transpose(value)]
     return float(value) if value is not None and math.isfinite(value) else None
@@ -277,7 +278,7 @@ def _flat(value: Any) -> Any:
 
 
 def _rows_below_diagonal(root: FloatArray) -> list[list[float] | None]:
-    """Return the rows of a triangular matrix; null where one is unknown."""
+    """Return the rows of a triangular matrix; null for unknown rows."""
     return [
         None if np.isnan(row).any() else row[: place + 1].tolist() for place, row in enumerate(root)
     ]
@@ -319,7 +320,7 @@ def _shares_read(written: Any) -> FloatArray | None:
 
 
 def _root_read(written: Any) -> FloatArray | None:
-    """Return a triangular matrix from its rows; NaN where one is unknown."""
+    """Return a triangular matrix from its rows; NaN in unknown rows."""
     if written is None:
         return None
     root = np.zeros((len(written), len(written)))

@@ -17,7 +17,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.summaries.released import released
 from tailguard.summaries.score import ScoreResult, ScoreSolution, ScoreStatistics
 
-# A promise of the score alone covers no model that was fitted to the same rows without one.
+# The promise of a score does not cover a model that was fitted to the same rows without privacy.
 OF_A_RELEASED_MODEL = "the model is public, or was released under a promise of its own"
 
 
@@ -58,20 +58,20 @@ class PrivatelyScored:
     ) -> ScoreResult:
         """Return how well the model predicts these rows, privately, on a budget of its own.
 
-        That is the share of the deviance that predictions explain beside the best constant (R2
-        where targets are numbers and the link is no logarithm), the mean deviance and, for labels,
-        the area under the curve, with intervals of 95 %. They cover no tails without a fourth
-        moment: of targets so heavy they are too short. Of mean deviances log-loss alone has one,
-        since rare rows that noise hides decide the others. No bound is asked for: deviances
-        above a released level count as that level.
+        The result is the share of the deviance that predictions explain, compared with the best
+        constant (R2 if targets are numbers and the link is not a logarithm), the mean deviance and,
+        for labels, the area under the ROC curve, with 95 % intervals. The intervals need a fourth
+        moment: with heavier tails they are too short. Among mean deviances only log-loss has an
+        interval, since the others depend on rare rows that noise hides. No bounds are needed:
+        deviances above a released level count as that level.
 
         The rows may be those of the fit or others. If they are the same, or share persons, both
-        costs add up, which a ``ledger`` counts; a model that was fitted to them without privacy
-        tells of them, whatever its score does; and a model scored on its own rows looks better than
-        it is. A table in batches is refused.
+        costs add up; a ``ledger`` counts both. A model that was fitted to these rows without
+        privacy leaks them, even if its score is private. A model that is scored on its own rows
+        looks better than it is. A table in batches is refused.
 
-        Of a model that protects persons the score does so, too. Its intervals take the rows of a
-        person for as alike as they are, and in the area for alike.
+        If the model protects persons, so does the score. Its intervals count how alike the rows of
+        a person are; that of the area assumes that they are all alike.
 
         Parameters
         ----------
@@ -80,12 +80,13 @@ class PrivatelyScored:
         exposure, offset
             As for ``score``, and by default as the schema of the fit declares.
         sample_weight, weight_bound
-            How much each row counts, a number per row or the name of a column of X, and the largest
-            weight that counts in full: by default as the schema of the fit declares. Weights of a
-            fit that were given as an array are given anew.
+            The weight of each row, a number per row or the name of a column of X, and the largest
+            weight that counts in full: by default as the schema of the fit declares. If the fit got
+            an array of weights, give one for these rows.
         person, max_rows, weight
-            A key per row, or the name of a column of X, how many rows of a person are used at most,
-            and whether ``"person"`` or ``"row"`` counts alike: by default as in the fit.
+            A key per row, or the name of a column of X; the largest number of rows of a person that
+            are used; and which has equal weight, each ``"person"`` or each ``"row"``: by default as
+            in the fit.
         epsilon, delta, guarantee, ledger, checkpoint, random_state
             As those of the estimator, for the score alone.
         """
@@ -102,10 +103,10 @@ class PrivatelyScored:
             )
         loss = _measure(model)
         labels = None if loss.link.scaled else model.classes_.tolist()
-        told = {"exposure": exposure, "offset": offset, "loss": loss, "labels": labels}
-        told |= {"weighed": (sample_weight, weight_bound)}
-        told |= {"schema": model.schema_, "person": person, "max_rows": max_rows, "weight": weight}
-        table = scored_inputs(X, y, model._score_of, model.certificate_.unit, **told)
+        facts = {"exposure": exposure, "offset": offset, "loss": loss, "labels": labels}
+        facts |= {"weighed": (sample_weight, weight_bound)}
+        facts |= {"schema": model.schema_, "person": person, "max_rows": max_rows, "weight": weight}
+        table = scored_inputs(X, y, model._score_of, model.certificate_.unit, **facts)
         model._labels(y)  # refuses categories where no classes are declared, as fit does
         solved, solution, _ = released(
             table,
@@ -116,7 +117,7 @@ class PrivatelyScored:
             ledger=ledger,
             checkpoint=checkpoint,
             assumptions=(OF_A_RELEASED_MODEL,),
-            check_records=False,  # the number of rows that count is told with the score
+            check_records=False,  # the score reports the number of usable rows
             random_state=random_state,
         )
         assert isinstance(solution, ScoreSolution)
@@ -131,7 +132,7 @@ class PrivatelyScored:
 
 
 def _digest(model: Any) -> str:
-    """Return a digest of the numbers that a model predicts with, which are public or released."""
+    """Return a digest of the numbers that predictions use; these are public or released."""
     numbers = (model.coef_, model.intercept_, model.score_bounds_, model.feature_bounds_)
     texts = [str(np.asarray(each, dtype=np.float64).tolist()) for each in numbers]
     return sha256(f"{texts} {model.extrapolate}".encode()).hexdigest()
@@ -144,7 +145,7 @@ def _measure(model: Any) -> Loss:
 
 
 def _names(loss: Loss) -> tuple[str, str]:
-    """Return what the share explained and the mean deviance are called."""
+    """Return the names of the explained share and of the mean deviance."""
     if loss.link.residual:
         return "R2", "mean squared error"
     return "D2", "mean deviance" if loss.link.log else "log-loss"

@@ -1,4 +1,4 @@
-"""The estimators by name. One line here buys the contract tests, and ``tailguard fit --model``."""
+"""The estimators by name. One line here adds the contract tests, and ``tailguard fit --model``."""
 
 from typing import Any
 

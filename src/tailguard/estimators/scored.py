@@ -1,7 +1,7 @@
 """The checked targets, predictions and weights of a score.
 
-Errors of scikit-learn's metrics show targets. So whatever they would refuse is refused here first,
-in a sentence that shows none.
+Errors of scikit-learn's metrics print targets. So the checks here refuse the same inputs first, and
+their messages print no target.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ def scored_rows(
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Return the weight of each row in a score; 1 where none are given."""
+    """Return the weight of each row in a score; 1 if none are given."""
     if sample_weight is None:
         return np.ones(n_rows)
     weights = to_vector(sample_weight, "sample_weight", n_rows=n_rows)

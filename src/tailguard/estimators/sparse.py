@@ -31,10 +31,10 @@ class _Sparse:
 class SparseLinearRegression(_Sparse, LeastSquares):
     """Private least squares with at most ``n_nonzero`` columns, for many more columns than that.
 
-    Each column is read in private units, about a private centre where there is an intercept. Where
-    there are too many columns for that, as the plan says, one private scale serves all of them:
-    they should then be in comparable units and lie around zero, or state scales and centres with
-    ``solver=tg.solvers.HardThresholding(feature_scale=..., feature_center=...)``.
+    Each column is divided by a private scale, after a private centre is subtracted if there is an
+    intercept. If there are too many columns for that (the plan says so), all share one private
+    scale: columns should then be in comparable units and lie around zero. Or state their scales and
+    centres with ``solver=tg.solvers.HardThresholding(feature_scale=..., feature_center=...)``.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class SparseLinearRegression(_Sparse, LeastSquares):
     -----
     *Guarantee.* As for ``LinearRegression``; which columns are kept is part of what is protected.
 
-    *Edge cases.* With no more columns than ``n_nonzero`` all are kept. There are no intervals:
-    which columns are kept was chosen on the same records, which no interval here counts.
+    *Edge cases.* If there are no more columns than ``n_nonzero``, all are kept. There are no
+    intervals: none here would count that the columns were chosen on the same records.
 
     References
     ----------
@@ -104,8 +104,8 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     *Guarantee.* As for ``LinearRegression``; which columns are kept is part of what is protected.
 
     *Edge cases.* A record whose label is not declared is void, and no message names it.
-    Coefficients of strong signals are shrunk: few steps are taken, where the slope is flat. Rows
-    with missing values are predicted and scored as by ``LogisticRegression``.
+    Coefficients of strong signals are too small: there are few steps, and the slope is flat there.
+    Rows with missing values are predicted and scored as by ``LogisticRegression``.
 
     References
     ----------

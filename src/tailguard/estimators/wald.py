@@ -24,7 +24,7 @@ Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, f
 # Directions of contrasts with less than this share of the largest variance count as repeated.
 REPEATED = 1e-10
 AGAINST = "each class has its log-odds against the first one: "
-"""What coefficients of several classes are of, before the label of the first."""
+"""The note on coefficients of several classes; the label of the first class follows it."""
 KINDS = ("mean", "new")
 """What an interval of a prediction covers: the mean, or the target of a new record."""
 
@@ -60,7 +60,7 @@ class JointTest:
 
 
 def intervals(model: Any, level: float) -> FloatArray:
-    """Return both ends of each interval, the intercept last; NaN where the error is unknown.
+    """Return both ends of each interval, the intercept last; NaN if the error is unknown.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def coefficient_names(model: Any) -> list[str]:
 
 
 def baseline_notes(model: Any) -> list[str]:
-    """Return of a model of several classes which one coefficients are against.
+    """Return the note on the baseline class of a model of several classes; else no note.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def baseline_notes(model: Any) -> list[str]:
 
 
 def normal_quantile(level: float) -> float:
-    """Return the half-width of an interval of that level, in standard errors.
+    """Return the half-width of an interval of this level, in standard errors.
 
     Examples
     --------
@@ -285,22 +285,22 @@ def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: fl
 
 
 def _scores(model: Any, features: Features) -> tuple[FloatArray, FloatArray]:
-    """Return the centre of each score's interval, and its standard error; NaN where unknown."""
+    """Return the centre of each score's interval, and its standard error; NaN if unknown."""
     center, root = centers(model), model._covariance_root
     if not model.fit_intercept:
         center, root = np.append(center, 0.0), np.vstack([root, np.zeros(root.shape[1])])
     unknown = np.isnan(root).any(axis=1)
     level_columns = () if model.schema_ is None else model.schema_.level_columns
     indicators = np.isin(np.arange(len(center)), [*chain(*level_columns)])
-    # A numeric column that noise hid takes no part in the prediction, so it adds no error. A level
-    # without records does, and its effect is unknown.
+    # Predictions do not use a numeric column that noise hid, so it adds no error. They use a level
+    # without records, and its effect is unknown.
     unread = unknown & (center == 0.0) & ~indicators
     known = np.where(unknown[:, None], 0.0, root)
     with np.errstate(all="ignore"):
         score = features @ center[:-1] + center[-1]
         std = np.linalg.norm(features @ known[:-1] + known[-1], axis=1)
-        blind = features[:, (unknown & ~unread)[:-1]].any(axis=1) | unknown[-1]
-    return score, np.where(blind, np.nan, std)
+        undefined = features[:, (unknown & ~unread)[:-1]].any(axis=1) | unknown[-1]
+    return score, np.where(undefined, np.nan, std)
 
 
 def _residual_quantiles(model: Any, level: float) -> tuple[float, float]:
