@@ -113,8 +113,8 @@ def reach(offsets: FloatArray, directions: FloatArray, count: int) -> FloatArray
     """Return how far at least ``count`` points lie in each direction, one direction a row."""
     projections = offsets @ directions.T
     place = len(offsets) - count
-    found: FloatArray = np.partition(projections, place, axis=0)[place]
-    return found
+    reached: FloatArray = np.partition(projections, place, axis=0)[place]
+    return reached
 
 
 def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArray]:
@@ -131,11 +131,11 @@ def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArr
         return 0.0, np.eye(1, d)[0]
     scaled = offsets / scale
     if d == 2 and k <= MOST_FOR_ALL_TIES:
-        distance, found = _best_direction(scaled, _ties(scaled), count)
-        return distance * scale, found
+        distance, direction = _best_direction(scaled, _ties(scaled), count)
+        return distance * scale, direction
     searched = [_search_direction(scaled, start, count) for start in _starts(scaled)]
-    distance, found = _best_direction(scaled, np.array(searched), count)
-    return distance * scale, found
+    distance, direction = _best_direction(scaled, np.array(searched), count)
+    return distance * scale, direction
 
 
 def _best_direction(

@@ -41,12 +41,12 @@ Planned: TypeAlias = tuple[MeanMethod, MeanPlan]
 
 def _methods() -> dict[str, str]:
     """Find the method of each file whose query is registered: the class named after the file."""
-    found = {}
+    methods = {}
     for place in (QUERIES | SMOOTH_QUERIES).values():
         room, _, file = place.partition(":")[0].rpartition(".")
         if room == "tailguard.means":
-            found[file] = f"{room}.{file}:{file.title().replace('_', '')}"
-    return found
+            methods[file] = f"{room}.{file}:{file.title().replace('_', '')}"
+    return methods
 
 
 MEANS = _methods()
@@ -156,20 +156,20 @@ def _planned(method: MeanMethod, problem: Problem, guarantee: Guarantee) -> Mean
 
 
 def _best_method(problem: Problem, guarantee: Guarantee) -> Choice:
-    found: list[Planned] = []
+    plans: list[Planned] = []
     refusals: list[tuple[str, str]] = []
     for name in MEANS:
         method = make_method(name)
         try:
-            found.append((method, _planned(method, problem, guarantee)))
+            plans.append((method, _planned(method, problem, guarantee)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))
     if problem.moment is not None:
-        found += _released(problem, guarantee, last_resort=not found)
-    if not found:
+        plans += _released(problem, guarantee, last_resort=not plans)
+    if not plans:
         raise InputError(f"method must be possible here, and none is; {refusals[0][1]}")
-    found.sort(key=lambda pair: _expected_total(pair[1]))
-    (method, plan), *others = found
+    plans.sort(key=lambda pair: _expected_total(pair[1]))
+    (method, plan), *others = plans
     return Choice(method, plan, tuple(other for _, other in others), tuple(refusals))
 
 

@@ -139,10 +139,10 @@ class Clamped(CoordinateWise):
         """Return the threshold of Corollary 4.2 for central moments of order 2 and above."""
         moment = facts.known_moment("central")
         if isinstance(budget, Laplace):
-            found = facts.into(mean_threshold_pure, moment, epsilon=budget.epsilon)
+            level = facts.into(mean_threshold_pure, moment, epsilon=budget.epsilon)
         else:
-            found = facts.into(mean_threshold, moment, rho=budget.mu**2 / 2.0)
-        threshold = max(found, FEWEST_MOMENT_UNITS * moment.scale)
+            level = facts.into(mean_threshold, moment, rho=budget.mu**2 / 2.0)
+        threshold = max(level, FEWEST_MOMENT_UNITS * moment.scale)
         bias = facts.into(clamping_bias, moment, threshold=threshold, mean_bound=threshold)
         return Level(threshold, bias, facts.sampling)
 
@@ -153,7 +153,7 @@ def mean_threshold(
 ) -> float:
     """Threshold of the zCDP mean, ``(n sqrt(rho) / sqrt(d))^(1/k)`` in units of the moment.
 
-    The theory asks that it is at least the norm of the mean, and at least 10 units.
+    The theory requires at least the norm of the mean, and at least 10 units.
 
     *Reference.* Kamath, Liu and Zhang 2022, Corollary 4.2.
     """
@@ -180,7 +180,7 @@ def clamping_bias(
     ``((k-1)^(k-1) / k^k) moment_bound / (3 threshold - mean_bound)^(k-1)`` for a mean of size at
     most ``mean_bound``.
 
-    *Correction.* The paper's ``3 (14 / threshold)^(k-1)`` is valid and says nothing below 14.
+    *Correction.* The paper's ``3 (14 / threshold)^(k-1)`` is valid, and vacuous below 14.
 
     *Reference.* Kamath, Liu and Zhang 2022, Lemma B.1, sharpened.
 

@@ -206,12 +206,12 @@ class CoordinateWise(MeanMethod):
         released = PrivateUnits.planned(plan, "entries").release(gate)
         threshold = self._balance(released.distribution, plan.problem, stage.asked, groups)
         query = self.query(released.units, threshold, groups)
-        found = gate.ask(query, state, stage) / released.fraction
+        mean = gate.ask(query, state, stage) / released.fraction
         noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
         noise_std /= released.fraction
         return mean_solution(
             plan,
-            released.units.center + released.units.scale * found,
+            released.units.center + released.units.scale * mean,
             released.units.scale * noise_std,
             {"threshold in private units": threshold},
         )

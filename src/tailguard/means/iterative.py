@@ -370,8 +370,8 @@ class Iterative(MeanMethod):
         if self.proof == "least" and not pays:
             return parallel
         guess = shuffled_mu(promise.epsilon, n_units=k, delta=promise.delta)
-        found = calibrate(event_of, promise, guess=guess, accuracy=ACCURACY)
-        return Gaussian(found * (1.0 - BUDGET_MARGIN)), True
+        mu = calibrate(event_of, promise, guess=guess, accuracy=ACCURACY)
+        return Gaussian(mu * (1.0 - BUDGET_MARGIN)), True
 
     def _coordinates(self, facts: MeanFacts) -> int:
         return most_coordinates(facts.problem) + self.groups(facts.problem) * facts.n_features

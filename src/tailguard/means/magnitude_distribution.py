@@ -101,10 +101,10 @@ def released_distribution(
     edges: FloatArray, counts: FloatArray, noise_std: float
 ) -> MagnitudeDistribution | None:
     """Estimate a distribution from noisy counts; None if no cell exceeds the noise."""
-    seen = np.flatnonzero(counts > SIGNIFICANT * noise_std)
-    if not seen.size:
+    counted = np.flatnonzero(counts > SIGNIFICANT * noise_std)
+    if not counted.size:
         return None
-    last = int(seen[-1])
+    last = int(counted[-1])
     while last + 1 < len(counts) and counts[last + 1] > SIGNIFICANT_BESIDE * noise_std:
         last += 1
     above = np.cumsum(counts[last::-1])[::-1]  # above[i]: magnitudes beyond edges[i - 1]

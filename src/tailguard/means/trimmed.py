@@ -375,17 +375,17 @@ class Trimmed(MeanMethod):
         self, facts: MeanFacts, cost: Event, low: float, high: float, spread: float
     ) -> tuple[TrimmedMean, SmoothCalibration, Expected]:
         """Split the budget between smoothness and noise for the least error, bias included."""
-        found, refusals, raw = [], [], Units.raw(facts.n_features, intercept=False)
+        candidates, refusals, raw = [], [], Units.raw(facts.n_features, intercept=False)
         for share in self.shares if self.n_trimmed is None else (FIRST_SHARE,):
             query = self.query(raw, low, high, spread, share)
             try:
                 public = query.calibrate_event(facts.n_rows, facts.n_features, cost)
-                found.append((query, public, _expected(query, public, facts, spread)))
+                candidates.append((query, public, _expected(query, public, facts, spread)))
             except InputError as refusal:
                 refusals.append(refusal)
-        if not found:
+        if not candidates:
             raise refusals[-1]
-        return min(found, key=lambda each: each[2].total)
+        return min(candidates, key=lambda each: each[2].total)
 
 
 def _expected(
