@@ -214,11 +214,11 @@ def actual_expected(
         return Statistics(columns, by=table.groups(by)[1], moments=True)
 
     solved, solution, table = released(X, make, **options)
-    moments, found = solution.moments, solution.quantiles
+    moments, quantiles = solution.moments, solution.quantiles
     assert moments is not None
-    assert found is not None
+    assert quantiles is not None
     hidden = np.atleast_1d(solution.unseen.reshape(moments.mean.shape).any(axis=1))
-    totals = np.reshape([each.total for each in found.estimates], moments.mean.shape)
+    totals = np.reshape([each.total for each in quantiles.estimates], moments.mean.shape)
     sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
     with np.errstate(all="ignore"):
         ratio = np.where(hidden, math.nan, moments.mean[:, 0] / moments.mean[:, 1])

@@ -39,7 +39,7 @@ LEAST_SIZE = 2.0**-LARGEST_OCTAVE
 # ``FAR_NOISE`` is for all bins beyond together: a window of eight may hide 12 deviations.
 HIDDEN_SHARE, HIDDEN_NOISE, FAR_NOISE = 0.02, 1.0, 4.0
 SEEN_ZERO = 3.5
-"""Noise deviations from which zeros are detected; noise alone reaches it in one of 4,000 columns."""
+"""Noise deviations from which zeros are detected; noise reaches them in one of 4,000 columns."""
 SEEN_BESIDE_ZERO = 5.3
 """The same for a window of octaves beside zeros; noise reaches it in one of 4,000 columns."""
 SEEN_ACROSS_ZERO = 3.0
@@ -49,7 +49,7 @@ WINDOWS = 4e3
 simulation: 3,800 at 4.4 deviations, of either sign and of both together).
 """
 NEAR_BINS = 2  # octaves beside detected ones stay separate bins: tails lie there
-AS_ZERO = 8  # octaves beside zero, of numbers below 1e-45; noise detects them, and they count as 0
+AS_ZERO = 8  # octaves beside zero, of numbers below 1e-45: only noise is detected there
 NO_GAPS = 2.0  # a count of cells shows gaps if it is below the records by these noise deviations
 EXACT = 0.5  # records: the standard deviation of a known count
 HEAVY = 1.0
@@ -138,7 +138,7 @@ class DistributionEstimate:
         finer = np.union1d(self.edges, within)
         parent = np.searchsorted(self.edges, finer[:-1], side="right") - 1
         part = np.diff(finer) / np.diff(self.edges)[parent]
-        # A narrow part may hold one value, so all or nothing: variances depend on the number, too.
+        # A narrow part may hold one value, so all or nothing: half of its weight is an equal share.
         vary = (part + 1.0 / np.bincount(parent)[parent]) / 2.0
         shared = (np.diag(vary) - np.outer(vary, vary)) * (parent[:, None] == parent)
         second_moment = np.maximum(self.mass, 0.0) ** 2 + np.diag(self.covariance)

@@ -158,12 +158,12 @@ def quantiles_of(
     solution: SummarySolution, levels: Sequence[float]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return quantiles and both ends of their intervals, a row per column; NaN if undetected."""
-    found = solution.quantiles
-    assert found is not None
-    rows = np.full((3, len(found.estimates), len(levels)), math.nan)
-    for i, (estimate, unseen) in enumerate(zip(found.estimates, solution.unseen, strict=True)):
+    quantiles = solution.quantiles
+    assert quantiles is not None
+    rows = np.full((3, len(quantiles.estimates), len(levels)), math.nan)
+    for i, (estimate, unseen) in enumerate(zip(quantiles.estimates, solution.unseen, strict=True)):
         if not unseen:
-            values = [estimate.quantile(level, found.noise_std) for level in levels]
+            values = [estimate.quantile(level, quantiles.noise_std) for level in levels]
             rows[0, i] = np.maximum.accumulate(values)
             rows[1:, i] = np.transpose([estimate.interval(level, Z) for level in levels])
     return rows[0], rows[1], rows[2]

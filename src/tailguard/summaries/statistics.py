@@ -37,8 +37,7 @@ from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, Qu
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that give moments their range, if the user requests no quantiles."""
 SPANNING, RANGE = (0.02, 0.05, 0.5, 0.95, 0.98), (0.01, 0.99)
-"""Levels of the quantiles that give a histogram its range, and levels between which its ends lie.
-"""
+"""Levels of the quantiles that give a histogram its range, and levels that enclose its ends."""
 
 FALSE_COLUMN = 0.05
 """Largest part of noise among the columns shown, so the chance of a column in a table of noise."""
@@ -162,18 +161,18 @@ class Statistics:
         stages: list[Stage] = []
         if self.search is not None:
             planned = parts.pop("quantiles")
-            found = self.search.parts(budget, planned, *size)
-            stages += self.search.stages(budget, found)
-            left = (1.0 - sum(found)) / (1.0 - planned) if parts else 0.0
+            shares = self.search.parts(budget, planned, *size)
+            stages += self.search.stages(budget, shares)
+            left = (1.0 - sum(shares)) / (1.0 - planned) if parts else 0.0
             parts = {name: left * part for name, part in parts.items()}
         stages += [self._stage(name, part_of(budget, part)) for name, part in parts.items()]
         if self.search is not None:
-            parts = {"quantiles": sum(found)} | parts
+            parts = {"quantiles": sum(shares)} | parts
         shared = ", ".join(f"{name} {part:.0%}" for name, part in parts.items())
-        said = f"budget by statistic, for the least sum of predicted errors: {shared}"
+        remark = f"budget by statistic, for the least sum of predicted errors: {shared}"
         for stage in stages:  # calibration refuses noise that lattices cannot represent
             noise_std_of(self._query(stage.name), *size, stage.asked)
-        return Plan("summary", problem, guarantee, tuple(stages), remarks=(said,))
+        return Plan("summary", problem, guarantee, tuple(stages), remarks=(remark,))
 
     def _stage(self, name: str, share: Share) -> Stage:
         size = self._query(name).sensitivity(1, 1).size
@@ -211,15 +210,15 @@ class Statistics:
         """Run all planned releases, and combine their answers."""
         empty = np.zeros(0)
         solution = SummarySolution(empty, 0.0, plan, empty, math.nan, trace=empty[None, :])
-        n_rows, asked = gate.n_records, plan.by_name
+        n_rows, stages = gate.n_records, plan.by_name
         total, total_std, most = float(n_rows), 0.0, float(n_rows)
 
         def ask(name: str, state: Any) -> tuple[FloatArray, float]:
-            query, stage = self._query(name), asked[name]
+            query, stage = self._query(name), stages[name]
             noise_std = noise_std_of(query, n_rows, gate.n_features, stage.asked)
             return gate.ask(query, state, stage), noise_std
 
-        if "weights" in asked:
+        if "weights" in stages:
             (answer,), total_std = ask("weights", None)
             total = min(max(float(answer), 1.0), most)
             most = min(total + SURELY_MORE * total_std, most)
@@ -233,7 +232,7 @@ class Statistics:
         if self.moments:
             shape = len(estimates) // len(self.columns), len(self.columns)
             noise_std = noise_std_of(
-                self._query("moments"), n_rows, gate.n_features, asked["moments"].asked
+                self._query("moments"), n_rows, gate.n_features, stages["moments"].asked
             )
             ranges = np.array([best_range(each, noise_std) for each in estimates])
             low, high = np.moveaxis(ranges.reshape(*shape, 2), 2, 0)
@@ -341,9 +340,9 @@ class SummarySolution(Solution):
         """
         estimates = () if self.quantiles is None else self.quantiles.estimates
         significance = np.array([each.significance for each in estimates])
-        asked = significance.size / (1.0 + np.arange(significance.size))
-        least = [detection_threshold(columns, FALSE_COLUMN, WINDOWS) for columns in asked]
+        hypotheses = significance.size / (1.0 + np.arange(significance.size))
+        least = [detection_threshold(columns, FALSE_COLUMN, WINDOWS) for columns in hypotheses]
         ranked = np.sort(significance)[::-1]
-        seen = ranked[ranked >= least]
+        passing = ranked[ranked >= least]
         few = np.array([each.total < SEEN_CELLS * each.total_std for each in estimates], dtype=bool)
-        return few | (significance < (seen[-1] if seen.size else math.inf))
+        return few | (significance < (passing[-1] if passing.size else math.inf))
