@@ -274,13 +274,13 @@ def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: fl
     reach = normal_quantile(level)
     standard_errors(model)  # refuses solvers without standard errors
     below, above = _residual_quantiles(model, level) if kind == "new" else (0.0, 0.0)
-    found = []
+    ends = []
     for features in pieces:
         score, std = _scores(model, features)
         low = score + below - (np.hypot(below, reach * std) - abs(below))
         high = score + above + (np.hypot(above, reach * std) - abs(above))
-        found.append(np.column_stack([low, high]))
-    intervals = np.concatenate(found)
+        ends.append(np.column_stack([low, high]))
+    intervals = np.concatenate(ends)
     return np.clip(intervals, *model.score_bounds_) if model.extrapolate == "bounded" else intervals
 
 
