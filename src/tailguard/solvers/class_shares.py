@@ -35,7 +35,8 @@ LEAST_COUNT = 0.5
 LARGEST_LOSS = 0.003
 # No fit is tried if a comparison only detects gains above this part of the entropy. A limit of a
 # fifth would exclude fits that gain two thirds of it (n * mu of 300, one record in a hundred of the
-# rarest class). Of over a hundred fits of equally strong signals, those beyond .5 lost .03 to .24.
+# rarest class). Of over a hundred fits with equally strong signals, those beyond .5 lost .03 to .24
+# of it.
 LARGEST_MARGIN = 0.5
 
 
