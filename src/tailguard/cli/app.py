@@ -107,7 +107,7 @@ def _options(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Take the options that belong to no command."""
+    """Define the options that belong to no command."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -132,7 +132,7 @@ def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 @cache
 def _commands() -> Any:
-    """Return the tree of all commands, which takes longer to build than most of them to run."""
+    """Return the tree of all commands, once built: this takes longer than most commands run."""
     return get_command(app)
 
 
@@ -180,7 +180,7 @@ def _complain(message: str, *, code: int) -> int:
 
 
 def main() -> NoReturn:
-    """Run the command that the shell was given.
+    """Run the command in ``sys.argv``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reading what the user typed: numbers, lists of names, declared levels, places to write to."""
+"""Parsing of command-line values: numbers, lists of names, declared levels, and output paths."""
 
 import csv
 import math
@@ -99,7 +99,7 @@ def _parameter_value(text: str) -> int | float | str | bool:
 
 
 def _option(text: str, equals: str) -> tuple[str, str, str]:
-    """Split an option, whose name may be spelt as those of commands are."""
+    """Split an option; its name may have hyphens, as command-line options have."""
     name, sign, value = text.partition(equals)
     return name.strip().replace("-", "_"), sign, value
 
@@ -111,14 +111,14 @@ def _pairs(
     *,
     split: Callable[[str, str], tuple[str, str, str]] = str.partition,
 ) -> dict[str, Value]:
-    """Read different names with a value each; what ``read`` makes nothing of is refused."""
+    """Read different names with a value each; refuse a value for which ``read`` returns None."""
     declared: dict[str, Value] = {}
     for text in declarations:
         name, equals, value = split(text, "=")
-        found = read(value) if name and equals and name not in declared else None
-        if found is None:
+        parsed = read(value) if name and equals and name not in declared else None
+        if parsed is None:
             raise InputError(f"{refusal}; got {text!r}.")
-        declared[name] = found
+        declared[name] = parsed
     return declared
 
 
@@ -131,7 +131,7 @@ def _finite_number(text: str) -> float | None:
 
 
 def _plain_value(text: str) -> int | float | str | None:
-    """Return a whole number, a number, or the text; None where there is nothing but space."""
+    """Return a whole number, a number, or the text; None for blank text."""
     text = text.strip()
     for kind in (int, float):
         try:
@@ -153,7 +153,7 @@ def promise_of(epsilon: float, delta: float | None, *, pure: bool) -> ApproxDP |
 
 
 def ledger_of(path: Path | None, name: str | None, key: str | None) -> Ledger | None:
-    """Open the ledger that a run is to be charged to; None where there is none."""
+    """Open the ledger that a run is charged to; None without a path."""
     if path is None:
         if name is not None or key is not None:
             raise InputError(
@@ -194,9 +194,9 @@ def run_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def destination(path: Path, *others: Path | None) -> Path:
-    """Return ``path`` if a file can be written there, and is none of the others of the command.
+    """Return ``path`` if a file can be written there, and it is no other file of the command.
 
-    It is asked before any budget is spent.
+    Commands call it before they spend any budget.
     """
     for other in others:
         if other is not None and any(_is_same_file(path, each) for each in _files_of(other)):
@@ -211,14 +211,14 @@ def destination(path: Path, *others: Path | None) -> Path:
 
 
 def _is_same_file(path: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, by links of either kind, or would once it is there."""
+    """Whether two paths lead to one file, by links of either kind, or would if it existed."""
     if os.path.exists(path) and os.path.exists(other):
         return os.path.samefile(path, other)
     return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _files_of(path: Path) -> list[Path]:
-    """List the file and what SQLite keeps beside it, or what a folder or a pattern stands for."""
+    """List the file and its side files of SQLite, or the files of a folder or a pattern."""
     if os.path.isdir(path):
         return parquet_files_in(path)
     beside = [Path(f"{os.path.realpath(path)}{ending}") for ending in SIDE_FILES]
@@ -236,7 +236,7 @@ def _writable(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, in one sentence if that fails."""
+    """Write a file; a failure is an error of one sentence."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -244,10 +244,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
-    """Write a file part by part, in one sentence if that fails; return the sum of the numbers."""
+    """Write a file part by part, and return the sum of the numbers; failures as in write_text."""
     total = 0
     parts = iter(parts)
-    first = next(parts, ("", 0))  # what is amiss with the source is seen before a file is made
+    first = next(parts, ("", 0))  # errors of the source are raised before the file is created
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
             for text, number in chain([first], parts):
@@ -259,7 +259,7 @@ def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
 
 
 def tables_as_json(result: SummaryResult) -> dict[str, Any]:
-    """Return the tables of a summary as plain data; JSON knows no NaN."""
+    """Return the tables of a summary as plain data; JSON has no NaN."""
     return {
         "title": result.title,
         "tables": [

@@ -51,7 +51,7 @@ def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[
 
 
 def load_model(path: Path) -> Any:
-    """Read the fitted estimator of a model file; any other file is an error of one sentence."""
+    """Read the fitted estimator of a model file; any other file raises an error of one sentence."""
     estimator = read_model(path, "MODEL must be a file that 'tailguard fit' wrote")
     names = estimator._names()
     if estimator.schema_ is None and names is not None:  # a table fitted in Python

@@ -75,7 +75,7 @@ EngineOption = Annotated[
         "NAME", "Where Parquet files are read: local, dask or spark; the results are the same bits."
     ),
 ]
-ModelPathOption = Annotated[Path, existing("MODEL", "As 'tailguard fit' wrote.")]
+ModelPathOption = Annotated[Path, existing("MODEL", "A file that 'tailguard fit' wrote.")]
 OutOption = Annotated[Path, typed("PATH", "Where to write the model file (JSON).")]
 EPSILON = privacy("NUMBER", "Privacy loss; 1 is a common choice, less is more private.")
 EpsilonOption = Annotated[float, EPSILON]
@@ -90,7 +90,7 @@ LedgerOption = Annotated[
     privacy("PATH", "Charge the budget in this file first; 'tailguard ledger create' makes one."),
 ]
 LedgerNameOption = Annotated[
-    str | None, privacy("NAME", "The data set, where the ledger's file holds several.")
+    str | None, privacy("NAME", "The data set, if the ledger's file holds several.")
 ]
 LedgerKeyOption = Annotated[
     str | None,
@@ -112,7 +112,7 @@ CheckRecordsOption = Annotated[
     ),
 ]
 OnUnusableOption = Annotated[
-    str, privacy("stop|fit", "If most records cannot be used: stop early, or fit all the same.")
+    str, privacy("stop|fit", "If most records cannot be used: stop early, or fit anyway.")
 ]
 SchemaPathOption = Annotated[
     Path | None,
@@ -210,7 +210,9 @@ ModelOption = Annotated[str, model("NAME", f"One of {', '.join(ESTIMATORS)}.")]
 ThresholdOption = Annotated[
     float | None,
     model(
-        "NUMBER", "huber: where the loss turns absolute, in scales of the target; 1.345 by default."
+        "NUMBER",
+        "huber: the residual above which the loss is absolute, in scales of the target; 1.345 by "
+        "default.",
     ),
 ]
 LevelOption = Annotated[
@@ -259,7 +261,7 @@ MethodOption = Annotated[
     ),
 ]
 ExplainOption = Annotated[
-    bool, typed(None, "Say what the budget was spent on, and why.", "--explain")
+    bool, typed(None, "Print what the budget was spent on, and why.", "--explain")
 ]
 LevelsOption = Annotated[
     str | None, method("Q,Q", "Levels of the quantiles, such as 0.5,0.99.", "--quantiles")
@@ -288,7 +290,10 @@ ScoredTargetOption = Annotated[
     str | None, columns("COLUMN", "The column to predict; that of the fit by default.")
 ]
 ScoredWeightOption = Annotated[
-    str | None, columns("person|row", "Which of them counts once; as in the fit by default.")
+    str | None,
+    columns(
+        "person|row", "Whether each person counts once, or each row; by default as in the fit."
+    ),
 ]
 ScoreOutOption = Annotated[
     Path | None, typed("PATH", "Where to write table and certificate (JSON).")

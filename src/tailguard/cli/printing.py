@@ -1,4 +1,4 @@
-"""What the commands print: coefficients beside their privacy noise, and long texts unwrapped."""
+"""Printing by the commands: coefficients beside their privacy noise, wrapped and plain texts."""
 
 from textwrap import fill
 from typing import Any
@@ -20,7 +20,7 @@ from tailguard.privacy.certificate.pages import WIDTH
 
 
 def print_coefficients(console: Console, model: Any) -> None:
-    """Print coefficients, errors, intervals and tests, and what they say."""
+    """Print coefficients, errors, intervals and tests, and the notes that explain them."""
     rows = coefficient_cells(model, digits=4)
     lines = table_lines([rows[row] for row in shown_rows(model)], HEADERS, console.width)
     print_plain(console, "\n".join(["", *lines, ""]))
@@ -35,13 +35,13 @@ def print_wrapped(console: Console, text: str) -> None:
 
 
 def print_declared(console: Console, model: Any) -> None:
-    """Print what stands for missing cells, what was assumed, and how many records can be used."""
+    """Print constants for missing cells, assumptions, and how many records can be used."""
     for line in declared_lines(model):
         print_wrapped(console, line)
 
 
 def print_notes(console: Console, model: Any) -> None:
-    """Print what the fit decided on the way, on released numbers; not what was printed above."""
+    """Print the notes of a fit, except those that other functions here have printed."""
     for note in model.notes_:
         if note not in declared_lines(model) and not in_table(model, note):
             print_wrapped(console, note_line(note))

@@ -1,10 +1,11 @@
 r"""Attack every query, mean and solver on made-up records.
 
-For each a worst pair of neighbours is told apart, over and over: what is
-claimed, what was shown of it at least, and whether the same audit sees noise of
-0.8 times the right scale, and half the right sensitivity. Nobody's records are
-involved, and noise follows a seed. Exit code 1 where a claim is disproved or a
-fault goes unseen. --quick takes some two minutes of one core, --all some ten.
+For each of them the audit distinguishes a worst pair of neighbours in many
+runs. It prints the claimed privacy loss, a lower bound on the actual one, and
+whether the same audit detects two faults: noise of 0.8 times the right scale,
+and half the right sensitivity. Nobody's records are involved, and noise
+follows a seed. The exit code is 1 if a claim is disproved or a fault is not
+detected. --quick takes about two minutes of one core, --all about ten.
 
 [bold]Examples[/bold]
 
@@ -40,7 +41,7 @@ def audit(
     only: Annotated[str | None, typed("WORD", "Rows whose name has the word.")] = None,
     jobs: Annotated[int, typed("COUNT", "How many processes.")] = 1,
 ) -> None:
-    """Attack, print a row for each, and say with the exit code whether all is as it should be.
+    """Run the attacks and print a row for each; exit with code 1 if one of them fails.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def audit(
     ...
     0
     """
-    # Other commands start without what is attacked, which takes a while to load.
+    # The attacked code is slow to load, and other commands start without it.
     from tailguard.audit.cases import FALSE_ALARM  # noqa: PLC0415
     from tailguard.audit.suite import LONG, QUICK, run_audit  # noqa: PLC0415
 
@@ -97,7 +98,7 @@ def audit_table(found: "list[AuditResult]") -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for row in found:
-        seen = f"{sum(row.mutants.values())}/{len(row.mutants)}" if row.mutants else "-"
+        mutants = f"{sum(row.mutants.values())}/{len(row.mutants)}" if row.mutants else "-"
         numbers = f"{row.shown:.3g}", f"{row.share:.0%}", f"{row.power:.2f}", f"{row.n_runs}"
-        table.add_row(f"{row.name}\n  {row.claim}", *numbers, seen, row.verdict)
+        table.add_row(f"{row.name}\n  {row.claim}", *numbers, mutants, row.verdict)
     return table

@@ -1,7 +1,7 @@
 r"""Fit a private regression to simulated insurance claims and write its report.
 
-The records are simulated, so it may show what a private fit must not: the
-truth, and a fit without privacy to compare with.
+The records are simulated, so the demo may also show the truth, and a fit
+without privacy for comparison.
 
 [bold]Examples[/bold]
 
@@ -32,7 +32,7 @@ PICTURE = "interval, | truth"
 COMPARED = ("truth", "coef", "std err", PICTURE)  # columns of the table
 # Letters of a picture on each side of the truth, and of half an interval.
 REACH, HALF = 11, 5
-# The two tables that are compared hold 1.5 GB at this size.
+# The two compared tables hold 1.5 GB at this size.
 MOST_ROWS = 10_000_000
 
 
@@ -123,10 +123,10 @@ def picture(truth: float, value: float, low: float, high: float) -> str:
 
 def _report(claims: Dataset, model: "tg.LinearRegression") -> Report:
     """Return the report of the fit, with the columns' names."""
-    found = model.report(dataset="simulated motor claims", curator="nobody: they are simulated")
-    names = [*claims.feature_names, *(each.name for each in found.estimates[len(model.coef_) :])]
-    named = [replace(each, name=name) for each, name in zip(found.estimates, names, strict=True)]
-    return replace(found, estimates=tuple(named))
+    report = model.report(dataset="simulated motor claims", curator="nobody: they are simulated")
+    names = [*claims.feature_names, *(each.name for each in report.estimates[len(model.coef_) :])]
+    named = [replace(each, name=name) for each, name in zip(report.estimates, names, strict=True)]
+    return replace(report, estimates=tuple(named))
 
 
 def _heading(console: Console, text: str) -> None:
@@ -143,7 +143,7 @@ def _describe(claims: Dataset) -> str:
 
 def _comparison(claims: Dataset, model: "tg.LinearRegression") -> str:
     """Compare with least squares, which only simulated data allows."""
-    # Other commands start without scikit-learn, which takes a while to load.
+    # scikit-learn is slow to load, and other commands start without it.
     from sklearn.linear_model import LinearRegression  # noqa: PLC0415
     from sklearn.metrics import r2_score  # noqa: PLC0415
     from sklearn.pipeline import make_pipeline  # noqa: PLC0415

@@ -1,7 +1,7 @@
 r"""Estimate the means of a file's columns privately, however heavy their tails.
 
-Nothing need be known of the columns: a scale and a centre of each are bought
-from the budget first. If you know a bound on a moment, say so with
+You need to know nothing about the columns: part of the budget first buys a
+scale and a centre for each. If you know a bound on a moment, state it with
 --moment-order and --moment-bound; a wrong one costs accuracy, never privacy.
 
 [bold]Examples[/bold]
@@ -19,16 +19,16 @@ from the budget first. If you know a bound on a moment, say so with
   tailguard mean claims.csv --columns cost --method clipped \
       --option clip_norm=2000 --epsilon 1 --delta 1e-6
 
-Options by method, which must not come from the same file:
+Options by method; choose their values without looking at the same file:
 
 \b
 {methods}
 
 A row with an empty or unreadable cell is void: it counts as a row,
 contributes nothing, and no message names it; with --missing age=40 such
-a cell of age counts as 40 instead. Of a categorical column the means are the
-shares of its levels but the first. Every further mean of the same rows spends
-again.
+a cell of age counts as 40 instead. The means of a categorical column are the
+shares of its levels, without the first. Every further mean of the same rows
+spends budget again.
 """
 
 import json
@@ -90,7 +90,7 @@ def estimate_means(
     on_unusable: options.OnUnusableOption = "stop",
     random_state: options.RandomStateOption = None,
 ) -> None:
-    r"""Print private means, and write them with their certificate if asked to.
+    r"""Print private means; with ``out`` write them with their certificate.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _moment(order: float | None, bound: float | None, kind: str) -> tg.Moment | 
 
 
 def _result_as_json(result: tg.MeanResult) -> dict[str, Any]:
-    """Return the result as plain data; JSON knows no NaN."""
+    """Return the result as plain data; JSON has no NaN."""
     return {
         "method": result.method,
         "means": {
@@ -183,7 +183,7 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
     print_wrapped(
         console,
         "privacy noise: predicted standard deviation of the added noise alone; sampling error and "
-        "the bias of clipping come on top; nan where it follows the records and is not told",
+        "the bias of clipping come on top; nan if it depends on the records and is not released",
     )
     for note in result.notes:
         print_wrapped(console, note)

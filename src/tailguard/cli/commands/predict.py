@@ -9,7 +9,7 @@ rates, for an exposure of 1 each, or counts for the exposures that --exposure
 names; --offset likewise.
 
 A feature far from where most rows were counts as its bound, as in the fit:
-the model file lists the bounds. --extrapolate linear reads it as it is.
+the model file lists the bounds. --extrapolate linear uses it as it is.
 
 The model is private for the rows that it was fitted on. Predictions show
 the rows that they are made for: guard them as you guard FILE.
@@ -73,7 +73,7 @@ def predict(
         str | None, options.typed("COLUMN", "Predict with this offset instead of 0.")
     ] = None,
     extrapolate: Annotated[
-        str | None, options.typed("bounded|linear", "Hold features within the model's bounds?")
+        str | None, options.typed("bounded|linear", "Whether features count as their bounds.")
     ] = None,
     out: Annotated[
         Path | None, options.typed("PATH", "Where to write them (CSV); the screen by default.")
@@ -117,7 +117,7 @@ def predict(
 
 
 def _of_a_table(path: Path) -> Any:
-    """Return the model of a file, if it is of columns that have names."""
+    """Return the model of a file; refuse one whose columns have no names."""
     fitted = load_model(path)
     if fitted.schema_ is None:
         raise InputError(
@@ -127,7 +127,7 @@ def _of_a_table(path: Path) -> Any:
 
 
 class _Unpredicted:
-    """Counts the cells without a prediction, and levels that the fit never saw."""
+    """Counts rows without a prediction, their unusable cells, and levels without fitted records."""
 
     def __init__(self, estimator: Any) -> None:
         schema, reasons = estimator.schema_, estimator.reasons_
@@ -237,13 +237,13 @@ def score(
     resume: options.ResumeOption = False,
     random_state: options.RandomStateOption = None,
 ) -> None:
-    r"""Say privately how well a model file predicts the rows of a file.
+    r"""Measure privately how well a model file predicts the rows of a file.
 
-    The share of the deviance that is explained (R2 or D2), the mean squared error
-    or deviance and, for labels, the area under the curve, with intervals of 95 %.
+    It prints the explained share of the deviance (R2 or D2), the mean squared error
+    or deviance and, for labels, the area under the curve, with 95 % intervals.
 
     FILE needs the model's columns and its target; exposures, offsets, weights and
-    persons are read where the model was fitted with them. If the rows are those of the
+    persons are read if the model was fitted with them. If the rows are those of the
     fit, or of the same persons, both costs add up, which a ledger counts, and the
     model looks better than it is.
 
@@ -276,7 +276,7 @@ def score(
     check_columns([*schema.features, target], table.names, table.where)
     out = None if out is None else destination(out, model, file, ledger, checkpoint)
     with progress_bar():
-        found = fitted.private_score(
+        result = fitted.private_score(
             table,
             column_of(table, target),
             exposure=exposure,
@@ -292,6 +292,6 @@ def score(
             random_state=random_state,
         )
     if out is not None:
-        write_text(out, json.dumps(tables_as_json(found), indent=2) + "\n")
+        write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n")
     console = Console()
-    print_plain(console, found.to_text(console.width))
+    print_plain(console, result.to_text(console.width))

@@ -1,12 +1,12 @@
 r"""Write a report: one page for the person responsible for privacy.
 
 FILE is a model file, what 'tailguard mean', 'describe' or 'score' wrote, or
-a certificate as JSON. The page says what is promised and to whom, what an
-attacker can learn, the results with their intervals, and where the budget
-went; it works out the totals again where it is opened, and asks for nothing
-from elsewhere. It holds nothing that is not public or released. --form
-registry writes a draft of a record for OpenDP's deployments registry, --form
-nist what NIST SP 800-226 asks, as JSON.
+a certificate as JSON. The page states the promise and whom it protects, what
+an attacker can learn, the results with their intervals, and where the budget
+went. It computes the totals again when it is opened, and loads nothing from
+elsewhere. It holds nothing that is not public or released. --form registry
+writes a draft of a record for OpenDP's deployments registry; --form nist
+writes what NIST SP 800-226 asks of a claim, as JSON.
 
 [bold]Examples[/bold]
 
@@ -54,7 +54,7 @@ FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
     "registry": (".registry.json", lambda made: _json(made.to_registry())),
     "nist": (".nist.json", lambda made: _json(made.to_nist())),
 }
-"""What may be written, with the ending of its file."""
+"""Form -> the ending of its file, and the function that writes its text."""
 
 
 def report(
@@ -95,7 +95,7 @@ def report(
 
 
 def read_report(path: Path, stated: Stated = NOTHING_STATED) -> Report:
-    """Return what a report of a file says, whose certificate agrees with its parts.
+    """Return the content of the report of a file; its certificate agrees with its parts.
 
     Examples
     --------
@@ -139,19 +139,19 @@ or 'score' wrote, a certificate as JSON or a report; got 'other.json'.
 
 
 def is_page(path: Path) -> bool:
-    """Whether a file is a page, and no JSON."""
+    """Whether a file is an HTML page, not JSON."""
     return path.suffix.lower() in {".html", ".htm"}
 
 
 def _data_text(path: Path) -> str:
-    """Return the JSON of a file, or of the page that it is."""
-    if not path.is_file():  # some devices are read for ever
+    """Return the JSON of a file; if it is a page, the JSON within it."""
+    if not path.is_file():  # reading some devices never ends
         raise ValueError
     text = path.read_text(encoding="utf-8")
     return page_text(text) if is_page(path) else text
 
 
 def _numbers(found: dict[str, float | None]) -> tuple[float, float]:
-    """Return mean and noise of one column, NaN where the noise is not told."""
+    """Return mean and noise of one column; NaN if the noise was not released."""
     mean, noise = found["mean"], found["privacy_noise"]
     return float(mean or 0.0), float("nan") if noise is None else float(noise)
