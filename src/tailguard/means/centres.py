@@ -9,11 +9,12 @@ largest of the projections ``<q_j - c, u>``: at least ``m`` points lie that far.
 largest reach points from the centre to the bulk.
 
 In one dimension there are two directions. In two, the reach is part of a sine curve between ties,
-so its maximum lies at a tie of two points or in the direction of one; for few points all are tried.
-Otherwise two moves take turns. *Alternation*: given the ``m`` points that lie furthest, the
-direction whose least projection on them is largest leads to the nearest point of their convex hull,
-which non-negative least squares finds; it never lowers the reach. *Ascent*: steps towards the mean
-of the points whose projections are next to the reach.
+so its maximum is at a tie of two points or in the direction of one. For few points the search tries
+all of these.
+Otherwise the search alternates two moves. *Alternation*: take the ``m`` points that lie furthest,
+and turn to the direction whose least projection on them is largest. It leads to the nearest point
+of their convex hull, which non-negative least squares finds; this never lowers the reach. *Ascent*:
+steps towards the mean of the points whose projections are next to the reach.
 
 Reference
 ---------

@@ -79,7 +79,7 @@ GROUPS = "groups"  # the partition's name
 PROOFS = ("least", "parallel", "amplified")
 STAYED = (
     "the updates stayed at the origin, where they start: no direction has enough of the noised "
-    "group means ahead; start='median' begins among them."
+    "group means ahead; start='median' starts among these."
 )
 FEW_GROUPS, FEWEST_ROWS = 20, 20  # groups, and records in each
 WORTHWHILE = 1e-3  # a shuffle is used if it adds at least this part of mu

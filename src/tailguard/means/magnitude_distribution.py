@@ -51,7 +51,7 @@ class MagnitudeDistribution:
         return float(masses @ function(values))
 
     def cut_bias(self, level: float) -> float:
-        """Half of the worst clipping bias at a level, which is the mean excess over the level."""
+        """Half of the worst clipping bias; the worst bias is the mean excess over the level."""
         return BIAS_SHARE * self.expected(lambda t: np.maximum(t - level, 0.0))
 
     def quantile(self, above: float) -> float:

@@ -253,8 +253,9 @@ class TrimmedMean(SmoothQuery):
     ) -> float:
         """Predict the noise from a distribution of magnitudes, by its expected order statistics.
 
-        With ``k`` of ``m`` trimmed values moved, one record moves the mean by at most the distance
-        between the order statistics ``m - k`` from either end, over the number of values kept.
+        After ``k`` of ``m`` trimmed values have moved, one record moves the mean by at most the
+        distance between the order statistics ``m - k`` from either end, over the number of kept
+        values.
         """
         m = int(public.facts["n_trimmed"])
         moved = np.unique(np.geomspace(1.0, m, 60).astype(int)) - 1
