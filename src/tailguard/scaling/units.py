@@ -141,10 +141,10 @@ def find_columns(
     With ``or_constant`` a target that may be shifted, and is not detected, takes the rest of the
     budget, and no columns are measured.
 
-    A column that lies within one bin, however fine the histogram, probably has one value in most
-    records. Its size is the scale, unless differences of pairs show another: a scale that is far
-    too small would clip all rows at that column. With ``believe_narrow`` locations are refined once
-    more, and the width of the last bin is the scale.
+    A column that lies within one bin, however fine the histogram, counts as having one value in
+    most records. Its size is the scale, unless differences of pairs show another: a scale that is
+    far too small would clip all rows at that column. With ``believe_narrow`` locations are refined
+    once more, and the width of the last bin is the scale.
     """
     indices = np.array(columns.indices)
     is_target, counted = indices == columns.n_features, np.array([], dtype=np.intp)
