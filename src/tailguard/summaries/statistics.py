@@ -40,7 +40,7 @@ SPANNING, RANGE = (0.02, 0.05, 0.5, 0.95, 0.98), (0.01, 0.99)
 """Levels of the quantiles that give a histogram its range, and levels that enclose its ends."""
 
 FALSE_COLUMN = 0.05
-"""Largest part of noise among the columns shown, so the chance of a column in a table of noise."""
+"""Largest expected part of noise among columns shown; chance that a table of noise shows one."""
 SEEN_CELLS = 3.0
 """A column or group is shown if its count of cells reaches this many noise deviations. One in 500
 levels without records passes this rule (computed by simulation); without it one in 40 is shown.
