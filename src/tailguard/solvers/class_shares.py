@@ -49,7 +49,7 @@ class ClassCounts:
 
     @property
     def likely(self) -> FloatArray:
-        """The counts, raised to at least one and at least part of the noise."""
+        """The counts, raised to at least one and ``LEAST_COUNT`` deviations of the noise."""
         return np.maximum(self.counts, max(LEAST_COUNT * math.sqrt(self.variance), 1.0))
 
     @property

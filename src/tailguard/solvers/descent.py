@@ -58,7 +58,7 @@ def check_constraint(problem: Problem, diameter: float) -> None:
     """Refuse a set of infinite diameter, or of vectors of another size; reads public facts only."""
     require(
         math.isfinite(diameter),
-        "constraint must be a set of finite diameter where the solver states no diameter; got "
+        "constraint must be a set of finite diameter if the solver states no diameter; got "
         f"{problem.constraint!r}.",
     )
     check_vectors(problem)
@@ -130,7 +130,7 @@ class Batches:
         check_ranges(self, schedule=SCHEDULES)
         require(
             (self.batch_rows is not None) == (self.schedule == "sampled"),
-            "batch_rows must be given where schedule='sampled', and be None elsewhere.",
+            "batch_rows must be given if schedule='sampled', and be None otherwise.",
         )
         require(
             self.n_batches is None or self.schedule == "shuffled",
