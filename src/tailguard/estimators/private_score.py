@@ -58,9 +58,9 @@ class PrivatelyScored:
     ) -> ScoreResult:
         """Return how well the model predicts these rows, privately, on a budget of its own.
 
-        The result is the share of the deviance that predictions explain, compared with the best
-        constant (R2 if targets are numbers and the link is not a logarithm), the mean deviance and,
-        for labels, the area under the ROC curve, with 95 % intervals. The intervals need a fourth
+        The result has the share of the deviance that predictions explain, compared with the best
+        constant; that is R2 if targets are numbers and the link is not a logarithm. It has the mean
+        deviance and, for labels, the area under the ROC curve, too. Intervals of 95 % need a fourth
         moment: with heavier tails they are too short. Among mean deviances only log-loss has an
         interval, since the others depend on rare rows that noise hides. No bounds are needed:
         deviances above a released level count as that level.

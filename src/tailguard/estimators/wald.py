@@ -309,7 +309,7 @@ def _residual_quantiles(model: Any, level: float) -> tuple[float, float]:
     if shares is None:
         raise InputError(
             "interval must be 'mean' for this model: no histogram of residuals was released, or "
-            "noise hides it; losses of a residual release one where the budget is large enough."
+            "noise hides it; losses of a residual release one if the budget is large enough."
         )
     low, high = np.interp([0.5 - level / 2.0, 0.5 + level / 2.0], shares[:, 1], shares[:, 0])
     return float(low), float(high)
