@@ -136,8 +136,8 @@ def _heading(console: Console, text: str) -> None:
 def _describe(claims: Dataset) -> str:
     return (
         f"{claims.description} Some columns have no fourth moment, two lie 50 and 170 standard "
-        "deviations from zero, as dates do. Nobody's records are involved. The fit is told nothing "
-        "of this: no bounds, no scales, no tuning."
+        "deviations from zero, as dates do. Nobody's records are involved. The fit gets none "
+        "of these facts: no bounds, no scales, no tuning."
     )
 
 
