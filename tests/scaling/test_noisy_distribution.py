@@ -130,6 +130,24 @@ def test_what_an_earlier_bulk_held_is_not_taken_for_what_lies_far():
     assert after.total == alone.total
 
 
+@pytest.mark.parametrize("decay", [0.3, 0.6, 0.8])
+def test_a_tail_goes_on_as_its_end_and_what_lies_beyond_tell(decay):
+    rng, bins, far = np.random.default_rng(0), Bins("octaves", -8.0, 3.0, 66), np.arange(66.0)
+    expected, own = [], []
+    for _ in range(100):
+        counts = np.where(far < 20, 0.0, 3_000.0 * decay ** (far - 20.0))
+        told = NoisyDistribution.of(counts + 20.0 * rng.standard_normal(66), bins, 20.0)
+        expected.append(told.expected_shares.sum() * told.total)
+        own.append(counts[told.last : told.last + HIDDEN_BINS].sum())
+        assert (told.expected_shares <= told.hidden).all()
+    assert np.mean(own) / 2.0 < np.mean(expected) < 2.0 * np.mean(own) + 80.0  # four noises
+
+
+def test_a_tail_of_which_nothing_was_released_is_what_noise_may_hide():
+    alone = NoisyDistribution(np.ones(4), np.full(4, 0.25), 1.0, 9.0, np.array([0.0, 1.0]), 0.01)
+    assert alone.expected_shares[0] == pytest.approx(alone.hidden * HIDDEN_DECAY)
+
+
 def test_what_was_released_beyond_the_bulk_may_lie_there():
     """A tail of 20 records a bin, that a noise of 10 hides bin by bin, is 300 in all."""
     bulk = np.where(BULK > 25.0, BULK, 0.0)

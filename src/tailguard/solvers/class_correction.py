@@ -24,6 +24,7 @@ from tailguard.queries.view import View
 from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.correction.correct import correct
 from tailguard.solvers.newton.covariance import (
+    STILL_MOVING,
     UNRESOLVED_COLUMN,
     UNSETTLED,
     follows,
@@ -150,10 +151,13 @@ def solution_of_classes(
     jacobian = np.asarray(np.kron(apart, units.jacobian(Link.LOGIT)), dtype=np.float64)
     unresolved = follows(jacobian, estimate.unresolved, whole)
     reasons[unresolved & (reasons == "")] = f"{NOT_ESTIMATED}: {UNRESOLVED_COLUMN}"
-    known, root = reasons == "", jacobian @ square_root(whole)
+    estimated, root = reasons == "", jacobian @ square_root(whole)
+    moving = follows(jacobian, estimate.moving(), whole)
+    reasons[moving & estimated] = f"{NO_INTERVAL}: {STILL_MOVING}"
+    settled = reasons == ""
     noise, std = (
         np.where(known, np.linalg.norm(each, axis=1), math.nan).reshape(others, height)
-        for each in (jacobian @ estimate.noise, root)
+        for known, each in ((estimated, jacobian @ estimate.noise), (settled, root))
     )
     each = estimate.weights.reshape(-1, height)
     center = np.array([np.append(*units.coefficients(weights)) for weights in each])
@@ -162,7 +166,7 @@ def solution_of_classes(
         center=np.nan_to_num(center[1:] - center[0]).ravel()[order],
         coef_noise_std=noise,
         coef_std=std,
-        covariance_root=triangular(root[order], ~known[order]),
+        covariance_root=triangular(root[order], ~settled[order]),
         reasons=tuple(map(str, reasons[order])),
         estimand=ESTIMAND,
     )

@@ -21,7 +21,7 @@ from tailguard.solvers.newton.correction.released import (
     curvature_floor,
 )
 from tailguard.solvers.newton.correction.rounds import run_rounds
-from tailguard.solvers.newton.correction.tail import HIDDEN_SHARE, Tail
+from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD
 from tailguard.solvers.newton.solver import WhitenedNewton, fits
 from tailguard.solvers.newton.state import Estimate
@@ -103,36 +103,6 @@ def test_a_corrected_fit_spends_no_more_than_was_planned_and_is_the_same_again()
     np.testing.assert_array_equal(one.interval_center_, other.interval_center_)
     names = {release.stage for release in one.certificate_.releases}
     assert {"contribution rounds", "far contributions"} <= names
-
-
-def test_what_lies_beyond_the_sight_of_a_histogram_counts_by_its_hidden_share():
-    counts = np.array([0.0, 900.0, 100.0, 0.0])
-    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=2.0)
-    none, two = np.zeros(1), np.array([2.0, 50.0])
-    tail = Tail(lengths, none, np.ones(1))
-    assert tail.seen_beyond(2.0) == pytest.approx(0.05)
-    assert tail.beyond(2.0) > tail.seen_beyond(2.0)
-    longer = replace(tail, residuals=two, mass=np.array([0.99, 0.01]))
-    assert longer.seen_beyond(2.0) == pytest.approx(0.48)
-    assert longer.levels()[-1] >= 50.0
-
-
-def test_of_persons_rows_tell_no_longer_tail_than_may_be_hidden_among_persons():
-    """Sums of unlike rows are shorter than rows are, which histograms of sums show."""
-    counts = np.array([0.0, 900.0, 100.0, 0.0])
-    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=2.0)
-    far, share = np.array([2.0, 50.0]), np.array([0.5, 0.5])
-    rows = Tail(lengths, far, share, least=1e9)
-    persons = replace(rows, by_person=True)
-    own = replace(rows, residuals=np.zeros(1), mass=np.ones(1), least=0.0)
-    for level, power in ((2.0, 1.0), (0.5, 1.0), (2.0, 2.0)):
-        hidden = (own.beyond(level, power) - own.seen_beyond(level, power)) / HIDDEN_SHARE
-        seen = own.seen_beyond(level, power) + hidden
-        assert persons.seen_beyond(level, power) == pytest.approx(seen)
-        assert persons.beyond(level, power) == pytest.approx(seen + hidden)
-        assert rows.beyond(level, power) > persons.beyond(level, power)
-    near = replace(persons, residuals=np.array([2.06]), mass=np.ones(1))
-    assert near.seen_beyond(2.0) == pytest.approx(0.06)  # less than may be hidden
 
 
 def test_contributions_that_lean_between_levels_are_taken_to_lean_beyond_them():
@@ -258,17 +228,6 @@ def test_early_rounds_that_read_a_sample_count_how_far_off_its_optimum_is(monkey
     assert noises[0] > apart > 4.0 * noises[1]
 
 
-def test_squares_of_contributions_to_a_likelihood_average_what_it_says_at_least():
-    counts = np.array([0.0, 1_000.0, 0.0, 0.0])
-    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=1e-9)
-    seen = Tail(lengths, np.zeros(1), np.zeros(1))
-    known = replace(seen, least=6.0)
-    missing = 6.0 - lengths.mean(lengths.points**2)
-    assert seen.beyond(4.0, 2.0) == pytest.approx(0.0, abs=1e-6)
-    assert known.beyond(4.0, 2.0) == pytest.approx(missing)
-    assert known.beyond(4.0) == pytest.approx(missing / 16.0)
-
-
 def two_fits(moved, others=1.0, before=1.0):
     """A fit of unit curvature, and rounds that corrected it by so much, with known errors."""
     width, alike = len(moved), np.eye(len(moved))
@@ -282,6 +241,7 @@ def two_fits(moved, others=1.0, before=1.0):
     estimate = Estimate(
         weights=rounds.mean, noise=rounds.noise * alike, covariance=0.25 * alike,
         bias=np.sqrt(others / 2.0) * alike, unresolved=np.zeros(width, dtype=bool), settled=True,
+        step=np.zeros(width),
     )  # fmt: skip
     return SimpleNamespace(geometry=geometry, noise=np.sqrt(before) * alike), rounds, estimate
 

@@ -99,7 +99,7 @@ def test_where_rows_are_not_seen_rounds_go_on_with_the_constant_alone(seed):
     """They find the mean, which the target's centre, near the median, is not."""
     solution, y, _ = squared_without("release_row_norms", seed)
     assert (solution.coef == 0.0).all()
-    assert solution.intercept == pytest.approx(y.mean(), abs=0.15)
+    assert solution.intercept == pytest.approx(y.mean(), abs=0.2)
     assert abs(np.median(y) - y.mean()) > 0.3
     assert any("budget was too small to see the size of rows" in note for note in solution.notes)
     assert len(solution.trace) == sum(

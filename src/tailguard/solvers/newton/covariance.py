@@ -72,6 +72,7 @@ UNRESOLVED_COLUMN = "noise hides what tells its column from others"
 RAISED_COLUMN = "noise hides how large a part of its column is"
 RARE_CLASS = "a class is too rare to tell how far off coefficients may be"
 UNSETTLED = "a few records reach so far that the corrected fit did not settle"
+STILL_MOVING = "the last rounds still moved it by several standard errors"
 
 
 def solution(session: FitSession, fit: Fit) -> Solution:
@@ -248,6 +249,7 @@ def covariances(
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
     if (estimate := fit.estimate) is not None and estimate.settled:
+        hidden = [(estimate.moving(), STILL_MOVING)]
         return estimate.noise @ estimate.noise.T, estimate.whole(), hidden
     if fit.iterates:
         with suppress(*BEYOND_FLOATS):

@@ -199,6 +199,11 @@ class Correction:
         return np.asarray(outside @ others @ outside + self.directions @ along @ self.directions.T)
 
 
+# Standard errors by which the last rounds may move a weight. Of 95 % intervals of simulated tables
+# 98 % of 1,660 held below 1, 64 of 65 from 1 to 3, and none of 30 above 4: all of one table.
+MOVING = 3.0
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """The standardised weights at the centres of intervals, and their errors.
@@ -218,6 +223,8 @@ class Estimate:
         Weights that the released moments do not resolve.
     settled
         Whether the rounds converged.
+    step
+        By how much the average of the last rounds moved each weight from where they were.
     """
 
     weights: FloatArray
@@ -226,6 +233,15 @@ class Estimate:
     bias: FloatArray
     unresolved: BoolArray
     settled: bool
+    step: FloatArray
+
+    def moving(self) -> BoolArray:
+        """Return which weights the last rounds moved by many standard errors.
+
+        A step is as exact as the curvature: along a level whose mean is far below others that of a
+        log link falls as the fit moves, and steps stay too short.
+        """
+        return np.asarray(np.abs(self.step) > MOVING * np.sqrt(np.diag(self.whole())))
 
     def center(self, units: Units, link: Link) -> FloatArray:
         """Return the weights as coefficients in the user's units, the intercept last."""

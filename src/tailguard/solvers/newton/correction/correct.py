@@ -123,6 +123,7 @@ def _estimated(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Est
         bias=curvature.inflation * reach[:, None] * through,
         unresolved=(raised > RAISED) | (vague > VAGUE),
         settled=rounds.settled,
+        step=geometry.matrix @ rounds.step,
     )
 
 

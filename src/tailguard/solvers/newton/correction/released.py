@@ -263,7 +263,9 @@ class Metric:
         """Covariance of contributions through ``T``, with its tail and a margin for the noise."""
         width, moments = len(self.last), self.moments
         tail = TYPICAL_TAIL * self.tail.beyond(moments.level, 2.0) / width
-        covariance = self.last.T @ (moments.matrix + tail * np.eye(width)) @ self.last
+        values, vectors = np.linalg.eigh(moments.matrix)
+        values = np.maximum(values + tail, self.tail.least_variance(width))
+        covariance = self.last.T @ (vectors * values) @ vectors.T @ self.last
         return np.asarray(covariance + moments.noise_std * self.scale**2 * np.eye(width))
 
 
@@ -285,7 +287,8 @@ def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metri
     name = "contribution moments again"
     moments = _release_moments(session, again, state, name, lengths, most)
     tail = _tail(session, fit, lengths, curvature, first)
-    return Metric(first, _root_inverse(moments), moments, tail)
+    last = _root_inverse(moments, tail.least_variance(view.width))
+    return Metric(first, last, moments, tail)
 
 
 def likely_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
@@ -332,8 +335,8 @@ def _tail(
     return Tail(lengths, sizes, slopes.distribution.mass, least, by_person)
 
 
-def _root_inverse(moments: Moments) -> FloatArray:
-    """Return the inverse root of a covariance."""
+def _root_inverse(moments: Moments, least: float = 0.0) -> FloatArray:
+    """Return the inverse root of a covariance, whose eigenvalues are known to be at least so."""
     mean = max(float(moments.spectrum[0].mean()), 1e-12)
-    floor = max(COVARIANCE_FLOOR * moments.edge, LEAST_COVARIANCE * mean)
+    floor = max(COVARIANCE_FLOOR * moments.edge, LEAST_COVARIANCE * mean, least)
     return moments.raised(floor, -0.5)

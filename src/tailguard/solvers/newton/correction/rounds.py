@@ -51,6 +51,8 @@ class Rounds:
         The noise of the average along a typical direction, in the metric of the curvature.
     late
         Squared lengths of the last gradients over that of their noise.
+    step
+        By how much the average is away from where the averaged rounds started.
     """
 
     curvature: Curvature
@@ -65,6 +67,7 @@ class Rounds:
     left: float
     noise_along: float
     late: float
+    step: FloatArray
 
     @property
     def gain(self) -> FloatArray:
@@ -135,6 +138,7 @@ def run_rounds(
         curvature, metric, level, (inverse + inverse.T) / 2.0, start, mean,
         np.mean(increments[-count:], axis=0), stds / math.sqrt(count),
         math.hypot(noise * spread, apart), left, size * spread, float(np.mean(sizes[-3:])),
+        mean - shares @ np.array(starts[-count:]),
     )  # fmt: skip
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.scaling.noisy_distribution import HIDDEN_BINS, HIDDEN_DECAY, NoisyDistribution
+from tailguard.scaling.noisy_distribution import HIDDEN_BINS, NoisyDistribution
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 
-# The part that counts of what noise may hide beyond the farthest bin seen; by trial, as in
+# The part that counts of what is expected beyond the farthest bin seen; by trial, as in
 # docs/accuracy.md#intervals-on-real-tables.
 HIDDEN_SHARE = 0.4
 
@@ -50,7 +50,7 @@ class Tail:
         return max(own, of_rows)
 
     def beyond(self, level: float, power: float = 1.0) -> float:
-        """Return the same, with what noise may hide beyond the farthest bin seen."""
+        """Return the same, with the tail that is expected beyond the farthest bin seen."""
         hidden = self._hidden(level, power)
         # A length exceeds a level by at most its square over four levels.
         missing = max(0.0, self.least - self.lengths.mean(self.lengths.points**2))
@@ -59,11 +59,18 @@ class Tail:
         return self.seen_beyond(level, power) + max(HIDDEN_SHARE * hidden, missing)
 
     def _hidden(self, level: float, power: float) -> float:
-        """Return the mean excess that noise may hide beyond the farthest bin seen."""
+        """Return the mean excess that is expected beyond the farthest bin seen."""
         bins = np.arange(1, HIDDEN_BINS + 1)
         far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
         excess = np.maximum(far**power - level**power, 0.0)
-        return float(self.lengths.hidden * HIDDEN_DECAY**bins @ excess)
+        return float(self.lengths.expected_shares @ excess)
+
+    def least_variance(self, width: int) -> float:
+        """Return the least variance of contributions along each of ``width`` directions.
+
+        Where few records carry it, as with rare events, moments are cut far below their length.
+        """
+        return 0.0 if self.by_person else self.least / width
 
     def levels(self) -> FloatArray:
         """Return candidates for a level: ends of bins up to the farthest residual."""

@@ -1,0 +1,97 @@
+"""How long contributions are beyond what histograms show, and what that does to intervals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tailguard as tg
+from tailguard.queries.column_histograms import Bins
+from tailguard.scaling.noisy_distribution import NoisyDistribution
+from tailguard.solvers.newton.correction.released import Metric, Moments
+from tailguard.solvers.newton.correction.tail import HIDDEN_SHARE, Tail
+from tailguard.solvers.newton.covariance import STILL_MOVING
+
+
+def test_what_lies_beyond_the_sight_of_a_histogram_counts_by_its_hidden_share():
+    counts = np.array([0.0, 900.0, 100.0, 0.0])
+    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=2.0)
+    none, two = np.zeros(1), np.array([2.0, 50.0])
+    tail = Tail(lengths, none, np.ones(1))
+    assert tail.seen_beyond(2.0) == pytest.approx(0.05)
+    assert tail.beyond(2.0) > tail.seen_beyond(2.0)
+    longer = replace(tail, residuals=two, mass=np.array([0.99, 0.01]))
+    assert longer.seen_beyond(2.0) == pytest.approx(0.48)
+    assert longer.levels()[-1] >= 50.0
+
+
+def test_of_persons_rows_tell_no_longer_tail_than_may_be_hidden_among_persons():
+    """Sums of unlike rows are shorter than rows are, which histograms of sums show."""
+    counts = np.array([0.0, 900.0, 100.0, 0.0])
+    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=2.0)
+    far, share = np.array([2.0, 50.0]), np.array([0.5, 0.5])
+    rows = Tail(lengths, far, share, least=1e9)
+    persons = replace(rows, by_person=True)
+    own = replace(rows, residuals=np.zeros(1), mass=np.ones(1), least=0.0)
+    for level, power in ((2.0, 1.0), (0.5, 1.0), (2.0, 2.0)):
+        hidden = (own.beyond(level, power) - own.seen_beyond(level, power)) / HIDDEN_SHARE
+        seen = own.seen_beyond(level, power) + hidden
+        assert persons.seen_beyond(level, power) == pytest.approx(seen)
+        assert persons.beyond(level, power) == pytest.approx(seen + hidden)
+        assert rows.beyond(level, power) > persons.beyond(level, power)
+    near = replace(persons, residuals=np.array([2.06]), mass=np.ones(1))
+    assert near.seen_beyond(2.0) == pytest.approx(0.06)  # less than may be hidden
+
+
+def test_contributions_to_a_likelihood_vary_by_what_it_says_at_least():
+    """Second moments of rare events are cut far below their length."""
+    counts = np.array([0.0, 800.0, 0.0, 200.0])
+    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=1e-9)
+    cut = Moments(np.diag([0.1, 9.0]), 0.0, 4.0, lengths)
+    tail = Tail(lengths, np.zeros(1), np.zeros(1), least=2.0)
+    told = Metric(np.eye(2), np.eye(2), cut, tail).covariance()
+    np.testing.assert_allclose(told, np.diag([1.0, 9.0]), rtol=1e-6)
+    persons = replace(tail, by_person=True)
+    told = Metric(np.eye(2), np.eye(2), cut, persons).covariance()
+    np.testing.assert_allclose(told, np.diag([0.1, 9.0]), rtol=1e-6)
+
+
+def test_a_rare_level_is_told_to_within_its_error_where_events_are_rare():
+    """Second moments told a tenth of its variance, and cut nearly all of its 15 events."""
+    apart = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.standard_normal((50_000, 3)), rng.random(50_000) < 0.02])
+        score = X @ [0.5, -0.5, 0.0, 1.0] - 5.2
+        y = rng.random(50_000) < 1.0 / (1.0 + np.exp(-score))
+        model = tg.LogisticRegression(classes=(0, 1), epsilon=4.0, delta=1e-6, random_state=seed)
+        model.fit(X, y.astype(int))
+        apart.append((model.interval_center_[3] - 1.0) / model.coef_std_[3])
+    assert sum(np.abs(apart) < 2.5) >= 3
+
+
+def test_levels_far_above_the_baseline_have_no_interval_where_rounds_have_not_arrived():
+    """Counts by parts of a day: those of the night are a thirtieth of those of noon."""
+    rng = np.random.default_rng(0)
+    part, others = rng.integers(0, 6, 17_000), rng.standard_normal((17_000, 2))
+    mean = np.exp(np.array([-2.0, 0.2, 1.0, 1.0, 1.2, 0.3])[part] + 3.5 + 0.2 * others[:, 0])
+    y = rng.poisson(mean * rng.gamma(3.0, 1.0 / 3.0, 17_000))
+    X = np.column_stack([part[:, None] == np.arange(1, 6), others]).astype(float)
+    model = tg.PoissonRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(X, y)
+    low, high = model.conf_int().T
+    apart = np.array([2.2, 3.0, 3.0, 3.2, 2.3, 0.2, 0.0])
+    known = np.isfinite(low[:7])
+    assert known[5:].all()
+    assert ((low[:7] <= apart) & (apart <= high[:7]))[known].all()
+    assert sum(STILL_MOVING in reason for reason in model.reasons_) >= 5
+
+
+def test_squares_of_contributions_to_a_likelihood_average_what_it_says_at_least():
+    counts = np.array([0.0, 1_000.0, 0.0, 0.0])
+    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=1e-9)
+    seen = Tail(lengths, np.zeros(1), np.zeros(1))
+    known = replace(seen, least=6.0)
+    missing = 6.0 - lengths.mean(lengths.points**2)
+    assert seen.beyond(4.0, 2.0) == pytest.approx(0.0, abs=1e-6)
+    assert known.beyond(4.0, 2.0) == pytest.approx(missing)
+    assert known.beyond(4.0) == pytest.approx(missing / 16.0)
