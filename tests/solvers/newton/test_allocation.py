@@ -188,20 +188,6 @@ def test_residuals_are_looked_at_less_often_of_few_records_and_at_a_larger_share
     assert more.diagnostic_phases == (0, 1, 2, 3)
 
 
-@pytest.mark.parametrize("loss", [tg.losses.Logistic(), tg.losses.Poisson()])
-def test_a_likelihood_with_few_records_looks_once_and_more_clearly(loss):
-    """A histogram needs a share of its own to be seen; what bends is left out."""
-    few, many = (shares_for(Problem(loss, n, 2, intercept=True), mu=0.1) for n in (3_400, 3_600))
-    assert (few.diagnostic_phases, few.curvature_phases, few.curvature, few.variance) == (
-        (0,),
-        (),
-        0.0,
-        0.0,
-    )
-    assert len(many.diagnostic_phases) > 1
-    assert few.whitened_row_norms > 2.0 * many.whitened_row_norms
-
-
 def test_more_rounds_are_taken_where_noise_hides_directions_but_not_of_likelihoods():
     for reached, squared, logistic in [(2.4, 8, 8), (5.1, 32, 8), (7.1, 64, 8), (10.1, 64, 16)]:
         for loss, rounds in [(tg.losses.Squared(), squared), (tg.losses.Logistic(), logistic)]:

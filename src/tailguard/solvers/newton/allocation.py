@@ -89,10 +89,6 @@ REGIMES = {
     "many records of a likelihood": Regime("likelihood", {
         "rounds": (4, 4, 8, 16), "diagnostic_phases": (0, 2, 3), "curvature_phases": (2, 3),
     }, above={"size**1.5": 60.0}),
-    "few records of a likelihood": Regime("likelihood", {
-        "whitened_row_norms": 0.1, "curvature": 0.0, "diagnostic_phases": (0,),
-        "curvature_phases": (),
-    }, below={"fixed": FEW}),
     # Rounds on a sample only have to come near the fit: the four or six that read all records get
     # nearly all of the budget. Curvatures read all records too: after three rounds with curvatures
     # of the sample, fits with rare indicators had not settled (simulated, 4e5 records of 20
