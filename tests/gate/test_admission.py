@@ -209,7 +209,7 @@ def test_an_attribute_put_upon_a_query_is_refused():
 def test_a_plain_attribute_put_upon_a_query_is_refused_too():
     query = CountBelow(columns=(0,))
     query.__dict__["places"] = "none"
-    with pytest.raises(QueryError, match="must hold the fields of CountBelow alone"):
+    with pytest.raises(QueryError, match="must hold only the fields of CountBelow"):
         check_admitted(query)
 
 

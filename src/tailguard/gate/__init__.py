@@ -1,4 +1,4 @@
-"""The one place where numbers leave: a query's answer, noise, and a line in the books."""
+"""The gate, which alone releases numbers: it adds noise to answers and books their costs."""
 
 from tailguard.gate.gate import Gate
 

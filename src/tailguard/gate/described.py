@@ -1,10 +1,10 @@
-"""What a checkpoint tells of a run's facts: public numbers and names, and nothing else.
+"""Describe the facts of a run for a checkpoint, by public numbers and names only.
 
-The text is built from what is known: numbers, words, collections of these, and fields of the
-library's own records. No object is asked for a text of its own, and of a function its name alone is
-told, so nothing that a user's function or object holds can get into the file. What cannot be told
-is refused: without it a checkpoint could not see that it is of another run, and a digest of it
-would say whether a guess of its contents is right.
+The text is built from numbers, words, collections of these, and fields of the library's own
+dataclasses. It never uses the ``repr`` of other objects, and describes a function by its name only.
+So nothing that a user's function or object holds can get into the file. A fact that cannot be
+described is refused: without it a checkpoint could not detect that it belongs to another run, and a
+digest of it would confirm a guess of its contents.
 """
 
 import sys
@@ -19,14 +19,14 @@ import numpy as np
 from tailguard.checks import InputError
 
 PLAIN = (NoneType, bool, int, float, str)
-CODE = (ModuleType, np.ufunc, type(np.sum))  # np.sum and its like are of a type of their own
+CODE = (ModuleType, np.ufunc, type(np.sum))  # the last is the type of np.sum and its like
 
-# The package whose classes hold public parameters alone.
+# The package whose classes hold public parameters only.
 OWN = f"{__name__.partition('.')[0]}."
 
 
 def described(fact: object) -> str:
-    """Return what can be told of a fact; refuse one that holds anything else."""
+    """Describe a fact by numbers and names; refuse one that holds anything else."""
     if isinstance(fact, np.generic):
         fact = fact.item()
     if type(fact) in PLAIN:
@@ -42,20 +42,20 @@ def described(fact: object) -> str:
 
 
 def _object_described(fact: Any) -> str:
-    """Describe an object by its fields: all of the library's own, single values of others."""
+    """Describe an object by its fields; those of a class of others must be single values."""
     kind = type(fact)
     if not (is_dataclass(fact) or hasattr(fact, "__dict__")):
-        raise _untold(f"an object of {kind.__qualname__!r} is part of the run")
+        raise _refusal(f"an object of {kind.__qualname__!r} is part of the run")
     parts = []
     for name, value in _held(fact):
         if not (_is_own(fact) or _is_single(value)):
-            raise _untold(f"{kind.__qualname__!r} holds more than a number or a word in {name!r}")
+            raise _refusal(f"{kind.__qualname__!r} holds more than a number or a word in {name!r}")
         parts.append(f"{name}={described(value)}")
     return f"{kind.__qualname__}({', '.join(parts)})"
 
 
 def _held(fact: Any) -> Iterator[tuple[str, Any]]:
-    """Yield names and values of what an object holds; a public name stands for a function."""
+    """Yield names and values of an object's fields; a public name replaces its functions."""
     if not is_dataclass(fact):
         yield from sorted(vars(fact).items())
         return
@@ -67,37 +67,37 @@ def _held(fact: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_own(fact: object) -> bool:
-    """Whether an object is a record of the library's own, by its very class."""
+    """Whether an object's class is a dataclass of this library, and no subclass from elsewhere."""
     return is_dataclass(fact) and type(fact).__module__.startswith(OWN)
 
 
 def _is_single(value: object) -> bool:
-    """Whether something is one number or word, a function, or a record of the library's own."""
+    """Whether a value is a number, a word, a function, or a dataclass of this library."""
     return isinstance(value, (*PLAIN, np.generic)) or callable(value) or _is_own(value)
 
 
-def _untold(what: str) -> InputError:
+def _refusal(what: str) -> InputError:
     return InputError(
-        f"checkpoint must be None where {what}: a checkpoint is a public file, and tells what a "
-        "run is by numbers and words."
+        f"checkpoint must be None where {what}: a checkpoint is a public file, and describes a run "
+        "by numbers and words only."
     )
 
 
 def _function_name(function: Any) -> str:
     """Return module and name of a function, or refuse one that holds values."""
-    code = getattr(function, "py_func", function)  # of machine code
+    code = getattr(function, "py_func", function)  # the Python function of a compiled one
     name = getattr(code, "__qualname__", type(code).__qualname__)
     if not _is_code(code, set()):
         raise InputError(
-            f"function {name!r} must hold no values of its own beside a checkpoint, which is a "
-            "public file: write them into its code, or give a gradient a public name, "
+            f"function {name!r} must hold no values of its own if a run has a checkpoint, which is "
+            "a public file: write the values into its code, or give a gradient a public name, "
             "RecordGradient(function, name='...')."
         )
     return f"{code.__module__}.{name}"
 
 
 def _is_code(value: Any, seen: set[int]) -> bool:
-    """Whether something is code alone: no value is bound to it, nor to what it is made of."""
+    """Whether a value is only code: neither it nor anything bound to it holds other values."""
     value = getattr(value, "py_func", value)
     if id(value) in seen or isinstance(value, CODE):
         return True
@@ -120,13 +120,13 @@ def _bound_to(function: FunctionType) -> Iterator[Any]:
     yield from (function.__kwdefaults__ or {}).values()
     yield from vars(function).values()
     for cell in function.__closure__ or ():
-        with suppress(ValueError):  # of a cell that is still empty
+        with suppress(ValueError):  # the cell is still empty
             yield cell.cell_contents
 
 
 def _is_of_module(code: Any) -> bool:
-    """Whether something is found by its name in its module, and so is code that anyone can read."""
-    found: Any = sys.modules.get(code.__module__)
+    """Whether a module has the code under its name, so that it is code that anyone can read."""
+    named: Any = sys.modules.get(code.__module__)
     for name in getattr(code, "__qualname__", "?").split("."):
-        found = getattr(found, name, None)
-    return found is code
+        named = getattr(named, name, None)
+    return named is code

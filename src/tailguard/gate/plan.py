@@ -1,6 +1,6 @@
-"""A problem of public facts, the plan of every release that a run will ask for, and a solution.
+"""The public facts of a problem, the plan of all releases of a run, and the solution.
 
-A plan is worked out before any record is read.
+A plan is made before any record is read.
 
 Reference
 ---------
@@ -33,8 +33,8 @@ class Problem:
     Attributes
     ----------
     loss
-        A loss of a score, or a loss known one record at a time; None asks for the mean of each
-        column.
+        A loss of a score, or a loss given as a gradient of one record; None requests the mean of
+        each column.
     n_rows, n_features
         Public sizes.
     intercept
@@ -42,18 +42,18 @@ class Problem:
     constraint
         The set of allowed weights in the user's units; None leaves the choice to the solver.
     has_offset, has_weights
-        Whether an offset is added to the score, and whether records count by weights.
+        Whether an offset is added to the score, and whether records have weights.
     max_rows
         If records are persons, the most rows of each that are used; None if records are rows.
     moment
         An assumption about the tails of columns, for a mean.
     unit
-        A public scale of these columns about zero, if releasing scales costs too much.
+        A public scale of the columns about zero, used if releasing scales costs too much.
     levels
         The indicator columns of each declared categorical column.
     ridge
-        The factor of half the squared length of the coefficients, in the user's units and without
-        the intercept, which is added to the mean loss.
+        The penalty ``ridge / 2 * |coefficients|**2`` is added to the mean loss, in the user's units
+        and without the intercept.
 
     Examples
     --------
@@ -82,18 +82,18 @@ class Problem:
 
     @cached_property
     def scored(self) -> Loss | None:
-        """The loss if it is one of a single score, else None."""
+        """The loss if it depends on a single score, else None."""
         return cast(Loss, self.loss) if hasattr(self.loss, "slope") else None
 
     @cached_property
     def link(self) -> Link:
-        """How a score gives the expected target, for a loss of a single score."""
+        """How a loss of a single score maps the score to the expected target."""
         assert self.scored is not None
         return self.scored.link
 
     @cached_property
     def by_record(self) -> RecordLoss | None:
-        """The loss if it is known one record at a time, else None."""
+        """The loss if it is given as a gradient of one record, else None."""
         return None if self.loss is None or self.scored else cast(RecordLoss, self.loss)
 
     @cached_property
@@ -111,8 +111,8 @@ class Problem:
 
 
 RIDGE = "ridge"
-"""The setting of a plan that adds the ridge of its problem."""
-LARGEST_RIDGE = 1e100  # so that products with scales of columns stay within the floats
+"""The name of the ridge among the settings of a plan."""
+LARGEST_RIDGE = 1e100  # so that products with scales of columns do not overflow
 
 
 def check_ridge(alpha: object) -> float:
@@ -125,9 +125,9 @@ def ridge_setting(problem: Problem) -> dict[str, float]:
     return {RIDGE: problem.ridge} if problem.ridge > 0.0 else {}
 
 
-def beyond_floats(told: Mapping[str, object]) -> InputError:
-    """Return the refusal of public numbers from which floats cannot work out what is asked."""
-    listed = ", ".join(f"{name} = {shown(value)}" for name, value in told.items())
+def beyond_floats(facts: Mapping[str, object]) -> InputError:
+    """Return the error for public numbers with which a computation overflows."""
+    listed = ", ".join(f"{name} = {shown(value)}" for name, value in facts.items())
     return InputError(
         f"numbers must be such that floats hold their powers and quotients; got {listed}."
     )
@@ -155,12 +155,13 @@ class Plan:
     remarks: tuple[str, ...] = ()  # further lines of ``explain``
     warnings: tuple[str, ...] = ()  # warnings before anything is spent
     takes_persons: bool = False  # whether all its queries take persons
-    admits_check: bool = field(default=True, kw_only=True)  # whether a count may come before it
+    # Whether a count of usable records may run before it.
+    admits_check: bool = field(default=True, kw_only=True)
     # Whether noise is as a paper prints it, so that the plan may cost more than the guarantee.
     printed: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse shares that no lattice carries, before any budget is reserved."""
+        """Refuse costs too large or too small for the lattice, before any budget is reserved."""
         if self.printed:
             object.__setattr__(self, "admits_check", False)
         for stage in self.stages:
@@ -192,7 +193,7 @@ class Plan:
 
     @property
     def cuts_blocks(self) -> bool:
-        """Whether records are cut into several blocks; the costliest one counts."""
+        """Whether records are cut into blocks, of which only the costliest counts."""
         return any(
             stage.n_blocks > 1 or stage.shuffled or stage.within is not None
             for stage in self.stages
@@ -229,7 +230,7 @@ class Plan:
         return {stage.name: stage for stage in self.stages}
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML that a notebook shows."""
         settings = ((name.replace("_", " "), four_digits(v)) for name, v in self.settings.items())
         stages = ((stage.name, stage.purpose, stage.releases) for stage in self.stages)
         parts = [
@@ -273,9 +274,9 @@ def last_lines(
 
 
 TOTAL_ERROR = "relative error of the predicted total"
-"""The name, in a solution, of the standard error of its predicted total."""
+"""The name, in ``Solution.found``, of the standard error of the predicted total."""
 NOT_ESTIMATED, NO_INTERVAL = "not estimated", "no interval"
-"""How reasons begin for coefficients without a number, or without an interval."""
+"""How a reason begins if a coefficient has no number, or no interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,38 +290,38 @@ class Solution:
     plan
         The plan that was run.
     coef_noise_std, intercept_noise_std
-        Predicted standard deviation that the privacy noise gives each coefficient, from public and
-        released numbers; NaN where no prediction is made.
+        Standard deviation of each coefficient from privacy noise alone, predicted from public and
+        released numbers; NaN without a prediction.
     trace
         Released iterates, one per row, in the units of the descent.
     coef_std, intercept_std
         Predicted standard deviation of each coefficient from sampling and privacy noise together;
         None and NaN if the solver does not release it. For several classes, these and all below
-        have one row for each class but the first, whose coefficients are subtracted.
+        have one row for each class except the first, whose coefficients are subtracted.
     covariance_root
         A matrix whose product with its transpose is the covariance of the coefficients, the
-        intercept last, through sampling and privacy noise; its rows are NaN where no interval
-        holds.
+        intercept last, from sampling and privacy noise; a row is NaN if its coefficient has no
+        interval.
     residual_shares
-        Of released residuals, distances of targets from predictions and the share below each, one
-        pair a row; None where none were released.
+        The released distribution of residuals: each row holds a distance of targets from
+        predictions and the share of records below it; None if it was not released.
     center
-        What intervals lie about where that is not the coefficients, the intercept last.
+        The centres of intervals, the intercept last; None if they are the coefficients.
     reasons
-        Of each coefficient, the intercept last, why it has no interval, or was not estimated at
-        all; empty where it has one.
+        For each coefficient, the intercept last: why it has no interval, or was not estimated at
+        all; empty if it has an interval.
     estimand
-        What the coefficients and their intervals are of, in one sentence.
+        What the coefficients and their intervals estimate, in one sentence.
     notes
         Decisions of the run, which depend on released numbers.
     found
-        Released numbers that the run decided by.
+        Released numbers on which the run based its decisions.
     feature_bounds
-        Lower and upper bound of each feature, within which the fit read it and its coefficient is a
-        slope; None where features were read as they are, or none was.
+        Lower and upper bound of each feature: the fit clipped the feature to them, and its
+        coefficient is the slope between them. None if no feature was clipped, or none was read.
     score_bounds
-        The smallest and largest score of a prediction, as a log link may have; else infinite. Of
-        several classes, the logarithms of the smallest and largest probability of each.
+        The smallest and largest score of a prediction, which a log link may have; else infinite.
+        With several classes, the logarithms of the smallest and largest probability of each.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """The best of a secret, random number of tries, as one release.
 
 A try draws one of the candidates, runs its solver on a separate gate, and asks that gate for a
-score. The result of a try, together with its score, is one mechanism with that gate's budget.
-Number, order, scores and results of all other tries are forgotten here. A failed try counts as the
-worst one.
+score. A try's result and score together are one mechanism, with that gate's budget. The number and
+order of the tries, and the scores and results of all others, are discarded here. A failed try
+counts as the worst one.
 
 Guarantee
 ---------
@@ -47,15 +47,15 @@ from tailguard.queries.base import Query
 from tailguard.quiet import quietly
 
 STORED = np.dtype(np.float64), np.dtype(np.float32)
-"""The types that features are stored as."""
+"""The types in which features are stored."""
 
 
 def compile_all_loops() -> None:
-    """Compile every loop that any run may ask for, or load its machine code, before a first try.
+    """Compile every loop that any run may use, or load its machine code, before the first try.
 
-    A loop is compiled when it first runs, and its machine code is kept on the disk. So the loops on
-    the disk after a search would reveal which candidates were tried and what their runs did, which
-    is secret. A user's own gradient is compiled when its loss is made, and is not stored.
+    Otherwise a loop is compiled when it first runs, and its machine code is stored on the disk: the
+    stored loops would reveal which candidates were tried and what their runs did, which is secret.
+    A user's own gradient is compiled when its loss is made, and is not stored.
     """
     for room in (losses, noise, queries):
         for module in iter_modules(room.__path__):
@@ -93,9 +93,9 @@ class BestTry:
     Attributes
     ----------
     candidate
-        The place of its candidate.
+        The index of its candidate.
     solution
-        What it found.
+        Its solution.
     score
         Its released score.
     """
@@ -106,7 +106,7 @@ class BestTry:
 
 
 def selection_coordinates(candidates: Sequence[PlannedSolver], event: Selected) -> int:
-    """Return the most noised numbers of all tries, plus one for the number of tries."""
+    """Return the largest count of noised numbers in all tries, plus one for how many tries."""
     largest = max(candidate.plan.coordinates for candidate in candidates) + 1
     return tries_of(event).limit * largest + 1
 
@@ -130,8 +130,8 @@ class SelectionGate(Gate):
     def best(self, candidates: Sequence[PlannedSolver], score: Score, event: Selected) -> BestTry:
         """Book the selection, make the tries and return the best of them.
 
-        *Edge cases.* Of tries with the same score the first is returned. ``ReleaseError`` where
-        every try failed.
+        *Edge cases.* Among tries with equal scores the first is returned. ``ReleaseError`` if every
+        try failed.
         """
         compile_all_loops()
         coordinates = selection_coordinates(candidates, event)
@@ -156,9 +156,9 @@ class SelectionGate(Gate):
         best: BestTry | None = None
         with quietly(), listening(None):  # progress would reveal the number of tries
             for _ in range(draw_number_of_tries(tries_of(event), self._source)):
-                found = self._try(candidates, score, event.mu)
-                if found is not None and (best is None or found.score < best.score):
-                    best = found
+                result = self._try(candidates, score, event.mu)
+                if result is not None and (best is None or result.score < best.score):
+                    best = result
         if best is None:
             raise ReleaseError(
                 "the search must be repeated: every try failed, it stays charged, and nothing of "
@@ -167,7 +167,7 @@ class SelectionGate(Gate):
         return best
 
     def _try(self, candidates: Sequence[PlannedSolver], score: Score, mu: float) -> BestTry | None:
-        """Make one try; None if it failed, whose cause a simulation alone shows."""
+        """Make one try; return None if it fails, but raise the cause in a simulation."""
         place = draw_place(len(candidates), self._source)
         plan = candidates[place].plan
         gate = Gate(self._rows, guarantee=GDP(mu), source=self._source)

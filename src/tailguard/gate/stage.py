@@ -1,6 +1,6 @@
 """A stage of a plan: releases of one kind and purpose, with what each spends and what it reads.
 
-And what a plan may share out of a guarantee, in each of the ways in which costs add up.
+Also the budget that a guarantee gives a plan, in each unit in which costs add up.
 
 Reference
 ---------
@@ -31,9 +31,9 @@ from tailguard.privacy.events import (
 )
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee
 
-SAMPLE = "sample"  # the partition whose only block, at most half of the records, is the sample
+SAMPLE = "sample"  # the partition with one block, the sample: at most half of the records
 WEIGHT = "total weight"  # the stage that releases the total weight of the records
-WEIGHING = "what records weigh together, and their squared weights"  # its purpose
+WEIGHING = "the sums of the records' weights and of their squares"  # its purpose
 
 
 @dataclass(frozen=True)
@@ -43,38 +43,40 @@ class Stage:
     Attributes
     ----------
     name, purpose
-        What it is called, in the books too, and what it is for.
+        Its name, which the books use too, and its purpose in words.
     mu
-        What a release spends: of Laplace noise its epsilon, of other noise that is not Gaussian,
-        and of a peeling, what a Gaussian release of that cost would spend.
+        The mu that a release spends. For Laplace noise it is the epsilon; for a peeling, and for
+        other noise that is not Gaussian, the mu of a Gaussian release of the same cost.
     times
         How many releases there are, one after the other.
     size
-        How many numbers a release has, at most.
+        The largest number of coordinates of a release.
     block_map
-        With a name, each of the releases is made of every block of a partition, one by one: of the
-        partition of this name. The costliest block counts.
+        The name of a partition of the records, or None. With a name, each of the releases is made
+        on every block of the partition in turn, and the costliest block counts.
     n_blocks
-        How many blocks there are.
+        The number of blocks of that partition.
     shuffled
-        Whether every one of the ``times`` passes over the blocks has a secret partition of its own,
-        of blocks of equal size. The shuffle makes it cheaper than ``total_mu``.
+        Whether each of the ``times`` passes over the blocks has its own secret partition, into
+        blocks of equal size. The shuffle makes the stage cheaper than ``total_mu``.
     sampled
-        With a number, each release reads a secret sample of its own, of that share of the records.
-        The samples make it cheaper than ``total_mu``.
+        The share of the records in a sample, or None. With a share, each release reads its own
+        secret sample, which makes the stage cheaper than ``total_mu``.
     within
-        Map and block of another partition that all of this happens in. Of stages in different
-        blocks of a map the costliest counts.
+        Name and block of another partition: the stage reads only this block. Of stages in different
+        blocks of one partition the costliest counts.
     by_place
         Whether records are paired, grouped or sorted, so that they need places.
     takes_rest
-        Whether it may spend what earlier stages leave, too.
+        Whether it may also spend what earlier stages leave over.
     phase
-        Of the run: which one it belongs to, counted from 0; None for no phase alone.
+        The phase of the run to which it belongs, counted from 0; None if it belongs to no single
+        phase.
     share
-        What the gate is asked to spend on a release; None asks for Gaussian noise of ``mu``.
+        The cost of a release that the plan requests; None requests Gaussian noise of ``mu``.
     kept
-        What such a release costs, with the constants of its mechanism; None is what is asked.
+        The cost of a release in the books, with the constants of its mechanism; None if that is the
+        requested cost.
 
     Examples
     --------
@@ -104,14 +106,14 @@ class Stage:
     def of(
         cls, share: Event, name: str, purpose: str, times: int, size: int, **how: Any
     ) -> "Stage":
-        """Plan releases that are asked to spend an event each, of the noise with such a cost."""
+        """Plan releases that cost ``share`` each, with the kind of noise that has such a cost."""
         if isinstance(share, Gaussian):
             return cls(name, purpose, share.mu, times, size, **how)
         return cls(name, purpose, _mu_of_share(share), times, size, share=share, **how)
 
-    # What follows from the fields is worked out once: a plan asks each stage again and again.
+    # Derived values are cached, since a plan reads those of each stage again and again.
     def __post_init__(self) -> None:
-        """Refuse two costs of one release that disagree, and samples of noise without a proof."""
+        """Refuse a mu that disagrees with the share, and samples of noise without a proof."""
         if self.share is None:
             return
         if self.kept is None and self.mu != _mu_of_share(self.share):
@@ -131,23 +133,23 @@ class Stage:
 
     @cached_property
     def asked(self) -> Event:
-        """What the gate is asked to spend on a release."""
+        """The requested cost of a release."""
         return Gaussian(self.mu) if self.share is None else self.share
 
     @cached_property
     def total_mu(self) -> float:
-        """The mu that the whole stage spends, before what a shuffle or samples save."""
+        """The mu that the whole stage spends, without amplification by a shuffle or samples."""
         return self.mu * math.sqrt(self.times)
 
     @cached_property
     def additive(self) -> float:
-        """What adds up over releases and stages: ``mu**2``, or the epsilon of Laplace noise."""
+        """The cost of the stage, which adds up: ``mu**2``, or epsilon for Laplace noise."""
         laplace = isinstance(self.price, Laplace)
         return self.times * self.mu if laplace else self.total_mu**2
 
     @cached_property
     def cost(self) -> Event:
-        """What one release costs, or one of every block of a secret partition."""
+        """The cost of one release, or of one pass over the blocks of a secret partition."""
         if self.sampled is not None:
             return Sampled(self.mu, self.sampled)
         return Shuffled(self.mu, self.n_blocks) if self.shuffled else self.kept or self.asked
@@ -157,7 +159,7 @@ class Stage:
         """The stage as a privacy event."""
         event: Event = Repeated(self.cost, self.times)
         if self.block_map is not None and not self.shuffled:
-            event = Parallel(self.block_map, 0, event)  # of blocks that cost the same, one counts
+            event = Parallel(self.block_map, 0, event)  # all blocks cost the same: one counts
         return event if self.within is None else Parallel(*self.within, event)
 
     @cached_property
@@ -169,7 +171,7 @@ class Stage:
 
     @cached_property
     def currency(self) -> str:
-        """In what its costs add up: ``"mu"``, ``"rho"`` or ``"epsilon"``; else the cost itself."""
+        """The unit in which costs add up: ``"mu"``, ``"rho"``, ``"epsilon"``; else the cost."""
         if self.price is self.asked and self.share is None:
             return "mu"
         _, name, *more = self.price.to_dict()
@@ -183,7 +185,7 @@ class Stage:
     @cached_property
     def spends(self) -> str:
         """What a release spends, in words."""
-        spent = list(self.price.to_dict().items())[1:]  # of the event, without its kind
+        spent = list(self.price.to_dict().items())[1:]  # without the kind of the event
         return ", ".join(f"{name} = {value:.4g}" for name, value in spent)
 
     @property
@@ -195,9 +197,9 @@ class Stage:
         return f"{releases}{read} at {self.spends}"
 
     def check(self, n_rows: int, guarantee: Guarantee) -> None:
-        """Refuse a mu that no lattice carries, before any budget is reserved.
+        """Refuse a mu too large or too small for the lattice, before any budget is reserved.
 
-        Other noise was calibrated for the plan, which refuses the same.
+        A ``share`` was already calibrated, with the same refusals, when the plan was made.
         """
         if self.share is not None:
             return
@@ -234,16 +236,16 @@ def _mu_of_share(share: Event) -> float:
 
 
 Share: TypeAlias = Gaussian | Laplace
-"""What releases may spend: mu, whose squares add up, or epsilon, which adds up as it is."""
+"""The cost of releases: mu, whose squares add up, or epsilon, which adds up itself."""
 
 # Leaves room for rounding: closed forms are rounded by 1e-12 relative, shares by less.
 BUDGET_MARGIN = 1e-9
 
 
 def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
-    """Return what a plan may promise of ideal noise, releasing at most that many coordinates.
+    """Return the guarantee that remains for ideal noise, with at most that many coordinates.
 
-    The distance of sampled from ideal noise is taken off epsilon and delta.
+    The distance between sampled and ideal noise is subtracted from epsilon and delta.
     """
     if not isinstance(guarantee, ApproxDP):
         return guarantee
@@ -252,24 +254,24 @@ def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
     if epsilon >= guarantee.epsilon / 2.0 and delta >= guarantee.delta / 2.0:
         return ApproxDP(epsilon, delta)
     least = 2.0 * distance.variation * (1.0 + math.exp(min(guarantee.epsilon, 700.0)))
-    wanted = f"delta must be above {least:.3g} at epsilon = {guarantee.epsilon:g}"
+    requirement = f"delta must be above {least:.3g} at epsilon = {guarantee.epsilon:g}"
     if least >= 1.0:
-        wanted = "epsilon must be smaller"
+        requirement = "epsilon must be smaller"
     if epsilon < guarantee.epsilon / 2.0:
-        wanted = f"epsilon must be above {4.0 * distance.log_ratio:.3g}"
+        requirement = f"epsilon must be above {4.0 * distance.log_ratio:.3g}"
     raise InputError(
-        f"{wanted} for {coordinates} released numbers, whose noise is sampled and not ideal; "
+        f"{requirement} for {coordinates} released numbers, whose noise is sampled and not ideal; "
         f"got {guarantee.describe()}; guarantee=tg.GDP(mu) states a promise beyond that."
     )
 
 
 def usable_mu(guarantee: Guarantee, coordinates: int) -> float:
-    """Total mu that a plan may share out, when it releases at most that many coordinates."""
+    """Return the total mu of a plan that releases at most that many coordinates."""
     return usable_guarantee(guarantee, coordinates).gaussian_mu() * (1.0 - BUDGET_MARGIN)
 
 
 def part_of(share: Share, part: float, *, times: int = 1) -> Share:
-    """Return the share of each of ``times`` releases that spend a part of a share together."""
+    """Split a part of a share equally among ``times`` releases; return the share of each."""
     portion = part / times
     if isinstance(share, Laplace):
         return Laplace(share.epsilon * portion)
