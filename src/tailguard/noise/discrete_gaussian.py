@@ -50,9 +50,10 @@ _WORD_MASK = 2**64 - 1
 def gaussian_table() -> tuple[Words, Words, IntArray]:
     """Return thresholds that turn uniform words into cells; cell ``c`` stands for ``c - LARGEST``.
 
-    The first 64 binary digits of ``P(X <= x)`` for every x but the last, then one word that no
-    other can exceed; the next 64 digits, read only where a random word equals one of these; and for
-    each value of a word's leading ``BUCKET_BITS`` digits the lowest cell that it can mean.
+    The first array holds the leading 64 binary digits of ``P(X <= x)`` for every x except the last,
+    then the largest word. The second holds the next 64 digits, which decide if a random word equals
+    an entry of the first. The third holds, for each value of the leading ``BUCKET_BITS`` digits of
+    a word, the lowest possible cell.
     """
     thresholds = _cumulative_probabilities()
     upper = np.array([value >> 64 for value in thresholds] + [_WORD_MASK], dtype=np.uint64)
@@ -92,7 +93,7 @@ def lattice_std(levels: int) -> float:
 
 @cache
 def coordinate_distance(levels: int) -> Distance:
-    """Return how far a draw is from the rounded Gaussian that is accounted for."""
+    """Return the distance of a draw from the rounded Gaussian that the books account for."""
     largest = LARGEST * sum(WIDENING**level for level in range(levels))
     far = largest / lattice_std(levels)
     log_ratio = far**2 / (24.0 * lattice_std(levels) ** 2)
@@ -120,7 +121,7 @@ def discrete_gaussian(size: int, levels: int, source: Source) -> IntArray:
 def _compiled_draws() -> Callable[[Words, IntArray, Words, IntArray], bool]:
     from numba import types  # noqa: PLC0415 (Numba takes a while to load)
 
-    # Arrays declared as read-only may be either.
+    # A loop for read-only arrays takes writable ones too.
     words = types.Array(types.uint64, 1, "C", readonly=True)
     cells = types.Array(types.int64, 1, "C", readonly=True)
     signature = types.boolean(words, cells, words, types.int64[::1])
@@ -128,7 +129,7 @@ def _compiled_draws() -> Callable[[Words, IntArray, Words, IntArray], bool]:
 
 
 def _widened_draws(words: Words, first_cell: IntArray, upper: Words, noise: IntArray) -> bool:
-    """Fill ``noise``, counting a tie as below its threshold; say whether there was any tie."""
+    """Fill ``noise``, with ties below their thresholds; return whether there was any tie."""
     levels = words.size // max(noise.size, 1)
     tied = False
     for coordinate in range(noise.size):
@@ -144,9 +145,10 @@ def _widened_draws(words: Words, first_cell: IntArray, upper: Words, noise: IntA
 
 
 def _settle_ties(words: Words, upper: Words, lower: Words, noise: IntArray, source: Source) -> None:
-    """Move each tied draw up by the thresholds whose further 64 digits a second word reaches.
+    """Compare a second word with the further digits of each tied draw's thresholds.
 
-    Several thresholds of the tails share their first 64 digits; all of them are compared.
+    In the tails several thresholds share their first 64 digits. The draw moves up by one for each
+    of them whose further 64 digits the second word reaches.
     """
     levels = words.size // noise.size
     for position in np.flatnonzero(np.isin(words, upper[:-1])):

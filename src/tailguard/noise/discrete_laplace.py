@@ -6,9 +6,9 @@ of weight ``2**j`` is one with probability ``1 / (1 + exp(2**(j - k)))``: ``exp(
 product over the digits of g. The rest above the digits, in units of ``32 * scale``, is again
 geometric with ratio ``exp(-32)``.
 
-Each digit is an exact coin, so no total variation is left: a uniform number against a probability
-p, both as binary digits, as many as needed. The first 64-bit word in which they differ decides;
-one draw in 2**64 ties and takes another word.
+Each digit is an exact coin, so the total variation is zero. A coin compares a uniform number with
+a probability p, in as many binary digits as needed: the first 64-bit word in which they differ
+decides. One draw in 2**64 ties and takes another word.
 
 Reference
 ---------
@@ -31,7 +31,7 @@ from tailguard.machine_code import builds_loop, compiled
 from tailguard.noise.sources import Source, Words
 from tailguard.privacy.decimals import decimals
 
-# How many random bits a word of a source has.
+# The number of random bits in a word of a source.
 WORD_BITS = 64
 
 
@@ -64,9 +64,9 @@ def settle_tie(probability: Callable[[], Decimal], source: Source) -> bool:
         count += WORD_BITS
 
 
-# Noise saturates here. The mechanism clips its output at half of this, so that never shows.
+# Noise saturates here. The mechanism clips its output at half of this: no output changes.
 NOISE_LIMIT = 2**62
-# Digits reach this many doublings above the scale; what is beyond has probability exp(-32).
+# Digits reach this many doublings above the scale; larger values have probability exp(-32).
 _DOUBLINGS = 5
 # Coordinates drawn together: 2**12 keep their words (2 MB at the default scale) within a cache.
 _BATCH = 2**12
@@ -103,7 +103,7 @@ def _compiled_differences() -> Callable[[Words, Words, IntArray], bool]:
 
 
 def _digit_differences(words: Words, thresholds: Words, noise: IntArray) -> bool:
-    """Fill ``noise`` from the digits, a tie being zero; say whether any coin needs more words."""
+    """Fill ``noise`` from the digits, ties as zero; return whether any coin needs more words."""
     overflow = thresholds.size - 1
     rare = False
     position = 0
@@ -124,7 +124,7 @@ def _digit_differences(words: Words, thresholds: Words, noise: IntArray) -> bool
 def _settle_digits(
     words: NDArray[np.uint64], log2_scale: int, noise: IntArray, source: Source
 ) -> None:
-    """Add the digits that further words decide, and the rest above the digits."""
+    """Add the digits that further words decide, and the geometric rest above the digits."""
     thresholds = _thresholds(log2_scale)
     overflow = thresholds.size - 1
     undecided = words == thresholds
@@ -154,7 +154,7 @@ def _successes(coin: Callable[[], Decimal], word: int, threshold: int, source: S
 
 @cache
 def _thresholds(log2_scale: int) -> Words:
-    """First 64 digits of each digit's probability, and of the overflow's in the last place."""
+    """Return the first 64 digits of each digit's probability, and last of the overflow's."""
     coins = [_coin(digit, log2_scale) for digit in range(log2_scale + _DOUBLINGS + 1)]
     thresholds = np.array([binary_digits(coin, WORD_BITS) for coin in coins], dtype=np.uint64)
     thresholds.setflags(write=False)

@@ -12,13 +12,13 @@ Real statistics
     size_term / lattice_scale``, which is solved for the noise scale.
 
 Records of several rows
-    Persons add each of their ``roundings`` rows by itself, rounded as a chunk's sum is; the sums of
-    two persons' rows differ by ``|a - b| / grid`` and the roundings of all rows: ``roundings``
-    times ``size_term``.
+    Each of the ``roundings`` rows of a person is rounded by itself, as a chunk's sum is. The
+    lattice sums of two persons differ by ``|a - b| / grid`` plus the roundings of all rows, which
+    are ``roundings`` times ``size_term``.
 
 Integer statistics
     The lattice is ``1 / multiplier`` with a whole multiplier, so rounding is exact and the charge
-    is the ideal sensitivity. The largest multiplier within the share is taken.
+    is the ideal sensitivity. The multiplier is the largest one within the share.
 
 The noise parameter in lattice steps is fixed by the sampler; a statistic too large for it (more
 than ``2**61`` steps in total) falls back to a coarser lattice.
@@ -45,8 +45,8 @@ from tailguard.privacy.calibration import Calibration, Sensitivity
 
 LARGEST_PARTIAL = 2.0**44
 LARGEST_TOTAL = 2.0**61
-# Statistics lie within LARGEST_TOTAL, so clipping answers here keeps every promise; it keeps
-# additions exact even for a kernel that broke its own.
+# Statistics lie within LARGEST_TOTAL, so clipping answers at this limit changes none of them. It
+# keeps additions exact even if a kernel breaks its bound.
 ANSWER_LIMIT = NOISE_LIMIT // 2
 _ROUNDING = 1 + 2.0**-8
 # More than all roundings of the few float operations here, and too small to matter.
@@ -63,7 +63,7 @@ _LATTICES = {
 
 
 def gaussian_calibration(sensitivity: Sensitivity, mu: float) -> Calibration:
-    """Work out lattice and noise of a Gaussian release that spends at most ``mu``.
+    """Compute lattice and noise of a Gaussian release that spends at most ``mu``.
 
     Guarantee
     ---------
@@ -84,7 +84,7 @@ def gaussian_calibration(sensitivity: Sensitivity, mu: float) -> Calibration:
 
 
 def laplace_calibration(sensitivity: Sensitivity, epsilon: float) -> Calibration:
-    """Work out lattice and noise of a Laplace release that spends at most ``epsilon``.
+    """Compute lattice and noise of a Laplace release that spends at most ``epsilon``.
 
     Guarantee
     ---------
@@ -115,7 +115,7 @@ def with_roundings(calibration: Calibration, roundings: int, share: float) -> Ca
 def _calibrate(
     sensitivity: Sensitivity, mechanism: str, norm: str, share: float, size_term: float
 ) -> Calibration:
-    """Take the finest lattice on which the statistic fits."""
+    """Calibrate on the finest lattice on which the statistic fits."""
     if sensitivity.norm != norm:
         raise InputError(f"sensitivity must be in the {norm} norm; got {sensitivity.norm}.")
     grid, scale, levels, charged = _finest(sensitivity, mechanism, share, size_term)
@@ -124,12 +124,12 @@ def _calibrate(
     )
 
 
-@lru_cache(maxsize=1024)  # a plan and its run ask the same; only numbers are kept
+@lru_cache(maxsize=1024)  # a plan and its run calibrate alike; only numbers are kept
 def _finest(
     sensitivity: Sensitivity, mechanism: str, share: float, size_term: float
 ) -> tuple[float, float, int, float]:
     """Return grid, scale and levels of the lattice, and the charged sensitivity."""
-    # The range keeps every float here normal.
+    # Within this range every float here is normal.
     if not 1e-250 <= sensitivity.ideal <= sensitivity.computed <= 1e250:
         raise InputError(
             "sensitivity must lie between 1e-250 and 1e250, the computed one not below the ideal; "
@@ -196,7 +196,7 @@ def lattice_noise(size: int, calibration: Calibration, source: Source) -> IntArr
 
 
 def check_calibrated(lattice: IntArray, calibration: Calibration, name: str) -> None:
-    """Refuse a calibration of another mechanism, and a vector other than the calibrated one."""
+    """Refuse a calibration of another mechanism, and a vector of another type or length."""
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     size = calibration.sensitivity.size
     if lattice.dtype != np.int64 or lattice.shape != (size,):

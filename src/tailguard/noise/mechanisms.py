@@ -1,6 +1,6 @@
 """Mechanisms: each adds noise to integers on a lattice and states the event that a release costs.
 
-``ALL_MECHANISMS`` lists them by name; a name in one of the tables below gets the contract tests.
+``ALL_MECHANISMS`` lists them by name. The contract tests run for every name in the tables below.
 
 Reference
 ---------
@@ -96,10 +96,10 @@ PEELING_MECHANISMS = {name: Peeling(name) for name in PEELINGS}
 """Mechanisms that choose some entries and release noised values of these."""
 
 SMOOTH_MECHANISMS = {name: SmoothMechanism(name) for name in SMOOTH_NOISE}
-"""Mechanisms whose answer comes with the scale of its noise."""
+"""Mechanisms whose noise has the secret scale that comes with the answer."""
 
 Mechanism: TypeAlias = LatticeMechanism | Peeling | SmoothMechanism
 """States the event of a calibration, draws the noise, and bounds how inexact the draw is."""
 
 ALL_MECHANISMS: dict[str, Mechanism] = {**MECHANISMS, **PEELING_MECHANISMS, **SMOOTH_MECHANISMS}
-"""Every mechanism, by the name that a calibration has for it."""
+"""Every mechanism, by its name in calibrations."""

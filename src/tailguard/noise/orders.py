@@ -2,16 +2,17 @@
 
 *Exact.* Every place gets a random 64-bit word and the places are ranked by their words. Places with
 equal words are ranked again by fresh words of their own, so that ties bias no order and the whole
-draw need not be rejected. A sample draws places one after the other and drops those that it has.
-Neither dropped words nor repetitions favour a place, so that all samples are equally likely.
+draw need not be rejected. A sample draws places one after the other and drops repetitions. Neither
+dropped words nor repetitions favour a place, so all samples are equally likely.
 
-*Keyed.* Privacy does not rest on an order: whatever it is, a replaced record is replaced in its
-place. (Persons are numbered by their keys, which are replaced as well: their orders are drawn
-exactly.) Nor does it rest on a sample that is charged as if all records had been read. So a
-pseudo-random order will do: a short key gives the place at any position, and a table of any length
-needs memory for the key only. The key turns a place into another one in rounds: each mixes one half
-of its binary digits into the other half, which can be undone, so that no two places meet. A result
-beyond the last place is turned again until it is a place; still no two meet.
+*Keyed.* Privacy does not depend on the order: in any order, a replaced record keeps its place.
+(Persons are numbered by their keys, which a replacement changes too, so their orders are drawn
+exactly.) It does not depend on a sample either, if the sample is charged as if all records had been
+read. So a pseudo-random order is enough: a short key gives the place at any position, and a table
+of any length needs memory for the key only. The key maps a place to another one in rounds. Each
+round mixes one half of its binary digits into the other half; this can be undone, so no two places
+have the same result. A result beyond the last place is mapped again until it is a place; results
+still differ.
 
 Reference
 ---------
@@ -51,8 +52,8 @@ def random_permutation(count: int, source: Source, *, rounds: int = TIE_ROUNDS) 
     ----------
     A source that always returns the same word leaves the order as it is.
     """
-    # The last place gets the first word: simulated records are often drawn from the words of the
-    # same seed, the first record from the first, and would be ranked by their values.
+    # The last place gets the first word. Simulated records are often drawn from words of the same
+    # seed, the first record from the first word: in that order they would be ranked by value.
     return ranked(source.words(count)[::-1], source, rounds=rounds)
 
 
@@ -112,9 +113,10 @@ def random_sample(n_places: int, size: int, source: Source) -> IntArray:
 
 
 def _first_of_each(drawn: IntArray) -> IntArray:
-    """Leave out places drawn before; ``np.unique`` takes twice the memory.
+    """Drop places drawn before; ``np.unique`` takes twice the memory.
 
-    Numbers that hold a place and when it was drawn are sorted several times as fast as places.
+    Each sorted number holds a place and its position in the draw: several times as fast as to sort
+    places and positions apart.
     """
     digits = len(drawn).bit_length()  # 21 for the largest sample: room for 2**42 places
     ranked = np.sort(drawn << digits | np.arange(len(drawn)))
@@ -123,7 +125,7 @@ def _first_of_each(drawn: IntArray) -> IntArray:
 
 
 def _random_places(n_places: int, count: int, source: Source) -> IntArray:
-    """Return at most ``count`` uniform places, with repetitions; words beyond them are dropped."""
+    """Return at most ``count`` uniform places, with repetitions; drop words that favour some."""
     words = source.words(count)
     last = (1 << 64) // n_places * n_places - 1
     kept = words[words <= np.uint64(last)] % np.uint64(n_places)
@@ -136,9 +138,9 @@ MOST_KEPT = 2**24
 MOST_SAMPLED = 2**20
 """The largest sample that is drawn exactly and kept: drawing it takes 43 MB."""
 
-# Twice the theorem's rounds, whose function is truly random.
+# Twice the rounds of the theorem, which assumes a truly random function.
 ROUNDS = 8
-# Places that are turned at once: their arrays stay in the second-level cache.
+# Places that are mapped at once: their arrays stay in the second-level cache.
 AT_ONCE = 2**14
 # Constants of the mixing function, as published.
 SHIFTS, FACTORS = (30, 27, 31), (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -154,7 +156,7 @@ class KeyedOrder:
     key
         A random word for each round.
     length
-        How many places the order has, if it is a sample; by default all.
+        The size of the sample, if the order is a sample; by default all places.
     """
 
     def __init__(self, count: int, key: Words, length: int | None = None) -> None:
@@ -168,29 +170,29 @@ class KeyedOrder:
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, asked: slice | IntArray) -> IntArray:
-        """Return the places that come at these positions of the order."""
-        if isinstance(asked, slice):
-            asked = np.arange(*asked.indices(self._length))
-        return self._walked(asked, self._turned)
+    def __getitem__(self, positions: slice | IntArray) -> IntArray:
+        """Return the places at these positions of the order."""
+        if isinstance(positions, slice):
+            positions = np.arange(*positions.indices(self._length))
+        return self._walked(positions, self._mapped)
 
     def found(self, places: IntArray) -> tuple[IntArray, IntArray]:
-        """Return those of the places that are in the order, and the positions at which they are."""
-        positions = self._walked(places, self._turned_back)
+        """Return which of the places are in the order, and their positions."""
+        positions = self._walked(places, self._mapped_back)
         within = positions < self._length
         return places[within], positions[within]
 
-    def _walked(self, asked: IntArray, turned: Callable[[Words], Words]) -> IntArray:
-        """Turn places in batches, and turn results beyond the last place again until none is."""
-        found = np.empty(len(asked), dtype=np.int64)
-        for start in range(0, len(asked), AT_ONCE):
-            places = turned(asked[start : start + AT_ONCE].astype(np.uint64))
+    def _walked(self, starts: IntArray, mapped: Callable[[Words], Words]) -> IntArray:
+        """Map places in batches; map results beyond the last place again until they are places."""
+        ends = np.empty(len(starts), dtype=np.int64)
+        for first in range(0, len(starts), AT_ONCE):
+            places = mapped(starts[first : first + AT_ONCE].astype(np.uint64))
             while (beyond := np.flatnonzero(places >= self._count)).size:
-                places[beyond] = turned(places[beyond])
-            found[start : start + AT_ONCE] = places
-        return found
+                places[beyond] = mapped(places[beyond])
+            ends[first : first + AT_ONCE] = places
+        return ends
 
-    def _turned(self, places: Words) -> Words:
+    def _mapped(self, places: Words) -> Words:
         low_digits, high_digits = self._halves
         for word in self._key:
             low = places & ((np.uint64(1) << low_digits) - np.uint64(1))
@@ -201,12 +203,12 @@ class KeyedOrder:
             low_digits, high_digits = high_digits, low_digits
         return places
 
-    def _turned_back(self, places: Words) -> Words:
+    def _mapped_back(self, places: Words) -> Words:
         low_digits, high_digits = self._halves
         if len(self._key) % 2:
             low_digits, high_digits = high_digits, low_digits
         for word in reversed(self._key):
-            # The halves before this round were of the lengths of those after it, exchanged.
+            # Each round exchanges the lengths of the halves.
             low_digits, high_digits = high_digits, low_digits
             mixed = places & ((np.uint64(1) << high_digits) - np.uint64(1))
             low = places >> high_digits
@@ -234,7 +236,7 @@ def sample_of_places(count: int, size: int, source: Source) -> Order:
 
 
 def _mixed(words: Words) -> Words:
-    """Return words whose every digit depends on all digits of the given ones."""
+    """Return words of which every digit depends on all digits of the given ones."""
     for shift, factor in zip(SHIFTS[:-1], FACTORS, strict=True):
         words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
     return words ^ (words >> np.uint64(SHIFTS[-1]))

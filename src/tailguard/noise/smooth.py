@@ -1,16 +1,15 @@
 """Noise whose scale follows the records: an answer and its secret scale in, a public lattice out.
 
-Answer and scale are limited to public ranges once more, ``scale / shift`` times real noise is
-added, and the sum is rounded to a public lattice. The cost is stated in real arithmetic. The
-computation keeps to it: the queries prove that their floats, read as exact real numbers, are
-smooth; the noise is drawn and added in 120 digits; and rounding to a public lattice is
-post-processing. Noise on a lattice whose step follows the scale would reveal the scale. Float
-noise would be worse: some floats are possible results of one answer and never of another. So each
-standard normal number comes from 768 random digits, by the polar form of Box and Muller in decimal
-arithmetic.
+The mechanism clips answer and scale to public ranges once more, adds ``scale / shift`` times real
+noise, and rounds the sum to a public lattice. The cost is proved in real arithmetic. It holds for
+the computation: the queries prove that their floats, read as exact real numbers, are smooth; the
+noise is drawn and added with 120 digits; and rounding to a public lattice is post-processing. Noise
+on a lattice whose step depends on the scale would reveal the scale. Float noise would be worse:
+some floats are possible results of one answer and never of another. So each standard normal number
+is made of 768 random digits, by the polar form of Box and Muller in decimal arithmetic.
 
-How far that is from the ideal: let the ideal radius and angle be made of infinitely many digits
-that begin with those drawn. Unless the uniform number of the radius is within ``2**-120`` of 0 or
+The distance from ideal noise: let the ideal radius and angle be made of infinitely many digits that
+begin with those drawn. Unless the uniform number of the radius is within ``2**-120`` of 0 or
 ``2**-240`` of 1, the two normals differ by less than ``2**-250``. Scaling takes a normal to at
 most ``2**80`` times as many lattice steps (38 digits from the smallest scale to the largest, 24
 from the smallest shift, 18 from the slope of sinh), so that the results differ by less than
@@ -77,7 +76,7 @@ def _pairs(words: Words, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _normal(first: int, second: int) -> Decimal:
-    """Return radius times sine; the angle is counted from ``MIDDLE``, which is the angle zero."""
+    """Return radius times sine; ``MIDDLE`` is the angle zero."""
     uniform = (Decimal(first) + Decimal("0.5")) / RANGE
     radius = (-2 * uniform.ln()).sqrt()
     return radius * _sine(2 * _pi() * (second - MIDDLE) / RANGE)
@@ -110,7 +109,7 @@ def _arctan_of_inverse(whole: int) -> Decimal:
     return total
 
 
-# Beyond this many lattice steps releases are clipped, whatever the records are.
+# Releases are clipped to this many lattice steps, whatever the records are.
 RELEASE_LIMIT = Decimal(2**61)
 
 
@@ -136,7 +135,7 @@ SMOOTH_NOISE: Mapping[str, Callable[[Decimal], Decimal]] = {
 
 @dataclass(frozen=True)
 class SmoothMechanism:
-    """Limits an answer and its scale, adds noise of that scale, and rounds to the lattice.
+    """Clips an answer and its scale, adds noise of that scale, and rounds to the lattice.
 
     ``"arsinh-normal"`` noise is concentrated, on a scale of its own for each coordinate;
     ``"smooth-gaussian"`` noise, on one scale for all, is (epsilon, delta)-DP and nothing else.
@@ -186,7 +185,7 @@ class SmoothMechanism:
             calibration.scale_floor,
             calibration.scale_ceiling,
         )
-        # Whatever a query returns: finite, within public limits, and with noise.
+        # Whatever a query returns: values are finite and clipped, scales are at least the floor.
         values = np.clip(np.nan_to_num(answer.value, nan=0.0), -limit, limit)
         scales = np.clip(np.nan_to_num(answer.scale, nan=ceiling), floor, ceiling)
         noise, shape = exact_normals(calibration.size, source), SMOOTH_NOISE[self.name]
@@ -201,7 +200,7 @@ class SmoothMechanism:
         return np.array(steps, dtype=np.int64)
 
     def distance(self, calibration: SmoothCalibration) -> Distance:
-        """Return how far the noise is from the ideal."""
+        """Return the distance of the sampled noise from the ideal noise."""
         return Distance(variation=NORMAL_VARIATION).times(calibration.size)
 
 
