@@ -214,7 +214,7 @@ def test_queries_in_which_records_cannot_count_by_weights_are_refused_before_a_r
         stage = Stage("test", "a query", 0.5, 1, 1)
         gate.reserve(stage.event)
         with pytest.raises(
-            tg.InputError, match="cannot count by weights; got " + type(example.query).__name__
+            tg.InputError, match="takes no weights; got " + type(example.query).__name__
         ):
             gate.ask(example.query, example.state, stage)
         assert not gate.books.releases, name

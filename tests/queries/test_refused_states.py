@@ -71,7 +71,7 @@ def test_losses_are_compared_within_as_many_bounds_as_there_are_scores(loss):
 
 
 def test_levels_need_a_share_each():
-    with pytest.raises(InputError, match="levels and shares must be as many"):
+    with pytest.raises(InputError, match="levels and shares must have the same length"):
         check_levels("levels", (1.0,), ())
 
 

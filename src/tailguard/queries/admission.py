@@ -1,11 +1,11 @@
-"""Which questions may read records: registered queries that hold nothing unregistered.
+"""Admit only queries that are registered and hold nothing unregistered.
 
 A query's stated sensitivity is proved for its own code and for the losses and sets of the
-registries, which treat each record by itself. An object of any other class could look at several
-records at once, wherever in the query it sits. So everything that a query holds is walked through:
-plain numbers and words pass, and of objects those whose class is registered.
+registries, which treat each record by itself. An object of any other class, anywhere in the query,
+could look at several records at once. So everything that a query holds is checked: plain numbers
+and words pass, and objects of registered classes.
 
-Two functions of a user's own may be part of a query, since its proof covers them: the gradient of
+Two kinds of user functions may be part of a query, since its proof covers them: the gradient of
 one record, which is called with a copy of one record, and the estimator of sample and aggregate,
 which is called with a copy of one block.
 
@@ -36,11 +36,11 @@ PARTS = {
     "view": "tailguard.queries.view:View",
     "weighting": "tailguard.queries.view:Weighting",
 }
-"""What queries are made of beside numbers, words, losses and sets."""
+"""Further classes of objects that queries may hold, besides losses and sets."""
 
 HOLDERS = PARTS | SETS
 
-ESTIMATOR = "estimator"  # the field of a user's function of one block
+ESTIMATOR = "estimator"  # the field that holds a user's function of one block
 
 PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.bool_)
 
@@ -48,16 +48,16 @@ PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.b
 def check_question(
     query: object, state: object, *, weighted: bool = False, persons: bool = False
 ) -> None:
-    """Refuse whatever no proof covers, before any record is read.
+    """Refuse a query or state that no proof covers, before any record is read.
 
-    Of ``weighted`` records, also a query in which they cannot count by their weights; of
-    ``persons``, one in which a record cannot have several rows.
+    If records are ``weighted``, also refuse a query that takes no weights; if they are ``persons``,
+    a query that does not take records of several rows.
     """
     check_admitted(query)
     check_state(state)
     if weighted and not getattr(query, "takes_weights", False):
         raise InputError(
-            "sample_weight must be None for a query in which records cannot count by weights; got "
+            "sample_weight must be None for a query that takes no weights; got "
             f"{type(query).__qualname__}."
         )
     if persons and not getattr(query, "takes_persons", False):
@@ -68,9 +68,9 @@ def check_question(
 
 
 def check_admitted(query: object) -> None:
-    """Refuse a query that is not of the registry, or that holds anything unregistered.
+    """Refuse a query that is not registered, or that holds anything unregistered.
 
-    It is walked through each time it is asked, since its holder could change it in between.
+    The check is repeated at each use, since the owner of a query could change it in between.
     """
     if not is_registered(query, ALL_QUERIES):
         raise QueryError(
@@ -95,12 +95,12 @@ def check_admitted(query: object) -> None:
 
 
 def _held(holder: Any) -> dict[str, Any]:
-    """Return everything that a registered object holds, if it holds its fields alone."""
+    """Return all that a registered object holds; refuse attributes besides fields and caches."""
     kind: Any = type(holder)
     names = _field_names(kind)
     for name in getattr(holder, "__dict__", ()):
         if name not in names and not isinstance(getattr(kind, name, None), cached_property):
-            raise QueryError(f"query must hold the fields of {kind.__qualname__} alone; got more.")
+            raise QueryError(f"query must hold only the fields of {kind.__qualname__}; got more.")
     held = dict(getattr(holder, "__dict__", {}))
     for name in names:
         held[name] = getattr(holder, name)

@@ -1,17 +1,17 @@
-"""What a query is: it maps records to a lattice vector and states its sensitivity.
+"""Base classes of queries: a query maps records to a lattice vector and states its sensitivity.
 
 A query is calibrated from public numbers before any record is read, answers with integers on the
 calibrated lattice, and turns the noised numbers into the answer without seeing records again. The
 sensitivity is stated for *every* input: NaN, infinities and values near the float limits included.
 
-A query says which ``places`` its records must have. If it pairs or groups them, these must be
-random, and the gate hands it all records, or those of a block, in a secret random order. That costs
-nothing. The order depends only on the number of records, so it has the same law for neighbours.
-Given the order, a replaced record keeps its place, and for this case the sensitivity is stated. So
-order and answer together cost what the answer costs given the order, and dropping the order is
-post-processing. For records in a file a random order only helps accuracy, since records that are
-close in a sorted file are alike. Records without an order of their own get theirs from it
-(``rows/unordered.py``).
+A query declares which ``places`` its records must have. If it pairs or groups records, their places
+must be random: the gate then passes all records, or those of a block, in a secret random order. The
+order costs no privacy. It depends only on the number of records, so it has the same distribution
+for neighbours. Given the order, a replaced record keeps its place, and the sensitivity is stated
+for this case. So order and answer together cost as much as the answer given the order, and dropping
+the order is post-processing. For records in a file the random order only helps accuracy, since
+close records of a sorted file are alike. Records without an order of their own get their places
+from it (``rows/unordered.py``).
 
 Reference
 ---------
@@ -88,7 +88,7 @@ class Query(ABC):
 
     @property
     def together(self) -> Together:
-        """Which records its loop reads together: those that have places."""
+        """Whether its loop reads records together: only if it depends on their places."""
         return "none" if self.places == "none" else "some"
 
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
@@ -100,7 +100,7 @@ class Query(ABC):
         raise InputError(f"{type(self).__name__} has no pure cost: ask with event.")
 
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
-        """Choose noise that follows the records so that the release costs ``event``, or refuse."""
+        """Choose noise that depends on the records, for a release at cost ``event``, or refuse."""
         raise InputError(
             f"event needs a query whose noise follows the records, such as the trimmed mean; "
             f"{type(self).__name__} is asked with mu or epsilon."
@@ -112,7 +112,7 @@ class Query(ABC):
 
     @abstractmethod
     def answer(self, rows: Rows, state: Any, calibration: Any) -> Any:
-        """Read the records once and return what the mechanism of the calibration takes."""
+        """Read the records once and return the input of the calibrated mechanism."""
 
     @abstractmethod
     def parameters(self) -> dict[str, float | int | str]:
@@ -159,12 +159,12 @@ class GaussianQuery(Query):
             return rows.reduce(loop)
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Add up one block of records on a lattice, for what ``read_state`` returned."""
+        """Add up one block of records on a lattice, at the state that ``read_state`` returned."""
         raise TypeError(f"{type(self).__name__} must define sum_block.")
 
 
 class SmoothQuery(Query):
-    """Base of queries whose noise follows the records: they answer with a value and its scale.
+    """Base of queries whose noise depends on the records: they return a value and a noise scale.
 
     Guarantee
     ---------
@@ -176,7 +176,7 @@ class SmoothQuery(Query):
     ----------
     All records are read at once; sizes beyond ``queries.gather.MOST_NUMBERS`` are refused when the
     noise is chosen, before anything is spent. The cost is concentrated or (epsilon, delta),
-    never Gaussian or pure, and is asked for as an event.
+    never Gaussian or pure, and is requested as an event.
 
     Reference
     ---------
@@ -191,7 +191,7 @@ class SmoothQuery(Query):
 
     @abstractmethod
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
-        """Choose noise that follows the records so that the release costs ``event``."""
+        """Choose noise that depends on the records, for a release at cost ``event``."""
 
     @abstractmethod
     def answer(self, rows: Rows, state: Any, calibration: SmoothCalibration) -> SmoothAnswer:
@@ -203,9 +203,9 @@ def calibration_for(
 ) -> Calibration | SmoothCalibration:
     """Choose noise so that a release costs at most ``asked``, or refuse; no record is read.
 
-    A ``Gaussian`` event asks for the query's form in mu, a ``Laplace`` event for its pure form, and
-    any other event for noise that follows the records. ``roundings`` is how many rows of one record
-    are rounded to the lattice.
+    A ``Gaussian`` event requests the query's form in mu, a ``Laplace`` event its pure form, and any
+    other event noise that depends on the records. ``roundings`` is the number of rows of one record
+    that are rounded to the lattice.
     """
     if isinstance(asked, Gaussian):
         gaussian = query.calibrate(n_rows, n_features, asked.mu)
@@ -262,7 +262,7 @@ def release_record(
 ) -> Release:
     """Build the record of a release: of all records, of one block or every block, or of a sample.
 
-    ``sample`` is how many records were drawn, and of how many.
+    ``sample`` is the number of records drawn, and the number from which they were drawn.
     """
     drawn = {} if sample is None else {"sample_rows": sample[0], "of_rows": sample[1]}
     return Release(

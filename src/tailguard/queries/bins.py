@@ -18,7 +18,7 @@ from tailguard.checks import (
 from tailguard.queries.loop import compiled_loop
 
 TRANSFORMS = ("octaves", "signed", "linear")
-LARGEST_POWER = 1000.0  # two to this, and its inverse, are normal numbers
+LARGEST_POWER = 1000.0  # 2.0 to this power, and its inverse, are normal floats
 
 
 def count_below(edges: FloatArray, values: ArrayLike) -> IntArray:
@@ -37,10 +37,10 @@ def count_below(edges: FloatArray, values: ArrayLike) -> IntArray:
 
 @compiled_loop("in vector", "in vector", "places")
 def _search(edges: FloatArray, values: FloatArray, cells: IntArray) -> None:
-    """Find by halving how many edges lie below each value.
+    """Find by bisection how many edges lie below each value.
 
-    Reading edges and comparing them are loops of their own: together they would be compiled to
-    jumps, whose time tells values.
+    Edges are read in one loop and compared in another: a single loop would be compiled to jumps,
+    whose time reveals values.
     """
     met, step = np.empty(values.size), (edges.size + 1) // 2
     while step > 0:
@@ -55,7 +55,7 @@ def _search(edges: FloatArray, values: FloatArray, cells: IntArray) -> None:
 def _find_sizes(
     values: FloatArray, unit: float, least: float, most: float, shift: float, sizes: FloatArray
 ) -> None:
-    """Find ``shift`` plus magnitudes in units, cut to the two ends; NaN becomes the largest."""
+    """Find ``shift`` plus magnitudes in units, cut to the two ends; NaN becomes ``most``."""
     for i in range(values.size):
         size = abs(values[i] / unit)
         size = size if size < most else most
@@ -124,11 +124,11 @@ class Bins:
         return places.reshape(value.shape)
 
     def _transformed(self, value: FloatArray) -> FloatArray:
-        """Return the transform of each value, without its sign if that is to be kept."""
+        """Return the transform of each value; for signed bins, that of its magnitude."""
         if self.transform == "linear":
             return value / self.unit
-        # The time of a logarithm differs for zero and infinity, which would tell of a record.
-        # So magnitudes are cut to those from which on the first and the last bin go on.
+        # A logarithm of zero or infinity takes another time, which would reveal such a record.
+        # So magnitudes are cut to the range within which bins differ.
         signed, sizes = self.transform == "signed", np.empty(value.size)
         least = 0.0 if signed else 2.0**self.low
         most = 2.0 ** max(self._last(), -self.low)

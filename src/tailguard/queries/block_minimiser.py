@@ -21,13 +21,13 @@ BlockEstimator = Callable[[FloatArray, FloatArray], ArrayLike]
 
 
 def no_estimate(features: FloatArray, target: FloatArray) -> FloatArray:
-    """Return nothing: a stand-in where only the public numbers of a query are needed."""
+    """Return nothing: a placeholder if only the public numbers of a query are needed."""
     return np.empty(0)
 
 
 @dataclass(frozen=True)
 class BlockMinimiser:
-    """Weights of least mean loss on some records, with a small ridge; it keeps nothing.
+    """The weights of least mean loss on some records, with a small ridge; keeps no state.
 
     Examples
     --------
@@ -42,24 +42,24 @@ class BlockMinimiser:
     ridge: float
 
     def __call__(self, features: FloatArray, target: FloatArray) -> FloatArray:
-        """Minimise, from zero."""
+        """Minimise, starting from zero."""
         columns = [features, np.ones((len(features), 1))] if self.intercept else [features]
         design = np.hstack(columns)
 
         def risk(weights: FloatArray) -> tuple[float, FloatArray]:
-            """Return mean loss and its gradient."""
+            """Return the penalised mean loss and its gradient."""
             score = design @ weights
             penalty = self.ridge * float(weights @ weights)
             value = float(np.mean(self.loss.value(score, target))) + penalty
             slope = self.loss.slope(score, target)
             return value, design.T @ slope / len(target) + 2.0 * self.ridge * weights
 
-        with one_blas_thread():  # several wait for one another longer than they work
-            found = minimize(
+        with one_blas_thread():  # several threads would wait longer than they work
+            result = minimize(
                 risk,
                 np.zeros(design.shape[1]),
                 jac=True,
                 method="L-BFGS-B",
                 options={"maxiter": MOST_ITERATIONS},
             )
-        return np.asarray(found.x, dtype=np.float64)
+        return np.asarray(result.x, dtype=np.float64)

@@ -7,7 +7,7 @@ its record count as they are.
 zero, which is ``q(0)``. With ``t = |u - v|`` and ``s = |u + v|``, where ``t + s <= 2``,
 ``|q(u) - q(v)|^2 = t^2 (1 + b^2 s^2) <= t^2 (1 + b^2 (2 - t)^2)``. That is at most 4 where
 ``b^2 <= (2 + t) / (t^2 (2 - t))``, which is least at ``t = sqrt(5) - 1``: ``b = 1.66`` is below its
-root there, 1.665. So the square costs nothing more than the value. With groups ``b = 1``: a
+root there, 1.665. So the square adds nothing to the sensitivity. With groups ``b = 1``: a
 replaced record that leaves one group and enters another takes one such vector away and adds one
 elsewhere, of norm at most ``sqrt(2)`` each, and within a group the first bound holds: 2 again, for
 every column. In l1 norm ``t + b t s <= t (1 + b (2 - t)) <= (1 + 2 b)^2 / (4 b)``, which is below
@@ -16,9 +16,9 @@ every column. In l1 norm ``t + b t s <= t (1 + b (2 - t)) <= (1 + 2 b)^2 / (4 b)
 *Products.* The row ``z`` of standardised cells, cut to norm 1, adds ``z z'``. Packed, with
 ``sqrt(2)`` off the diagonal, ``|z z' - w w'|^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2``, in groups too.
 
-*Weights and persons.* The addition of a row is multiplied by its weight in [0, 1], and that of a
-person's row by its share too, and rounded by itself. So a record adds a point of the convex hull of
-zero and single rows' additions, over all groups together, and the hull is no wider.
+*Weights and persons.* What a row adds is multiplied by its weight in [0, 1]. What a person's row
+adds is multiplied by its share too, and rounded by itself. So a record adds a point of the convex
+hull of zero and what single rows add, over all groups together, and the hull is no wider.
 
 Reference
 ---------
@@ -53,9 +53,9 @@ ColumnUnits = tuple[FloatArray, FloatArray]
 """Centres and radii: one row per group, one entry per column."""
 
 SQUARE_WEIGHT = 1.66
-"""The weight of squares beside values, without groups."""
-# Of one cell: the way of the value from end to end; in l1 norm ``(1 + 2 b)^2 / (4 b)``, 2.81103 for
-# the weight above (computed); with groups.
+"""The weight of squares relative to values, without groups."""
+# How far one cell moves the sums: in l2 norm; in l1 norm, ``(1 + 2 b)^2 / (4 b)``, 2.81103 for the
+# weight above (computed); in l1 norm with groups.
 MOVE, MOVE_L1, MOVE_L1_OF_GROUPS = 2.0, 2.812, 4.0
 
 
@@ -97,14 +97,14 @@ class BoundedMoments(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return two columns, and a record that goes from one end of both to near the other."""
+        """Return two columns, and a record that moves from one end of both to near the other."""
         state = np.array([[0.5, -1.0]]), np.array([[2.0, 1e-3]])
         ends = {"old": (1e300, 9.0, 0.0, 0.0), "new": (-0.1, -1.0003, 0.0, 0.0)}
         return {"label": "two", "query": cls((0, 1)), "state": state, **ends}
 
     @property
     def weight(self) -> float:
-        """What squares count beside values."""
+        """The weight of squares relative to values."""
         return 1.0 if self.by else SQUARE_WEIGHT
 
     @property
@@ -124,7 +124,7 @@ class BoundedMoments(GaussianQuery):
         return sensitivity_of_sums("l1", move * k, 3.0 * k, self.size, n_rows)
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
-        """Return centres and radii; refuse all but one number per group and column."""
+        """Return centres and radii; refuse anything but one number per group and column."""
         return _read_units(state, (n_codes(self.by), len(self.columns)))
 
     def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
@@ -189,14 +189,14 @@ class CellProducts(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return two columns, and a record that goes from far out on one axis to the other."""
+        """Return two columns, and a record that moves from far out on one axis to the other."""
         ends = {"old": (1e300, 0.0, 0.0, 0.0), "new": (0.0, 1e9, 0.0, 0.0)}
         state = np.zeros((1, 2)), np.array([[2.0, 1e-3]])
         return {"label": "axes", "query": cls((0, 1)), "state": state, **ends}
 
     @property
     def size(self) -> int:
-        """Number of sums: of the upper triangle."""
+        """Number of sums, those of the upper triangle."""
         return len(self.columns) * (len(self.columns) + 1) // 2
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -204,7 +204,7 @@ class CellProducts(GaussianQuery):
         return sensitivity_of_sums("l2", math.sqrt(2.0), 1.0, self.size, n_rows)
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
-        """Return centres and radii; refuse all but one number per column."""
+        """Return centres and radii; refuse anything but one number per column."""
         return _read_units(state, (1, len(self.columns)))
 
     def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
@@ -240,9 +240,10 @@ class CellProducts(GaussianQuery):
 def sensitivity_of_sums(
     norm: Norm, move: float, longest: float, size: int, n_rows: int
 ) -> Sensitivity:
-    """State the sensitivity of chunk-wise sums that move so far, of vectors of so long a norm.
+    """State the sensitivity of chunk-wise sums of vectors of norm at most ``longest``.
 
-    Whatever floats do to one vector is far within the error of a chunk's sum, which is charged.
+    One record moves the exact sums by ``move``. The float error of one vector is far below that of
+    a chunk's sum, which is charged.
     """
     return Sensitivity(
         norm=norm,

@@ -1,10 +1,11 @@
-"""Records seen through what they add to the gradients of several classes together.
+"""Read records by their contributions to the gradients of several classes together.
 
-A record of class ``y`` with probabilities ``p`` and the standardised row ``s`` adds the vector
-``sum over classes k of (p_k - [k = y]) * T_k' s`` to the gradient, read through a matrix ``T_k`` a
-class: its *contribution*. The curvature of its log-loss is the covariance of that over a class
-drawn by ``p``: the sum of the squares of one vector a class, ``sqrt(p_c)`` times ``T_c' s`` less
-the mean of these. Side by side they have one length, at which they are cut together.
+Each class ``k`` has a matrix ``T_k``, through which its gradient is read. A record of class ``y``
+with probabilities ``p`` and the standardised row ``s`` adds the vector
+``sum over classes k of (p_k - [k = y]) * T_k' s``, its *contribution*. The curvature of its
+log-loss is the covariance of the contribution over classes drawn with probabilities ``p``. That is
+the sum over classes ``c`` of the squares ``v_c v_c'``, where ``v_c`` is ``sqrt(p_c)`` times the
+difference of ``T_c' s`` and its mean. The ``v_c`` side by side are one vector, cut at one length.
 
 Reference
 ---------
@@ -28,8 +29,8 @@ from tailguard.queries.view import Sight, View
 class ClassView(View):
     """A view of each record's contribution to all classes or, ``curved``, of its root of curvature.
 
-    The matrix ``whitening`` has the coordinates of one class after the other in its rows, as the
-    state has their weights.
+    The rows of ``whitening`` are the coordinates of one class after the other, in the order of the
+    weights in the state.
 
     Attributes
     ----------
@@ -43,7 +44,7 @@ class ClassView(View):
 
     Edge cases
     ----------
-    A record whose scores are no numbers, or whose target is no class, contributes zero.
+    A record with a score that is not a number, or a target that is no class, contributes zero.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class ClassView(View):
 
     @property
     def parts(self) -> int:
-        """How many vectors stand for a record."""
+        """The number of vectors that represent a record."""
         return self.n_classes if self.times == "root curvature" else 1
 
     @cached_property
@@ -69,7 +70,7 @@ class ClassView(View):
     def weights(
         self, state: FloatArray | None, n_classes: int | None = None, *, rows_alone: bool = False
     ) -> FloatArray:
-        """Return the weights of each class; refuse a query that would look at scores."""
+        """Return the weights of each class; refuse a query that would use scores."""
         require(rows_alone and n_classes is None, "a query of scores needs a view of one score.")
         require(self.times != "one", "a view of classes has contributions or roots of curvature.")
         n_classes = check_integer("n_classes", self.n_classes, minimum=2)
@@ -100,7 +101,7 @@ class ClassView(View):
 
 
 def _combined(factors: FloatArray, lines: FloatArray) -> FloatArray:
-    """Add up the lines of all classes, times a factor each a record, one class after the other."""
+    """Add up the lines of all classes, in order, each times one factor per record."""
     total = factors[0] * lines[0]
     for factor, own in zip(factors[1:], lines[1:], strict=True):
         total += factor * own
@@ -108,7 +109,7 @@ def _combined(factors: FloatArray, lines: FloatArray) -> FloatArray:
 
 
 def class_chances(seen: Sight) -> FloatArray:
-    """Return the probabilities of the classes, a column a record; NaN where scores are no numbers.
+    """Return the class probabilities, one column per record; NaN if a score is not a number.
 
     They add up to one within ``n_classes + 3`` roundoffs.
     """
@@ -117,7 +118,7 @@ def class_chances(seen: Sight) -> FloatArray:
 
 
 def class_errors(seen: Sight, n_classes: int) -> FloatArray:
-    """Return probabilities less the indicator of the class, a column a record."""
+    """Return probabilities minus the indicator of the class, one column per record."""
     chances, own = class_chances(seen), np.arange(n_classes)[:, None] == seen.target
     usable = own.any(axis=0) & ~seen.void & np.isfinite(chances).all(axis=0)
     return np.where(usable, chances - own, 0.0)

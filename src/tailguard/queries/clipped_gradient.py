@@ -74,7 +74,7 @@ class MeanClippedGradient(GaussianQuery):
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that cut hardly anything within ``reach`` of zero."""
+        """Return parameters that hardly clip anything within ``reach`` of zero."""
         return {"clip_norm": reach}
 
     @property
@@ -87,7 +87,7 @@ class MeanClippedGradient(GaussianQuery):
         return sum_sensitivity(self.norm_limit, self.units.size, n_rows)
 
     def read_state(self, state: FloatArray) -> FloatArray:
-        """Return the weights; refuse invalid bounds, and all but one number per coordinate."""
+        """Return the weights; refuse invalid bounds, and anything but one number per coordinate."""
         weights = self.units.weights(state)
         for name in ("row_limit", "slope_limit", "clip_norm"):
             check_positive(name, getattr(self, name), infinite=True)
@@ -113,16 +113,16 @@ class MeanClippedGradient(GaussianQuery):
         return total
 
     def sizes(self, read: Scored) -> FloatArray:
-        """Return the lengths of scored records' gradients along their rows; zero where void."""
+        """Return the length of each gradient along its row; zero for void records."""
         slope = (
             np.ones(len(read.rows))
             if self.loss is None
             else self.loss.slope(read.score, read.target)
         )
-        found = np.empty(len(read.rows))
+        sizes = np.empty(len(read.rows))
         slopes = np.ascontiguousarray(slope, dtype=np.float64)
-        size_gradients()(slopes, read.void, read.radius, float(self.slope_limit), found)
-        return found
+        size_gradients()(slopes, read.void, read.radius, float(self.slope_limit), sizes)
+        return sizes
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Divide the noised sum by the public number of records."""

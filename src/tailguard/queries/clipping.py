@@ -12,7 +12,7 @@ LARGEST_FLOAT, SMALLEST_FLOAT = sys.float_info.max, sys.float_info.min
 
 
 def safe_clip(vector: FloatArray, limit: float) -> FloatArray:
-    """Return ``vector`` scaled down to l2 norm ``limit`` where it is longer.
+    """Return ``vector`` scaled down to l2 norm ``limit`` if it is longer.
 
     Edge cases
     ----------
@@ -25,7 +25,7 @@ def safe_clip(vector: FloatArray, limit: float) -> FloatArray:
 
 
 def clip_rows(vectors: FloatArray, limit: float) -> FloatArray:
-    """Clip every row of a matrix in its place, and return the norms before."""
+    """Clip every row of a matrix in place; return the norms before the clip."""
     norms = np.empty(len(vectors))
     _clip_rows()(vectors, float(limit), norms)
     return norms
@@ -33,15 +33,15 @@ def clip_rows(vectors: FloatArray, limit: float) -> FloatArray:
 
 @compiled_loop("matrix", "float64", "vector")
 def _clip_rows(vectors: FloatArray, limit: float, norms: FloatArray) -> None:
-    """Take the same steps whatever a vector holds, so that the time reveals nothing of it."""
+    """Clip in the same steps whatever a vector holds, so that the time reveals nothing of it."""
     size = vectors.shape[1]
-    allowed = limit * (1 - 4 * (size + 2) * 2.0**-53)  # the shrink of chunks.py
+    allowed = limit * (1 - 4 * (size + 2) * 2.0**-53)  # ``shrink`` of rows/base.py
     for i in range(len(vectors)):
         largest, odd = 0.0, 0
         for j in range(size):
             entry = vectors[i, j]
             odd |= not abs(entry) <= LARGEST_FLOAT
-            # Finite for what follows: a vector with such an entry is multiplied by zero.
+            # Made finite for the next steps: a vector with such an entry is multiplied by zero.
             entry = entry if entry < LARGEST_FLOAT else LARGEST_FLOAT
             entry = entry if entry > -LARGEST_FLOAT else -LARGEST_FLOAT
             vectors[i, j] = entry

@@ -1,7 +1,7 @@
 """Histograms of several columns at once: the cheapest way to find the scales of columns.
 
-One release finds the scale of every column to within a bin, where a bisection needs one release per
-step. With ``paired`` the counted value is the absolute difference of the records at places
+One release finds the scale of every column to within a bin; a bisection needs one release per step.
+With ``paired`` the counted value is the absolute difference of the records at places
 ``(2i, 2i + 1)`` of a secret random order, so that neither the column's location nor the order of a
 file matters.
 
@@ -86,7 +86,7 @@ class ColumnHistograms(GaussianQuery):
         return count_sensitivity(2.0 * len(self.columns), self.n_counts, n_rows, norm="l1")
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
-        """Return center and inverse scale; refuse all but one finite number per column."""
+        """Return center and inverse scale; refuse anything but one finite number per column."""
         center, inverse_scale = (np.array(part, dtype=np.float64) for part in state)
         for name, numbers in (("center", center), ("inverse_scale", inverse_scale)):
             if numbers.shape != (len(self.columns),) or not np.isfinite(numbers).all():
@@ -97,7 +97,7 @@ class ColumnHistograms(GaussianQuery):
         """Count records exactly, or their weights in lattice steps; a step is one over an integer.
 
         A value that overflows falls into an outermost bin. Void records are counted in a place that
-        is dropped, so that the time does not depend on them. A pair has its smaller weight.
+        is dropped, so that the time does not depend on them. A pair has the smaller of two weights.
         """
         center, inverse_scale = state
         counts = np.zeros(self.n_counts, dtype=np.int64)

@@ -1,11 +1,11 @@
 """Entries of records' gradients, each bounded by itself, and their sums by groups.
 
 Group ``g`` of ``n_groups`` consists of the records ``g * n_rows // n_groups`` up to the same for
-``g + 1``: runs in the order of the records, whose sizes differ by at most one. A whole step
+``g + 1``: runs in the order of the records, whose sizes differ by at most one. A lattice step
 of a group's sum is ``grid`` times the size of the group, so that the integers are group means in
-steps of ``grid``. Float sums run within one chunk and group; integers are added across chunks, so
-that no bit depends on how the records are cut into blocks. Of persons each row is rounded by
-itself, after it was multiplied by its share.
+steps of ``grid``. Floats are added within one chunk and group, and integers across chunks, so that
+no bit depends on how the records are cut into blocks. Each row of a person is multiplied by its
+share, then rounded by itself.
 
 So replacing one record moves one group only, and each of its coordinates by at most
 ``2 * limit + summation_slack(limit)`` over the size of the group, before rounding to ``grid``.
@@ -46,7 +46,7 @@ from tailguard.queries.units import LARGEST_FEATURE, Units
 # Larger slopes count as this, so that their product with a feature is finite.
 LARGEST_SLOPE = LARGEST_FEATURE
 BOUND_KINDS = ("clamped", "truncated", "soft")
-# Beyond these a scale or its inverse leaves the range of normal numbers.
+# Beyond these a scale or its inverse is not a normal float.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-250, 1e250
 
 
@@ -101,10 +101,10 @@ class CoordinateBound:
 def score_gradients(
     loss: Loss | None, units: Units, weights: FloatArray, block: RecordBlock
 ) -> Iterator[FloatArray]:
-    """Yield the gradients of each chunk of records, finite whatever these hold; zero where void.
+    """Yield the gradients of each chunk of records: finite for any input, zero for void records.
 
-    A finite record whose row or slope overflows counts with 1e150 in its place; a slope that is not
-    a number counts as zero.
+    In a finite record, a row or slope that overflows counts as 1e150; a slope that is not a number
+    counts as zero.
     """
     for read in units.score(block, weights):
         slope = np.ones(len(read.rows)) if loss is None else loss.slope(read.score, read.target)
@@ -115,17 +115,17 @@ def score_gradients(
 def placed_gradients(
     loss: Loss | None, units: Units, block: RecordBlock, weights: FloatArray, n_rows: int
 ) -> IntArray:
-    """Place the gradients of a block among those of all records, to be gathered and sorted.
+    """Place the gradients of a block among those of all records, which a query then sorts.
 
-    Larger entries count as 1e150, so that no difference or sum of them overflows. The
-    gradients of a person are added with her shares, one by one in her own order.
+    Entries beyond 1e150 are cut to it, so that no difference or sum of them overflows. The
+    gradients of a person are multiplied by her shares and added one by one, in her own order.
     """
-    found = np.concatenate([*score_gradients(loss, units, weights, block)])
-    found = np.clip(found, -LARGEST_FEATURE, LARGEST_FEATURE)
+    gradients = np.concatenate([*score_gradients(loss, units, weights, block)])
+    gradients = np.clip(gradients, -LARGEST_FEATURE, LARGEST_FEATURE)
     if block.person is None:
-        return placed(found, block, n_rows)
+        return placed(gradients, block, n_rows)
     assert block.weight is not None
-    columns = (found * block.weight[:, None]).T
+    columns = (gradients * block.weight[:, None]).T
     sums = np.stack([np.bincount(block.person, each, n_rows) for each in columns], axis=1)
     return np.ascontiguousarray(sums).view(np.int64).ravel()
 

@@ -1,8 +1,8 @@
 """Counts of records below a threshold, for several columns in one release.
 
-Private quantiles are found with it, by bisection over thresholds. With ``paired`` the counted value
-is the absolute difference of the records in two neighbouring places ``(2i, 2i + 1)`` of a secret
-random order, so that neither the column's location nor the order of a file matters.
+A bisection over thresholds finds private quantiles. With ``paired`` the counted value is the
+absolute difference of the records at places ``(2i, 2i + 1)`` of a secret random order, so that
+neither the column's location nor the order of a file matters.
 
 Reference
 ---------
@@ -58,7 +58,7 @@ class CountBelow(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random places where records are paired, else none."""
+        """Random if records are paired, else none."""
         return "random" if self.paired else "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -70,7 +70,7 @@ class CountBelow(GaussianQuery):
         return count_sensitivity(len(self.columns), len(self.columns), n_rows, norm="l1")
 
     def read_state(self, state: FloatArray) -> FloatArray:
-        """Return the thresholds; refuse all but one number per column."""
+        """Return the thresholds; refuse anything but one number per column."""
         thresholds = np.array(state, dtype=np.float64)
         if thresholds.shape != (len(self.columns),) or np.isnan(thresholds).any():
             raise InputError(

@@ -1,22 +1,22 @@
 """Deviances of scores and of a constant: histograms of their sizes, means and squares.
 
-A record is a score and a target. Its deviance is the loss of the score less that of the best score
+A record is a score and a target. Its deviance is the loss of the score minus that of the best score
 for the target, so it is at least zero. A constant is the same score for all records.
 
-*Sizes.* A record has one bin in the histogram of either deviance, or is counted nowhere. Replacing
+*Sizes.* A record is in one bin of the histogram of each deviance, or is counted nowhere. Replacing
 it moves one count of each histogram down and one up: ``sqrt(4) = 2`` in l2 norm, 4 in l1 norm.
 
-*Moments.* With deviances ``a, b`` in parts of a limit, cut to [0, 1], a record adds
+*Moments.* With deviances ``a, b`` in units of a limit, cut to [0, 1], a record adds
 ``(a, b, a^2, b^2, a b)``, or zero. Every entry lies in [0, 1], so that replacing it moves the sums
 by at most ``sqrt(5)`` in l2 norm and 5 in l1 norm, from ``a = b = 0`` to ``a = b = 1``.
 
-*Weights.* A record of weight ``w`` in [0, 1] adds ``w`` times what it would, counts in whole steps.
+*Weights.* A record of weight ``w`` in [0, 1] adds ``w`` times as much; counts are in whole steps.
 
-*Persons.* For counts a row adds its share of its person times its weight. For moments a person is
-one record: her deviances are the means over her usable rows, and her weight is that of these rows
-together. So the squares show how persons vary, whether the rows of one are alike or not. Either way
-she, as any weighted record, adds a point of the convex hull of single records' additions, which is
-no wider.
+*Persons.* In counts, a row adds its share of its person times its weight. In moments, a person is
+one record: her deviances are the means over her usable rows, and her weight is the sum of their
+weights. So the squares measure how persons vary, whether or not the rows of one are alike. In both
+cases a person, like any weighted record, adds a point of the convex hull of what single records
+add, which is no wider.
 
 Reference
 ---------
@@ -55,7 +55,7 @@ def _deviances(loss: Loss, constant: float, block: RecordBlock) -> Iterator[Devi
     for chunk in chunks_of(block):
         cells = np.asarray(chunk.features[:, (SCORE, TARGET)], dtype=np.float64)
         void = chunk.void() | ~loss.valid_target(cells[:, 1])
-        # Void records are computed like others, so that the time does not tell how many there are.
+        # Void records are computed like others, so the time does not reveal how many there are.
         score, target = np.where(void, 0.0, cells[:, 0]), np.where(void, 1.0, cells[:, 1])
         of_score = loss.deviance(score, target)
         of_constant = loss.deviance(np.full(len(score), constant), target)
@@ -140,7 +140,7 @@ class DevianceSizes(GaussianQuery):
 
 @dataclass(frozen=True)
 class DevianceMoments(GaussianQuery):
-    """Sums of cut deviances, of their squares and of their product, in parts of a limit.
+    """Sums of cut deviances, of their squares and of their product, in units of a limit.
 
     The state is ``(constant, limit)``.
 
@@ -204,7 +204,7 @@ class DevianceMoments(GaussianQuery):
     def _cut_deviances(
         self, block: RecordBlock, constant: float, limit: float
     ) -> Iterator[FloatArray]:
-        """Yield cut deviances of records, a chunk at a time, and what each counts: void ones zero.
+        """Yield cut deviances of records and their weights, by chunks; void records weigh zero.
 
         A person's rows are added up in her own order, so that no bit depends on others.
         """
@@ -222,7 +222,7 @@ class DevianceMoments(GaussianQuery):
         parts = (a * usable, b * usable, usable)
         sums = np.array([np.bincount(block.person, part) for part in parts])
         means = sums[:2] / np.where(sums[2] > 0.0, sums[2], 1.0)
-        # In floats, means and what rows count together may exceed one by roundoff.
+        # By roundoff, means and sums of weights may exceed one.
         records = np.minimum([*means, sums[2]], 1.0)
         yield from np.split(records, range(CHUNK_ROWS, records.shape[1], CHUNK_ROWS), axis=1)
 

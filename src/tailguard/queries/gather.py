@@ -32,16 +32,16 @@ def check_gathered(n_rows: int, n_columns: int) -> None:
 
 def placed(values: FloatArray, block: RecordBlock, n_rows: int) -> IntArray:
     """Return the bits of a block's rows among zeros for all others."""
-    found = np.zeros((n_rows, values.shape[1]), dtype=np.float64)
-    found[block.place : block.place + block.n_rows] = values
-    return found.view(np.int64).ravel()
+    matrix = np.zeros((n_rows, values.shape[1]), dtype=np.float64)
+    matrix[block.place : block.place + block.n_rows] = values
+    return matrix.view(np.int64).ravel()
 
 
 def gather(query: Any, rows: Rows, n_columns: int, state: Any = None) -> FloatArray:
     """Return the matrix that a query gathers, one row for each record.
 
-    Its loop is given ``state`` and the number of records.
+    The state of its loop is ``state`` and the number of records.
     """
     loop = LatticeSum(query, (state, rows.n_rows), 1.0, rows.n_rows * n_columns)
-    # One thread: rows in memory then come as one block, and nothing is added at all.
+    # With one thread, rows in memory are one block, so nothing is added.
     return rows.reduce(loop, n_threads=1).view(np.float64).reshape(rows.n_rows, -1)

@@ -1,8 +1,8 @@
 """Counts of declared levels: of each column, of their combinations, and of chosen ones.
 
-A record has one cell of a table, or none. So each table is a histogram, and a replaced record moves
-at most two of its counts by one. Weights in [0, 1], and shares of a person's rows, count in whole
-steps: a record then adds a point of the convex hull of zero and single rows' additions.
+A record is in one cell of a table, or in none. So each table is a histogram, and a replaced record
+moves at most two of its counts by one. Weights in [0, 1], and shares of a person's rows, count in
+whole steps: a record then adds a point of the convex hull of zero and what single rows add.
 
 Reference
 ---------
@@ -29,21 +29,21 @@ Indicators: TypeAlias = tuple[tuple[int, ...], ...]
 def first_levels(indicators: Features) -> IntArray:
     """Return the number of each record's level, from 1; 0 for the baseline."""
     count = indicators.shape[1]
-    # The largest rank of a nonzero indicator belongs to the first; the loop never ends early.
+    # The first nonzero indicator has the largest rank; the loop never ends early.
     ranks = (np.asarray(indicators) != 0.0) * np.arange(count, 0, -1)
     highest = ranks.max(axis=1)
     return np.asarray(np.where(highest == 0, 0, count + 1 - highest))
 
 
 def n_codes(by: Indicators) -> int:
-    """Return how many combinations there are: baseline, levels and missing of each column."""
+    """Return the number of combinations; a column has baseline, levels and missing."""
     return math.prod(len(columns) + 2 for columns in by)
 
 
 def codes_of(features: Features, by: Indicators) -> IntArray:
     """Return which combination each record has; the last column changes fastest.
 
-    The first level is 0, the others follow, and the last number is a missing cell.
+    In each column the first level is 0, the others follow, and the last code is a missing cell.
     """
     codes = np.zeros(len(features), dtype=np.int64)
     for columns in by:
@@ -64,7 +64,7 @@ class LevelCounts(GaussianQuery):
     Attributes
     ----------
     indicators
-        Of each categorical column the columns of its levels' indicators; the baseline has none.
+        For each categorical column, the columns of its levels' indicators; the baseline has none.
 
     Guarantee
     ---------
@@ -140,7 +140,7 @@ class LevelTables(GaussianQuery):
     Attributes
     ----------
     tables
-        Of each table its declared columns, by the indicators of their levels.
+        For each table, its declared columns, each as the indicators of its levels.
 
     Guarantee
     ---------
@@ -203,14 +203,14 @@ class LevelTables(GaussianQuery):
 
 @dataclass(frozen=True)
 class CountOfLevels(GaussianQuery):
-    """How many records have one of some levels in each of some columns; the state is not used.
+    """How many records have an allowed level in each of some columns; the state is not used.
 
     Attributes
     ----------
     by
         The indicators of each column.
     allowed
-        Of each column the codes that count: 0 for its first level, then the others, then missing.
+        For each column, the codes that count: 0 for its first level, then the others and missing.
 
     Guarantee
     ---------

@@ -78,12 +78,13 @@ def compiled_loop(
 ) -> Callable[[Callable[..., None]], Callable[..., Any]]:
     """Decorate a loop that Numba compiles; ``kinds`` are those of its arguments.
 
-    The decorated function returns the compiled loop. It takes the type of the records' features
-    where ``"features"``, a matrix of that type, are among the kinds. A ``"matrix"``, a
-    ``"vector"``, ``"flags"``, and of whole numbers ``"places"`` and the matrix ``"counts"`` are
-    arrays; a kind that begins with ``"in "`` may be read-only. All others are numbers.
-    Sums are added in the order that is written, unless it ``reorders``: then several terms are
-    added at once, in an order that their number alone decides.
+    The decorated function returns the compiled loop. If ``"features"`` is among the kinds, it takes
+    the type of the records' features, which are a matrix of that type. ``"matrix"``, ``"vector"``
+    and ``"flags"`` are arrays; so are ``"places"`` and the matrix ``"counts"``, of whole numbers.
+    A kind that begins with ``"in "`` may be read-only. ``"shifts"`` is three numbers; all other
+    kinds are one number.
+    Sums are added in the written order, unless the loop ``reorders``: then several terms are added
+    at once, in an order that depends only on their number.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     if reorders:
@@ -141,7 +142,7 @@ def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
 
 
 def _emit_exchange(builder: Any, change: Callable[[Any], Any]) -> Any:
-    """Read the control register of floating-point arithmetic, and write it; return what it held."""
+    """Change the control register of floating-point arithmetic; return its old value."""
     from llvmlite import ir  # noqa: PLC0415
 
     word, long, nothing = ir.IntType(32), ir.IntType(64), ir.VoidType()
@@ -151,7 +152,7 @@ def _emit_exchange(builder: Any, change: Callable[[Any], Any]) -> Any:
         return before
     if MACHINE != "x86_64":
         return long(0)
-    place = builder.alloca(word)  # MXCSR is reached through memory only
+    place = builder.alloca(word)  # MXCSR is read and written through memory only
     address = builder.bitcast(place, ir.IntType(8).as_pointer())
     _call(builder, "llvm.x86.sse.stmxcsr", nothing, address)
     before = builder.zext(builder.load(place), long)
@@ -162,7 +163,7 @@ def _emit_exchange(builder: Any, change: Callable[[Any], Any]) -> Any:
 
 @builds_loop
 def _exchange_bits() -> Callable[[int, int], int]:
-    """Compile: clear some bits of the register, set some, and return what it held before."""
+    """Compile a function that clears and sets bits of the register and returns its old value."""
     from numba import types  # noqa: PLC0415
     from numba.extending import intrinsic  # noqa: PLC0415
 
@@ -177,6 +178,6 @@ def _exchange_bits() -> Callable[[int, int], int]:
         return types.int64(types.int64, types.int64), generate
 
     exchange: Any = exchanged
-    # An intrinsic is compiled within a function only.
+    # Numba compiles an intrinsic only within a function.
     within = lambda cleared, written: exchange(cleared, written)  # noqa: E731, PLW0108
     return compiled(within, "int64(int64, int64)", nogil=True)

@@ -1,7 +1,8 @@
 """Mean losses of candidates minus that of the first one, as means of bounded differences.
 
-Candidates score the same records: fits before and after a step, say, or a fit and a constant.
-The differences for one record are far smaller than its losses, so that bounding them costs little.
+Candidates score the same records: for example fits before and after a step, or a fit and a
+constant. The differences for one record are far smaller than its losses, so that bounded
+differences need little noise.
 
 Reference
 ---------
@@ -34,14 +35,14 @@ class LossDifferences(GaussianQuery):
     Attributes
     ----------
     loss
-        Whose values are compared.
+        The loss whose values are compared.
     views
         How each candidate reads the records; bounds of features may differ.
     limit
-        Differences are cut to within this of zero, in the units of the loss.
+        Differences are cut to at most this magnitude, in the units of the loss.
     gain
-        The part of the limit at which differences below zero are cut, 1 at most. A lower one costs
-        less noise and favours the first.
+        Negative differences are cut at this part of the limit, at most 1. A smaller one needs less
+        noise and favours the first candidate.
     score_bounds
         Limits on the predictions of all candidates but the first, in standardised coordinates: two
         numbers, or one for each of several classes.

@@ -1,7 +1,6 @@
 """A histogram of the sizes of rows, or of their entries, in one release.
 
-It shows how heavy the tail is, so that a threshold can balance the part that it cuts off against
-the noise that it needs.
+It shows how heavy the tail is, so that a threshold can balance clipping bias against noise.
 
 Reference
 ---------
@@ -50,7 +49,7 @@ class CountMagnitudes(GaussianQuery):
     Edge cases
     ----------
     A record with a non-finite value is counted nowhere; so is a pair with such a member. A pair has
-    its smaller weight.
+    the smaller weight of its members.
 
     Examples
     --------
@@ -121,7 +120,7 @@ class CountMagnitudes(GaussianQuery):
         return counts
 
     def _magnitudes(self, block: RecordBlock) -> Iterator[tuple[FloatArray, BoolArray]]:
-        """Yield the magnitudes of each record, or pair, of a chunk, and which of these are void."""
+        """Yield, per chunk, the magnitudes of records or pairs, and which of these are void."""
         inverse_scale = 1.0 / self.units.scale
         if self.of == "norm":
             for read in self.units.score(block):

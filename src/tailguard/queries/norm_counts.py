@@ -64,16 +64,16 @@ class CountNormsBelow(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: float, grid: float) -> IntArray:
         """Count exactly, in whole steps; a person counts by the share of her rows.
 
-        Norms are those that a clip of the gradient would see; a gradient that would contribute zero
-        has norm zero.
+        The norm is that of the gradient before a clip; a gradient that would contribute zero has
+        norm zero.
         """
         count = 0
         if isinstance(self.loss, RecordLoss):
             size = self.loss.size(block.features.shape[1])
             for chunk in chunks_of(block):
                 gradient = self.loss.record_gradient
-                found, used = record_gradients(gradient, self.weights, size, chunk)
-                norms = clip_rows(found, np.inf)
+                gradients, used = record_gradients(gradient, self.weights, size, chunk)
+                norms = clip_rows(gradients, np.inf)
                 below = (norms <= state) & used
                 count += int(whole_steps(chunk.weight, len(below), grid) @ below)
         else:

@@ -1,8 +1,8 @@
 """One step of hard thresholding: the largest entries of a gradient step are released.
 
-The vector is ``w - step_size * g`` with public ``w`` and ``g`` the mean of the gradients, each
-entry of which counts as zero beyond ``threshold``. One record moves every entry of ``g`` by at most
-``2 * threshold / n_rows``, by itself. On the lattice ``g`` is an integer vector whose entries move
+The vector is ``w - step_size * g`` with public ``w`` and the mean ``g`` of the gradients. An entry
+of a record's gradient counts as zero beyond ``threshold``. So one record moves each entry of ``g``
+by at most ``2 * threshold / n_rows``. On the lattice ``g`` is an integer vector whose entries move
 by at most that over the grid, plus the float error of one chunk and ``1 + 2**-8``, as
 :mod:`tailguard.means.coordinate_wise` shows; ``w`` is rounded to the same lattice, which
 reads no record, and the difference of the two is exact. A magnitude moves no more than its entry.
@@ -29,14 +29,14 @@ from tailguard.queries.coordinates import CoordinateBound, bounded_group_sums
 from tailguard.queries.loop import LatticeSum
 from tailguard.queries.units import Units
 
-LARGEST_STATE = 2.0**60  # lattice steps; weights beyond are cut there
+LARGEST_STATE = 2.0**60  # in lattice steps; larger weights are cut to it
 
 
 @dataclass(frozen=True)
 class PeeledStep(GaussianQuery):
     """The ``n_nonzero`` largest entries of one gradient step, noised; the state is ``w``.
 
-    With an intercept, its entry is the last, is always released and is not among the ``n_nonzero``.
+    The entry of an intercept is the last; it is always released, and not among the ``n_nonzero``.
 
     Attributes
     ----------
@@ -45,12 +45,12 @@ class PeeledStep(GaussianQuery):
     units
         The coordinate system in which rows and targets are read.
     threshold
-        The largest magnitude of an entry of a record's gradient that is kept, itself included.
+        The largest magnitude of an entry of a record's gradient; larger ones count as zero.
     step_size
-        What the mean gradient is multiplied by.
+        The factor of the mean gradient.
     n_nonzero
-        How many entries are kept; if no fewer than features, nothing is chosen and nothing is paid
-        for choosing.
+        How many entries are kept. If there are no more features than that, all entries are
+        released, and nothing is spent on choosing.
 
     Guarantee
     ---------
@@ -91,11 +91,11 @@ class PeeledStep(GaussianQuery):
     def __post_init__(self) -> None:
         check_positive("step_size", self.step_size)
         check_integer("n_nonzero", self.n_nonzero, minimum=1)
-        _ = self.bound  # refuses a threshold that no kernel takes, before anything is booked
+        _ = self.bound  # refuses an invalid threshold, before anything is booked
 
     @property
     def bound(self) -> CoordinateBound:
-        """Zero for what exceeds ``threshold``."""
+        """The bound, which sets entries beyond ``threshold`` to zero."""
         return CoordinateBound("truncated", self.threshold)
 
     @property
@@ -121,7 +121,7 @@ class PeeledStep(GaussianQuery):
         )
 
     pure_sensitivity = sensitivity
-    """Peeling goes by entries, whatever its noise."""
+    """The same: peeling is charged by the largest move of an entry, with either noise."""
 
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> PeelingCalibration:
         """Choose lattice and noise so that the release is ``mu**2 / 2``-zCDP."""
@@ -138,7 +138,7 @@ class PeeledStep(GaussianQuery):
     def with_roundings(
         self, calibration: Calibration, roundings: int, share: float
     ) -> PeelingCalibration:
-        """Return the calibration of persons: each entry takes the roundings of all their rows."""
+        """Return the calibration for persons, each of whose rows is rounded to the lattice."""
         sensitivity = replace(calibration.sensitivity, roundings=roundings)
         counts = {"n_selected": self.n_selected, "n_free": self.n_free}
         return Peeling(calibration.mechanism).calibrate(sensitivity, share, **counts)
@@ -151,7 +151,7 @@ class PeeledStep(GaussianQuery):
         return start.astype(np.int64) - rows.reduce(loop)
 
     def read_state(self, state: FloatArray) -> FloatArray:
-        """Return the weights; refuse all but one finite number per coordinate."""
+        """Return the weights; refuse anything but one finite number per coordinate."""
         return self.units.weights(state)
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:

@@ -1,10 +1,10 @@
 """Compiled loops over the rows of one chunk of records.
 
-They run record by record, or coordinate by coordinate, over numbers that lie one after the other;
-no step looks at another record, every place of an output is written, and what a row holds changes
-no step. Every test for NaN means what it says, and the order of every sum is fixed by the number of
-its terms. The bits of floats, read as integers, have the order of magnitudes: so the largest of
-a row is found without a jump.
+They run record by record, or coordinate by coordinate, over contiguous numbers. No step for one
+record reads another, every place of an output is written, and the steps do not depend on what a row
+holds. The compiler keeps every test for NaN, and the order of a sum depends only on the number of
+its terms. The bits of floats, read as integers, are ordered as their magnitudes: so a loop finds
+the largest of a row without a jump.
 """
 
 import math
@@ -19,23 +19,23 @@ from tailguard.queries.loop import compiled_loop
 LARGEST_FEATURE = 1e150
 # A smaller square loses digits: a row this short, 1e-145, has no direction, and counts as zero.
 LEAST_SQUARE = 1e-290
-# What void records are given in the place of a target and an offset, so that slopes take the same
-# time: numbers that are neither odd nor extreme for any loss.
+# Target and score of void records, so that their slopes take the same time as others: numbers that
+# are usual for every loss.
 VOID_TARGET, VOID_SCORE = 0.0, 0.5
 # The bits of infinities and NaN come last. The exponent is in the bits above those of the fraction.
 MAGNITUDE, FRACTION_BITS, BIAS = 2**63 - 1, 52, 1023
-# A row whose largest entry is between these is taken as it is.
+# A row whose largest entry is between these is not scaled.
 LEAST_BITS, MOST_BITS = (BIAS - 64) << FRACTION_BITS, (BIAS + 64) << FRACTION_BITS
 INFINITE_BITS = (2 * BIAS + 1) << FRACTION_BITS
-# Two to this power and its inverse are normal numbers.
+# Two to this power and its inverse are normal floats.
 MOST_DOUBLINGS = 1000
 POWERS = np.append(2.0 ** np.arange(-MOST_DOUBLINGS, MOST_DOUBLINGS + 1), 0.0)
 VOID_PLACE = len(POWERS) - 1
-# A shorter scaled row has no direction in floats: its square is not a normal number.
+# A shorter scaled row has no direction in floats: its square is not a normal float.
 SMALLEST_LENGTH = 1e-140
-# A factor that is not a normal number may exceed what it stands for; smaller ones count as zero.
+# Rounding may increase a subnormal factor, so that factors below this count as zero.
 SMALLEST_FACTOR = 1e-290
-# Adding and taking it away rounds to a whole number, which its last bits then hold.
+# Adding this rounds a number to a whole one, which the last bits of the sum hold.
 ROUNDING = 1.5 * 2.0**52
 # The bits of a float are those of ``ROUNDING`` plus the whole number that was added to it.
 ROUNDING_BITS = int(np.float64(ROUNDING).view(np.int64))
@@ -57,9 +57,9 @@ def score_rows(
     scores: FloatArray,
     squares: FloatArray,
 ) -> None:
-    """Leave the standardised row of each record, finite, its score and its squared norm.
+    """Write each record's standardised row, cut to finite numbers, its score and squared norm.
 
-    The square is NaN where a feature is not finite.
+    The squared norm is NaN if a feature is not finite.
     """
     for i in range(len(features)):
         score, square, largest = 0.0, 0.0, 0
@@ -98,11 +98,11 @@ def cut_rows(
 ) -> None:
     """Cut rows to norm ``row_limit``: score the cut rows, and find their norms.
 
-    ``inverses`` are one over the norms of the rows as they are. Void records get a usual score and
-    target; they, and rows without a direction, get zero for both.
+    ``inverses`` are one over the norms before the cut. Void records get a usual score and target.
+    Void records and rows without a direction get norm and inverse zero.
     """
     for i in range(squares.size):
-        # Adding zero times a value makes a NaN of an infinite one, and nothing else.
+        # Adding zero times a value turns an infinite one into NaN, and changes no other.
         target = (
             (targets[i] - shifts[0]) / shifts[1] + 0.0 * targets[i] if targets.size > 0 else 0.0
         )
@@ -124,7 +124,7 @@ def cut_rows(
 def size_gradients(
     slopes: FloatArray, void: BoolArray, radii: FloatArray, slope_limit: float, sizes: FloatArray
 ) -> None:
-    """Find how long gradients are along their rows, slopes being cut; zero where void or NaN."""
+    """Find the length of each gradient along its row, with cut slopes; zero if void or NaN."""
     for i in range(slopes.size):
         slope = 0.0 if void[i] | math.isnan(slopes[i]) else slopes[i]
         slope = slope if slope < slope_limit else slope_limit
@@ -149,17 +149,17 @@ def standardise(
     powers: FloatArray,
     rows: FloatArray,
 ) -> None:
-    """Leave the scaled row of each record, and the power of two that it counts in.
+    """Write each record's standardised row divided by a power of two, and that power.
 
-    A row is scaled to a range in which no product with a map and no square overflows. Standardised
-    features are cut to ``bound``. A void record becomes a row of zeros in units of zero, with a
-    usual target and offset. ``known`` gets standardised targets and offsets, zeros where there are
-    none.
+    The division brings a row to a range in which no square and no product with a map overflows.
+    Standardised features are cut to ``bound``. A void record becomes a row of zeros with power
+    zero, and gets a usual target and offset. ``known`` gets standardised targets and offsets, zeros
+    if there are none.
     """
     n_features, width = center.size, rows.shape[1]
     intercept = n_features + target_in_row < width
     for i in range(len(features)):
-        # Adding zero times a value makes a NaN of an infinite one, and nothing else.
+        # Adding zero times a value turns an infinite one into NaN, and changes no other.
         target = (
             (targets[i] - shifts[0]) / shifts[1] + 0.0 * targets[i] if targets.size > 0 else 0.0
         )
@@ -185,7 +185,7 @@ def standardise(
         void = math.isnan(target) | math.isnan(offset) | (largest >= INFINITE_BITS)
         unusual = int((peak != 0) & ((peak < LEAST_BITS) | (peak > MOST_BITS)))
         exponent = unusual * max((peak >> FRACTION_BITS) - BIAS + 1, -MOST_DOUBLINGS)
-        # Looked up either way, not to jump here either.
+        # Looked up for void records too, so that there is no jump.
         inverse = POWERS[VOID_PLACE if void else MOST_DOUBLINGS - exponent]
         for j in range(width):
             rows[i, j] *= inverse
@@ -200,7 +200,7 @@ def measure(
 ) -> None:
     """Find the length of each row, and ``shrunk`` over the length of the scaled one.
 
-    Both are zero where the row has no direction. There is one row of ``mapped`` per coordinate.
+    Both are zero if the row has no direction. ``mapped`` has one row per coordinate.
     """
     lengths[:] = 0.0
     for j in range(len(mapped)):
@@ -215,7 +215,7 @@ def measure(
 
 @compiled_loop("in vector", "in flags", "float64", "vector")
 def bound_slopes(slopes: FloatArray, void: BoolArray, limit: float, bounded: FloatArray) -> None:
-    """Cut slopes to ``limit``; zero where void or not a number."""
+    """Cut slopes to ``limit``; zero if void or not a number."""
     for i in range(slopes.size):
         slope = slopes[i]
         slope = 0.0 if void[i] | math.isnan(slope) else slope
@@ -265,9 +265,9 @@ def climb(
 def map_rows(released: FloatArray, rows: FloatArray, mapped: FloatArray) -> None:
     """Write the products of rows with each row of ``released`` to the lines of ``mapped``.
 
-    Each record by itself: a product by BLAS has other bits where a record lies elsewhere in its
-    chunk. Two products of each of four lines are added at once, to read and write less often; lines
-    and coordinates past the last are zeros.
+    Each record is computed by itself: with BLAS the bits of its product would depend on its place
+    in the chunk. Two products of each of four lines are added at once, to read and write less
+    often; lines and coordinates past the last are zeros.
     """
     width, height = released.shape
     padded = np.zeros((width + 3, height + 1))
@@ -311,7 +311,7 @@ def add_by_person(
 def add_rounded(mapped: FloatArray, factors: FloatArray, totals: IntArray) -> None:
     """Add up the products of each line with the factors, every one rounded to a whole number.
 
-    Exact in any order: as integers, which the bits of floats hold.
+    The sum is exact in any order: the loop adds integers, which it reads from the bits of floats.
     """
     for j in range(len(mapped)):
         total = 0
@@ -327,8 +327,8 @@ def add_rounded_squares(
 ) -> None:
     """Add up the packed outer products of columns, every entry rounded to a whole number.
 
-    A column counts times its root, and entries off the diagonal times the second number of
-    ``packing``, those on it times the first.
+    Each column is multiplied by its root, entries on the diagonal by the first number of
+    ``packing``, and entries off the diagonal by the second.
     """
     width = len(mapped)
     strip = np.empty((width, STRIP_ROWS))

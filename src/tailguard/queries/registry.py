@@ -1,7 +1,7 @@
-"""Every query by name. One line here buys the contract tests, and of a mean all that is needed.
+"""Every query by name. The contract tests run for every line; a new mean needs nothing else.
 
-A line says that the class's proof covers every input: the gate admits these classes and no others,
-wherever their files lie. The query of a mean lies beside its method, in ``means/``.
+A line states that the class's proof covers every input: the gate admits these classes and no
+others, wherever their files lie. The query of a mean lies beside its method, in ``means/``.
 
 Reference
 ---------
@@ -46,5 +46,4 @@ SMOOTH_QUERIES = {
     "trimmed-mean": "tailguard.means.trimmed:TrimmedMean",
     "sample-aggregate": "tailguard.queries.sample_aggregate:SampleAggregate",
 }
-"""The same, for queries that answer with the scale of their noise; they have a contract of their
-own."""
+"""The same for queries that also return the scale of their noise; other contract tests run."""

@@ -1,7 +1,7 @@
 """Second moments of bounded rows, every record weighted by a number in [0, 1].
 
-The plain form whitens; with curvature weights it is the Hessian of the clipped loss; with squared
-slopes it is the variance of the clipped gradient.
+Unweighted moments give a whitening matrix; with curvature weights they are the Hessian of the
+clipped loss; with squared slopes they are the variance of the clipped gradient.
 
 Reference
 ---------
@@ -37,8 +37,8 @@ __all__ = ["SecondMoments", "Weighting", "symmetric"]
 class SecondMoments(GaussianQuery):
     """Mean of ``weight * min(|u|, R) * min(|u|, cap) / |u|**2 * u u'`` as a symmetric matrix.
 
-    The state is the vector of weights of the standardised coordinates, at which slopes are taken;
-    None where weights need no slope.
+    The state is the vector of weights of the standardised coordinates, at which slopes are
+    computed; None if the weighting needs no slope.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class SecondMoments(GaussianQuery):
     row_limit, row_cap
         ``R`` and ``cap``; equal ones bound the row itself.
     weighting
-        What a record counts, between 0 and 1.
+        The weight of a record, between 0 and 1.
 
     Guarantee
     ---------
@@ -134,10 +134,10 @@ class SecondMoments(GaussianQuery):
         return total
 
     def _read(self, block: RecordBlock, state: FloatArray) -> Iterator[tuple[Sight, FloatArray]]:
-        """Yield what is read of records, and the sizes of their outer products.
+        """Yield records as read, and the sizes of their outer products.
 
-        By squared slopes a person counts as the outer product of the sum of her rows times their
-        clipped slopes: each of these is as long as the root of ``norm_limit`` at most.
+        With squared slopes a person counts as the outer product of a sum: that of her rows, each
+        times its clipped slope. Each term is at most as long as the root of ``norm_limit``.
         """
         shrunk, scores = shrink(4 * self.view.parts * self.view.width), self.weighting.needs_scores
         if block.person is not None and self.weighting.kind == "squared-slope":
@@ -153,7 +153,7 @@ class SecondMoments(GaussianQuery):
             yield seen, weight
 
     def _clipped(self, seen: Sight) -> FloatArray:
-        """Return what turns rows into cut ones, times their clipped slopes and weights."""
+        """Return the factors that cut rows and multiply them by clipped slopes and weights."""
         sizes = np.minimum(seen.length, self.row_limit) * np.minimum(seen.length, self.row_cap)
         slopes = self.view.slope(seen, self.weighting.slope_limit) / self.weighting.slope_limit
         weighed = slopes if seen.weight is None else slopes * seen.weight

@@ -41,8 +41,8 @@ FAR_DEGREE = 16
 FAST_DEGREES = (20, 32)
 """Degrees of the polynomials of :func:`fast_form`, for a small and a large smoothing."""
 
-# Up to this smoothing the lower degree errs by less than 3e-9; the bends that go with the degrees
-# are those of 1/16 to 4 that err least, by trial.
+# Up to this smoothing the lower degree errs by less than 3e-9. For each degree, the bend is the one
+# from 1/16 to 4 with the least error, found by trial.
 SHORT_SMOOTHING, BENDS = 12.0, (0.25, 1.0)
 
 # Numbers whose polynomials are evaluated together, in the first-level cache.
@@ -66,7 +66,7 @@ def expected_truncation(center: ArrayLike, spread: ArrayLike) -> FloatArray:
 
     Edge cases
     ----------
-    Loses about ``center**3`` roundoffs to cancellation, so that it is for moderate centres only.
+    Cancellation loses about ``center**3`` roundoffs, so it is for moderate centres only.
 
     Reference
     ---------
@@ -114,7 +114,7 @@ def soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
     middle = np.clip(size, reach, LARGEST_CLOSED)
     inverse = np.minimum(1.0 / np.maximum(size, LARGEST_CLOSED), 1.0 / LARGEST_CLOSED)
     far = limit + chebyshev.chebval(2 * LARGEST_CLOSED * inverse - 1, _far_coefficients(smoothing))
-    found = np.select(
+    magnitude = np.select(
         [size < reach, size <= LARGEST_CLOSED],
         [
             near - near**3 * _cubic_coefficient(smoothing),
@@ -122,12 +122,12 @@ def soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
         ],
         far,
     )
-    bounded: FloatArray = np.copysign(np.clip(found, 0.0, limit), signed)
+    bounded: FloatArray = np.copysign(np.clip(magnitude, 0.0, limit), signed)
     return bounded
 
 
 def fast_form(smoothing: float) -> FloatArray:
-    """Return the numbers that :func:`fast_soft_truncation` is evaluated from, for compiled code.
+    """Return the numbers from which compiled code evaluates :func:`fast_soft_truncation`.
 
     ``reach, cubic coefficient, limit, bend, factor, shift``, then the coefficients from the highest
     power down.
@@ -136,7 +136,7 @@ def fast_form(smoothing: float) -> FloatArray:
 
 
 def fast_soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
-    """Psi of every number, by the same steps for each: a root, products and sums.
+    """Return psi of every number, by the same steps for each: a root, products and sums.
 
     With ``v = |a| / sqrt(bend + a**2)`` it is ``sign(a) P(v)`` beyond the cubic branch, clamped.
 
@@ -195,10 +195,10 @@ def _check_fast(smoothing: float) -> float:
 def _far_coefficients(smoothing: float) -> FloatArray:
     """Chebyshev coefficients, in ``1 / a``, of the distance of psi to its limit."""
 
-    def lack(place: Any) -> Any:
+    def distance(place: Any) -> Any:
         return _window(2 * LARGEST_CLOSED / (1 + place), smoothing) - soft_limit(smoothing)
 
-    coefficients: FloatArray = chebyshev.chebinterpolate(lack, FAR_DEGREE)
+    coefficients: FloatArray = chebyshev.chebinterpolate(distance, FAR_DEGREE)
     return coefficients
 
 

@@ -77,7 +77,7 @@ class SoftmaxGradients(GaussianQuery):
     def worst_pair(cls, units: Units) -> dict[str, Any]:
         """Return nearly opposite rows of one class, while another class has probability 1.
 
-        The constant of that other class outweighs any row. The target's centre is so distant that
+        The constant of that other class outweighs any row. The target's centre is so far away that
         all targets within 60 of zero round to class 1.
         """
         far, zero = 2.0**60, np.zeros(units.size)

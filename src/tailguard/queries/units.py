@@ -3,8 +3,8 @@
 The numbers are public or were released earlier, so reading a record in these units depends on that
 record alone.
 
-Chunks are read by one compiled loop, which leaves the row of each record times a power of two, so
-that no product with bounded numbers and no square of it overflows.
+One compiled loop reads a chunk. It scales each row by a power of two, so that neither a square nor
+a product with bounded numbers overflows.
 
 Reference
 ---------
@@ -45,7 +45,7 @@ class Scored:
     void
         Which records count as zero.
     weight
-        How much each record counts, in [0, 1]; None where all count fully.
+        The weight of each record, in [0, 1]; None if all count fully.
     """
 
     weight: FloatArray | None = None
@@ -64,13 +64,13 @@ class ReadRows:
     Attributes
     ----------
     rows, powers
-        The row of each record, scaled, and the power of two that it counts in: zero where void.
+        Each record's standardised row divided by a power of two, and that power: zero if void.
     target, offset
         Standardised; meaningless for void records.
     void
         Which records count as zero.
     weight
-        How much each record counts, in [0, 1]; None where all count fully.
+        The weight of each record, in [0, 1]; None if all count fully.
     """
 
     weight: FloatArray | None = None
@@ -181,7 +181,7 @@ class Units:
     ) -> Iterator[ReadRows]:
         """Read a block chunk by chunk for a linear map, with features cut to ``bound``.
 
-        A standardised target of at most 1e150 follows the row if ``target_in_row``.
+        If ``target_in_row``, the standardised target, cut to 1e150, follows the row.
         """
         (features, target, offset), shifts = self._columns(block), self._shifts
         inverse_scale, bound = 1.0 / self.scale, min(float(bound), LARGEST_FEATURE)
@@ -200,7 +200,7 @@ class Units:
             yield read
 
     def weights(self, state: object) -> FloatArray:
-        """Return weights of the coordinates, refused unless one finite number for each."""
+        """Return the weights; refuse anything but one finite number per coordinate."""
         weights = np.array(state, dtype=np.float64)
         if weights.shape != (self.size,) or not np.isfinite(weights).all():
             raise InputError(f"weights must be a vector of {self.size} finite numbers.")
@@ -224,8 +224,8 @@ class Units:
     ) -> tuple[FloatArray, float]:
         """Map weights back to coefficients and intercept in the user's units.
 
-        ``link`` is the loss's: under a log link the scale of the target becomes a shift of the
-        intercept.
+        ``link`` is that of the loss. Under a log link the scale of the target becomes a shift of
+        the intercept.
         """
         slopes = weights[: self.center.size]
         constant = float(weights[-1]) if self.intercept else 0.0

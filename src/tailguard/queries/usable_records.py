@@ -1,9 +1,9 @@
 """Count usable records, add up their weights, and count the kinds of cells in each column.
 
 Records that cannot be used are void: they add nothing to any other answer, so a fit of a table of
-words spends its whole budget on nothing. Two counts tell, for little, whether most records can be
-used, and which column is to blame; the latter is the only query that reads cells of void records.
-Weighted means are divided by how much usable records weigh together.
+words would spend its whole budget on nothing. At a small cost one count shows whether most records
+can be used, and another which column is to blame. The latter is the only query that reads cells of
+void records. Weighted means are divided by the total weight of usable records.
 
 Reference
 ---------
@@ -60,7 +60,7 @@ class UsableRecords(GaussianQuery):
         return count_sensitivity(1.0, 1, n_rows)
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Count exactly, or in whole steps: of a person, the share of her rows that can be used."""
+        """Count exactly; a person counts by the share of her usable rows, in whole steps."""
         total = 0
         for chunk in chunks_of(block):
             readable = ~chunk.void()
@@ -77,7 +77,7 @@ class UsableRecords(GaussianQuery):
 
 @dataclass(frozen=True)
 class WeightTotals(GaussianQuery):
-    """The sum of the weights of usable records, and of their squares, in parts of the bound.
+    """The sum of the weights of usable records, and of their squares, in units of the bound.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ class WeightTotals(GaussianQuery):
 
     Edge cases
     ----------
-    Where records have no weights each counts as one. A person weighs what her usable rows do
-    together, and no more than one.
+    Without weights each record counts as one. A person's weight is the sum of the weights of her
+    usable rows, at most one.
 
     Examples
     --------
@@ -136,9 +136,9 @@ class WeightTotals(GaussianQuery):
 
     @classmethod
     def totals(cls, answer: FloatArray, noise_std: float, n_rows: int) -> tuple[float, float]:
-        """Return both released sums, each as a number that weights can have."""
+        """Return both released sums, cut to values that weights can have."""
         total = cls.total(answer, noise_std, n_rows)
-        # Weights of at most 1 have smaller squares, and n of them no less than the squared mean.
+        # Squares of n weights in [0, 1] sum to at most the total, and at least its square over n.
         return total, min(max(float(answer[1]), total**2 / n_rows), total)
 
     def parameters(self) -> dict[str, float | int | str]:
@@ -150,8 +150,8 @@ class WeightTotals(GaussianQuery):
 class CellKinds(GaussianQuery):
     """Per column, how many cells are numbers, empty, or anything else.
 
-    Columns are those of the table: its features, and the target, offset and weight where it has
-    them. A number is a cell that can be used: a valid target, a declared label, a positive
+    Columns are those of the table: its features, and the target, offset and weight if it has them.
+    A number is a cell that can be used: a valid target, a declared label, a positive
     exposure, a level of a column of declared levels. The answer has one row per column.
 
     Guarantee
@@ -162,7 +162,7 @@ class CellKinds(GaussianQuery):
 
     Edge cases
     ----------
-    Void records are counted, too: which of their cells makes them void is what is asked.
+    Void records are counted too, since the counts are to show which cells make records void.
 
     Examples
     --------

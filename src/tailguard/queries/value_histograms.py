@@ -7,15 +7,15 @@ edges. A cell without a number does not affect the other cells of its record.
 *Sensitivity.* Without groups a record adds ``(e_j, 1)`` in each of ``k`` columns, the bin of its
 cell and one readable cell, or zero where the cell cannot be read. Two such vectors differ by
 ``sqrt(2)`` at most: from bin to bin the last entry stays, and from a bin to nothing both entries
-go. So the count of readable cells costs nothing more, and all columns together move by at most
+go. So the count of readable cells costs nothing, and all columns together move by at most
 ``sqrt(2 k)`` in l2 norm and ``2 k`` in l1 norm. With groups a replaced record may leave one and
 enter another: without the count it takes one from a bin and adds one to another, ``sqrt(2)`` a
-column again; with it that would be 2, so groups have no such count. ``h`` looks at equal prices
-have together the sensitivity ``sqrt(2 h k)`` of a tree of ``h`` levels.
+column again; with the count the move would be 2, so groups have no such count. ``h`` looks of
+equal cost have together the sensitivity ``sqrt(2 h k)`` of a tree of ``h`` levels.
 
 *Weights and persons.* All that a row adds is multiplied by one whole number of steps: its weight in
-[0, 1] times its share of its person, rounded down. So a record adds a point of the hull of zero and
-what rows add, in all groups together, and the hull is no wider.
+[0, 1] times its share of its person, rounded down. So a record adds a point of the convex hull of
+zero and what rows add, in all groups together, and the hull is no wider.
 
 Reference
 ---------
@@ -40,9 +40,9 @@ from tailguard.queries.loop import compiled_loop
 from tailguard.queries.units import Units
 
 CELLS_AT_ONCE = 128
-"""Cells of a column that a loop reads before it goes on: 20 columns lie in the nearest cache."""
+"""Cells of a column that a loop reads at once: those of 20 columns fit in the nearest cache."""
 MOST_COMPARED = 64
-"""Edges to which every cell is compared; among more, halving is faster (measured)."""
+"""Up to this many edges, each cell is compared to all; beyond, bisection is faster (measured)."""
 EXPONENT = 52  # bits of a number below its sign and exponent
 
 
@@ -90,7 +90,7 @@ class ValueHistograms(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return two columns, and a record that goes from the first to the last bin of both."""
+        """Return two columns, and a record that moves from the first to the last bin of both."""
         state = np.array([[-1.0, 0.0, 1.0], [-2.0, -1.0, 3.0]])
         ends = {"old": (-1e300, -9.0, 0.0, 0.0), "new": (1e300, 9.0, 0.0, 0.0)}
         return {"label": "two", "query": cls((0, 1), 3), "state": state, **ends}
@@ -130,8 +130,8 @@ class ValueHistograms(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Count exactly, in lattice steps of one over a whole number.
 
-        Every cell takes the same steps, and what cannot be read is counted in a place that is
-        dropped: time does not tell how much it is.
+        Every cell takes the same steps, and unreadable cells are counted in a place that is
+        dropped: so the time does not reveal how many there are.
         """
         columns, features = np.array(self.columns, dtype=np.int64), block.features
         tile = np.empty((len(columns), CELLS_AT_ONCE))
@@ -140,12 +140,12 @@ class ValueHistograms(GaussianQuery):
             padded = np.full((len(state), self.n_edges + most), np.inf)
             padded[:, : self.n_edges] = state
             search = _search(features.dtype)
-            found = np.zeros((len(state), self.n_edges + 2), dtype=np.int64)
+            counts = np.zeros((len(state), self.n_edges + 2), dtype=np.int64)
             for chunk in chunks_of(block):
                 group = codes_of(chunk.features, self.by) * len(columns)
                 steps = whole_steps(chunk.weight, chunk.n_rows, grid)
-                search(chunk.features, columns, group, steps, padded, starts, most, tile, found)
-            bins = found[:, :-1]
+                search(chunk.features, columns, group, steps, padded, starts, most, tile, counts)
+            bins = counts[:, :-1]
         else:
             above = np.zeros((len(state), self.n_edges + 1), dtype=np.int64)
             _count_above(features.dtype)(features, columns, state, tile, above)
@@ -188,10 +188,11 @@ def _count_above(
 
 
 def _starts(edges: FloatArray) -> tuple[IntArray, int]:
-    """Return how many edges lie below all cells of a sign and exponent, and how many are left.
+    """Return, by sign and exponent of cells, how many edges lie below all; and how many to search.
 
-    So the octave of a cell is looked up, and a search compares few edges (Chen and Asau 1974): one
-    less than a power of two, enough for every octave. Rows that differ share no such table.
+    A search looks up the octave of a cell and compares the edges within only (Chen and Asau 1974):
+    one less than a power of two, enough for every octave. If rows of edges differ, the table is
+    trivial and all edges are searched.
     """
     numbers = np.arange(2**12, dtype=np.uint64) << np.uint64(EXPONENT)
     ends = np.array([numbers, numbers + np.uint64(2**EXPONENT - 1)]).view(np.float64)
@@ -217,11 +218,11 @@ def _search(
     tile: FloatArray,
     counts: IntArray,
 ) -> None:
-    """Find by halving how many edges of its row lie below each cell, and count it by its steps.
+    """Find by bisection how many edges of its row lie below each cell; add its steps to that bin.
 
-    The search begins at the start of the cell's octave; ``most``, one less than a power of two, of
-    the edges beyond are searched, and rows of edges end in infinities. Reading edges and comparing
-    them are loops of their own: together they would be compiled to jumps, whose time tells cells.
+    The search begins at the start of the cell's octave and covers the next ``most`` edges, one less
+    than a power of two; rows of edges end in infinities. Edges are read in one loop and compared in
+    another: a single loop would be compiled to jumps, whose time reveals cells.
     """
     cells, met = np.zeros(tile.shape[1], np.int64), np.zeros(tile.shape[1])
     for first in range(0, len(features), tile.shape[1]):
@@ -240,7 +241,7 @@ def _search(
                 for i in range(met.size):
                     cells[i] += step * (met[i] < tile[j, i])
                 step //= 2
-            for i in range(met.size):  # what is not finite has the last place
+            for i in range(met.size):  # cells that are not finite get the last place
                 met[i] = tile[j, i] - tile[j, i]
                 cells[i] += (counts.shape[1] - 1 - cells[i]) * (met[i] != met[i])
             for i in range(last - first):

@@ -1,14 +1,13 @@
-"""Records seen through released units and a released linear map.
+"""Read records in released units, through a released linear map.
 
 One record with features ``x``, target ``y`` and offset ``o`` has the standardised row
 ``s = (clip((x - center) / scale, -bound, bound), 1?, y?)`` and the whitened row
-``u = s @ whitening``. Its score is ``s @ weights + offset`` from the row as it is: only the row's
-length in a sum is bounded, so that a loss whose slopes average zero at the truth keeps doing so
-(Mallows weights).
+``u = s @ whitening``. Its score ``s @ weights + offset`` uses the row as it is. Only the row's
+length in a sum is bounded, so slopes that average zero at the truth still do (Mallows weights).
 
 A view holds public or released numbers only, so reading a record through it depends on that record
 alone. A chunk goes through a compiled loop, one matrix product, which depends on that chunk alone,
-and another loop; single values a record are worked out in NumPy.
+and another loop; NumPy computes vectors with one number per record.
 
 Reference
 ---------
@@ -41,7 +40,7 @@ from tailguard.queries.units import ReadRows, Units
 __all__ = ["LARGEST_FEATURE", "Sight", "View", "Weighting"]
 
 KINDS = ("one", "curvature", "expected-curvature", "squared-slope", "beyond")
-# A product of three such numbers is still within the floats, which end at 1.8e308.
+# A product of three such numbers is below the largest float, 1.8e308.
 LARGEST_ENTRY = 1e100
 
 
@@ -53,16 +52,16 @@ class Sight:
     mapped
         Whitened rows, one in each column, scaled so that no square overflows.
     length, inverse
-        Lengths of the whitened rows, and the shrunk inverse lengths of the scaled ones: zero where
-        a row has no direction.
+        Lengths of the whitened rows, and the shrunk inverse lengths of the scaled ones: zero if a
+        row has no direction.
     score, target
-        Scores, with several classes a row of them a class, and standardised targets; of void
-        records they mean nothing.
+        Scores, with several classes one row per class, and standardised targets; meaningless for
+        void records.
     void
         Which records count as zero.
     weight
-        How much each record counts, in [0, 1]; None where all count fully, or where rows are
-        contributions, which have the weight in them.
+        The weight of each record, in [0, 1]; None if all count fully, or if rows are contributions,
+        which include the weight.
     """
 
     weight: FloatArray | None = None
@@ -86,16 +85,16 @@ class View:
     units
         Centre and scale of every column.
     bound
-        Standardised features are read as within this of zero, in rows and in scores.
+        Standardised features are cut to this magnitude, in rows and in scores.
     whitening
-        A matrix from standardised coordinates (features, constant, target) to whitened ones.
+        The matrix that maps standardised coordinates (features, constant, target) to whitened ones.
     target_in_row
         Whether the standardised target follows the features and the constant.
     times
-        What a record's row is multiplied by: ``"one"``; its ``"slope"`` and its weight, so that its
-        *contribution*, what it adds to the gradient, takes the place of its row; or its
-        ``"root curvature"``, so that squares of what takes that place add up to the curvature that
-        is expected.
+        The factor of a record's row. ``"one"`` keeps the row. ``"slope"`` multiplies it by slope
+        and weight: the result is the record's *contribution* to the gradient. ``"root curvature"``
+        multiplies it by the root of the expected curvature, so that squares of the results add up
+        to that curvature.
     weight_unit
         Factor of the weights in contributions, such as one over a released mean weight.
 
@@ -137,12 +136,12 @@ class View:
 
     @property
     def parts(self) -> int:
-        """How many vectors of that width stand for a record."""
+        """The number of vectors of that width that represent a record."""
         return 1
 
     @cached_property
     def _map(self) -> FloatArray:
-        """What standardised rows are multiplied by: a row gives a line of what is read."""
+        """The matrix applied to standardised rows; each of its rows gives one line of a sight."""
         return self.whitening.T
 
     def through(self, matrix: FloatArray) -> "View":
@@ -158,18 +157,18 @@ class View:
         return replace(self, times="root curvature")
 
     def reads(self, weights: FloatArray | None = None) -> bool:
-        """Whether matrix and weights are numbers through which every record can be read."""
+        """Whether entries of matrix and weights are small enough to read every record."""
         within = bool((np.abs(self.whitening) <= LARGEST_ENTRY).all())
         return within and (weights is None or bool((np.abs(weights) <= LARGEST_ENTRY).all()))
 
     def weights(
         self, state: FloatArray | None, n_classes: int | None = None, *, rows_alone: bool = False
     ) -> FloatArray:
-        """Return weights of the standardised coordinates; refuse what no record is read through.
+        """Return weights of the standardised coordinates; refuse a view or weights that misfit.
 
-        With classes that is a matrix, which has the weights of a class in each row. ``rows_alone``
-        says that a query looks at rows and their lengths, and at no score: then what several
-        classes add may take the place of a row.
+        With ``n_classes`` they are a matrix with one row per class. ``rows_alone`` states that a
+        query uses rows and their lengths, and no score: then a row may be the contribution of a
+        record to several classes.
         """
         weights = np.zeros(self.height) if state is None else np.array(state, dtype=np.float64)
         n_coordinates = self.units.size + int(self.target_in_row)
@@ -196,13 +195,13 @@ class View:
         lengths: bool = True,
         scores: bool = True,
     ) -> Iterator[Sight]:
-        """Read a block chunk by chunk; without lengths, or scores, there are zeros for them."""
+        """Read a block chunk by chunk; without lengths, or scores, these are zeros."""
         if self.times == "slope" and block.person is not None:
             rows = self.read(replace(block, person=None), weights)
             yield from by_person(block, ((row, along(row)) for row in rows), self.width, shrunk)
             return
         scores = scores or self.times != "one"
-        # Products with the transposed map leave one number of every record side by side.
+        # Products with the transposed map put one number of every record side by side.
         parts = [self._map] * lengths + [np.atleast_2d(weights)] * scores
         released = np.asarray(np.concatenate(parts), dtype=np.float64)
         width = len(self._map) * lengths
@@ -226,13 +225,13 @@ class View:
             yield seen
 
     def _measure(self, seen: Sight, shrunk: float) -> None:
-        """Find lengths and inverse lengths of what is read."""
+        """Find the lengths and inverse lengths of rows."""
         measure()(seen.mapped, seen.read.powers, shrunk, seen.length, seen.inverse)
         if self.times != "one":
             multiply()(self._factor(seen), seen.length, seen.inverse)
 
     def _factor(self, seen: Sight) -> FloatArray:
-        """Return what rows are multiplied by; what is not a number counts as zero."""
+        """Return the factors of rows; one that is not a number counts as zero."""
         if self.times == "slope":
             slope, weight = self.slope(seen, math.inf), seen.read.weight
             return slope if weight is None else slope * (weight * self.weight_unit)
@@ -241,27 +240,27 @@ class View:
             return np.where(seen.void, 0.0, np.sqrt(self.loss.expected_curvature(seen.score)))
 
     def slope(self, seen: Sight, limit: float, shift: float = 0.0) -> FloatArray:
-        """Return slopes at shifted scores within ``limit``; zero where void or not a number."""
+        """Return slopes at shifted scores, cut to ``limit``; zero if void or not a number."""
         score, bounded = seen.score + shift if shift else seen.score, np.empty(seen.score.size)
-        found = np.ones(score.size) if self.loss is None else self.loss.slope(score, seen.target)
+        slopes = np.ones(score.size) if self.loss is None else self.loss.slope(score, seen.target)
         bound_slopes()(
-            np.ascontiguousarray(found, dtype=np.float64), seen.void, float(limit), bounded
+            np.ascontiguousarray(slopes, dtype=np.float64), seen.void, float(limit), bounded
         )
         return bounded
 
 
 def along(seen: Sight) -> FloatArray:
-    """Return what turns the columns of ``mapped`` into the rows themselves, finite whatever."""
+    """Return the factors, always finite, that turn the columns of ``mapped`` into rows."""
     return np.minimum(seen.length, LARGEST_ENTRY) * seen.inverse
 
 
 def by_person(
     block: RecordBlock, read: Iterable[tuple[Sight, FloatArray]], width: int, shrunk: float
 ) -> Iterator[Sight]:
-    """Yield persons as if each were a row: the sum of her rows, each times its factor.
+    """Yield each person as one row: the sum of her rows, each times its factor.
 
     Rows are added one by one in the person's own order, so that no bit depends on where others lie.
-    A person is void if all her rows are. She counts fully: the factors hold the weights.
+    A person is void if all her rows are. She counts fully, since the factors include the weights.
     """
     assert block.person is not None
     n_persons, first = int(block.person[-1]) + 1 if block.n_rows else 0, 0
@@ -283,12 +282,12 @@ def by_person(
 
 @dataclass(frozen=True, kw_only=True)
 class Weighting:
-    """What a record counts in a second moment or histogram, in units of its largest value.
+    """The weight of a record in a second moment or histogram, relative to the largest possible one.
 
-    ``"one"`` counts every record fully, ``"curvature"`` by the rise of its clipped slope over
-    ``2 * half_step`` relative to ``bound``, ``"expected-curvature"`` by the curvature that the loss
-    expects at its score relative to ``bound``, ``"squared-slope"`` by its squared slope relative to
-    the squared limit, ``"beyond"`` fully if its row is longer than ``bound``, else not at all.
+    ``"one"`` counts every record fully; ``"curvature"`` by the rise of its clipped slope over
+    ``2 * half_step``, relative to ``bound``; ``"expected-curvature"`` by the expected curvature at
+    its score, relative to ``bound``; ``"squared-slope"`` by its squared slope, relative to the
+    squared limit; ``"beyond"`` fully if its row is longer than ``bound``, else not at all.
 
     Guarantee
     ---------
@@ -350,9 +349,9 @@ class Weighting:
 
 
 def check_levels(name: str, levels: tuple[float, ...], shares: tuple[float, ...]) -> None:
-    """Refuse levels that do not increase from above 0, or that have no share each."""
+    """Refuse levels that are not positive and increasing, or that do not each have a share."""
     if len(levels) != len(shares) or not levels:
-        raise InputError(f"{name} and shares must be as many, and at least one.")
+        raise InputError(f"{name} and shares must have the same length, at least 1.")
     for share in shares:
         check_positive("shares", share)
     if not (np.diff([0.0, *levels]) > 0).all() or not np.isfinite(levels).all():
@@ -371,9 +370,9 @@ def add_by_level(
     *,
     alone: bool,
 ) -> None:
-    """Add each row, cut to ``limit``, times the share of every level that its ``reach`` gets to.
+    """Add each row, cut to ``limit``, at every level that its ``reach`` gets to, times its share.
 
-    ``total`` has a row a level, on the lattice. What a record adds is multiplied by its weight.
+    ``total`` has one row per level, on the lattice. Each record is multiplied by its weight.
     """
     factors = np.empty((levels.size, reach.size))
     climb()(reach, lengths, seen.inverse, limit, levels, shares, factors)

@@ -1,4 +1,4 @@
-"""One histogram of the lengths of whitened rows or of residuals: what clip levels are chosen from.
+"""A histogram of lengths of whitened rows, of residuals or of slopes, to choose clip levels.
 
 Reference
 ---------
@@ -32,8 +32,8 @@ __all__ = ["Bins", "WhitenedHistogram"]
 class WhitenedHistogram(GaussianQuery):
     """How many records, counted by weight, have a row length, residual or slope in each bin.
 
-    The state is the vector of weights of the standardised coordinates; None where neither residuals
-    nor slopes are looked at.
+    The state is the vector of weights of the standardised coordinates; None if neither residuals
+    nor slopes are used.
 
     Guarantee
     ---------
@@ -90,13 +90,13 @@ class WhitenedHistogram(GaussianQuery):
 
     @property
     def _reads_scores(self) -> bool:
-        """Whether a score is looked at."""
+        """Whether the query uses scores."""
         return self.what != "length" or self.weighting.needs_scores
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
-        """Count on the lattice: exactly with whole weights, and a grid of one over a number.
+        """Count on the lattice; exactly if weights are 0 or 1, with a grid of one over an integer.
 
-        The residual is the score less the standardised target.
+        The residual is the score minus the standardised target.
         """
         total = np.zeros(self.bins.count, dtype=np.int64)
         lengths = self.what == "length" or self.weighting.needs_lengths
