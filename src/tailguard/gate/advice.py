@@ -126,7 +126,7 @@ class Advice:
     candidates
         The recommended one first, the others by predicted error.
     refusals
-        Method and reason.
+        Each method that cannot be used, and the reason.
     notes
         What a reader should know before choosing.
     useful_rows

@@ -1,27 +1,27 @@
-"""A run that goes on where it was stopped: answers that it released, in the order of asking.
+"""Resume a stopped run from a file of its released answers, in the order of its questions.
 
-A run's solver follows from its plan and the gate's answers alone. So a run that was stopped is run
-again from its start: the gate gives the recorded answers without reading a record, until there are
-no more, and goes on. Its books are written anew, to the same lines.
+The steps of a solver depend only on its plan and the gate's answers. So a stopped run is run again
+from its start: the gate returns the recorded answers without reading a record, until there are no
+more, and then continues. Its books are written again, with the same lines.
 
-*Why nothing is paid twice.* A release is recorded before the solver sees it, so what was seen comes
-back as it was. A question that was being answered when the process ended is asked again with fresh
-noise, and charged once: its first answer was in the memory of that process and, at most, in the
-file without its key, so that nobody saw it. A file that ends in the midst of a key is refused.
+*Why nothing is paid twice.* A release is recorded before the solver gets it, so the solver gets the
+same answer again. A question that was being answered when the process ended is asked again with
+fresh noise, and charged once: its first answer was in the memory of that process and, at most, in
+the file without its key, so nobody read it. A file that ends in the middle of a key is refused.
 
-*What a fresh secret may replace.* Random pairs and groups are drawn anew after the stop. Given any
-orders, each answer has its stated sensitivity, so nothing rests on all answers having one order.
-The same holds of a sample for each answer, and of the one block that several answers read: their
-prices add up whoever is in it. Of several blocks the costliest counts, since a record is in one of
-them: that is false of two partitions, so such plans are refused.
+*What a fresh secret may replace.* Random pairs and groups are drawn again after the stop. Each
+answer has its stated sensitivity given any order, so the answers need not have the same order. The
+same holds for the sample of each answer, and for the one block that several answers read: their
+costs add up whichever records it holds. Of several blocks the costliest counts, since a record is
+in one of them. That is false for two partitions, so such plans are refused.
 
 *Why an answer is sealed.* A reader of the file who sees part of an answer, and later another answer
-to the same question, sees two. So an answer is first written under a key, and the short key follows
-once all of the answer is on the disk. Without its key nobody can read an answer.
+to the same question, has two answers. So an answer is first encrypted with a key, and the short key
+is written once all of the answer is on the disk. Without its key nobody can read an answer.
 
-*The file* only grows, by lines that are on the disk before anything follows from them. The digest
-of a line is that of its own words and of the digest before it. A process that is killed while it
-writes leaves at most one line cut short, the last one, which counts as never written.
+*The file* only grows, by lines that are on the disk before the run uses them. The digest of a line
+covers its own text and the digest before it. A process that is killed while it writes leaves at
+most one incomplete line, the last one, which counts as never written.
 
 Reference
 ---------
@@ -51,18 +51,18 @@ from tailguard.noise.sources import CryptographicSource, Source
 from tailguard.privacy.books import Books
 from tailguard.version import __version__
 
-# Whole numbers of 64 bits, the lowest byte first, on every machine: a text of digits would be as
-# long as its numbers are large, and the length of a file is no secret.
+# Integers of 64 bits, the lowest byte first, on every machine. Decimal digits would be longer for
+# larger numbers, and the length of a file is not secret.
 STORED = "<i8"
 
 
 def sealed(numbers: IntArray, key: bytes) -> str:
-    """Return whole numbers as text that only the key opens; use a key once."""
+    """Encrypt integers as text; use a key once."""
     return b64encode(_masked(numbers.astype(STORED).tobytes(), key)).decode()
 
 
 def unsealed(text: str, key: bytes) -> IntArray:
-    """Return the numbers again."""
+    """Return the integers that were sealed."""
     return np.frombuffer(_masked(b64decode(text), key), dtype=STORED).astype(np.int64)
 
 
@@ -72,18 +72,18 @@ def _masked(plain: bytes, key: bytes) -> bytes:
     return (np.frombuffer(plain, dtype=np.uint8) ^ stream).tobytes()
 
 
-# How every line begins: whatever else a file holds is not overwritten.
+# Every line begins so; a file that begins otherwise is not overwritten.
 BEGINNING = b'{"content":{'
 
 fcntl: ModuleType | None
 try:
     import fcntl
-except ImportError:  # Windows, where two processes are not kept apart
+except ImportError:  # Windows, where this lock is missing
     fcntl = None
 
 
 class CheckpointFile:
-    """Lines in a file that one process holds at a time.
+    """Lines in a file that one process locks at a time.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class CheckpointFile:
         self.lines.append((kind, content))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file, which ends its lock."""
         self._file.close()
 
     def discard(self) -> None:
@@ -141,7 +141,7 @@ class CheckpointFile:
         self.close()
 
     def _hold(self) -> None:
-        """Refuse a file that another run holds."""
+        """Lock the file; refuse one that another run holds."""
         if fcntl is None:
             raise InputError(
                 "checkpoint must be None on this system, which cannot hold a file for one run."
@@ -205,10 +205,11 @@ class Checkpoint:
     Parameters
     ----------
     path
-        A file: a new one for a new run, else that of the run that is to go on. It is held until
+        The file: a new one for a new run, else that of the run to resume. It is locked until
         ``close``.
     source
-        Where the run's noise comes from. A simulation's is brought to where it was at an answer.
+        The source of the run's noise. At a recorded answer, a simulation's source moves to its
+        position after that answer.
     """
 
     def __init__(self, path: str | os.PathLike[str], source: Source) -> None:
@@ -227,7 +228,7 @@ class Checkpoint:
         self._next = 0
 
     def begin(self, facts: dict[str, Any]) -> None:
-        """Write down what the run is, or refuse a file that is of another one."""
+        """Record the facts of the run, or refuse a file of another run."""
         facts = {name: described(fact) for name, fact in facts.items()}
         facts |= {"format": repr(VERSION), "software": repr(__version__)}
         if not self.resumed:
@@ -244,7 +245,7 @@ class Checkpoint:
             self._log.append(RESUMED, {"start": self.starts})
 
     def recorded(self, release: dict[str, Any], question: Any = None) -> IntArray | None:
-        """Return the recorded answer to a release; None where one is to be drawn."""
+        """Return the recorded answer to a release; None if it must be drawn."""
         # What cannot be written is refused here, before an answer is drawn.
         asked = canonical(_with_question(release, question))
         with self._lock:
@@ -268,13 +269,13 @@ class Checkpoint:
             self._log.append(KEY, {"key": key.hex()})
 
     def finish(self) -> None:
-        """Write down that all was answered."""
+        """Record that the run is finished."""
         if not self.finished:
             self._log.append(FINISHED, {})
             self.finished = True
 
     def opened(self, ledger: Any) -> Books:
-        """Return the books of the run in a ledger, which refuses a copy that goes on later."""
+        """Return the run's books in a ledger, which refuses a copy that is resumed later."""
         if not self.resumed:
             books: Books = ledger.opened(self.run)
         else:
@@ -283,7 +284,7 @@ class Checkpoint:
         return books
 
     def close(self, *, begun: bool = True) -> None:
-        """Let go of the file; remove the file of a new run that was refused at its beginning."""
+        """Close the file; remove the file of a new run that was refused at its beginning."""
         if begun or self.resumed:
             self._log.close()
         else:

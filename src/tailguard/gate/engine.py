@@ -43,7 +43,7 @@ class SolverExample:
         reads each record once, or depends on released numbers.
     shown
         Options, of at most three steps, for the audit in which one record pulls with full force and
-        the others are zero; None if another pair tells more.
+        the others are zero; None if another pair is a stronger test.
     skips
         Whether it may skip stages after looking at released numbers.
     """
@@ -56,7 +56,7 @@ class SolverExample:
 
 
 class Solver(Protocol):
-    """An algorithm: first a plan from public numbers, then a run on gate answers.
+    """An algorithm: first a plan from public numbers, then a run with the gate's answers.
 
     Examples
     --------
@@ -65,11 +65,11 @@ class Solver(Protocol):
     """
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Work out stages, shares and step sizes, or refuse; numbers only, never a record."""
+        """Compute stages, shares and step sizes, or refuse; from public numbers, never a record."""
         ...
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Carry the plan out on gate answers."""
+        """Carry out the plan with the gate's answers."""
         ...
 
 

@@ -1,8 +1,8 @@
-"""The one place where numbers leave: a query's answer, noise, and a line in the books.
+"""The gate, which alone releases numbers: it adds noise to answers and books their costs.
 
-A solver holds a gate and asks it queries; what it gets back is noised. The gate refuses a spend
-beyond the reserved plan before it draws or reads anything, and writes the books before the answer
-exists, so that a crash costs budget and never privacy.
+A solver asks its gate queries and gets noised answers. The gate refuses a cost beyond the reserved
+plan before it draws or reads anything, and writes the books before the answer exists, so that a
+crash costs budget and never privacy.
 
 Reference
 ---------
@@ -112,8 +112,8 @@ class Gate:
     ) -> Self:
         """Wrap the user's data: arrays, tables, or ``Inputs`` that were read already.
 
-        ``loss`` says which targets are valid; other targets make records void. ``classes`` declares
-        the labels. The other parameters are those of ``read_inputs``.
+        ``loss`` defines which targets are valid; others make records void. ``classes`` declares the
+        labels. The other parameters are those of ``read_inputs``.
         """
         if loss is not None:
             check_known(loss)
@@ -163,12 +163,13 @@ class Gate:
     ) -> None:
         """Reserve the planned event; refuse one that costs more than the guarantee.
 
-        ``coordinates`` says how many numbers may be released against it: each adds the distance of
-        sampled from ideal noise, which is charged. A checkpoint must be of the same ``run``.
+        ``coordinates`` is the number of coordinates that may be released in it: each adds the
+        distance between sampled and ideal noise, which is charged. A checkpoint must be of the same
+        ``run``.
 
-        ``unprotected`` is the door for noise as papers print it. A simulation, with
-        ``random_state`` and without a ledger, may then reserve more than the guarantee: books and
-        certificate say that nothing is protected, and later queries need no proof.
+        ``unprotected`` is for noise as papers print it. A simulation, with ``random_state`` and
+        without a ledger, may then reserve more than the guarantee: books and certificate state that
+        nothing is protected, and later queries need no proof.
         """
         ordered = not isinstance(self._rows, UnorderedRows)
         public = (self._guarantee, self.n_records, self.n_features, ordered, self.unit)
@@ -206,13 +207,13 @@ class Gate:
         return self._partitions.cut(name, sizes, amplified=amplified, within=within)
 
     def check_places(self, stages: Sequence[Stage]) -> None:
-        """Refuse stages if records lack the places, or the disk the room, that they need."""
+        """Refuse stages that need places, or room on the disk, if there are none."""
         if isinstance(self._rows, UnorderedRows):
             whole = any(not stage.reads_sample for stage in stages)
             self._rows.check_places([stage.name for stage in stages], whole=whole)
 
     def has_partition(self, name: str) -> bool:
-        """Whether there is a partition of that name already."""
+        """Whether a partition has that name already."""
         return name in self._partitions
 
     def ask(
@@ -227,16 +228,16 @@ class Gate:
     ) -> FloatArray:
         """Answer one query, over all records or one block: calibrate, book, read, draw, finish.
 
-        It costs at most what ``stage`` asks for: a mu, with Gaussian noise; an epsilon of pure DP,
+        It costs at most what ``stage`` requests: a mu, with Gaussian noise; an epsilon of pure DP,
         with Laplace noise; or another event, with noise whose scale depends on the records and is
-        never shown. The query must have that form. The books keep the stage's name.
+        never released. The query must have that form. The books keep the stage's name.
 
-        ``blocks`` of equal size answer separately, one row each, with independent noise; the cost
-        in the stage is that of each block to its own records. The books keep one release of all.
+        ``blocks`` of equal size answer separately, one row each, with independent noise; the stage
+        states the cost of each block to its own records. The books keep one release for all.
 
         A stage with ``sampled`` reads a sample of that share of the records, drawn for this answer
-        and forgotten: uniform without replacement, in random order. Its members never leave the
-        gate. The answer costs ``mu`` to the drawn records, and ``Sampled(mu, sampled)`` to all.
+        and then discarded: uniform without replacement, in random order. Its members never leave
+        the gate. The answer costs ``mu`` to the drawn records, and ``Sampled(mu, sampled)`` to all.
         Only Gaussian noise is possible.
 
         Means are divided by ``total``, such as a released total weight; by default by the number of
@@ -273,22 +274,22 @@ class Gate:
         """Return how many records each answer reads, a reader for each, and their scope."""
         if not isinstance(stage, Stage):
             raise InputError(f"stage must be a stage of a plan; got {shown(stage)}.")
-        asked = [] if block is None else [self._partitions.check(block)]
+        chosen = [] if block is None else [self._partitions.check(block)]
         if blocks is not None:
             whole = self._partitions.check(Block(blocks, 0)).blocks
             if len(set(whole.sizes)) > 1:
                 raise InputError("blocks must be of equal size to be asked together.")
-            asked = [self._partitions.check(each) for each in whole]
-        if asked and stage.sampled is not None:
+            chosen = [self._partitions.check(each) for each in whole]
+        if chosen and stage.sampled is not None:
             raise InputError("block must be None where a stage draws samples.")
-        if asked or stage.sampled is not None or query.by_place:
+        if chosen or stage.sampled is not None or query.by_place:
             self.check_places([stage])  # the plan may not have checked it
-        if asked:
-            scope: dict[str, Any] = {"blocks": asked[0].blocks}
+        if chosen:
+            scope: dict[str, Any] = {"blocks": chosen[0].blocks}
             if blocks is None:
-                scope["index"] = asked[0].index
+                scope["index"] = chosen[0].index
             rows_of = self._partitions.rows_of
-            return asked[0].n_rows, [partial(rows_of, each) for each in asked], scope
+            return chosen[0].n_rows, [partial(rows_of, each) for each in chosen], scope
         if stage.sampled is not None:
             share = round(check_finite("sampled", stage.sampled) * self.n_records)
             n_rows = check_integer("sampled times n_rows", share, minimum=1, maximum=self.n_records)
@@ -329,7 +330,7 @@ class Gate:
         Earlier errors depend on the query only, hence on public and released numbers.
         """
         cause: BaseException | None = None
-        rows: WatchedRows | None = None  # None after a failed copy, which is reading as well
+        rows: WatchedRows | None = None  # stays None if a copy fails, which is reading too
         mechanism = ALL_MECHANISMS[calibration.mechanism]
         try:
             rows = WatchedRows(read())

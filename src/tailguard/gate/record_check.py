@@ -1,10 +1,10 @@
-"""Counts usable records first, and stops before a budget is spent on void ones.
+"""Count usable records first, and stop before the budget is spent on void ones.
 
-A run begins with one private count of usable records. If that is surely below half of them, a
+A run begins with one private count of usable records. If it is surely below half of the records, a
 second release counts the cells of each column by kind, and the run stops with an error that names
-the column to blame. The decision and the sentence depend on released numbers only. The second
+the column to blame. The decision and the message depend on released numbers only. The second
 release is paid from the unspent rest of the plan, or has its own share if the rest is not all
-Gaussian noise. No cell or level is ever named.
+Gaussian noise. No message names a cell or level.
 
 Guarantee
 ---------
@@ -44,7 +44,7 @@ from tailguard.queries.usable_records import KINDS, CellKinds, UsableRecords
 # 68 sqrt(columns) / mu records, all cells of a column are 7.2 deviations: it is missed with a
 # chance of 1.6e-4, and another column is named with the same chance (computed).
 NAMED = 3.6
-# Each column that is named has at least this share of the worst one's such cells.
+# A named column has at least this share of the unusable cells of the worst one.
 MOSTLY = 0.5
 # Messages name at most this many columns.
 MOST_NAMED = 3
@@ -169,8 +169,8 @@ ON_UNUSABLE = ("stop", "fit")
 
 # Shares of the squared mu. The first costs a fit .25 % of its mu.
 COUNT_SHARE, KINDS_SHARE = 0.005, 0.015
-# Other than Gaussian noise may cost a little more beside a count than alone. The plan is then made
-# again with OVERSHOOT times the excess subtracted, at most MOST_PLANS times.
+# Noise other than Gaussian may cost a little more together with a count than alone. The plan is
+# then made again with OVERSHOOT times the excess subtracted, at most MOST_PLANS times.
 OVERSHOOT, MOST_PLANS = 1.1, 4
 # Normal noise falls this many standard deviations below zero with probability 9.7e-7 (computed).
 SURELY = 4.76
@@ -186,7 +186,7 @@ class RecordCheck:
     Attributes
     ----------
     guarantee, rest
-        The promise for the whole run, and the part of it that the plan may spend.
+        The guarantee of the whole run, and the part of it that the plan may spend.
     columns
         The columns whose cells are counted if most records are unusable.
     on_unusable
@@ -196,7 +196,7 @@ class RecordCheck:
     reserves_kinds
         Whether the second release has its own share.
     coordinates
-        The most numbers of both releases.
+        The largest number of coordinates of both releases.
     any_cell
         Whether a record is usable if any of its cells is; else all must be.
     """
@@ -213,7 +213,7 @@ class RecordCheck:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages that the whole plan begins with."""
+        """The stages with which the whole plan begins."""
         return (self.count, self.kinds) if self.reserves_kinds else (self.count,)
 
     @property
@@ -231,7 +231,7 @@ class RecordCheck:
         return replace(plan, guarantee=self.guarantee, stages=(*self.stages, *plan.stages))
 
     def adds_up(self, plan: Plan) -> bool:
-        """Whether a count may come before the plan: its costs must add up as squares."""
+        """Whether a count may precede the plan, whose costs must add up as squares."""
         hidden = any(stage.shuffled or stage.sampled is not None for stage in plan.stages)
         currencies = {stage.currency for stage in plan.stages}
         return plan.admits_check and not hidden and currencies <= {"mu", "rho"}
@@ -259,7 +259,7 @@ class RecordCheck:
         raise self._stopped(gate, records)
 
     def _stopped(self, gate: Gate, records: str) -> UnusableTableError:
-        """Ask which columns are to blame, settle the run, and return the error that says so."""
+        """Count cells by kind, settle the run, and return the error that names columns to blame."""
         kinds = CellKinds(len(self.columns))
         noise_std = kinds.calibrate(gate.n_records, gate.n_features, self.kinds.mu).noise_std
         counts = gate.ask(kinds, None, self.kinds)
@@ -320,7 +320,7 @@ class RecordRule:
                 else:
                     over += OVERSHOOT * (spent_share(guarantee, whole) - 1.0)
         except InputError:
-            pass  # refused again below, where the sentence names the whole guarantee
+            pass  # refused again below, with a message that states the whole guarantee
         made, plan = make(guarantee)
         if plan.admits_check:
             plan = replace(plan, remarks=(*plan.remarks, self.left_out(guarantee, problem)))
@@ -357,8 +357,8 @@ class RecordRule:
         kinds = Stage("kinds of cells", purposes[1], kinds_mu, 1, KINDS * len(columns))
         first = math.hypot(count_mu, kinds_mu * apart)
         rest = _without(usable, math.sqrt(mu**2 - first**2), over)
-        told = guarantee, rest, tuple(columns), self.on_unusable, count, kinds
-        return RecordCheck(*told, apart, coordinates, self.any_cell)
+        facts = guarantee, rest, tuple(columns), self.on_unusable, count, kinds
+        return RecordCheck(*facts, apart, coordinates, self.any_cell)
 
     def left_out(self, guarantee: Guarantee, problem: Problem) -> str:
         """Return the note that usable records are not counted, and why."""

@@ -65,7 +65,7 @@ class RunBooks:
     def charged(self) -> Event | None:
         """What a ledger still counts after an early stop; None if everything reserved counts.
 
-        Without a ledger there is no cap to give anything back to.
+        Without a ledger nothing can be given back.
         """
         if self._ledger is None or self._ledger.charged == self._ledger.reserved:
             return None
@@ -81,7 +81,7 @@ class RunBooks:
     ) -> None:
         """Reserve ``event`` for ``coordinates`` numbers; a checkpoint must have the same ``facts``.
 
-        Where ``unprotected``, a simulation may reserve more than the guarantee.
+        If ``unprotected``, a simulation may reserve more than the guarantee.
         """
         planned = check_integer("coordinates", coordinates, minimum=0)
         event = own_copy(event)
@@ -104,7 +104,7 @@ class RunBooks:
             self._reserved_coordinates, self._charged_distance = coordinates, distance
 
     def record(self, release: Release, size: int, distance: Distance) -> None:
-        """Write a release down, or refuse it: in the ledger first, then in the gate's own books."""
+        """Record a release, or refuse it: in the ledger first, then in the gate's own books."""
         with self._lock:
             if self._coordinates + size > self._reserved_coordinates:
                 raise BudgetError(
@@ -141,8 +141,8 @@ class RunBooks:
     def settle(self, *, stopped_early: bool = False) -> None:
         """Close the books; a ledger may give back what an early stop left unspent.
 
-        It gives nothing back with a checkpoint, from which the run could go on, nor where the run
-        forfeited it.
+        It gives nothing back after ``forfeit``, nor with a checkpoint, from which the run could go
+        on.
         """
         with self._lock:
             self.own.settle()
@@ -172,7 +172,7 @@ class RunBooks:
         self.own.unprotected = True
 
     def _open_checkpoint(self, facts: Mapping[str, Any]) -> None:
-        """Begin a file or go on with one, and so with its charge."""
+        """Begin a file, or resume one together with its charge in the ledger."""
         if self._checkpoint is not None:
             raise BudgetError("checkpoint must be None where more is reserved on the way.")
         assert self.path is not None
@@ -186,7 +186,7 @@ class RunBooks:
 def failure(name: str, *, full: bool) -> ReleaseError:
     """Return the error for a failure while reading, or for a full disk of temporary files.
 
-    How long a file gets is public, and so is what others leave of the disk.
+    The length of a file is public, and so is the room that others leave on the disk.
     """
     if full:
         return RoomError(
