@@ -3,14 +3,14 @@
 The function is only used through its projected gradient step ``T``. With a penalty of strength
 ``a`` and a step size ``h`` that its curvature allows, ``T`` brings points closer to one another by
 the factor ``1 - h a``, and the minimiser is its fixed point. Hence ``T(v)`` lies within
-``(1 - h a) / (h a) * |T(v) - v|`` of the minimiser, wherever ``v`` came from: fast methods
-without guarantees may look for ``v``, and the length of one step shows whether they succeeded. If
-none did, plain descent does after a number of steps that is known beforehand.
+``(1 - h a) / (h a) * |T(v) - v|`` of the minimiser, for every ``v``: fast methods without
+guarantees may search for ``v``, and the length of one step shows whether they succeeded. If none
+did, plain descent succeeds after a number of steps that is known beforehand.
 
-Floats. The tolerance is a small share of what one record may move the minimiser by; half of it is
-for the search, a quarter each for float errors of gradients and of points. Where these need more,
-because the problem is too ill-conditioned for floats, the tolerance is raised: it is charged as
-noise. Every bound of float errors is a few times what a careful count of
+Floats. The tolerance is a small share of the distance by which one record may move the minimiser.
+Half of it is for the search, and a quarter each for float errors of gradients and of points. If
+these errors are larger, because the problem is too ill-conditioned for floats, the tolerance is
+raised: it is charged as noise. Every bound of float errors is a few times what a careful count of
 roundings gives.
 
 Let a be the strength, h the step size and s = h a. An error of ``e`` in the gradient moves the
@@ -61,7 +61,7 @@ MIXED_POINTS = 10  # how many earlier points mixing uses
 
 
 TOLERANCE_SHARE = 1e-3  # of the influence of one record: it costs as much noise
-CAPPED_STEPS = 20_000  # taken by plain descent where it may not reach the tolerance
+CAPPED_STEPS = 20_000  # of plain descent if it may not reach the tolerance
 # Sets whose projection is a closed form; the errors of others are unknown.
 CLOSED_FORMS = {Box, L1Ball, L2Ball, Simplex, WholeSpace}
 
@@ -115,9 +115,9 @@ def certified_point(step: Step, size: int, facts: StepFacts, distance: float) ->
     *Reference.* Banach 1922, Theorem 6.
     """
     for search in (_mixed, _accelerated):
-        found = search(step, np.zeros(size), facts, distance)
-        if found is not None:
-            return found
+        point = search(step, np.zeros(size), facts, distance)
+        if point is not None:
+            return point
     return descended(step, size, facts.steps_to(distance))
 
 
@@ -137,7 +137,7 @@ def drawn_into(point: FloatArray, center: FloatArray, radius: float) -> FloatArr
 
 
 def _mixed(step: Step, point: FloatArray, facts: StepFacts, distance: float) -> FloatArray | None:
-    """Search from the mix of the last few points whose steps cancel best."""
+    """Search by Anderson mixing: combine the last few points so that their steps cancel best."""
     ends: list[FloatArray] = []
     moves: list[FloatArray] = []
     for _ in range(MIXED_STEPS):
@@ -156,7 +156,7 @@ def _mixed(step: Step, point: FloatArray, facts: StepFacts, distance: float) -> 
 
 
 def _cancelling_shares(moves: list[FloatArray]) -> FloatArray | None:
-    """Return how much of each change of step to take away; None if that cannot be solved."""
+    """Return how much of each change of step to subtract; None if that cannot be solved."""
     if len(moves) == 1:
         return np.zeros(0)
     try:
@@ -168,7 +168,7 @@ def _cancelling_shares(moves: list[FloatArray]) -> FloatArray | None:
 def _accelerated(
     step: Step, point: FloatArray, facts: StepFacts, distance: float
 ) -> FloatArray | None:
-    """Search with momentum, which is dropped whenever it leads uphill."""
+    """Search with momentum, which is reset whenever it leads uphill."""
     before, age = point, 1.0
     for _ in range(ACCELERATED_STEPS):
         older = (1.0 + math.sqrt(1.0 + 4.0 * age**2)) / 2.0
@@ -190,13 +190,14 @@ class Accuracy:
     Attributes
     ----------
     tolerance
-        How far from the minimiser, or from the end of ``n_steps`` exact steps, the answer is.
+        Bound on the distance from the answer to the minimiser, or to the end of ``n_steps`` exact
+        steps.
     search_distance
-        The part of the tolerance that a search has to certify.
+        The distance from the minimiser that a search has to certify.
     n_steps
-        The steps of plain descent: enough for the tolerance, or all that is done.
+        The steps of plain descent: enough for the tolerance, or all that are made.
     certified
-        Whether the minimiser is approached.
+        Whether the answer is within the tolerance of the minimiser.
     progress
         1 if so; else the share of the way, and of the influence of a record.
     largest_center
@@ -235,9 +236,9 @@ def accuracy_of(
     curvature_ratio, gradient_travel, gradient_off
         Curvature of the loss, bound of its gradient and float error of it, over the strength.
     most_steps
-        What plain descent may take.
+        The most steps of plain descent.
     n_steps, n_projections
-        What it takes in any case, if told, and how many projections follow each step.
+        The fixed number of its steps, or None, and how many projections follow each step.
     """
     short, travel, diameter = facts.shortening, facts.travel, constraint.diameter()
     bounded = math.isfinite(diameter)

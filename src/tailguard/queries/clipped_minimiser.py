@@ -16,8 +16,8 @@ do the ends of exact steps, which are projections: neither distance exceeds the 
 center is where both searches start, and does not depend on the records.
 
 Answers are drawn into the ball of radius ``travel = min(C / strength, diameter)`` around the start,
-which shortens distances: the above still holds. A minimiser lies within it, and two points of it
-within ``2 travel`` of one another, whatever the tolerance. Floats end a draw within
+which shortens distances: the above still holds. A minimiser lies within this ball, and two points
+of the ball are at most ``2 travel`` apart, whatever the tolerance. Floats end a draw within
 ``(size + 8) 2^-52`` of the radius, relatively, so that the pair is charged ``2^-48 (size + 1)``.
 Where strong penalties leave so little room that this is less than twice the tolerance, it counts,
 except for a part within a ball, which is charged its tolerance: there are balls for such noise.
@@ -32,7 +32,7 @@ the distance between neighbours by ``1 - step_size * strength`` and adds ``step_
 together no more than the above, times the progress of the descent. A single step from the same
 start needs no curvature: it adds ``step_size * 2 C / m``.
 
-Balls that points are drawn back into after the projection, each towards its own center, lengthen no
+To draw points back into balls after the projection, each towards its own center, lengthens no
 distance either; a center in the set and in the balls before keeps points in all of them. With such
 a ball the search is for the fixed point w of its step T: ``T`` and ``T'`` of neighbours differ by
 ``step_size * 2 C / m``, and so ``|w - w'| = |T(w) - T'(w')|`` is at most that and
@@ -109,7 +109,7 @@ class ClippedMinimiser(GaussianQuery):
         Exactly this many steps of plain descent replace the search.
     balls
         After each step the point is drawn into the balls, a center and a radius each, one after the
-        other. More than one need ``n_steps``.
+        other. Several balls need ``n_steps``.
 
     Guarantee
     ---------
@@ -187,13 +187,13 @@ class ClippedMinimiser(GaussianQuery):
 
     @property
     def facts(self) -> StepFacts:
-        """What is known of the steps before any is made."""
+        """The public numbers of the steps."""
         shortening = min(self.step * self.strength, 1.0 - 2.0**-50)
         travel = min(self.clip_norm / self.strength, self.constraint.diameter())
         return StepFacts(shortening, travel)
 
     def accuracy(self, n_rows: int) -> Accuracy:
-        """Work out tolerance, steps and range for that many records."""
+        """Compute tolerance, steps and range for that many records."""
         gradient_off = gradient_error(
             self.loss,
             n_rows=n_rows,
@@ -232,7 +232,7 @@ class ClippedMinimiser(GaussianQuery):
         )
 
     def center(self, state: FloatArray, n_rows: int) -> FloatArray:
-        """Return the point that the answer starts from: the center, moved into set and balls."""
+        """Return the point at which the search starts: the center, moved into set and balls."""
         point = self.constraint.project(self._near(state, n_rows))
         for center, radius in self._balls:
             point = drawn_into(point, center, radius)
@@ -256,11 +256,11 @@ class ClippedMinimiser(GaussianQuery):
 
         with one_blas_thread():
             if accuracy.certified:
-                found = certified_point(step, start.size, self.facts, accuracy.search_distance)
+                end = certified_point(step, start.size, self.facts, accuracy.search_distance)
             else:
-                found = descended(step, start.size, accuracy.n_steps)
-        found = drawn_into(found, np.zeros(start.size), self.facts.travel)
-        return round_to_lattice(found, calibration.grid)
+                end = descended(step, start.size, accuracy.n_steps)
+        end = drawn_into(end, np.zeros(start.size), self.facts.travel)
+        return round_to_lattice(end, calibration.grid)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
@@ -303,12 +303,12 @@ class ClippedMinimiser(GaussianQuery):
         return point * (allowed / far) if far > allowed else point
 
     def _gradient(self, rows: Rows, weights: FloatArray) -> FloatArray:
-        """Mean of the clipped gradients of the records."""
+        """Return the mean of the clipped gradients of the records."""
         loop = LatticeSum(self, weights, self._grid, weights.size)
         return np.asarray(rows.reduce(loop) * (self._grid / rows.n_rows), dtype=np.float64)
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
-        """Add up clipped gradients; records without an order have no chunks, which are rounded."""
+        """Add up clipped gradients by chunks; refuse records without an order, which have none."""
         if block.alone:  # gradient_error allows for the rounding of chunks, not of records
             raise InputError("records without an order have no chunks.")
         gradient = MeanClippedGradient(

@@ -8,7 +8,7 @@ of rows.
 The cut contribution is the sum of its parts in the shells between the levels. Each shell of width
 ``w`` is released in units of ``sqrt(w)``. One record's parts, of lengths ``l_k <= w_k`` along one
 direction, then have the squared norm ``sum l_k**2 / w_k <= sum w_k = C``, so that the sum over the
-shells is exactly as noisy as one release at ``C``, and the lower levels come with it for nothing.
+shells is exactly as noisy as one release at ``C``, and the lower levels cost nothing more.
 
 Reference
 ---------
@@ -30,7 +30,7 @@ from tailguard.queries.view import View, add_by_level, check_levels
 
 @dataclass(frozen=True, eq=False)
 class ContributionLevels(GaussianQuery):
-    """Means of the contributions' parts between ``levels``, one row of the answer a level.
+    """Means of the contributions' parts between ``levels``, one row of the answer per level.
 
     The state is the vector of weights of the standardised coordinates.
 
@@ -101,7 +101,7 @@ class ContributionLevels(GaussianQuery):
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Return the mean part of a contribution in each shell, one shell a row."""
+        """Return the mean part of a contribution in each shell, one row per shell."""
         means = np.reshape(noised, (len(self.levels), self.view.width))
         return np.asarray(means * (self.root_widths / n_rows)[:, None])
 

@@ -2,7 +2,7 @@
 
 A record contributes its slope, clipped at level ``h``, times its row, cut to length ``R``. With
 several levels the increments ``clip(slope, h_k) - clip(slope, h_{k-1})`` are released side by side:
-they show what clipping at each level takes away, which estimates its bias.
+they estimate the clipping bias of each level.
 
 Reference
 ---------

@@ -2,7 +2,7 @@
 
 For users' own gradients and for losses of several scores. The function sees a copy of one record.
 Whatever it returns is clipped to ``clip_norm`` in l2 norm. After an exception or a wrong shape the
-record contributes zero: an exception or a warning that left the gate would tell of a record.
+record contributes zero: an exception or a warning that left the gate would reveal something of it.
 
 Reference
 ---------
@@ -70,10 +70,10 @@ class MeanRecordGradient(GaussianQuery):
         size = self.loss.size(block.features.shape[1])
         total = np.zeros(size, dtype=np.int64)
         for chunk in chunks_of(block):
-            found, _ = record_gradients(self.loss.record_gradient, state, size, chunk)
-            clip_rows(found, self.clip_norm)
-            found = found if chunk.weight is None else found * chunk.weight[:, None]
-            total += rounded_sum(found, grid, alone=chunk.alone)
+            gradients, _ = record_gradients(self.loss.record_gradient, state, size, chunk)
+            clip_rows(gradients, self.clip_norm)
+            gradients = gradients if chunk.weight is None else gradients * chunk.weight[:, None]
+            total += rounded_sum(gradients, grid, alone=chunk.alone)
         return total
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
@@ -93,14 +93,14 @@ def record_gradients(
     # The function sees zeros for a void record: to skip the record would show in the running time.
     features = np.where(void[:, None], 0.0, block.features.astype(np.float64))
     targets = np.where(void, 0.0, block.vector("target"))
-    found = np.zeros((block.n_rows, size))
+    gradients = np.zeros((block.n_rows, size))
     if hasattr(gradient, "py_func"):
         with quietly():
-            _run_compiled(gradient, weights, features, targets, found)
+            _run_compiled(gradient, weights, features, targets, gradients)
     else:
         with ONE_AT_A_TIME, quietly():
-            _run_python(gradient, weights, features, targets, found)
-    return np.where(void[:, None], 0.0, found), ~void
+            _run_python(gradient, weights, features, targets, gradients)
+    return np.where(void[:, None], 0.0, gradients), ~void
 
 
 def _run_python(
@@ -108,34 +108,38 @@ def _run_python(
     weights: FloatArray,
     features: FloatArray,
     targets: FloatArray,
-    found: FloatArray,
+    gradients: FloatArray,
 ) -> None:
     for i in range(len(features)):
         try:
             result = np.asarray(gradient(weights.copy(), features[i].copy(), float(targets[i])))
-            if result.shape == found[i].shape and result.dtype.kind in "biuf":
-                found[i] = result
+            if result.shape == gradients[i].shape and result.dtype.kind in "biuf":
+                gradients[i] = result
         except KeyboardInterrupt:
             raise
         except BaseException:  # SystemExit too
-            found[i] = 0.0
+            gradients[i] = 0.0
 
 
 def _run_compiled(
-    gradient: Any, weights: FloatArray, features: FloatArray, targets: FloatArray, found: FloatArray
+    gradient: Any,
+    weights: FloatArray,
+    features: FloatArray,
+    targets: FloatArray,
+    gradients: FloatArray,
 ) -> None:
     loop = compile_loop(gradient)
     try:
-        loop(gradient, weights, features, targets, found)
+        loop(gradient, weights, features, targets, gradients)
     except KeyboardInterrupt:
         raise
     except BaseException:  # what Numba cannot catch, as in a block of Python within the function
-        found[:] = 0.0
+        gradients[:] = 0.0
         for i in range(len(features)):  # one by one, so that only records that fail are zero
             one = slice(i, i + 1)
             try:
-                loop(gradient, weights, features[one], targets[one], found[one])
+                loop(gradient, weights, features[one], targets[one], gradients[one])
             except KeyboardInterrupt:
                 raise
             except BaseException:
-                found[one] = 0.0
+                gradients[one] = 0.0

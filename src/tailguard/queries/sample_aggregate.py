@@ -7,8 +7,8 @@ Gaussian noise on the smooth scale of that choice. Given the order, one record i
 place, and so in its blocks (``queries/base.py``).
 
 Write ``r(i, t)`` for the distance from point i to the t-th nearest, itself included. One record
-changes s points at most: one where the blocks are disjoint, and as many as it may be in where they
-overlap. With ``t0 = ceil((m + s) / 2) + 1`` any two sets of t0 points on neighbours share an
+changes s points at most: one if the blocks are disjoint, else as many as the blocks that may hold
+it. With ``t0 = ceil((m + s) / 2) + 1`` any two sets of t0 points on neighbours share an
 unchanged one, so the centres are at most the two smallest radii apart; and an unchanged point's
 ``r(i, t0)`` on the neighbour is at most its ``r(i, t0 + s)``. Let
 
@@ -170,8 +170,8 @@ class SampleAggregate(SmoothQuery):
     Attributes
     ----------
     estimator
-        ``(features, target) -> vector``, of the records of one block that hold no bad value. Target
-        is zero where there is none. It must be deterministic and keep nothing between calls.
+        ``(features, target) -> vector``, of the records of one block that hold no bad value. The
+        target is zero if there is none. It must be deterministic and keep nothing between calls.
     center, diameter
         A public ball in which the estimates lie; they are cut to it. Its dimension is that of the
         estimates.
@@ -183,7 +183,7 @@ class SampleAggregate(SmoothQuery):
     layout
         ``"disjoint"`` blocks, or the paper's ``"overlapping"`` ones: ``m`` random subsets of a part
         ``1 / m`` of the records each, with every record in at most ``sqrt(m)`` of them. They need
-        far more blocks for the same noise; where 50 draws find none, blocks are disjoint.
+        far more blocks for the same noise; if 50 draws fail, blocks are disjoint.
     calibration
         ``"tight"``: the largest constants that are proved. ``"numerical"``: larger ones, less noise
         for a cost that is certified numerically and not proved. ``"published"``: those of the
@@ -300,7 +300,7 @@ class SampleAggregate(SmoothQuery):
         return SmoothAnswer(value + np.array(self.center), scales)
 
     def sum_block(self, block: RecordBlock, state: tuple[None, int], grid: float) -> IntArray:
-        """Place features, then the target or 0, among all records; NaN throughout where void."""
+        """Place features, then the target or 0, among all records; all NaN if void."""
         values = np.column_stack([block.features, block.vector("target")])
         values = np.where(block.void()[:, None], np.nan, values)
         return placed(values.astype(np.float64, copy=False), block, state[1])
@@ -313,9 +313,9 @@ class SampleAggregate(SmoothQuery):
         """Return the places of each block in the secret order, by public numbers alone."""
         n_blocks = int(calibration.facts["n_blocks"])
         if calibration.facts["layout"] == "overlapping":
-            found = overlapping_blocks(n_rows, n_blocks, DRAW)
-            assert found is not None  # or the layout would be another
-            return found
+            blocks = overlapping_blocks(n_rows, n_blocks, DRAW)
+            assert blocks is not None  # else the layout would be disjoint
+            return blocks
         return np.array_split(np.arange(n_rows), n_blocks)
 
     def _estimate(self, records: FloatArray) -> FloatArray:
@@ -324,15 +324,15 @@ class SampleAggregate(SmoothQuery):
         offset = np.zeros(len(self.center))
         try:
             with quietly():
-                found = np.asarray(self.estimator(usable[:, :-1].copy(), usable[:, -1].copy()))
-                if found.shape == offset.shape and found.dtype.kind in "biuf":
-                    offset = found.astype(np.float64) - np.array(self.center)
+                point = np.asarray(self.estimator(usable[:, :-1].copy(), usable[:, -1].copy()))
+                if point.shape == offset.shape and point.dtype.kind in "biuf":
+                    offset = point.astype(np.float64) - np.array(self.center)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # whatever goes wrong would say something about records
+        except BaseException:  # any error would reveal something about records
             offset = np.zeros(len(self.center))
         return safe_clip(offset, self.diameter / 2.0)
 
     def parameters(self) -> dict[str, float | int | str]:
-        """Public numbers behind the scale, beside those of the calibration."""
+        """Public numbers behind the scale, besides those of the calibration."""
         return {"diameter": self.diameter}
