@@ -213,7 +213,7 @@ def test_every_solver_is_preceded_by_a_count_or_says_why_not(name):
     hidden = any(stage.shuffled or stage.sampled for stage in plan.stages)
     if hidden or {stage.currency for stage in plan.stages} - {"mu", "rho"}:
         assert check is None
-        assert f"{LEFT_OUT}what the plan costs leaves no room for a count" in plan.explain()
+        assert f"{LEFT_OUT}the plan leaves no budget for a count" in plan.explain()
     else:
         assert satisfies(check.whole(plan).event, guarantee)
         assert check.is_covered(check.whole(plan).event)
@@ -229,7 +229,7 @@ def test_a_plan_that_takes_all_whatever_it_is_given_has_no_count():
 
     _, plan, check = RecordRule().plan(greedy, guarantee, problem, COLUMNS)
     assert check is None
-    assert f"{LEFT_OUT}what the plan costs leaves no room for a count" in plan.explain()
+    assert f"{LEFT_OUT}the plan leaves no budget for a count" in plan.explain()
     assert satisfies(plan.event, guarantee)
     *tried, last = asked
     assert len(tried) == MOST_PLANS

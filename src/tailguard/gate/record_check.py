@@ -362,7 +362,7 @@ class RecordRule:
 
     def left_out(self, guarantee: Guarantee, problem: Problem) -> str:
         """Return the note that usable records are not counted, and why."""
-        why = "what the plan costs leaves no room for a count"
+        why = "the plan leaves no budget for a count"
         if not self.check_records:
             why = "check_records=False"
         elif isinstance(guarantee, PureDP):
