@@ -1,7 +1,7 @@
 """What the papers share: facts, counts of groups and steps, bounds on descent, and predictions.
 
-:mod:`~tailguard.papers.common.theorem` has what a theorem is; how a paper is added is said in
-``CONTRIBUTING.md``.
+:mod:`~tailguard.papers.common.theorem` defines a theorem; ``CONTRIBUTING.md`` explains how to add a
+paper.
 """
 
 from tailguard.papers.common import groups, steps

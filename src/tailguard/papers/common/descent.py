@@ -1,12 +1,13 @@
 """Projected descent on any oracle of known bias and error: its excess risk, and its theorems.
 
-The frame of Kamath, Liu and Zhang (2022), Section 3, which Tao and others (2022) and Zhao and
-others (2024) use as well: what a private mean is worth to an optimiser. For convex losses the
-papers choose the number of steps for the noise that they print, and without constants. With tight
-noise a theorem takes, of the numbers between its rule at the printed noise and the same rule at the
-noise that is really added, the one at which its own bound on the excess risk is least.
+Kamath, Liu and Zhang (2022), Section 3, bound the excess risk by the bias and error of the private
+mean of gradients; Tao and others (2022) and Zhao and others (2024) use the same argument. For
+convex losses the papers choose the number of steps for their printed noise, and without constants.
+With tight noise the number lies between the paper's rule at the printed noise and the same rule at
+the noise that is really added; the theorem takes the one that minimises its own bound on the excess
+risk.
 
-*Needed for privacy.* That of the oracle: descent is post-processing.
+*Needed for privacy.* What the oracle needs: descent is post-processing.
 
 *Needed for accuracy.* Convex smooth losses on a bounded set. The bias must hold at all points of
 the set at once, since the points depend on the records.
@@ -77,10 +78,9 @@ def descent_bound(
 def smooth_descent_bound(
     *, diameter: float, n_steps: int, gradient_error: float, smoothness: float
 ) -> float:
-    """Excess risk of projected descent by ``1 / smoothness``, on average over its points.
+    """Excess risk of projected descent with steps of ``1 / smoothness``, on average over points.
 
-    ``b D^2 / (2 T) + D G``: a step that long gains what its gradient's error does not take, and the
-    errors are paid for by the diameter.
+    ``b D^2 / (2 T) + D G``: an error ``G`` of the gradient costs at most the diameter times ``G``.
 
     *Reference.* Wang and others 2020, proof of Theorem 8, for any gradient error ``G`` along the
     way.
@@ -108,11 +108,11 @@ def strongly_convex_descent_bound(
     """Excess risk of descent on strongly convex losses, with all constants.
 
     ``(b / 2) (2 r^(2T) D^2 + 2 G^2 / ((1 - r)^2 (a + b)^2))`` with the contraction ``r`` for steps
-    of ``1 / (a + b)``; for another ``step_size`` h up to ``2 / (a + b)`` the distance shrinks by
-    ``1 - h a``, and ``(b / 2) (2 (1 - h a)^(2T) D^2 + 2 (G / a)^2)`` is left.
+    of ``1 / (a + b)``. For another ``step_size`` h up to ``2 / (a + b)`` the distance shrinks by
+    ``1 - h a``, and the bound is ``(b / 2) (2 (1 - h a)^(2T) D^2 + 2 (G / a)^2)``.
 
-    *Correction.* The paper's first display bounds the distance and not the risk, and its sum has a
-    term too few; summing the geometric series spares its factor ``T``.
+    *Correction.* The paper's first display bounds the distance and not the risk, and its sum lacks
+    a term; summing the geometric series avoids its factor ``T``.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 3.2.
 
@@ -148,14 +148,14 @@ class Step:
     oracle
         How gradients are bounded.
     bias, sampling
-        What bounding and sampling take off a coordinate of the mean gradient.
+        Errors of a coordinate of the mean gradient: clipping bias and sampling error.
     typical_sampling
-        What the prediction counts, where bias and sampling are one bound together.
+        The sampling error of the prediction, if the theorem bounds bias and sampling together.
     printed_mu
-        What all steps cost with the printed noise; None where the rules for steps and noise are
-        stated in the budget itself, so that tight noise is the printed one at an exact budget.
+        The cost of all steps with the printed noise. None if the paper states its rules for steps
+        and noise in the budget itself: tight noise is then the printed one at an exact budget.
     size
-        How far a step goes, once their number is known.
+        The step size; NaN until the number of steps is known.
     """
 
     oracle: Oracle
@@ -166,12 +166,12 @@ class Step:
     size: float = math.nan
 
     def by_root(self, facts: Facts, n_steps: int) -> "Step":
-        """Return it in the size of theorems for convex losses, by the root of the steps."""
+        """Return the step with the size of theorems for convex losses."""
         known = {"diameter": facts.diameter, "gradient_bound": facts.gradient_bound}
         return replace(self, size=steps.descent_step_size(**known, n_steps=n_steps))
 
     def error(self, facts: Facts, noise: float) -> float:
-        """Return the root mean squared error of its gradient, with such noise on a coordinate."""
+        """Return the root mean squared error of its gradient, with ``noise`` on each coordinate."""
         return facts.root_size * math.hypot(self.bias, self.sampling, noise)
 
 
@@ -185,8 +185,8 @@ def convex_theorem(
 ) -> Theorem:
     """Full-batch descent with the printed ``count`` of steps or, with tight noise, with more.
 
-    It averages its points; if ``smooth`` it returns the last one, as theorems for steps of
-    ``1 / smoothness`` do, and the bound is that of such steps.
+    It averages its points. If ``smooth`` it returns the last one, as theorems for steps of
+    ``1 / smoothness`` do, and the bound is :func:`smooth_descent_bound`.
     """
     n_steps = facts.steps(count)
     printed_mu = step_of(n_steps).printed_mu
@@ -231,7 +231,7 @@ def _spent(facts: Facts, step: Step, n_steps: int, *, disjoint: bool = False) ->
 def _noise(
     facts: Facts, step: Step, n_steps: int, spent: Guarantee, *, disjoint: bool = False
 ) -> float:
-    """Return the noise of a coordinate of one gradient, of all records or of a block of its own."""
+    """Return the noise of a coordinate of one gradient, of all records or of a disjoint block."""
     n_rows = facts.block_rows(n_steps) if disjoint else facts.n_rows
     query = step.oracle.query(None, Units.raw(facts.n_features, intercept=False))
     size = query.sensitivity(n_rows, facts.n_features).size
@@ -261,7 +261,7 @@ def _bound(facts: Facts, step: Step, n_steps: int, spent: Guarantee, smooth: boo
 
 
 def settled_blocks(facts: Facts, n_groups: float, error_of: Callable[[int, int], float]) -> int:
-    """Return how many steps there are on blocks of their own, of two records a group at least.
+    """Return the number of steps on disjoint blocks with at least two records a group.
 
     ``error_of(n_steps, n_rows)`` is the error of a gradient of ``n_rows`` records.
     """
@@ -274,7 +274,7 @@ def settled_blocks(facts: Facts, n_groups: float, error_of: Callable[[int, int],
 
 
 def printed_blocks(facts: Facts, error: float) -> int:
-    """Return the same by the printed rule, whose ``error`` does not depend on the steps."""
+    """Return the number of steps of the printed rule, whose ``error`` does not depend on it."""
     return facts.steps(steps.printed_strongly_convex_steps(error=error, **facts.shape))
 
 
@@ -289,8 +289,8 @@ def strongly_convex_theorem(
 ) -> Theorem:
     """Descent with the last iterate, on ``disjoint`` blocks of records or on all.
 
-    Steps on blocks are of ``1 / (strong_convexity + smoothness)``. ``following`` are the expected
-    noise and what is spent, where the noise follows the records.
+    On blocks the step size is ``1 / (strong_convexity + smoothness)``. ``following`` has the
+    expected noise and the budget spent, if the noise depends on the records.
     """
     if following is None:
         spent = _spent(facts, step, n_steps, disjoint=disjoint)
@@ -313,7 +313,7 @@ def strongly_convex_theorem(
     )
     usual = step.typical_sampling or step.sampling
     prediction = descent_prediction(facts, solver, noise=noise, error=usual)
-    if disjoint:  # steps read records of their own, so that sampling is fresh as well
+    if disjoint:  # each step reads new records, so its sampling error is independent too
         statement = replace(statement, covers=OWN_BLOCKS)
         fresh = math.hypot(noise, usual)
         prediction = descent_prediction(facts, solver, noise=fresh, error=0.0)

@@ -13,7 +13,7 @@ from tailguard.means.formulas import whole_groups as whole_groups
 
 
 def check_groups(groups: str | None, *, prints: bool) -> str:
-    """Return where the bound on errors must hold: at each point, or at all points of the set.
+    """Return where the error bound must hold: ``"pointwise"``, or ``"uniform"`` over the set.
 
     Printed noise has ``"uniform"`` by default.
 
@@ -35,8 +35,8 @@ def group_count_with_probability(
 
     ``d log(d diameter n / failure_probability)``, and at least 1.
 
-    *Correction.* The paper hides a constant: its net of width ``n^-3`` asks for
-    ``8 d log(3 diameter n^3)``, 10 to 20 times as many.
+    *Correction.* The paper hides a constant: its net of width ``n^-3`` needs
+    ``8 d log(3 diameter n^3)`` groups, 10 to 20 times as many.
 
     *Reference.* Kamath, Liu and Zhang 2022, proof of Theorem B.8.
 
@@ -59,9 +59,9 @@ def median_sensitivity(*, value_range: float, n_rows: int, n_groups: int) -> flo
     groups is even: it is then the average of the two middle means, and sorting never increases the
     sum of the absolute moves.
 
-    *Correction.* The papers put ``n_groups / n_rows`` for the inverse of the smallest group,
-    which is up to 1.5 times too small where the groups do not divide the rows (with two or more
-    rows to a group), and do not use the half.
+    *Correction.* The papers use ``n_groups / n_rows`` for the inverse size of the smallest group.
+    This is up to 1.5 times too small if the groups do not divide the rows (with two or more rows
+    to a group). They do not use the half.
 
     Examples
     --------

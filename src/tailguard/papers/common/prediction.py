@@ -1,15 +1,15 @@
-"""What a method is expected to achieve on one plain model, the same for all methods.
+"""Predict the excess risk of every method on one simple model, to compare methods.
 
-Theorems bound the worst case, each with inequalities of its own: such bounds differ by more than
-the methods do. The model instead is a quadratic risk of the same curvature in every direction, with
-its minimiser half a diameter away from the start and the set never in the way. On it every method
-is a linear recursion: a share of the distance is left, the sampling error that steps have in common
-carries over, and the noise of single steps averages out. It needs nothing but step sizes and the
-noise that is planned. What bounding gradients takes off their mean is left out, for all methods
-alike: it cancels where tails are alike on both sides, and bounds on it hold for the worst tails.
+Theorems bound the worst case, each with its own inequalities: such bounds differ by more than the
+methods do. The model is a quadratic risk of the same curvature in every direction. Its minimiser is
+half a diameter away from the start, and the constraint is never active. On it every method is a
+linear recursion: the distance shrinks by a factor, the sampling error common to all steps remains,
+and the noise of single steps averages out. The prediction needs only step sizes and the planned
+noise. It ignores clipping bias, for all methods alike: the bias vanishes for symmetric tails, and
+bounds on it hold for the worst tails.
 
-Each function returns the expected excess of a risk of that ``curvature``. A ``distance`` is that
-from the start to the minimiser; a ``noise`` or ``error`` is the norm of one.
+Each function returns the expected excess risk at this ``curvature``. ``distance`` is the distance
+from the start to the minimiser; ``noise`` and ``error`` are norms.
 
 Reference
 ---------
@@ -45,8 +45,8 @@ def descent_excess(
 ) -> float:
     """Predict for descent on gradients with a common ``error`` and fresh ``noise`` at each step.
 
-    The answer is the ``last`` point, or the average; step t is divided by the root of t where it
-    ``fades``. Steps are no longer than what reaches the minimiser at once.
+    The answer is the ``last`` point, or the average. If it ``fades``, step t is divided by the root
+    of t. No step is longer than the one that reaches the minimiser at once.
     """
     steps = np.full(n_steps, step_size)
     if fades:
@@ -72,10 +72,10 @@ def accelerated_excess(
     passes: tuple[tuple[int, float], ...],
     lag: int = 1,
 ) -> float:
-    """Predict for passes of accelerated descent over batches, each from the end of the last.
+    """Predict for passes of accelerated descent over batches; each starts where the last ended.
 
-    ``passes`` are the steps of each and the noise of a batch, which counts sampling; ``lag`` is
-    that of the momentum.
+    Each of ``passes`` has a number of steps and the noise of a batch, sampling error included.
+    ``lag`` is that of the momentum.
     """
     square, largest = distance**2, (LARGEST_SPREAD * distance) ** 2
     smallest = min(curvature, smoothness)
@@ -89,7 +89,7 @@ def accelerated_excess(
 
 
 def _after_a_pass(n_steps: int, eta: float, curvature: float, lag: int) -> tuple[float, float]:
-    """Return what a squared distance is multiplied by, and what the noise of a step is."""
+    """Return the factors by which a pass multiplies the squared distance and the noise variance."""
 
     def gradient(step: int, point: FloatArray) -> FloatArray:
         found = curvature * point
@@ -104,9 +104,9 @@ def _after_a_pass(n_steps: int, eta: float, curvature: float, lag: int) -> tuple
 def localised_excess(
     curvature: float, *, distance: float, pulls: tuple[tuple[float, float, float], ...]
 ) -> float:
-    """Predict for minimisations that are pulled to the last answer by a penalty.
+    """Predict for minimisations with a penalty on the distance from the last answer.
 
-    ``pulls`` are the penalty's strength, the noise on the answer and the error of the gradients.
+    Each of ``pulls`` has the penalty's strength, the noise on the answer and the gradients' error.
     """
     square, largest = distance**2, (LARGEST_SPREAD * distance) ** 2
     for strength, noise, error in pulls:

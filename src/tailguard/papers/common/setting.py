@@ -1,4 +1,4 @@
-"""The public facts that every theorem asks for, as its formulas want them.
+"""The public facts that theorems need, in the form that their formulas use.
 
 Reference
 ---------
@@ -23,25 +23,25 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Facts:
-    """What is publicly known of a problem, and how a theorem is to be run.
+    """Public facts about a problem, and options of a theorem.
 
     Attributes
     ----------
     n_rows, n_features, guarantee
-        Public sizes, an intercept counting as a feature, and the promise.
+        Public sizes (an intercept counts as a feature) and the promise.
     moment
-        Of the gradients, in the kind that the paper asks for.
+        A bound on a moment of the gradients, of the kind that the paper needs.
     diameter
-        Of the constraint set.
+        The diameter of the constraint set.
     strong_convexity, smoothness
-        Of the risk, where the theorem asks for them.
+        Those of the risk, if the theorem needs them.
     gradient_bound
-        Of the mean gradient on the set.
+        A bound on the mean gradient on the set.
     n_steps
-        In the place of the theorem's number of steps, where it is given.
+        If given, it replaces the theorem's number of steps.
     calibration
         ``"tight"``, or ``"printed"`` for noise, thresholds, sizes and steps as printed, which may
-        keep less than the promise.
+        be less private than the promise.
     doubled
         Whether the moment is of twice the order of the rate.
     """
@@ -68,19 +68,19 @@ class Facts:
 
     @property
     def mu(self) -> float:
-        """What Gaussian releases may spend together."""
+        """The mu that all Gaussian releases may spend together."""
         return self.guarantee.gaussian_mu()
 
     @property
     def rho(self) -> float:
-        """What Gaussian releases may spend in zCDP: half of mu squared."""
+        """The rho of zCDP that they may spend: half of mu squared."""
         return self.mu**2 / 2.0
 
     @property
     def terms(self) -> tuple[float, float]:
         """Epsilon and delta for formulas that are printed in them.
 
-        A promise without delta stands for the pair with ``rho = epsilon^2 / (4 log(1/delta))`` and
+        For a promise without delta they have ``rho = epsilon^2 / (4 log(1/delta))`` and
         ``log(1/delta) = 1``, as Bun and Steinke 2016 convert for small rho.
         """
         if isinstance(self.guarantee, ApproxDP):
@@ -91,7 +91,7 @@ class Facts:
 
     @property
     def printed_terms(self) -> tuple[float, float]:
-        """Epsilon and delta for a printed noise, which is stated for them alone."""
+        """Epsilon and delta for printed noise, which is stated only for them."""
         asked = printed_in(self.guarantee)
         return asked.epsilon, asked.delta
 
@@ -103,53 +103,53 @@ class Facts:
     def as_printed(self) -> Self:
         """Return the facts for thresholds of papers that set the moment to 1.
 
-        With tight noise it is put back: they are the facts themselves.
+        With tight noise the moment is not set to 1: the facts are returned as they are.
         """
         return replace(self, moment=replace(self.moment, bound=1.0)) if self.prints else self
 
     @property
     def root_size(self) -> float:
-        """The root of the number of coordinates, from one of them to the l2 norm."""
+        """The root of the number of coordinates: converts an error of each to the l2 norm."""
         return math.sqrt(self.n_features)
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """The sizes, as formulas name them."""
+        """The sizes, by their names in formulas."""
         return {"n_rows": self.n_rows, "n_features": self.n_features}
 
     @property
     def shape(self) -> dict[str, Any]:
-        """What is stated of the risk's curvature, as formulas name it."""
+        """The stated bounds on the risk's curvature, by their names in formulas."""
         known = {"strong_convexity": self.strong_convexity, "smoothness": self.smoothness}
         return {name: value for name, value in known.items() if value is not None}
 
     def into(self, formula: Callable[..., Found], **others: Any) -> Found:
-        """Put the facts that a formula names into it, or ``others`` in their place."""
+        """Call a formula with the facts that its parameters name; ``others`` override them."""
         known = {"moment_order": self.moment.order, "moment_bound": self.moment.bound}
         known |= dict(zip(("epsilon", "delta"), self.terms, strict=True))
         return evaluate(formula, lambda name: known.get(name, getattr(self, name, None)), **others)
 
     @property
     def curvature(self) -> float:
-        """The geometric mean of what is stated of it, or the largest slope over the diameter."""
+        """The geometric mean of its stated bounds, or the gradient bound over the diameter."""
         known = self.shape.values()
         if not known:
             return self.gradient_bound / self.diameter
         return float(math.prod(known) ** (1.0 / len(known)))
 
     def sampling(self, n_rows: int | None = None) -> float:
-        """Return the usual error of a coordinate of a mean of ``n_rows`` records, or of all."""
+        """Return the typical error of a coordinate of the mean of ``n_rows`` records, or of all."""
         return self.moment.scale / math.sqrt(n_rows or self.n_rows)
 
     def steps(self, count: float, *, maximum: int = 1000) -> int:
-        """Return the user's number of steps, or the theorem's, made whole.
+        """Return the user's number of steps, or the theorem's, rounded to a whole number.
 
-        With printed noise they are as many as the theorem says, however many these are.
+        With printed noise ``maximum`` does not apply.
         """
         return self.n_steps or whole_steps(count, maximum=LARGEST_COUNT if self.prints else maximum)
 
     def block_rows(self, n_steps: int) -> int:
-        """Return how many records each step has where every step reads its own, or refuse."""
+        """Return how many records each step has if every step reads its own, or refuse."""
         if n_steps > self.n_rows:
             raise InputError(
                 f"n_steps must be at most n_rows = {self.n_rows}, since every step reads records "
@@ -170,7 +170,7 @@ class Concentrated(Facts):
 
     @property
     def mu(self) -> float:
-        """As the guarantee says or, as printed, by the textbook's conversion."""
+        """The mu of the guarantee or, with printed noise, of the textbook's conversion."""
         if self.prints and isinstance(self.guarantee, ApproxDP):
             return math.sqrt(2.0 * rho_of_simple(*self.terms))
         return self.guarantee.gaussian_mu()

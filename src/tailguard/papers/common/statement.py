@@ -1,4 +1,4 @@
-"""From what a theorem states and the solver that carries it out to the theorem as one object.
+"""Build a :class:`Theorem` from its statement and its solver.
 
 Reference
 ---------
@@ -28,18 +28,18 @@ from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import Oracle
 
 NOTHING = ("nothing: records, gradients and moments may be anything",)
-"""What is needed for privacy where the gate alone keeps it."""
+"""Privacy needs no assumption: the gate alone ensures it."""
 EVERYWHERE = "holds at all points of the set at once"
-"""What a bound covers whose errors are those of a net of the set."""
+"""For bounds whose errors are those of a net of the set."""
 FIXED_POINTS = "counts the errors at points that do not depend on the records"
 OWN_BLOCKS = f"{FIXED_POINTS}, as those of a step do not depend on its own block"
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a theorem says, apart from its algorithm.
+    """The statement of a theorem, without its algorithm.
 
-    ``covers`` says for which points the bound counts errors.
+    ``covers`` describes the points at which the bound counts errors.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Statement:
 
 @cache
 def sentences(paper: str) -> dict[str, Any]:
-    """Read a table of ``statements.toml``: what the theorems of a paper say, or another."""
+    """Read a table of ``statements.toml``: the theorems of a paper, or another."""
     text = get_data("tailguard.papers", "statements.toml") or b""  # from a zip file, too
     found: dict[str, Any] = tomllib.loads(text.decode())[paper]
     return found
@@ -61,7 +61,7 @@ def sentences(paper: str) -> dict[str, Any]:
 def said(
     listed: Sequence[Any], cases: tuple[str, ...], shared: Mapping[str, str], **values: object
 ) -> tuple[str, ...]:
-    """Return the sentences of a list that are true in some cases, of printed or tight noise."""
+    """Return the sentences of a list that hold in these cases, e.g. of printed or tight noise."""
     each = [part if isinstance(part, dict) else {"says": part} for part in listed]
     words = [
         part["says"]
@@ -74,10 +74,10 @@ def said(
 def statement_of(
     theorem: str, facts: Facts, lower_bound: float, *cases: str, **values: object
 ) -> Statement:
-    """Return what a theorem of this public name says by ``statements.toml``.
+    """Return the statement of the theorem with this public name, from ``statements.toml``.
 
-    ``cases`` are those in which some of its sentences are said, besides printed or tight noise;
-    sentences may name ``values``.
+    Some sentences hold only in some ``cases``, besides printed or tight noise. Sentences may name
+    ``values``.
     """
     paper, _, name = theorem.partition(".")
     known = sentences(paper)
@@ -96,11 +96,11 @@ def statement_of(
 
 
 def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
-    """Noise of one answer in each coordinate, at its exact calibration."""
+    """Noise of one answer in each coordinate, exactly calibrated."""
     query = oracle.query(None, Units.raw(facts.n_features, intercept=False))
     calibration = query.calibrate(n_rows, facts.n_features, mu)
     n_groups = calibration.size // facts.n_features
-    # Finishing is linear, or the centre of groups of equal size, which all say the same here.
+    # Finishing is linear, or the centre of equal groups; here all groups have the same value.
     n_equal = n_rows - n_rows % n_groups
     noise = float(query.finish(np.full(calibration.size, calibration.noise_std), n_equal)[0])
     return noise if n_groups == 1 else noise * CENTRE_LOSS / math.sqrt(n_groups)
@@ -115,7 +115,10 @@ def needed_of_batches(stage: Stage) -> str:
 def descent_prediction(
     facts: Facts, solver: NoisyGradientDescent, *, noise: float, error: float
 ) -> Callable[[float], float]:
-    """Return what predicts the excess of a descent, from noise and error of a coordinate."""
+    """Return a function that predicts the excess of a descent from a curvature.
+
+    ``noise`` and ``error`` are those of a coordinate.
+    """
     assert solver.step_size is not None  # every theorem states it
     return partial(
         descent_excess,
@@ -142,10 +145,10 @@ def theorem_of(
     cost: Event | None = None,
     knows_noise: bool = False,
 ) -> Theorem:
-    """Put a theorem together.
+    """Build a theorem.
 
-    ``spent`` is what a run spends, where not the guarantee; ``cost`` says it of printed noise that
-    is not Gaussian. A solver that ``knows_noise`` has the printed one from the guarantee.
+    ``spent`` is what a run spends; by default the guarantee. ``cost`` is the cost of printed noise
+    that is not Gaussian. A solver that ``knows_noise`` derives printed noise from the guarantee.
     """
     if isinstance(spent, GDP) and facts.prints:
         cost = Gaussian(spent.mu)

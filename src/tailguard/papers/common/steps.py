@@ -14,9 +14,9 @@ MOST_REPEATS = 20
 
 
 def whole_steps(count: float, *, maximum: int = 1000) -> int:
-    """Make a step count of a theorem whole, and hold it between 1 and ``maximum``.
+    """Round a theorem's step count to a whole number between 1 and ``maximum``.
 
-    Noise scales and step sizes are to be worked out from the whole count.
+    Noise scales and step sizes must follow from the whole count.
 
     Examples
     --------
@@ -30,16 +30,16 @@ def whole_steps(count: float, *, maximum: int = 1000) -> int:
 def worthwhile_steps(
     excess_of: Callable[[int], float], *, printed: float, noise_ratio: float
 ) -> int:
-    """How many steps for less noise than printed: between the printed rule and the same rule anew.
+    """How many steps for less noise than printed: at least as many as the printed rule gives.
 
-    The rules make the number of steps the one at which the noise of all of them reaches the bound
-    on the gradient. Its variance grows with their number, so that for noise that is
-    ``noise_ratio`` times less the same rule says ``printed noise_ratio^2``. Of the numbers between
-    both, the one is taken at which ``excess_of``, the theorem's bound on the excess risk, is
-    least: it falls as the start is forgotten, and then rises with the noise.
+    The rules choose the number of steps at which the noise of all of them reaches the bound on the
+    gradient. The variance of that noise grows with the number. So for ``noise_ratio`` times less
+    noise the same rule gives ``printed noise_ratio^2``. Between the two numbers, this function
+    takes the one that minimises ``excess_of``, the theorem's bound on the excess risk: the bound
+    falls while the start still matters, and then rises with the noise.
 
-    *Correction.* The papers print the rule for their own noise, and without constants. At less
-    noise so few steps, which are long, stop surely where they should not.
+    *Correction.* The papers print the rule for their own noise, and without constants. With less
+    noise, so few and long steps stop too early.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorems 5.2, 5.5 and B.8; Tao and others 2022,
     Theorem 6; Zhao and others 2024, Theorem 7.
@@ -123,14 +123,14 @@ def contraction(*, strong_convexity: float, smoothness: float) -> float:
 
 @checked
 def strongly_convex_steps(*, error: float, strong_convexity: float, smoothness: float) -> float:
-    """How many steps until the distance to go is within the error of the gradients.
+    """How many steps until the remaining distance is within the error of the gradients.
 
     ``log(A) / (2 log(r))`` with the contraction ``r`` and
     ``A = (a + b)^2 error^2 / (2 a b (a + b)^2 - a^2 b^2)`` for convexity ``a``, smoothness ``b``;
     1 where ``A >= 1``.
 
-    *Correction.* The papers' own formula (:func:`printed_strongly_convex_steps`) turns negative
-    where the gradients are noisy.
+    *Correction.* The papers' own formula (:func:`printed_strongly_convex_steps`) becomes negative
+    if the gradients are noisy.
 
     *Reference.* Kamath, Liu and Zhang 2022, proof of Theorem 3.2.
 
@@ -152,7 +152,7 @@ def printed_strongly_convex_steps(
 ) -> float:
     """Step count as the papers print it: ``log((a + b) error / (a b)) / log(r)``.
 
-    Negative where the error is large; for comparison only.
+    Negative if the error is large; for comparison only.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.7; Tao and others 2022, Theorem 7.
 
@@ -174,13 +174,13 @@ def settled_steps(
     smoothness: float,
     maximum: int = 1000,
 ) -> int:
-    """Break the circle of the theorems: steps depend on the error, which depends on the steps.
+    """Solve for the number of steps, which depends on the error, which depends on that number.
 
-    Starts at one step and recomputes until the count repeats, at most 20 times.
+    It starts at one step and recomputes until the count repeats, at most 20 times.
     ``error_of(n_steps)`` is the predicted error of one gradient when each step has
     ``n_rows // n_steps`` records.
 
-    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.7, which leaves the circle open.
+    *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.7, which does not solve for it.
 
     Examples
     --------

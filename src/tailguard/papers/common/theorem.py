@@ -1,8 +1,8 @@
-"""A theorem as something to run: a solver with the theorem's parameters, and what it says of them.
+"""A theorem as an object to run: a solver with the theorem's parameters, and its statement.
 
-The theorems hold for bounded moments and promise privacy for every input. Here the second half is
-kept by the gate whatever the first half is worth; the noise is calibrated exactly by default, or as
-the paper prints it, and the plan then says what the printed noise costs in truth.
+The theorems assume bounded moments for accuracy and promise privacy for every input. Here the gate
+ensures privacy even if the assumptions fail. By default the noise is calibrated exactly. It can
+also be as the paper prints it; the plan then states the true cost of the printed noise.
 
 Reference
 ---------
@@ -38,11 +38,11 @@ SHAPE = ("strong_convexity", "smoothness")
 def minimize_by(
     self: "Theorem | UnsizedTheorem", loss: Any, X: Any, y: Any = None, **options: Any
 ) -> Solved:
-    """Minimise the mean loss over the records, privately, as the theorem says.
+    """Minimise the mean loss over the records, privately, by the theorem's algorithm.
 
-    Sizes are those of the table; guarantee and set are the theorem's, a ball around zero where it
-    was told a diameter. ``options`` and what is returned are those of ``tg.minimize``:
-    ``intercept``, ``exposure``, ``classes``, ``ledger``, ``random_state``.
+    Sizes are those of the table. Guarantee and set are the theorem's; a theorem with a diameter has
+    a ball around zero. ``options`` and the result are those of ``tg.minimize``: ``intercept``,
+    ``exposure``, ``classes``, ``ledger``, ``random_state``.
     """
     fixed: dict[str, Any] = {"constraint": self.constraint, "solver": self, "check_records": False}
     if self.guarantee is not None:
@@ -52,9 +52,9 @@ def minimize_by(
 
 @dataclass(frozen=True)
 class Theorem:
-    """A solver with a theorem's parameters, what the theorem says of it, and what is predicted.
+    """A solver with a theorem's parameters, its bounds, its assumptions and a prediction.
 
-    It is a solver itself: call its :meth:`minimize`, or hand it to an estimator.
+    It is a solver itself: call its :meth:`minimize`, or pass it to an estimator.
 
     Attributes
     ----------
@@ -63,37 +63,38 @@ class Theorem:
     solver
         The algorithm with its parameters.
     n_rows, n_features
-        What the parameters were chosen for; ``n_features`` counts the weights, intercept included.
+        The sizes for which parameters are chosen; ``n_features`` counts all weights, intercept
+        included.
     guarantee
-        What is promised.
+        The promised guarantee.
     spent
-        What the run spends: the guarantee, or what the printed noise costs.
+        What the run spends: the guarantee, or the cost of the printed noise.
     printed
-        Whether the noise is as printed. Where it costs more than the guarantee, a run takes
+        Whether the noise is as printed. If it costs more than the guarantee, a run takes
         ``random_state`` and no ledger, and is not private.
     bound
-        Excess risk by the analysis of the theorem, with the noise that is really added and
-        constants where the analysis has them: for the worst risk that is allowed.
+        Excess risk by the analysis of the theorem, for the worst risk that it admits, with the
+        noise that is really added. Constants are included if the analysis has them.
     bound_covers
-        For which points it counts errors: only a theorem that says "at all points of the set at
-        once" covers steps that read the same records again.
+        The points at which the bound counts errors: only a theorem that says "at all points of the
+        set at once" covers steps that read the same records again.
     lower_bound
-        The least of any method, with hidden constants 1.
+        A lower bound for every method, with hidden constants 1.
     noise_std
-        Noise on every coordinate of a step's gradient, or of a release, of the first one where they
-        differ; NaN where it follows the records.
+        Noise on every coordinate of a step's gradient, or of a release: of the first one if they
+        differ. NaN if it depends on the records.
     n_passes
         How often every record is read.
     for_privacy, for_accuracy
-        What must hold.
+        The assumptions for privacy, and those for accuracy.
     deviations
-        Every place where this is not what the paper prints.
+        Every difference from the printed paper.
     curvature
-        Of the risk, as far as it is known.
+        The curvature of the risk, as far as it is known.
     cost
-        What printed noise truly costs; None where it is tight.
+        The true cost of printed noise; None for tight noise.
     knows_noise
-        Whether the solver has the printed noise from the guarantee, and not from what is spent.
+        Whether the solver derives printed noise from the guarantee, and not from ``spent``.
     constraint
         The set of weights of :meth:`minimize`.
 
@@ -131,23 +132,23 @@ class Theorem:
     minimize = minimize_by
 
     def predicted_excess(self, curvature: float | None = None) -> float:
-        """Predict the excess with the planned noise on a quadratic risk, by which methods compare.
+        """Predict the excess risk with the planned noise on a quadratic risk.
 
-        The model is that of :mod:`tailguard.papers.common.prediction`; without a ``curvature`` it
-        is that of the stated risk. It is what ``tg.plan`` ranks by.
+        The model is that of :mod:`tailguard.papers.common.prediction`. The default ``curvature`` is
+        that of the stated risk. ``tg.plan`` ranks methods by this prediction.
         """
         return self._prediction(self.curvature if curvature is None else curvature)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Plan as the theorem says, for the sizes and the guarantee that it was given."""
-        for name, told, asked in (
+        """Plan by the theorem; sizes and guarantee must be those of its call."""
+        for name, stated, actual in (
             ("n_rows", self.n_rows, problem.n_rows),
             ("n_features", self.n_features, problem.size),
         ):
-            if told != asked:
+            if stated != actual:
                 raise InputError(
-                    f"{name} must be {asked}, as in the data (an intercept counts as a feature), "
-                    f"in the call of the theorem, or be left out; got {told}."
+                    f"{name} must be {actual}, as in the data (an intercept counts as a feature), "
+                    f"in the call of the theorem, or be left out; got {stated}."
                 )
         if guarantee != self.guarantee:
             raise InputError(
@@ -168,7 +169,7 @@ class Theorem:
         return self.solver.run(plan, gate)
 
     def explain(self) -> str:
-        """Describe what is run, what it rests on, what it should achieve, and how it deviates."""
+        """Describe the solver, its assumptions, its bounds, and its differences from the paper."""
         known = math.isfinite(self.noise_std)
         noise = f"{self.noise_std:.3g} on every coordinate" if known else "follows the records"
         lines = [
@@ -188,7 +189,7 @@ class Theorem:
         return "\n".join(lines)
 
     def _spending(self) -> str:
-        """Describe what a run spends, and whether that is more than what is promised."""
+        """Describe what a run spends, and whether that exceeds the guarantee."""
         words = self.spent.describe()
         if self.cost is None:
             return words
@@ -203,14 +204,14 @@ class Theorem:
 
 @dataclass(frozen=True)
 class UnsizedTheorem:
-    """A theorem that takes its sizes from the records, and a guarantee that it was not told.
+    """A theorem that takes its sizes from the records, and its guarantee from the fit if not given.
 
     Attributes
     ----------
     call, facts
-        The theorem, and what it was told.
+        The theorem, and the facts that it was given.
     guarantee
-        What is promised; None where the fit says it.
+        The promised guarantee; None takes that of the fit.
     constraint
         The set of weights of :meth:`minimize`.
 
@@ -230,12 +231,12 @@ class UnsizedTheorem:
     minimize = minimize_by
 
     def sized(self, n_rows: int, n_features: int, guarantee: Guarantee | None = None) -> Theorem:
-        """Return the theorem for these sizes, an intercept counting as a feature."""
+        """Return the theorem for these sizes; an intercept counts as a feature."""
         found: Theorem = self.call(n_rows, n_features, self.guarantee or guarantee, **self.facts)
         return found
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Plan as the theorem says for the problem."""
+        """Plan by the theorem, with the sizes of the problem."""
         return self._of(problem, guarantee).plan(problem, guarantee)
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -258,23 +259,23 @@ def theorem_on(
 
     The call is ``(n_rows, n_features, guarantee, *, moment, diameter, ...)`` with the facts that
     the theorem ``needs``, the function's own arguments and the other facts as options. It returns a
-    :class:`Theorem`; without sizes, which the records then tell, an :class:`UnsizedTheorem`.
-    ``constraint=``, a set, may stand in the place of ``diameter``. It says by its attributes
-    ``moment_kind`` and ``doubled`` what it asks of the moment.
+    :class:`Theorem`; without sizes it returns an :class:`UnsizedTheorem`, which takes them from the
+    records. ``constraint=``, a set, may replace ``diameter``. The attributes ``moment_kind`` and
+    ``doubled`` of the call describe the moment that it needs.
 
     Parameters
     ----------
     kind
-        Of the moment of the gradients; a moment that implies it will do.
+        The kind of the moment of the gradients; a moment that implies it is converted.
     needs, without
-        Facts that must be stated, and that the call does not take.
+        Facts that must be stated, and facts that the call does not take.
     of
         The class of the facts.
     orders
-        The lowest and the highest order of the moment: one of a higher order is taken for what it
-        says about the highest, and one of a lower order is refused. None is any.
+        The lowest and the highest order of the moment. A moment of a higher order is converted to
+        the highest, and one of a lower order is refused. None accepts every order.
     in_ball
-        Whether ``minimize`` is over the ball of that diameter.
+        Whether ``minimize`` is over the ball of this diameter.
     """
 
     def decorate(function: Callable[..., Theorem]) -> Callable[..., Any]:
@@ -284,16 +285,16 @@ def theorem_on(
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Theorem | UnsizedTheorem:
             try:
-                told = signature.bind(*args, **kwargs).arguments
+                given = signature.bind(*args, **kwargs).arguments
             except TypeError as error:
                 raise TypeError(f"{function.__name__}() {error}") from None
-            n_rows, n_features, guarantee = (told.pop(name, None) for name in SIZES)
-            diameter, constraint = _set_of(told.get("diameter"), told.get("constraint"), in_ball)
+            n_rows, n_features, guarantee = (given.pop(name, None) for name in SIZES)
+            diameter, constraint = _set_of(given.get("diameter"), given.get("constraint"), in_ball)
             if (n_rows is None) != (n_features is None):
                 raise InputError("n_rows and n_features must be given together, or left out.")
             if n_rows is None:
-                return UnsizedTheorem(call, guarantee, constraint, told)
-            facts = {name: told[name] for name in told if name not in SET}
+                return UnsizedTheorem(call, guarantee, constraint, given)
+            facts = {name: given[name] for name in given if name not in SET}
             arguments = {each.name: facts.pop(each.name) for each in own if each.name in facts}
             check_facts(n_rows=n_rows, n_features=n_features)
             for name in set(SHAPE).intersection(needs):
@@ -308,7 +309,7 @@ def theorem_on(
                 known = of(n_rows, n_features, promise, moment, diameter, **facts)
                 return replace(function(known, **arguments), constraint=constraint)
             except ArithmeticError:
-                raise beyond_floats(told) from None
+                raise beyond_floats(given) from None
 
         call.__signature__ = signature  # type: ignore[attr-defined]
         vars(call).update(moment_kind=kind, doubled=of.doubled)
@@ -320,7 +321,7 @@ def theorem_on(
 def _signature(
     own: list[inspect.Parameter], stated: tuple[str, ...], of: type[Facts], without: tuple[str, ...]
 ) -> inspect.Signature:
-    """Return the signature of a public call: sizes, what must be stated, its own, and options."""
+    """Return the signature of a public call: sizes, stated facts, own arguments, and options."""
     sizes = [
         inspect.Parameter(x, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None) for x in SIZES
     ]
