@@ -1,4 +1,4 @@
-"""Accelerated stochastic descent, and how many steps of it are worth their noise.
+"""Accelerated stochastic descent, and its number of steps of least predicted risk.
 
 Reference
 ---------
@@ -30,8 +30,8 @@ def accelerate(
 
     With ``a = 2 / (t + lag)`` and ``e = 4 eta / (t (t + 1))``, the gradient ``g`` is taken at
     ``(1 - a) v + a w``, ``w`` moves to the projection of ``w - (a / e) g`` and the average ``v``
-    to ``a w + (1 - a) v``. The lag of Algorithm 6, whose momentum starts at 1, is 1; Algorithm 7
-    prints 2.
+    to ``a w + (1 - a) v``. Algorithm 6 has lag 1, and its momentum starts at 1; Algorithm 7 prints
+    lag 2.
     """
     point = average = constraint.project(start)
     averages = np.empty((n_steps, start.size))

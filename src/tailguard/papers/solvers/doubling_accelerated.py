@@ -2,8 +2,8 @@
 
 Reference
 ---------
-Xu et al. 2025, Algorithm 7 and Theorem 7. That phases cost no more than the costliest of them:
-McSherry 2009, Theorem 4.
+Xu et al. 2025, Algorithm 7 and Theorem 7; McSherry 2009, Theorem 4 (all phases together cost no
+more than the costliest one).
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from tailguard.solvers.descent import solved_at, start_of
 
 @dataclass(frozen=True, kw_only=True)
 class DoublingAccelerated(PermutedAccelerated):
-    """Accelerated descent in phases that double, each from where the last one ended.
+    """Accelerated descent in phases that double; each starts where the last one ended.
 
     For risks that grow away from their minimum like a power, with an exponent above 1.
 
@@ -37,12 +37,12 @@ class DoublingAccelerated(PermutedAccelerated):
         No phase has fewer records unless it is the only one. The other parameters are those of
         :class:`PermutedAccelerated`; ``n_steps`` and ``clip_norm`` hold for every phase.
     phase_steps, phase_clip_norms
-        Instead, one number for each phase.
+        One number for each phase, in place of ``n_steps`` and ``clip_norm``.
 
     Guarantee
     ---------
-    As for :class:`PermutedAccelerated`: phases read records of their own, each cut into secret
-    batches of its own, and each phase keeps the whole promise.
+    As for :class:`PermutedAccelerated`: phases read disjoint records, each cuts its records into
+    secret batches, and each phase may spend the whole budget.
 
     Edge cases
     ----------
@@ -50,8 +50,8 @@ class DoublingAccelerated(PermutedAccelerated):
 
     Reference
     ---------
-    Xu et al. 2025, Algorithm 7 and Theorem 7, with the momentum of Algorithm 6: the one that is
-    printed does not start at 1. ``calibration="printed"`` takes it, and the printed sizes.
+    Xu et al. 2025, Algorithm 7 and Theorem 7, with the momentum of Algorithm 6: the printed one
+    does not start at 1. ``calibration="printed"`` takes the printed momentum and sizes.
 
     Examples
     --------
@@ -80,23 +80,23 @@ class DoublingAccelerated(PermutedAccelerated):
         """Check the public numbers."""
         super().__post_init__()
         for name, check in (("phase_steps", check_count), ("phase_clip_norms", check_positive)):
-            told = getattr(self, name)
-            if not isinstance(told, tuple | list | None):
+            numbers = getattr(self, name)
+            if not isinstance(numbers, tuple | list | None):
                 raise InputError(
                     f"{name} must be a tuple of one number for each phase, or None; got "
-                    f"{shown(told)}."
+                    f"{shown(numbers)}."
                 )
-            for number in told or ():
+            for number in numbers or ():
                 check(name, number)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Cut the records into phases, and these into batches; numbers only."""
+        """Cut the records into phases, and these into batches, from public numbers only."""
         n_phases = len(self.pass_sizes(problem))
         for name in ("phase_steps", "phase_clip_norms"):
-            told = getattr(self, name)
+            numbers = getattr(self, name)
             require(
-                told is None or len(told) == n_phases,
-                f"{name} must be as many as there are phases, {n_phases}; got {shown(told)}.",
+                numbers is None or len(numbers) == n_phases,
+                f"{name} must be as many as there are phases, {n_phases}; got {shown(numbers)}.",
             )
         plan = super().plan(problem, guarantee)
         clips = "; ".join(f"{each:g}" for each in self.pass_clip_norms(problem, plan.stages))
@@ -119,7 +119,7 @@ class DoublingAccelerated(PermutedAccelerated):
 
     @property
     def lag(self) -> int:
-        """Return that of Algorithm 6, or the printed one, with which the momentum starts at 2/3."""
+        """Return the lag of Algorithm 6, or the printed lag, whose momentum starts at 2/3."""
         return 2 if self.calibration == "printed" else 1
 
     def _step_count(self, problem: Problem, index: int, mu: float) -> int:

@@ -1,15 +1,15 @@
 """DP-SGD, the competitor of the papers: clipped gradients of random batches with Gaussian noise.
 
-Batches are secret samples of fixed size, drawn afresh for every step and priced as such, with
-neighbours that replace a record: a formula for Poisson samples would claim several times less than
-they cost. Or they are those of secret partitions, a fresh one for every pass, priced as a shuffle
-or as disjoint blocks, whichever costs less: that is all there is for other promises than (epsilon,
-delta), and it takes less noise for one pass at a large epsilon.
+Batches are secret samples of fixed size, drawn anew for every step. Their cost is computed as such,
+for neighbours that replace a record: a formula for Poisson samples would claim several times less
+than they cost. Alternatively each pass has a new secret partition, which costs as much as a shuffle
+or as disjoint blocks, whichever is less. Promises other than (epsilon, delta) need partitions. For
+one pass at a large epsilon partitions need less noise.
 
 Reference
 ---------
 Abadi et al. 2016, Algorithm 1; Song, Chaudhuri and Sarwate 2013; Balle, Barthe and Gaboardi 2018
-(sampling without replacement); Lebeda, Regehr, Kamath and Steinke 2024 (why it is not Poisson).
+(sampling without replacement); Lebeda, Regehr, Kamath and Steinke 2024 (why not Poisson samples).
 """
 
 from dataclasses import dataclass, replace
@@ -41,14 +41,14 @@ class DpSgd:
     n_passes
         How many passes over the records; with samples, as many steps as these would take.
     step_size
-        The first step; steps shrink with the root of their number if ``decay`` is ``"root"``. None
-        takes the diameter of the set over the length of a noised gradient.
+        The size of the first step; step t is divided by the root of t if ``decay`` is ``"root"``.
+        None takes the diameter of the set over the length of a noised gradient.
     iterate, decay, start
         As for :class:`tailguard.solvers.NoisyGradientDescent`.
     sampling
-        ``"fresh"``: a sample for every step, drawn without replacement; for promises of epsilon at
-        a delta of at least 1e-10. ``"partition"``: the batches of a partition for every pass.
-        ``"auto"``: what needs less noise for a record's gradient.
+        ``"fresh"``: a new sample for every step, drawn without replacement; needs a promise of
+        epsilon with a delta of at least 1e-10. ``"partition"``: a new partition into batches for
+        every pass. ``"auto"``: whichever needs less noise for a record's gradient.
 
     Guarantee
     ---------
@@ -57,12 +57,12 @@ class DpSgd:
 
     Edge cases
     ----------
-    A partition has ``n_rows // batch_rows`` batches of equal size, so that they may be somewhat
-    larger; records that are left over are not used in that pass.
+    A partition has ``n_rows // batch_rows`` batches of equal size, which may be somewhat larger
+    than ``batch_rows``. A pass does not use the remaining records.
 
     Reference
     ---------
-    Abadi et al. 2016, Algorithm 1, with samples of fixed size in the place of Poisson samples.
+    Abadi et al. 2016, Algorithm 1, with samples of fixed size in place of Poisson samples.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class DpSgd:
         check_ranges(self, **words)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Cut the records into batches and set their noise; numbers only."""
+        """Cut the records into batches and set their noise, from public numbers only."""
         require(
             self.batch_rows <= problem.n_rows,
             f"batch_rows must be at most n_rows = {problem.n_rows}; got {self.batch_rows}.",
@@ -109,7 +109,7 @@ class DpSgd:
         return self._descent(plan.problem, fresh=fresh).run(plan, gate)
 
     def _planned(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Plan the way of sampling that was asked for, or the one that needs less noise."""
+        """Plan the requested way of sampling, or the one that needs less noise."""
         if self.sampling == "fresh":
             return self._descent(problem, fresh=True).plan(problem, guarantee)
         parted = self._descent(problem, fresh=False)
@@ -118,9 +118,9 @@ class DpSgd:
             return plan
         try:
             fresh = self._descent(problem, fresh=True).plan(problem, guarantee)
-        except InputError:  # a promise by which samples have no known cost
+        except InputError:  # for this promise the cost of samples is not known
             return plan
-        # The noise of a batch's mean is inverse to these.
+        # The noise of a batch's mean is inversely proportional to these.
         shares = (
             self.batch_rows * fresh.stage("descent").mu,
             parted.batches.rows_per_step(problem.n_rows) * plan.stage("descent").mu,
@@ -145,12 +145,12 @@ class DpSgd:
 def sampled_noise_over_sensitivity(
     guarantee: Guarantee, *, n_rows: int, batch_rows: int, n_steps: int, scheme: str = "fixed-size"
 ) -> float:
-    """Noise that DP-SGD needs with a fresh secret sample for every step, over the sensitivity.
+    """Noise over sensitivity that DP-SGD needs with a new secret sample for every step.
 
-    The sensitivity is the one of replacing a record that was drawn: ``2 C`` for a sum of gradients
-    clipped to ``C``. Accountants for adding or removing a record state half of it, and are not to
-    be compared. ``scheme`` is ``"fixed-size"``, as ``DpSgd`` draws them, or ``"poisson"``, for
-    comparison only: the gate draws no such samples.
+    The sensitivity is that of replacing a drawn record: ``2 C`` for a sum of gradients clipped to
+    ``C``. Accountants for adding or removing a record use half of it, so their numbers are not
+    comparable. ``scheme`` is ``"fixed-size"``, as in ``DpSgd``, or ``"poisson"``, for comparison
+    only: the gate draws no such samples.
 
     *Reference.* Abadi et al. 2016; Balle, Barthe and Gaboardi 2018, Theorems 2 and 11.
 

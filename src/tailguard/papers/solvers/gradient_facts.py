@@ -1,11 +1,11 @@
-"""What is publicly assumed of gradients, and the clip level and step that follow from it.
+"""Public assumptions on gradients, and the clip level and step that follow from them.
 
-*As printed*, with ``a = epsilon n / sqrt(d log(1/delta) log n)`` of the records of a phase or of a
-round, and n of all of them in the logarithm, gradients are clipped to ``r a^(1/q)``, and eta of a
+*As printed*, gradients are clipped to ``r a^(1/q)``, with ``a = epsilon n / sqrt(d log(1/delta) log
+n)``: n counts the records of a phase or of a round, but all records in the logarithm. The eta of a
 round is ``D / n^s`` times the least of ``1 / L``, ``a^(1-1/q) / (r n^((p+1)/2))`` and
 ``1 / (n^((p-1)/2) L^2 sqrt(log(n) log(1/b)))``, for the Lipschitz constant ``L`` of the loss. The
-power s and the chance b are those of the algorithm; Algorithms 4 and 5 print an eta whose a has no
-``log(1/delta)`` in it.
+algorithm sets the power s and the chance b. The printed eta of Algorithms 4 and 5 has an a without
+``log(1/delta)``.
 
 Reference
 ---------
@@ -23,9 +23,9 @@ from tailguard.solvers.limits import typical_curvature
 
 ROW_LIMIT_PER_COORDINATE = math.sqrt(3.0)  # a row of unit-scale coordinates has norm sqrt(size)
 CURVATURE_SPREAD = 4.0  # the step allows for this many times the typical curvature
-LOG_LINK_CURVATURE = 2.0  # exp(score) averages 1 in private units; room for twice that
+LOG_LINK_CURVATURE = 2.0  # exp(score) averages 1 in private units; the step allows for twice that
 NOISE_FACTOR = 16.0
-"""Noise of all phases in the predicted risk of the localised method: each passes its own on."""
+"""Factor of the noise of all phases together in the predicted risk of the localised method."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class GradientFacts:
     row_limit
         The norm to which rows are shrunk.
     scale, order
-        The norm of a gradient has the moment ``scale ** order`` of that order.
+        The moment of this order of a gradient's norm is ``scale ** order``.
     largest
-        The largest norm of the gradient of a bounded row; infinite where slopes are unbounded.
+        The largest norm of the gradient of a bounded row; infinite if slopes are unbounded.
     """
 
     size: int
@@ -54,7 +54,7 @@ class GradientFacts:
     def of(
         cls, problem: Problem, *, row_limit: float | None, scale: float | None, order: float
     ) -> "GradientFacts":
-        """Fill in what the user left open: columns of unit scale, slopes of about 1."""
+        """Set defaults for columns of unit scale and slopes of about 1."""
         typical = math.sqrt(problem.size)
         limit = row_limit or ROW_LIMIT_PER_COORDINATE * typical
         steepest = math.inf if problem.scored is None else problem.scored.slope_bound()
@@ -67,7 +67,7 @@ class GradientFacts:
         )
 
     def clip_norm(self, n_rows: int, mu: float, *, factor: float = NOISE_FACTOR) -> float:
-        """Balance what clipping cuts off with the noise; never beyond the largest gradient.
+        """Return the clip norm that balances clipping bias and noise; at most ``largest``.
 
         ``scale * (n mu / (factor sqrt(d)))^(1 / order)``; the paper has the factor 1.
         """
@@ -75,7 +75,7 @@ class GradientFacts:
         return float(min(self.scale * reach ** (1.0 / self.order), self.largest))
 
     def step_parameter(self, n_rows: int, mu: float, diameter: float, clip_norm: float) -> float:
-        """Return the localised method's eta of least predicted risk, if all else is as stated.
+        """Return the eta that minimises the localised method's predicted risk, all else fixed.
 
         ``2 D / sqrt(n (2 r^2 / 3 + 16 d C^2 / (mu^2 n)))`` minimises
         ``4 D^2 / (eta n) + eta (2 r^2 / 3 + 16 d C^2 / (mu^2 n))``.
@@ -93,21 +93,21 @@ def step_curvature(loss: Loss) -> float:
 
 @dataclass(frozen=True)
 class PrintedSchedule:
-    """The public numbers of a run in which all of it is as printed.
+    """The public numbers of a run that follows the printed algorithm in everything.
 
     Attributes
     ----------
     n_rows
-        Of the whole run.
+        The number of records of the whole run.
     facts
-        Of gradients: their scale and order are the paper's r and q, so that their norm has the
-        moment ``r ** (2 q)`` of order ``2 q``.
+        Facts about gradients. Their scale and order are the paper's r and q, so the moment of order
+        ``2 q`` of a gradient's norm is ``r ** (2 q)``.
     epsilon, delta
-        Of the promise.
+        The promise.
     exponent
         The paper's p.
     lipschitz_bound
-        Of a loss; None takes the largest that the theorem admits at this p,
+        The Lipschitz constant of a loss; None takes the largest that the theorem admits at this p,
         ``n^(p/2) r (1 / sqrt(n) + a^(1/q-1))``.
     """
 
@@ -119,14 +119,14 @@ class PrintedSchedule:
     lipschitz_bound: float | None = None
 
     def reach(self, n_rows: int, whole: int | None = None) -> float:
-        """Return the number a of ``n_rows`` records, by the logarithm of all, or of ``whole``."""
+        """Return a for ``n_rows`` records, with the logarithm of all records, or of ``whole``."""
         nats = -math.log(self.delta) * max(1.0, math.log(whole or self.n_rows))
         return self.epsilon * n_rows / math.sqrt(self.facts.size * nats)
 
     def clip_norm(self, n_rows: int, whole: int) -> float:
         """Return the clip norm of a phase of ``n_rows`` records, in a round of ``whole`` records.
 
-        Algorithm 3 has the logarithm of its own n: of a round, where Algorithms 4 and 5 call it.
+        Algorithm 3 has the logarithm of its own n: that of a round, if Algorithms 4 and 5 call it.
         """
         return self.facts.scale * math.pow(self.reach(n_rows, whole), 1.0 / self.facts.order)
 
@@ -142,7 +142,7 @@ class PrintedSchedule:
     def step_parameter(
         self, n_rows: int, diameter: float, *, power: float = 0.5, chance: float | None = None
     ) -> float:
-        """Return eta of a round of ``n_rows`` records; without ``chance`` it has delta."""
+        """Return the eta of a round of ``n_rows`` records; ``chance`` is delta by default."""
         steepest, p = self.steepest, self.exponent
         nats = max(1.0, math.log(n_rows)) * -math.log(chance or self.delta)
         reach = self.reach(n_rows)

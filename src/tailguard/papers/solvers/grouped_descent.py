@@ -32,7 +32,7 @@ class GroupedDescent:
     Parameters
     ----------
     n_steps, step_size
-        How many steps, and how long.
+        The number of steps and their size.
     clip_norm
         The bound on one record's gradient.
     n_groups
@@ -51,7 +51,7 @@ class GroupedDescent:
 
     Reference
     ---------
-    Zhao et al. 2024, Algorithm 3, with the shuffle of a secret partition in the place of Theorem 6.
+    Zhao et al. 2024, Algorithm 3, with the shuffle of a secret partition in place of Theorem 6.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class GroupedDescent:
         return Batches("shuffled", self.n_steps * self.n_groups, self.n_groups)
 
     def stage(self, problem: Problem, guarantee: Guarantee) -> Stage:
-        """Return what the groups of every step spend."""
+        """Return the stage: the groups of every step, with their budget."""
         promise = usable_guarantee(guarantee, self.n_steps * self.n_groups * problem.size)
         return self.batches.stage(promise, 0.0, problem.n_rows, problem.size)
 
@@ -111,7 +111,7 @@ class GroupedDescent:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Ask for the group means at every point, and step along their centre."""
+        """Release the group means at every point, and step along their centre."""
         problem, stage = plan.problem, plan.stages[0]
         allowed, query = set_of(problem), clipped_gradients(problem, self.clip_norm)
         point = allowed.project(np.zeros(problem.size))

@@ -1,13 +1,14 @@
-"""Localised descent: minimise on half of the records, release, go on from there on a quarter.
+"""Localised descent: minimise on half of the records, release, continue from there on a quarter.
 
-Each phase reads records of its own, minimises their clipped loss with a penalty on the distance
-from the last answer, and releases the minimiser with noise. Penalties grow by four and more from
-phase to phase, so the noise shrinks as fast. Every phase may spend the whole budget.
+Each phase reads its own, disjoint records, minimises their clipped loss with a penalty on the
+distance from the last answer, and releases the minimiser with noise. Penalties grow by a factor of
+four or more from phase to phase, so the noise shrinks as fast. Every phase may spend the whole
+budget.
 
 Reference
 ---------
-Xu et al. 2025, Algorithms 2 and 3; Feldman, Koren and Talwar 2020, Algorithm 2 (phases). That the
-phases cost no more than one: McSherry 2009, Theorem 4.
+Xu et al. 2025, Algorithms 2 and 3; Feldman, Koren and Talwar 2020, Algorithm 2 (phases); McSherry
+2009, Theorem 4 (all phases together cost no more than one).
 """
 
 import math
@@ -60,8 +61,9 @@ class Localised:
     clip_norm
         The bound on one record's gradient; None balances its bias with the noise.
     gradient_scale, moment_order
-        The gradients' norm has the moment ``gradient_scale ** moment_order`` of that order; None
-        takes the norm of a row of unit-scale columns. Public numbers; only accuracy depends on it.
+        The moment of this order of a gradient's norm is ``gradient_scale ** moment_order``; None
+        takes the norm of a row of unit-scale columns. Both are public; only accuracy depends on
+        them.
     diameter
         How far the optimum may be from the start; None takes the diameter of the set.
     penalty
@@ -69,23 +71,22 @@ class Localised:
     start
         A public start, one number for every coordinate.
     schedule
-        ``"practical"``; or ``"printed"``: phases down to one record, and clip norms, eta and
-        penalties as printed, with ``exponent`` for the paper's p; ``clip_norm`` and
-        ``step_parameter`` come before them. Both take certified minimisers. ``"steps"`` is the
-        printed one with the end of ``T_i = 1 / (lambda_i eta_i)`` steps of Algorithm 2 in their
-        place, of size eta_i and in a ball of radius D_i: most of the way to a minimiser, in a
-        quarter of ``n ** 2`` steps and more.
+        ``"practical"``. ``"printed"``: phases down to one record, with printed clip norms, eta and
+        penalties (``exponent`` is the paper's p), unless ``clip_norm`` or ``step_parameter`` is
+        given. Both schedules release certified minimisers. ``"steps"``: the printed schedule, but
+        instead of a minimiser the last point of Algorithm 2 after ``T_i = 1 / (lambda_i eta_i)``
+        steps of size eta_i in a ball of radius D_i. That point is close to a minimiser, after
+        ``n ** 2 / 4`` steps or more.
     lipschitz_bound
-        Of a loss, for the printed eta and D_i; None takes the largest that the paper's theorem
-        admits.
+        The Lipschitz constant of a loss, for the printed eta and D_i; None takes the largest that
+        the paper's theorem admits.
     smallest_phase
-        No phase of the practical schedule but the first has fewer records.
+        In the practical schedule only the first phase may have fewer records.
     step_parameter
         The paper's eta; None minimises the predicted risk.
     calibration
-        ``"tight"``, or ``"printed"``: the noise as printed, which is several times too much, except
-        where it lies below the errors of floats: those are charged, to more than the guarantee if
-        need be.
+        ``"tight"``, or ``"printed"``. The printed noise is several times too large, unless it is
+        below the errors of floats: those errors are charged too, even beyond the guarantee.
 
     Guarantee
     ---------
@@ -101,11 +102,11 @@ class Localised:
     Reference
     ---------
     Xu et al. 2025, Algorithm 3 and Theorem 1. Deviations: answers are projected onto the set, which
-    later phases need; by default the ball around each start is left out, since a penalised
-    minimiser never reaches it, phases of a few records are left out as well, and minimisers are
-    certified and not the end of a fixed number of steps. Such steps, and all with printed noise,
-    are projected onto the set and then drawn into the balls, which leads to a point of all of them,
-    if not to the nearest; the center of ``penalty`` and of a phase together is drawn there, too.
+    later phases need. By default there is no ball around each start, since a penalised minimiser
+    never reaches it; there are no phases of a few records; and minimisers are certified and not the
+    end of a fixed number of steps. Such steps, and all with printed noise, are projected onto the
+    set and then drawn into the balls. This leads to a point in all of them, but not always to the
+    nearest. The common center of ``penalty`` and a phase's penalty is drawn there, too.
 
     Examples
     --------
@@ -142,7 +143,7 @@ class Localised:
         check_ranges(self, schedule=SCHEDULES, calibration=CALIBRATIONS)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Cut the records into phases and set the noise; numbers only."""
+        """Cut the records into phases and set the noise, from public numbers only."""
         self._check(problem)
         phases, shares = self._shared_out(problem, guarantee)
         first = self._query(problem, phases[0], self._start(problem), self._start(problem))
@@ -183,7 +184,7 @@ class Localised:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Go from minimiser to minimiser, each released with noise and put back into the set."""
+        """Release each phase's minimiser with noise and project it onto the set."""
         problem, stage = plan.problem, plan.stages[0]
         phases, shares = self._shared_out(problem, plan.guarantee)
         n_groups = self.n_groups(problem.n_rows)
@@ -208,8 +209,8 @@ class Localised:
     ) -> tuple[tuple[Phase, ...], list[float]]:
         """Return the phases, and the mu that each of them spends.
 
-        That is all of the budget or, with the printed noise, what one record really moves an answer
-        by, with the errors of floats, over that noise.
+        The mu is the whole budget. With the printed noise it is the true sensitivity of an answer,
+        errors of floats included, over that noise.
         """
         n_releases = len(self.phase_sizes(problem)) * self.n_groups(problem.n_rows)
         mu = usable_mu(guarantee, n_releases * problem.size)
@@ -243,7 +244,7 @@ class Localised:
         return tuple(size for part in self.rounds(problem) for size in self._sizes(part.n_rows))
 
     def phases(self, problem: Problem, mu: float, guarantee: Guarantee) -> tuple[Phase, ...]:
-        """Return what each phase does, when it spends ``mu`` of what the guarantee allows."""
+        """Return the parameters of each phase that spends ``mu``, within the guarantee."""
         powers = (2.0 * self.exponent, self.exponent) if self.prints else (1.0, 1.0)
         phases: list[Phase] = []
         for part in self.rounds(problem):
@@ -262,7 +263,7 @@ class Localised:
     def _balanced(
         self, problem: Problem, part: Round, sizes: tuple[int, ...], mu: float
     ) -> tuple[tuple[float, ...], float, float]:
-        """Return one clip norm for all phases, the eta of least predicted risk, and no bound."""
+        """Return a clip norm for all phases, the eta of least predicted risk, and no bound."""
         facts = self._facts(problem)
         clip_norm = self.clip_norm or facts.clip_norm(part.n_rows, mu)
         diameter = min(2.0 * part.radius, self._diameter(problem))
@@ -280,7 +281,7 @@ class Localised:
         return clips, eta, schedule.steepest
 
     def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
-        """Return the eta of Algorithm 3, by the diameter over the root of n."""
+        """Return the eta of Algorithm 3, proportional to the diameter over the root of n."""
         return schedule.step_parameter(part.n_rows, self._diameter(problem))
 
     def _sizes(self, n_rows: int) -> tuple[int, ...]:
@@ -334,7 +335,7 @@ class Localised:
         )
 
     def _check(self, problem: Problem) -> None:
-        """Refuse what could only fail after the budget is reserved; all of it is public."""
+        """Refuse inputs that would fail after the budget is reserved; all of them are public."""
         require(
             not problem.has_offset,
             f"offset must be None for solver {self.name!r}, whose minimiser it would make "
@@ -344,15 +345,15 @@ class Localised:
 
 
 def _within(base: ConstraintSet, center: FloatArray, radius: float) -> ConstraintSet:
-    """Return the part of a set within a ball; the set itself where the ball holds all of it."""
+    """Return the part of a set within a ball; the set itself if the ball contains it."""
     return base if radius >= base.diameter() else IntersectionWithBall(base, center, radius)
 
 
 def nearest_to_most(points: FloatArray) -> FloatArray:
     """Return the point around which the smallest ball holds more than half of the points.
 
-    Where more than half lie within r of some place, it lies within ``3 r`` of that: its ball has a
-    radius of ``2 r`` at most, and one of those points.
+    If more than half lie within r of a place, it lies within ``3 r`` of that place: its ball has a
+    radius of at most ``2 r`` and contains one of those points.
 
     *Reference.* Nemirovski and Yudin 1983; Hsu and Sabato 2016, Proposition 8.
     """
@@ -365,13 +366,13 @@ def nearest_to_most(points: FloatArray) -> FloatArray:
 def printed_noise_ratio(promise: ApproxDP) -> float:
     """Return the printed noise over the printed sensitivity, ``4 sqrt(log(1/delta)) / epsilon``.
 
-    That is more than a phase needs for epsilon up to 20.7 log(1/delta).
+    This is more than a phase needs for epsilon up to 20.7 log(1/delta).
     """
     return 4.0 * math.sqrt(-math.log(promise.delta)) / promise.epsilon
 
 
 def _terms(guarantee: Guarantee) -> tuple[float, float]:
-    """Return epsilon and delta of a promise: ``2 sqrt(rho)`` and ``1 / e`` where it has none."""
+    """Return epsilon and delta of a promise: ``2 sqrt(rho)`` and ``1 / e`` if it has none."""
     if isinstance(guarantee, ApproxDP):
         return guarantee.epsilon, guarantee.delta
     return math.sqrt(2.0) * guarantee.gaussian_mu(), math.exp(-1.0)

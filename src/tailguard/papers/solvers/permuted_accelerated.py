@@ -1,12 +1,13 @@
 """Accelerated descent over secret random batches: every record is read once.
 
-A record is in one batch, so all batches together cost one, whatever the loss. That the batches are
-random and secret can make them cost less still, and the least noise that any proof allows is taken.
+A record is in one batch, so all batches together cost as much as one, for every loss. Random and
+secret batches can cost less still. The solver takes the least noise that one of the two proofs
+allows.
 
 Reference
 ---------
-Xu et al. 2025, Algorithm 6 and Theorem 6. Why batches may be shuffled:
-:mod:`tailguard.privacy.amplification.grouped` (Feldman, McMillan and Talwar 2021; McSherry 2009).
+Xu et al. 2025, Algorithm 6 and Theorem 6; :mod:`tailguard.privacy.amplification.grouped` (why
+batches may be shuffled: Feldman, McMillan and Talwar 2021; McSherry 2009).
 """
 
 import math
@@ -44,7 +45,7 @@ def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[flo
 
 
 def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
-    """Return the same for the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``.
+    """Return the mu of each batch for the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``.
 
     One record moves the mean of a batch of ``b`` records by ``2 C / b``.
     """
@@ -65,8 +66,9 @@ class PermutedAccelerated:
     clip_norm
         The bound on one record's gradient; None balances its bias with the noise.
     gradient_scale, moment_order
-        The gradients' norm has the moment ``gradient_scale ** moment_order`` of that order; None
-        takes the norm of a row of unit-scale columns. Public numbers; only accuracy depends on it.
+        The moment of this order of a gradient's norm is ``gradient_scale ** moment_order``; None
+        takes the norm of a row of unit-scale columns. Both are public; only accuracy depends on
+        them.
     smoothness
         A bound on the curvature of the mean loss; None takes that of unit-scale columns. Accuracy
         depends on it, not privacy.
@@ -76,7 +78,7 @@ class PermutedAccelerated:
         A public start, one number for every coordinate.
     calibration
         ``"tight"``: the least noise of the proofs of :func:`batch_noise`. ``"printed"``: the noise
-        of the paper, which mostly costs more than the guarantee: a run is then a simulation.
+        of the paper. It mostly costs more than the guarantee, and a run is then a simulation.
 
     Guarantee
     ---------
@@ -87,13 +89,13 @@ class PermutedAccelerated:
     ----------
     Secret batches save noise while epsilon is below about ``sqrt(log(1/delta) / n_steps)``; beyond
     that, and for promises other than (epsilon, delta), they count as disjoint batches. The
-    accountant decides, in the plan. Records that the batches leave over are not used.
+    accountant decides, in the plan. Records beyond batches of equal size are not used.
 
     Reference
     ---------
     Xu et al. 2025, Algorithm 6 and Theorem 6. Deviations: the step size is that of Ghadimi and Lan
-    2012; the noise is calibrated for batches, where the paper's formula lacks a logarithm and its
-    constant, and is broken by an observer of the batch means.
+    2012. The noise is calibrated for batches: the paper's formula lacks a logarithm and its
+    constant, and an observer of the batch means breaks it.
 
     Examples
     --------
@@ -125,7 +127,7 @@ class PermutedAccelerated:
         check_ranges(self, calibration=CALIBRATIONS)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Cut the records into batches and set their noise; numbers only."""
+        """Cut the records into batches and set their noise, from public numbers only."""
         self._check(problem)
         sizes = self.pass_sizes(problem)
         mu = guarantee.gaussian_mu()
@@ -138,7 +140,7 @@ class PermutedAccelerated:
         )
         clips = self.pass_clip_norms(problem, stages)
         for size, stage, clip_norm in zip(sizes, stages, clips, strict=True):
-            # What calibration refuses, it refuses here.
+            # Refuses here, and not in the run, what calibration refuses.
             descent.clipped_gradients(problem, clip_norm).calibrate(
                 size // stage.n_blocks, problem.n_features, stage.mu
             )
@@ -172,7 +174,7 @@ class PermutedAccelerated:
         return descent.solved_at(plan, points[-1], points)
 
     def pass_sizes(self, problem: Problem) -> tuple[int, ...]:
-        """Return how many records each pass reads: here there is one, over all of them."""
+        """Return how many records each pass reads: one pass over all records."""
         return (problem.n_rows,)
 
     @property
@@ -181,13 +183,13 @@ class PermutedAccelerated:
         return 1
 
     def pass_clip_norms(self, problem: Problem, stages: tuple[Stage, ...]) -> tuple[float, ...]:
-        """Return to which norm each pass clips."""
+        """Return the clip norm of each pass."""
         return tuple(self._clip_norm(problem, index, each) for index, each in enumerate(stages))
 
     def _pass(
         self, gate: Gate, plan: Plan, index: int, start: FloatArray, within: Block | None = None
     ) -> FloatArray:
-        """Go through the batches of one pass; return its averaged points, one a row."""
+        """Descend over the batches of one pass; return its averaged points, one a row."""
         problem, stage = plan.problem, plan.stages[index]
         clip_norm = self._clip_norm(problem, index, stage)
         query = descent.clipped_gradients(problem, clip_norm)
@@ -211,11 +213,11 @@ class PermutedAccelerated:
         return acceleration.accelerate(gradient, len(batches), eta, **options, lag=self.lag)
 
     def _stage(self, problem: Problem, promise: Guarantee, index: int, n_steps: int) -> Stage:
-        """One batch after the other, each read once."""
+        """Return the stage of one pass: every batch is read once."""
         share_of = printed_batch_noise if self.calibration == "printed" else batch_noise
         n_rows = self.pass_sizes(problem)[index]
         mu, shuffled = share_of(promise, n_batches=n_steps, n_rows=n_rows)
-        if self.calibration == "printed":  # rounding is as much of any clip norm
+        if self.calibration == "printed":  # the share of rounding is the same for every clip norm
             query, d = descent.clipped_gradients(problem, 1.0), problem.n_features
             mu = amount_of(share_with_rounding(query, n_rows // n_steps, d, Gaussian(mu)))
         return Stage(
@@ -254,7 +256,7 @@ class PermutedAccelerated:
         )
 
     def _smoothness(self, problem: Problem) -> float:
-        """Mean curvature in the steepest direction: rows of unit-scale columns, all alike."""
+        """Mean curvature in the steepest direction, for rows of identical unit-scale columns."""
         if self.smoothness is not None or problem.scored is None:
             return self.smoothness or math.inf
         return step_curvature(problem.scored) * problem.size
@@ -263,7 +265,7 @@ class PermutedAccelerated:
         return self.diameter or descent.set_of(problem).diameter()
 
     def _check(self, problem: Problem) -> None:
-        """Refuse what could only fail after the budget is reserved; all of it is public."""
+        """Refuse inputs that would fail after the budget is reserved; all of them are public."""
         descent.check_constraint(problem, self._diameter(problem))
         require(
             math.isfinite(self._smoothness(problem)),

@@ -1,8 +1,8 @@
 """Localised descent in rounds, for risks that grow away from their minimum like a power.
 
-Under such a noise condition, ``F(w) - F(w*) >= lambda |w - w*|^theta``, a small risk means a near
-optimum: each round runs the localised method in a ball around the last answer, on records of its
-own, and may spend the whole budget.
+Under this noise condition, ``F(w) - F(w*) >= lambda |w - w*|^theta``, a point of small risk is near
+the optimum. So each round runs the localised method in a ball around the last answer. Rounds read
+disjoint records, and each may spend the whole budget.
 
 Reference
 ---------
@@ -24,7 +24,7 @@ from tailguard.sets.l1_ball import L1Ball
 class ShrinkingLocalised(Localised):
     """Localised descent in equal rounds, each in a ball of half the radius of the last.
 
-    For exponents of the noise condition of at least 2, which need not be known.
+    For noise conditions with an exponent of at least 2, which need not be known.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class ShrinkingLocalised(Localised):
     example: ClassVar[SolverExample] = replace(Localised.example, constraint=L1Ball(1.0))
 
     def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
-        """Return the gamma of Algorithm 4, by the radius over n^(p/2)."""
+        """Return the gamma of Algorithm 4, proportional to the radius over n^(p/2)."""
         power, chance = schedule.exponent / 2.0, 1.0 / max(3, part.n_rows)
         return schedule.step_parameter(part.n_rows, part.radius, power=power, chance=chance)
 
@@ -86,8 +86,8 @@ class DoublingLocalised(Localised):
         The radius of the ball around the start of the first round; None takes the diameter of the
         set.
     shrinks
-        Whether the radius is halved from round to round, as the paper has it. Nothing shows that
-        the halved balls hold the optimum, so by default they keep their radius. The other
+        Whether the radius is halved from round to round, as in the paper. There is no proof that
+        the halved balls contain the optimum, so by default the radius is constant. The other
         parameters are those of :class:`Localised`.
 
     Guarantee
@@ -121,7 +121,7 @@ class DoublingLocalised(Localised):
     example: ClassVar[SolverExample] = ShrinkingLocalised.example
 
     def _printed_eta(self, problem: Problem, schedule: PrintedSchedule, part: Round) -> float:
-        """Return the eta of Algorithm 5, by the radius over n^((p-1)/2)."""
+        """Return the eta of Algorithm 5, proportional to the radius over n^((p-1)/2)."""
         power, chance = (schedule.exponent - 1.0) / 2.0, 1.0 / max(3, part.n_rows)
         return schedule.step_parameter(part.n_rows, part.radius, power=power, chance=chance)
 

@@ -1,4 +1,4 @@
-"""Cutting the records into phases, and what a localised method does in each.
+"""Cut the records into phases, and set the parameters of a localised method in each.
 
 Reference
 ---------
@@ -15,7 +15,7 @@ SMALLEST_ROUND = 32  # records, of rounds and phases: a round figure
 
 @dataclass(frozen=True)
 class Round:
-    """A run of the localised method on records of its own, within ``radius`` of where it starts."""
+    """A run of the localised method on its own records, within ``radius`` of its start."""
 
     n_rows: int
     radius: float
@@ -23,22 +23,22 @@ class Round:
 
 @dataclass(frozen=True)
 class Phase:
-    """One minimisation of a clipped loss with a penalty, on records of its own.
+    """One minimisation of a clipped loss with a penalty, on its own records.
 
     Attributes
     ----------
     n_rows
-        How many records it reads.
+        The number of records.
     strength
-        Of the penalty on the distance from where it starts.
+        The strength of the penalty on the distance from the phase's start.
     clip_norm
         The bound on one record's gradient.
     radius
-        How far from the start of the round it may go.
+        The largest distance from the start of the round.
     opens_round
-        Whether the round starts here.
+        Whether it is the first phase of a round.
     step_size, n_steps, travel
-        Of the printed descent: eta_i, T_i and D_i. It takes 1 / (lambda_i eta_i) steps.
+        The eta_i, T_i and D_i of the printed descent. It takes 1 / (lambda_i eta_i) steps.
     """
 
     n_rows: int
@@ -63,14 +63,14 @@ def halving_sizes(n_rows: int, smallest: int) -> tuple[int, ...]:
 
 
 def printed_halving_sizes(n_rows: int) -> tuple[int, ...]:
-    """Halves, quarters and so on, down to one record, as Algorithm 3 has it."""
+    """Halves, quarters and so on, down to one record, as in Algorithm 3."""
     return tuple(n_rows // 2**i for i in range(1, n_rows.bit_length())) or (n_rows,)
 
 
 def equal_sizes(n_rows: int, *, printed: bool = False) -> tuple[int, ...]:
     """Cut into floor(log2(2 n / log2(n)) / 2) - 1 equal rounds, at least 1.
 
-    The last takes the remainder, which the printed rounds of Algorithm 4 leave out.
+    The last takes the remainder, which the printed rounds of Algorithm 4 do not use.
     """
     count = max(1, math.floor(math.log2(2.0 * n_rows / max(1.0, math.log2(n_rows))) / 2.0) - 1)
     size = n_rows // count
@@ -80,8 +80,8 @@ def equal_sizes(n_rows: int, *, printed: bool = False) -> tuple[int, ...]:
 def doubling_sizes(n_rows: int, growth_bound: float, smallest: int) -> tuple[int, ...]:
     """Cut into rounds that double, none below ``smallest`` if there is more than one.
 
-    Their number is ``log2(log2(n)) / log2(growth_bound)``, at most, where ``growth_bound`` is above
-    1 and at most the exponent of the noise condition.
+    Their number is at most ``log2(log2(n)) / log2(growth_bound)``. ``growth_bound`` is above 1 and
+    at most the exponent of the noise condition.
     """
     printed = math.floor(math.log2(max(1.0, math.log2(n_rows))) / math.log2(growth_bound))
     count = max(1, min(printed, math.floor(math.log2(n_rows / smallest + 1.0))))
@@ -92,8 +92,8 @@ def doubling_sizes(n_rows: int, growth_bound: float, smallest: int) -> tuple[int
 def printed_doubling_sizes(n_rows: int, growth_bound: float) -> tuple[int, ...]:
     """Cut as Algorithm 5 prints it: ``floor(2^(i-1) n / log2(n)^k)`` for ``k = log2 / log`` of it.
 
-    Records are left over, and for small bounds the first rounds are empty; for large ones there
-    is none.
+    Some records are not used. For small bounds the first rounds are empty; for large ones there
+    is no round.
     """
     base, logs = 1.0 / math.log2(growth_bound), max(1.0, math.log2(n_rows))
     share = n_rows / logs**base
@@ -101,7 +101,7 @@ def printed_doubling_sizes(n_rows: int, growth_bound: float) -> tuple[int, ...]:
 
 
 def check_doubling(n_rows: int, growth_bound: float) -> None:
-    """Refuse what Algorithm 5 cannot cut into phases."""
+    """Refuse numbers with which Algorithm 5 cannot cut the records into phases."""
     check_integer("n_rows", n_rows, minimum=2)
     if check_finite("growth_bound", growth_bound) <= 1.0:
         raise InputError(f"growth_bound must be a number above 1; got {shown(growth_bound)}.")
@@ -110,7 +110,7 @@ def check_doubling(n_rows: int, growth_bound: float) -> None:
 def doubling_rounds(
     n_rows: int, growth_bound: float, smallest: int, *, printed: bool
 ) -> tuple[int, ...]:
-    """Return the sizes of doubling rounds, or refuse printed ones that no record is in."""
+    """Return the sizes of doubling rounds; refuse empty printed rounds."""
     if not printed:
         return doubling_sizes(n_rows, growth_bound, smallest)
     sizes = printed_doubling_sizes(n_rows, growth_bound)
@@ -128,7 +128,7 @@ def strengths(
 ) -> tuple[float, ...]:
     """Strength of the penalty of each phase, ``4^i / (eta n_i^power)``.
 
-    The paper has the powers ``2 p`` in the first phase and ``p`` later, with ``p`` at least 1.
+    The paper's powers are ``2 p`` in the first phase and ``p`` later, with ``p`` at least 1.
     """
     powers = (first_power, *[power] * (len(sizes) - 1))
     return tuple(
