@@ -1,6 +1,6 @@
-"""Noise as the papers print it. Every path of the package that protects nothing begins here.
+"""Noise as the papers print it. Only code of this package may run without privacy.
 
-A printed run is charged what its noise truly costs. Where that is more than the guarantee, or has
-no bound, it is a simulation: it takes no ledger, needs ``random_state=``, and its certificate says
-that it is not private.
+A printed run is charged the true cost of its noise. If that exceeds the guarantee or has no bound,
+the run is a simulation: it takes no ledger, needs ``random_state=``, and its certificate says that
+it is not private.
 """

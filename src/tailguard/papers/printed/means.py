@@ -3,7 +3,7 @@
 Reference
 ---------
 Kamath, Liu and Zhang 2022; Tao, Wu, Cheng and Wang 2022; Wang, Xiao, Devadas and Xu 2020; Zhao et
-al. 2024: ``means.py`` of each says what is printed where.
+al. 2024: ``means.py`` of each paper cites the printed formulas.
 """
 
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 
 UNIT = {"moment_bound": 1.0}
-"""For thresholds of papers that measure in units in which the moment is 1, and print none."""
+"""For thresholds of papers that use units in which the moment is 1, and do not print it."""
 
 
 @dataclass(frozen=True)
 class Printed(MeanMethod):
-    """What marks a mean's plan as printed; it comes before the method that it is mixed into."""
+    """Mixin that marks a mean's plan as printed; it precedes the method among the base classes."""
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
         """Plan with the printed noise, whatever it costs."""
@@ -37,14 +37,14 @@ class Printed(MeanMethod):
 
 @dataclass(frozen=True)
 class PrintedLevel(Printed, MeanMethod):
-    """The same for a mean that bounds records at a level, which a paper has public."""
+    """Mixin for a mean that bounds records at a level, which is public in the paper."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return the ideal sensitivity over the printed noise: a mu, or an epsilon if Laplace."""
         raise TypeError(f"{type(self).__name__} must say what its paper prints.")
 
     def spent(self, facts: MeanFacts, level: float = 0.0, groups: int = 1) -> Share:
-        """Return what a release at a public level spends."""
+        """Return the share that a release at a public level spends."""
         amount = self.printed_spend(facts, level, groups)
         return with_rounding(facts, Laplace(amount) if facts.pure else Gaussian(amount))
 
@@ -57,9 +57,9 @@ class PrintedLevel(Printed, MeanMethod):
 
 
 def with_rounding(facts: MeanFacts, share: Share) -> Share:
-    """Return what a mean costs whose noise is its ideal sensitivity over ``share``.
+    """Return the cost of a mean whose noise is its ideal sensitivity over ``share``.
 
-    Rounding costs as much for every mean of these columns, so any of them will do.
+    Rounding costs the same for every mean of these columns, so the cost of one is computed.
     """
     query = ClampedMean(None, Units.raw(facts.n_features, intercept=False), 1.0, n_groups=1)
     roundings = facts.problem.max_rows or 1
@@ -69,7 +69,7 @@ def with_rounding(facts: MeanFacts, share: Share) -> Share:
 def mean_of_paper(
     X: Any, name: str, printed: type[MeanMethod], *, calibration: str, **options: Any
 ) -> MeanResult:
-    """Estimate means by a method of ``tg.mean``, or by the same with the printed noise."""
+    """Estimate means by a method of ``tg.mean``, with its own noise or the printed one."""
     check_choice("calibration", calibration, CALIBRATIONS)
     own = {each: options.pop(each) for each in own_options(name) if each in options}
     method = printed(**own) if calibration == "printed" else make_method(name, **own)

@@ -1,4 +1,4 @@
-"""The printed algorithms whose noise follows a scale that is not smooth: they protect nothing.
+"""Printed algorithms that are not private: their noise depends on a scale that is not smooth.
 
 Reference
 ---------
@@ -23,8 +23,8 @@ from tailguard.queries.sample_aggregate import (
 )
 from tailguard.queries.units import LARGEST_FEATURE
 
-# One value in 20 at either end: the 5 percent of the paper's experiments, which its printed
-# constants do not determine.
+# Trim one value in 20 at either end: the 5 percent of the paper's experiments, as its printed
+# constants do not determine the number.
 PRINTED_TRIMMING = 20
 
 
@@ -36,11 +36,11 @@ def as_printed(public: SmoothCalibration, largest_scale: float) -> SmoothCalibra
 
 @dataclass(frozen=True)
 class PrintedTrimmedMean(TrimmedMean):
-    """The trimmed mean with the scale of Algorithm 2, and one value in 20 left out at either end.
+    """The trimmed mean with the scale of Algorithm 2, and one value in 20 trimmed at either end.
 
     Guarantee
     ---------
-    None: the scale tells one record from another.
+    None: the scale reveals a single record.
     """
 
     calibration: str = "published"
@@ -59,7 +59,7 @@ class PrintedTrimmedMean(TrimmedMean):
     def _scale(self, ordered: FloatArray, m: int, calibration: SmoothCalibration) -> float:
         spread = float(ordered[-1] - ordered[0]) / (ordered.size - 2 * m)
         least = math.exp(-m * calibration.smoothness) * self.width
-        return max(spread, least) / (1.0 + FLOAT_MARGIN)  # which protects nothing here
+        return max(spread, least) / (1.0 + FLOAT_MARGIN)  # gives no privacy
 
     def expected_noise(
         self, distribution: MagnitudeDistribution, public: SmoothCalibration, n_rows: int
@@ -76,8 +76,8 @@ def printed_smooth_scale(
 ) -> float:
     """Return the scale that the paper prints, which is not smooth and gives no privacy.
 
-    It has the mean of the ``ceil(s / 2)`` largest ``r(i, t)`` where :func:`central_scale` has an
-    order statistic, and the diameter where there is none.
+    In place of the order statistic of :func:`central_scale` it has the mean of the ``ceil(s / 2)``
+    largest ``r(i, t)``, or the diameter if there is none.
     """
     n_points, first, n_largest = len(radii), first_ball(len(radii), overlap), math.ceil(overlap / 2)
     scale = least_scale(n_points, diameter, smoothness, overlap)
@@ -94,7 +94,7 @@ class PrintedSampleAggregate(SampleAggregate):
 
     Guarantee
     ---------
-    None: the scale tells one record from another.
+    None: the scale reveals a single record.
     """
 
     calibration: str = "published"

@@ -1,4 +1,4 @@
-"""Solvers of the core with the noise that a paper prints for them.
+"""Solvers of ``tailguard.solvers`` with the noise that a paper prints for them.
 
 Reference
 ---------
@@ -35,7 +35,7 @@ from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
 @dataclass(frozen=True)
 class PrintedTrimmedOracle(Oracle):
-    """The oracle of Algorithm 3, on the printed scale."""
+    """The oracle of Algorithm 3, with the printed scale."""
 
     def query(self, loss: Loss | None, units: Units) -> Any:
         """Return the query for gradients of ``loss`` of records read in ``units``."""
@@ -44,13 +44,13 @@ class PrintedTrimmedOracle(Oracle):
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedSampleAndAggregate(SampleAndAggregate):
-    """Sample and aggregate on the printed scale and, where a draw is found, overlapping blocks."""
+    """Sample and aggregate with the printed scale, and overlapping blocks if a draw is found."""
 
     layout: str = "overlapping"
     calibration: str = "published"
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Choose blocks and noise; numbers only."""
+        """Choose blocks and noise from public numbers only."""
         plan = super().plan(problem, guarantee)
         return replace(plan, settings={**plan.settings, "calibration": "printed"}, printed=True)
 
@@ -64,10 +64,10 @@ class PrintedSampleAndAggregate(SampleAndAggregate):
 
 @dataclass(frozen=True)
 class FromTheStart(NoisyGradientDescent):
-    """Descent that averages the points at which gradients were taken: the start, not the last."""
+    """Descent that averages the points of its gradients: the start counts, the last point not."""
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Average anew; this reads what was released."""
+        """Average again; this reads only released points."""
         points = super().run(plan, gate).trace
         start = set_of(plan.problem).project(np.full(plan.problem.size, self.start))
         return solved_at(plan, np.vstack([start, points[:-1]]).mean(axis=0), points)
@@ -80,7 +80,7 @@ class PrintedHardThresholding(HardThresholding):
     Attributes
     ----------
     asked
-        The promise as it is stated; a plan takes off first what samplers are not ideal by.
+        The promise as stated: plans first subtract the imperfection of samplers from a promise.
     """
 
     asked: Guarantee | None = None
@@ -98,7 +98,7 @@ class PrintedHardThresholding(HardThresholding):
 def printed_form(guarantee: Guarantee, n_selected: int, n_free: int) -> tuple[str, float]:
     """Return the paper's form and its ratio: Laplace of ``4 sqrt(2 s log(1/delta)) / epsilon``.
 
-    *Guarantee.* The noise is more than the guarantee needs: some 0.57 of epsilon are spent.
+    *Guarantee.* The noise exceeds what the guarantee needs: about 0.57 of epsilon is spent.
 
     *Reference.* Tao, Wu, Cheng and Wang 2022, Algorithm 4; valid for any delta up to 1/2.
     """

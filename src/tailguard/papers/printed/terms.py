@@ -1,4 +1,4 @@
-"""What the papers state their noise in, and what it truly costs."""
+"""The terms in which papers state their noise, and its true cost."""
 
 from collections.abc import Callable
 
@@ -11,11 +11,11 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.queries.base import Query, calibration_for
 
 CALIBRATIONS = ("tight", "printed")
-"""The least noise that is proved, or the noise that the paper prints."""
+"""The least noise that has a proof, or the noise that the paper prints."""
 
 
 def printed_in(guarantee: Guarantee) -> ApproxDP:
-    """Return a guarantee for noise that its paper prints in epsilon and delta; refuse any other."""
+    """Return an (epsilon, delta) guarantee, in which a paper prints its noise; refuse others."""
     if isinstance(guarantee, ApproxDP):
         return guarantee
     raise InputError(
@@ -25,7 +25,7 @@ def printed_in(guarantee: Guarantee) -> ApproxDP:
 
 
 def stated_rho(guarantee: Guarantee, convert: Callable[..., float]) -> float:
-    """Return rho for noise that its paper prints in it, to which it converts epsilon and delta."""
+    """Return rho, in which a paper prints its noise; ``convert`` is its own conversion to rho."""
     if isinstance(guarantee, ApproxDP):
         return convert(epsilon=guarantee.epsilon, delta=guarantee.delta)
     return guarantee.gaussian_mu() ** 2 / 2.0
@@ -34,14 +34,14 @@ def stated_rho(guarantee: Guarantee, convert: Callable[..., float]) -> float:
 def share_with_rounding(
     query: Query, n_rows: int, n_features: int, share: Share, roundings: int = 1
 ) -> Share:
-    """Return what a release costs whose noise is exactly the ideal sensitivity over ``share``.
+    """Return the cost of a release whose noise is exactly the ideal sensitivity over ``share``.
 
-    Float errors and the rounding to the lattice cost something beside ``share``: little, unless
-    ``share`` is very small. At a budget of ``share`` alone the noise would be larger instead.
+    Float errors and the rounding to the lattice add a cost to ``share``: a small one, unless
+    ``share`` is very small. With a budget of only ``share`` the noise would be larger instead.
     """
-    found = calibration_for(query, n_rows, n_features, share, roundings)
-    assert isinstance(found, Calibration)
-    known = found.sensitivity
-    amount = amount_of(share) * known.computed / known.ideal
-    amount += found.share * (1.0 - known.computed / found.charged)
+    calibration = calibration_for(query, n_rows, n_features, share, roundings)
+    assert isinstance(calibration, Calibration)
+    sensitivity = calibration.sensitivity
+    amount = amount_of(share) * sensitivity.computed / sensitivity.ideal
+    amount += calibration.share * (1.0 - sensitivity.computed / calibration.charged)
     return Gaussian(amount) if isinstance(share, Gaussian) else Laplace(amount)
