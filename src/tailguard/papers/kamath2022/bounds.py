@@ -2,15 +2,15 @@
 
 "Improved rates for differentially private stochastic convex optimization with heavy-tailed data".
 
-The paper measures gradients in units in which their moments are at most 1; here the bounds scale
-with the root of ``moment_bound``, as running on rescaled gradients does.
+The paper measures gradients in units in which their moments are at most 1. Here the bounds are
+multiplied by the root of ``moment_bound``, which is equivalent to rescaled gradients.
 
 *Needed for privacy.* Nothing of the data; rho-zCDP (or epsilon-DP) under replacement of a record.
 
 *Needed for accuracy.* Central moments of every coordinate of the gradient, of order
 ``moment_order >= 2`` and at most ``moment_bound``, at every point; for optimisation also smooth
 non-negative losses, a bounded set, and a gradient that vanishes at the minimiser. The lower bounds
-for convex losses hold for the larger class without the last of these.
+for convex losses hold for the larger class without this last assumption.
 """
 
 import math
@@ -136,7 +136,7 @@ def convex_bound_with_probability(
     smoothness: float,
     failure_probability: float,
 ) -> float:
-    """Excess risk of the same method, exceeded with at most ``failure_probability``.
+    """Excess risk of that method, exceeded with at most ``failure_probability``.
 
     ``D d sqrt(nats / n) + nats (private term + D b d^(3/2) / n^3)`` with
     ``nats = log(1 + D d n / failure_probability)``.
@@ -176,8 +176,8 @@ def soft_convex_bound(
     ``sqrt(D / n) (d^((3-q)/2) + d^((1+q)/2) / rho^(1/4))`` for a balance ``q`` in [1/2, 2].
 
     *Constants.* Hidden ones and logarithms, the bound on the gradient and the smoothness are set
-    to 1. The noise that the paper prints for this algorithm spends up to 16/9 of rho; at its right
-    scale the order is the same.
+    to 1. The noise that the paper prints for this algorithm spends up to 16/9 of rho; with correct
+    noise the order is the same.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.5.
 
@@ -238,13 +238,13 @@ def strongly_convex_bound_with_probability(
     failure_probability: float,
     moment_bound: float = 1.0,
 ) -> float:
-    """Excess risk of the same method, exceeded with at most ``failure_probability``.
+    """Excess risk of that method, exceeded with at most ``failure_probability``.
 
-    :func:`strongly_convex_bound` with ``nats`` of :func:`convex_bound_with_probability` before its
-    first term and their square before the second.
+    :func:`strongly_convex_bound` with its first term multiplied by the ``nats`` of
+    :func:`convex_bound_with_probability`, and its second term by their square.
 
-    *Ours*, not printed: every step reads a block of its own at a point that was fixed before, so
-    that Theorem 4.1 holds at all steps. Hidden constants and the number of steps are set to 1.
+    *Ours*, not printed: every step reads a new block at a point that does not depend on it, so
+    Theorem 4.1 holds at all steps. Hidden constants and the number of steps are set to 1.
 
     *Reference.* Kamath, Liu and Zhang 2022, Remark 5.8.
 
@@ -385,7 +385,7 @@ def convex_lower_bound_pure(
 def _mean_error(
     n_rows: int, n_features: int, moment_order: float, moment_bound: float, cost: float
 ) -> float:
-    """Add sampling and privacy, which costs so much of one bounded record."""
+    """Add the errors of sampling and privacy; ``cost`` is that of privacy for records within 1."""
     error = 1.0 / math.sqrt(n_rows) + tail_power(cost, moment_order)
     return moment_scale(moment_bound, moment_order) * math.sqrt(n_features) * error
 
@@ -393,6 +393,6 @@ def _mean_error(
 def _convex_private_term(
     n_rows: int, n_features: int, moment_order: float, rho: float, diameter: float
 ) -> float:
-    """Second term of Theorem 5.2, with the factor that its statement drops."""
+    """Second term of Theorem 5.2, with the factor that its statement omits."""
     ratio = diameter * n_features**1.5 / (math.sqrt(rho) * n_rows)
     return max(1.0, diameter) * math.sqrt(n_features) * tail_power(ratio, moment_order)

@@ -27,7 +27,7 @@ class PrintedClamped(PrintedLevel, Clamped):
     """The clamped median of means as printed, with four times the noise it needs."""
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
-        """Return the threshold of Corollary 4.2, which has no moment in it."""
+        """Return the threshold of Corollary 4.2, which does not depend on the moment."""
         moment = facts.known_moment("central")
         if isinstance(facts.guarantee, PureDP):
             epsilon = facts.guarantee.epsilon
@@ -38,7 +38,7 @@ class PrintedClamped(PrintedLevel, Clamped):
         return Level(threshold, bias, facts.sampling)
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
-        """Return what the noise of Theorem 4.1 really spends: less than it promises."""
+        """Return the true cost of the noise of Theorem 4.1: less than it promises."""
         query = self.raw_query(facts.n_features, level, groups)
         known = {"threshold": level, "failure_probability": self.failure_probability}
         if isinstance(facts.guarantee, PureDP):
@@ -51,10 +51,10 @@ class PrintedClamped(PrintedLevel, Clamped):
 
 @dataclass(frozen=True)
 class PrintedZcdpSoft(PrintedSoft):
-    """The soft mean with the noise of Algorithm 4, which takes psi to be smaller than it is."""
+    """The soft mean with the noise of Algorithm 4, which assumes too small a bound on psi."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
-        """Return what it really spends: more than it promises for a smoothing above 1.3233."""
+        """Return its true cost: more than it promises for a smoothing above 1.3233."""
         spent = parameters.printed_soft_noise_rho(rho=_rho(facts), smoothing=self.strength)
         return math.sqrt(2.0 * spent)
 
@@ -72,16 +72,16 @@ def clamped_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanR
     X
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
-        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="clamped")``.
+        ``"tight"``: the least noise that has a proof, as in ``tg.mean(method="clamped")``.
         ``"printed"``: the noise of Theorem 4.1, which is four times too much, and the threshold of
         Corollary 4.2, for data in units in which their moment is 1; epsilon and delta are
         converted by Lemma 2.3.
     options
-        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        Options of ``tg.mean`` for this method: the promise, ``moment``, ``random_state``,
         ``threshold``, ``n_groups``, ``ledger``.
 
-    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
-    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+    *Guarantee.* That of the certificate. Printed noise is charged its true cost. If that exceeds
+    the promise, the call takes ``random_state`` and no ledger, and is not private.
 
     *Reference.* Kamath, Liu and Zhang 2022, Algorithm 3 and Theorem 4.1.
 
@@ -106,15 +106,15 @@ def soft_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResu
     X
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
-        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="soft")``.
+        ``"tight"``: the least noise that has a proof, as in ``tg.mean(method="soft")``.
         ``"printed"``: the noise of Algorithm 4, too little for a smoothing above 1.3233; epsilon
         and delta are converted by Lemma 2.3.
     options
-        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        Options of ``tg.mean`` for this method: the promise, ``moment``, ``random_state``,
         ``threshold``, ``smoothing``, ``ledger``.
 
-    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
-    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+    *Guarantee.* That of the certificate. Printed noise is charged its true cost. If that exceeds
+    the promise, the call takes ``random_state`` and no ledger, and is not private.
 
     *Reference.* Kamath, Liu and Zhang 2022, Algorithm 4.
 

@@ -2,7 +2,7 @@
 
 Each coordinate is clamped to ``[-3 threshold, 3 threshold]``, averaged within groups, and the
 median of the group means is released with noise. The paper measures in units in which moments are
-at most 1; here thresholds carry the units of ``moment_bound ** (1 / moment_order)``.
+at most 1; here thresholds have the units of ``moment_bound ** (1 / moment_order)``.
 
 *Needed for privacy.* Nothing of the data.
 
@@ -84,7 +84,8 @@ def convex_threshold(
 ) -> float:
     """Threshold for convex losses, ``(n sqrt(rho) / (diameter d^(3/2)))^(1/k)``.
 
-    Larger than what balances one step: a small bias is worth more noise, which averages out.
+    It is larger than the threshold that balances bias and noise of one step: noise averages out
+    over steps, and bias does not.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.2.
 
@@ -108,7 +109,7 @@ def naive_convex_threshold(
     n_steps: int,
     moment_bound: float = 1.0,
 ) -> float:
-    """Threshold that balances bias and noise of a single step, which the paper warns of.
+    """Threshold that balances bias and noise of a single step; the paper warns against it.
 
     ``(n sqrt(rho) / (d^(3/2) sqrt(n_steps)))^(1/k)``, below :func:`convex_threshold` for many
     steps: an ablation. See :func:`naive_convex_rate`.
@@ -164,9 +165,9 @@ def convex_steps(
 
 @checked
 def soft_balance(*, n_features: int, rho: float) -> float:
-    """Exponent ``q`` of Theorem 5.5 that makes its two terms equal, held within [1/2, 2].
+    """Exponent ``q`` of Theorem 5.5 that makes its two terms equal, clipped to [1/2, 2].
 
-    Their product does not depend on ``q``, so that equality is best:
+    Their product does not depend on ``q``, so equality is best:
     ``1 + log(rho) / (4 log d)``; 1 for a single feature.
 
     *Reference.* Kamath, Liu and Zhang 2022, Remark 5.6, which leaves the choice open.
@@ -237,7 +238,7 @@ def strongly_convex_threshold(
     """Threshold for strongly convex losses, ``(n sqrt(rho) / (sqrt(d) n_steps))^(1/k)``.
 
     *Correction.* The paper divides rho among the steps and prints ``n_steps^(3/2)``. Each step
-    reads its own block of records, so that each may spend all of rho.
+    reads its own block of records, so each may spend all of rho.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.7.
 

@@ -1,4 +1,4 @@
-"""What Kamath, Liu and Zhang (2022) print, and their proofs use, where the library differs.
+"""Formulas of Kamath, Liu and Zhang (2022), from theorems and proofs, that the library corrects.
 
 *Needed for privacy.* Nothing of the data.
 
@@ -16,7 +16,7 @@ def printed_strongly_convex_chance(
 ) -> float:
     """Chance of failure of each block, ``T d / n + d (sqrt(d) T^(3/2) / (n sqrt(rho)))^(2-2/k)``.
 
-    Held to at most 1/2: where it is more, the theorem says nothing.
+    Clipped to at most 1/2: beyond it the theorem is void.
 
     *Reference.* Kamath, Liu and Zhang 2022, proof of Theorem 5.7.
 
@@ -33,10 +33,10 @@ def printed_strongly_convex_chance(
 
 @checked
 def uniform_group_count(*, n_rows: int, n_features: int, diameter: float) -> float:
-    """How many groups it needs for a bound that holds at all points of the set at once.
+    """How many groups the mean needs for a bound that holds at all points of the set at once.
 
-    ``8 d log(3 diameter n^3)``, by a union over a net of width ``n^-3``; with few rows more than
-    there are rows.
+    ``8 d log(3 diameter n^3)``, by a union bound over a net of width ``n^-3``. With few rows this
+    exceeds the number of rows.
 
     *Reference.* Kamath, Liu and Zhang 2022, proof of Theorem 5.2.
 

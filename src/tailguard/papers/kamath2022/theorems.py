@@ -6,7 +6,7 @@
 set, of order ``moment.order >= 2``; smooth non-negative convex losses; a gradient that vanishes at
 the minimiser and is at most ``gradient_bound`` on the set.
 
-Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of the theorem's,
+Options of every theorem: ``gradient_bound`` (1), ``n_steps`` to replace the theorem's,
 ``calibration`` (``"tight"``, or ``"printed"``: noise, thresholds, groups and steps of the paper,
 which measures gradients in units in which their moments are at most 1).
 """
@@ -36,9 +36,9 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     """Descent on the clamped median of means, for convex losses.
 
     ``groups="uniform"`` forms as many groups as the proof needs for a bound that holds at all
-    points of the set at once; ``"pointwise"`` as many as one point needs: far fewer, for less
-    noise, and a bound that is not the theorem's. None is uniform with printed noise, and pointwise
-    else.
+    points of the set at once. ``"pointwise"`` forms as many as one point needs: far fewer, with
+    less noise, but the bound is not the theorem's. None is ``"uniform"`` with printed noise and
+    ``"pointwise"`` otherwise.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 5.2.
 
@@ -59,7 +59,9 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
 
 @theorem_on("central", "smoothness", of=Concentrated)
 def convex_with_probability(facts: Facts, *, failure_probability: float = 0.1) -> Theorem:
-    """Run the same with enough groups for a bound that fails with ``failure_probability``.
+    """Descent as in :func:`convex`, with groups for a bound that holds with high probability.
+
+    ``failure_probability`` is the chance that the bound fails.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem B.8 and Appendix B.11.
 
@@ -146,7 +148,7 @@ def strongly_convex(facts: Facts) -> Theorem:
 
 
 def _settled_blocks(facts: Facts) -> tuple[float, float, int]:
-    """Return threshold, groups before rounding and steps, where every block has all of rho."""
+    """Return threshold, groups before rounding and steps, if every block has all of rho."""
     count = facts.into(group_count)
     n_steps = descent.settled_blocks(
         facts, count, lambda _, n_rows: facts.into(bounds.mean_bound, n_rows=n_rows)
@@ -155,7 +157,7 @@ def _settled_blocks(facts: Facts) -> tuple[float, float, int]:
 
 
 def _printed_blocks(facts: Facts) -> tuple[float, float, int]:
-    """Return the same as printed: rho is shared out, and blocks fail with a chance of their own."""
+    """Return the printed ones: blocks share rho, and have their own chance of failure."""
     units = facts.as_printed()
     n_steps = descent.printed_blocks(facts, units.into(bounds.mean_bound))
     share = facts.rho / n_steps  # of a block
@@ -167,7 +169,7 @@ def _printed_blocks(facts: Facts) -> tuple[float, float, int]:
 def _convex_clamped(
     facts: Facts, groups: float, statement: Statement, *, uniform: bool = False
 ) -> Theorem:
-    """Theorems 5.2 and B.8 differ in the number of groups alone."""
+    """Theorems 5.2 and B.8, which differ only in the number of groups."""
     threshold = facts.as_printed().into(parameters.convex_threshold)
     step = _clamped(facts, threshold, groups, facts.n_rows)
     n_groups = int(step.oracle.parameters["n_groups"])
@@ -184,11 +186,11 @@ def _convex_clamped(
 def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> descent.Step:
     """Return a step on ``n_rows`` records, without its size.
 
-    The printed noise is that of a sensitivity of 12 thresholds times groups over rows in every
-    coordinate, for the printed number of groups, which is not whole.
+    The printed noise is for a sensitivity of 12 thresholds times groups over rows in every
+    coordinate, with the printed number of groups, which is not whole.
     """
     threshold = _held(facts, threshold)
-    beyond = max(0.0, facts.gradient_bound - threshold)  # a mean there is off by as much more
+    beyond = max(0.0, facts.gradient_bound - threshold)  # extra bias of a mean beyond the threshold
     n_groups = whole_groups(count, n_rows=n_rows)
     move = median_sensitivity(value_range=6.0, n_rows=n_rows, n_groups=n_groups)
     known = {"threshold": threshold, "mean_bound": facts.gradient_bound - beyond}
@@ -201,10 +203,10 @@ def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> desce
 
 
 def _held(facts: Facts, threshold: float) -> float:
-    """Return a threshold of at least the bound on the mean, or as it is printed."""
+    """Return the threshold, at least the bound on the mean; or the printed threshold."""
     return threshold if facts.prints else max(threshold, facts.gradient_bound)
 
 
 def _statement(name: str, facts: Facts, *cases: str) -> Statement:
-    """Return what a theorem for convex losses says."""
+    """Return the statement of a theorem for convex losses."""
     return statement_of(f"kamath2022.{name}", facts, facts.into(bounds.convex_lower_bound), *cases)
