@@ -36,7 +36,7 @@ def scalar_mean_bound(
 
     *Constants.* The 9 is that of the proof. For ``failure_probability <= 1/2``.
 
-    *Correction.* The paper states the failure probability once and proves it three times.
+    *Correction.* The paper states the failure probability, but proves three times as much.
 
     *Reference.* Tao and others 2022, Theorem 1.
 
@@ -84,9 +84,9 @@ def scalar_error(
 
 @checked_up_to_2
 def deviation_bound(*, n_rows: int, moment_order: float, moment_bound: float) -> float:
-    """Distance from its expectation that a plain mean exceeds with chance at most 1/10.
+    """Distance from its expectation that a plain mean exceeds with a chance of at most 1/10.
 
-    ``(80 u / n^v)^(1/(1+v))``; it is applied to group means.
+    ``(80 u / n^v)^(1/(1+v))``; the proof applies it to group means.
 
     *Reference.* Tao and others 2022, Theorem 4, after von Bahr and Esseen 1965.
 
@@ -172,7 +172,7 @@ def convex_bound(
 
     *Constants.* Hidden ones, logarithms and the bound on the gradient are set to 1.
 
-    *Correction.* The paper prints ``u^2``, with a threshold that does not know ``u``. Rescaled
+    *Correction.* The paper prints ``u^2``, with a threshold that does not depend on ``u``. Rescaled
     gradients have ``u = 1``, and the risk scales with the gradients.
 
     *Reference.* Tao and others 2022, Theorem 6.
@@ -205,9 +205,9 @@ def strongly_convex_bound(
 
     *Constants.* Hidden ones, logarithms and the bound on the gradient are set to 1.
 
-    *Correction.* The introduction's power of d, ``(1+4v)/(1+v)``, is a misprint; the theorem's
-    threshold does not give this rate, that of its Lemma 20 does. The pseudo-code hands all records
-    to each step, where its budget is for a block of them.
+    *Correction.* The introduction's power of d, ``(1+4v)/(1+v)``, is a misprint. The theorem's
+    threshold does not give this rate; that of its Lemma 20 does. In the pseudo-code each step reads
+    all records, but its budget is for a block.
 
     *Reference.* Tao and others 2022, Theorem 7.
 
@@ -241,7 +241,7 @@ def sparse_bound(
 
     *Constants.* Hidden ones and restricted convexity and smoothness are set to 1.
 
-    *Needed for accuracy besides.* Restricted strong convexity and smoothness.
+    *Also needed for accuracy.* Restricted strong convexity and smoothness.
 
     *Reference.* Tao and others 2022, Theorem 10.
 

@@ -2,10 +2,10 @@
 
 ``moment_order`` is the paper's 1 + v, in (1, 2], and ``moment_bound`` its u: raw moments of every
 coordinate at the law's own scale. For strongly convex and sparse problems the gradient is the
-distance to a record, whose raw moments are not bounded at every point; the central ones are.
+distance to a record. Its raw moments are not bounded at every point, but its central ones are.
 
-The paper states its lower bounds for (epsilon, delta) algorithms too, but derives them from bounds
-for the smaller class of zCDP ones: they are proved for rho-zCDP, and stated so here, with
+The paper states its lower bounds also for (epsilon, delta) algorithms, but derives them from bounds
+for the smaller class of zCDP ones. They are proved, and stated here, for rho-zCDP, with
 ``1 / (2 sqrt(rho))`` for ``sqrt(log(1/delta)) / epsilon``.
 """
 
@@ -15,7 +15,7 @@ from tailguard.means.formulas import check_order, checked_up_to_2, moment_scale,
 
 
 def squared_rate(cost: float, moment_order: float, moment_bound: float) -> float:
-    """Squared error of one coordinate whose privacy costs ``cost`` of one bounded record.
+    """Squared error of one coordinate; ``cost`` is the error of privacy for records within 1.
 
     Examples
     --------
@@ -33,7 +33,8 @@ def scalar_lower_bound(
     """Least expected error of any (epsilon, delta) scalar mean, constants and all.
 
     ``(a / 4) max(0, 0.9 e^(-10 eps n p) - 10 delta n p)`` with ``a = u^(1/(1+v)) p^(v/(1+v))``:
-    zero always, against ``(u / p)^(1/(1+v))`` at chance ``p = v / (10 (1+v) eps n)``. The rate is
+    one law is always zero, the other ``(u / p)^(1/(1+v))`` with probability
+    ``p = v / (10 (1+v) eps n)``. The rate is
     ``u^(1/(1+v)) (1 / (n epsilon))^(v/(1+v))``.
 
     *Needed.* ``delta`` well below ``epsilon``; otherwise the bound is 0.
@@ -116,9 +117,9 @@ def sparse_mean_lower_bound(
 
     *Constants.* Hidden ones are set to 1.
 
-    *Correction.* Proved for zCDP, not for (epsilon, delta) (E23). The paper's words are scaled to
-    the unit ball for no gain; unscaled they keep within the same moments and gain ``sqrt(2 s)``
-    (E32). Scaled words are 1/2 apart, where it has ``sqrt(2)`` (E30).
+    *Correction.* Proved for zCDP, not for (epsilon, delta) (E23). The paper scales its words to the
+    unit ball without need; unscaled words have the same moments and gain ``sqrt(2 s)`` (E32).
+    Scaled words are 1/2 apart, not ``sqrt(2)`` as in the paper (E30).
 
     *Reference.* Tao and others 2022, Lemma 27 and equation (58).
 
@@ -168,8 +169,8 @@ def strongly_convex_lower_bound(
 ) -> float:
     """Least excess risk of rho-zCDP algorithms, strongly convex losses.
 
-    ``u^(2/(1+v)) d (sqrt(d / (4 rho)) / n)^(2v/(1+v))``, the square of :func:`mean_lower_bound`:
-    constants, rows and corrections as there.
+    ``u^(2/(1+v)) d (sqrt(d / (4 rho)) / n)^(2v/(1+v))``, the square of :func:`mean_lower_bound`,
+    with the same constants, rows and corrections.
 
     *Reference.* Tao and others 2022, Theorem 8.
 
@@ -189,7 +190,7 @@ def strongly_convex_lower_bound_pure(
 ) -> float:
     """Least excess risk of epsilon-DP algorithms: ``u^(2/(1+v)) d (d / (n epsilon))^(2v/(1+v))``.
 
-    The square of :func:`mean_lower_bound_pure`: constants and rows as there.
+    The square of :func:`mean_lower_bound_pure`, with the same constants and rows.
 
     *Reference.* Tao and others 2022, Theorem 8.
 
@@ -209,10 +210,11 @@ def convex_lower_bound(
 ) -> float:
     """Least excess risk of rho-zCDP algorithms, convex losses on the unit ball.
 
-    :func:`mean_lower_bound`: a linear loss on the ball costs as much as its mean gradient.
+    :func:`mean_lower_bound`: the excess of a linear loss on the ball is the error of its mean
+    gradient.
 
-    *Correction.* As there. Its linear loss is neither non-negative nor flat at the minimiser, as
-    the upper bounds assume.
+    *Correction.* That of :func:`mean_lower_bound`. The linear loss is not non-negative, and its
+    gradient does not vanish at the minimiser; the upper bounds assume both.
 
     *Reference.* Tao and others 2022, Theorem 9.
 
@@ -260,8 +262,8 @@ def sparse_lower_bound(
 
     ``2 s u^(2/(1+v)) (sqrt(s log(d) / (4 rho)) / n)^(2v/(1+v))``.
 
-    The square of :func:`sparse_mean_lower_bound`: constants and corrections as there. The factor
-    ``2 s`` closes the gap to :func:`sparse_bound`.
+    The square of :func:`sparse_mean_lower_bound`, with the same constants and corrections. The
+    factor ``2 s`` closes the gap to :func:`sparse_bound`.
 
     *Reference.* Tao and others 2022, Theorem 11.
 
@@ -289,7 +291,7 @@ def sparse_lower_bound_pure(
 
     ``2 s u^(2/(1+v)) (s log(d) / (n epsilon))^(2v/(1+v))``.
 
-    The square of :func:`sparse_mean_lower_bound_pure`: constants and corrections as there.
+    The square of :func:`sparse_mean_lower_bound_pure`, with the same constants and corrections.
 
     *Reference.* Tao and others 2022, Theorem 11.
 

@@ -34,10 +34,10 @@ class PrintedTruncated(PrintedLevel, Truncated):
         return self.level_at(threshold, moment, facts)
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
-        """Return what the noise of Algorithm 1 or 3 really spends.
+        """Return the true cost of the noise of Algorithm 1 or 3.
 
-        For an odd number of groups that do not divide the rows, and for epsilon above 1, it can be
-        more than promised.
+        It can exceed the promise for an odd number of groups that do not divide the rows, and for
+        epsilon above 1.
         """
         asked, n, d = printed_in(facts.guarantee), facts.n_rows, facts.n_features
         query = self.raw_query(d, level, groups)
@@ -51,21 +51,21 @@ class PrintedTruncated(PrintedLevel, Truncated):
 
 
 def truncated_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResult:
-    """Estimate the mean of every column, entries beyond a threshold counting as zero.
+    """Estimate the mean of every column; entries beyond a threshold count as zero.
 
     Parameters
     ----------
     X
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
-        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="truncated")``.
+        ``"tight"``: the least noise that has a proof, as in ``tg.mean(method="truncated")``.
         ``"printed"``: threshold and noise of Algorithm 1, or 3.
     options
-        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        Options of ``tg.mean`` for this method: the promise, ``moment``, ``random_state``,
         ``threshold``, ``n_groups``, ``ledger``.
 
-    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
-    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+    *Guarantee.* That of the certificate. Printed noise is charged its true cost. If that exceeds
+    the promise, the call takes ``random_state`` and no ledger, and is not private.
 
     *Reference.* Tao and others 2022, Algorithms 1 and 3.
 

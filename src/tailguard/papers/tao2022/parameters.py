@@ -1,4 +1,4 @@
-"""Parameters of Tao, Wu, Cheng and Wang (2022): truncation to zero, down to moments of order 1 + v.
+"""Parameters of Tao, Wu, Cheng and Wang (2022): truncation to zero, for moments of order 1 + v.
 
 Values beyond the threshold count as zero. ``moment_order`` is the paper's 1 + v, in (1, 2], and
 ``moment_bound`` its u.
@@ -83,8 +83,8 @@ def printed_noise_std(
 ) -> float:
     """Noise that Algorithm 3 prints, ``sqrt(8 d log(1.25/delta)) threshold m / (epsilon n)``.
 
-    Its ``m`` is not rounded. With an odd number of groups that do not divide the rows the
-    sensitivity behind it is too small; the true cost is then
+    Its ``m`` is not rounded. With an odd number of groups that do not divide the rows its
+    sensitivity is too small; the true cost is then
     ``sqrt(d) median_sensitivity(...) / noise``.
 
     *Reference.* Tao and others 2022, Algorithm 3, line 12.
@@ -104,8 +104,8 @@ def printed_noise_std(
 def printed_step_noise_over_sensitivity(*, n_steps: int, epsilon: float, delta: float) -> float:
     """Noise of each step as Algorithm 2 prints it: advanced composition of classic Gaussians.
 
-    Each step gets ``epsilon / (2 sqrt(2 T log(2/delta)))`` and ``delta / (2 T)``. Valid, and 13 to
-    19 times too large beside ``sqrt(T) / mu``, which is exact.
+    Each step gets ``epsilon / (2 sqrt(2 T log(2/delta)))`` and ``delta / (2 T)``. This is valid,
+    but 13 to 19 times as large as ``sqrt(T) / mu``, which is exact.
 
     *Reference.* Tao and others 2022, Lemma 1 and Algorithm 2, line 3.
 
@@ -124,7 +124,7 @@ def convex_threshold(
 ) -> float:
     """Threshold for convex losses, ``(u n epsilon / d^(3/2))^(1/(1+v))``.
 
-    *Correction.* The paper prints no ``u``, and then the units are wrong.
+    *Correction.* The paper omits ``u``, so its units are wrong.
 
     *Reference.* Tao and others 2022, Theorem 6.
 
@@ -168,8 +168,8 @@ def strongly_convex_threshold(
 ) -> float:
     """Threshold for strongly convex losses, ``(u n epsilon / (sqrt(d) n_steps))^(1/(1+v))``.
 
-    *Correction.* The paper's Theorem 7 prints ``d^(3/2) sqrt(n_steps)``, from which its rate does
-    not follow; this is its Lemma 20, from which it does.
+    *Correction.* The paper's Theorem 7 prints ``d^(3/2) sqrt(n_steps)``, which does not give its
+    rate; its Lemma 20, used here, does.
 
     *Reference.* Tao and others 2022, Lemma 20.
 
@@ -187,8 +187,8 @@ def strongly_convex_threshold(
 def sparse_width(*, n_features: int, n_nonzero: int, condition: float) -> int:
     """Coordinates kept in each step, ``72 condition^2 n_nonzero``, at most all of them.
 
-    ``condition`` is restricted smoothness over restricted strong convexity. Steps number
-    ``condition log n`` (the proof has 24 times as many), of size ``2 / (3 smoothness)``.
+    ``condition`` is restricted smoothness over restricted strong convexity. There are ``condition
+    log n`` steps (the proof has 24 times as many) of size ``2 / (3 smoothness)``.
 
     *Reference.* Tao and others 2022, proof of Theorem 10.
 

@@ -1,4 +1,4 @@
-"""What Tao, Wu, Cheng and Wang (2022) print, and their proofs use, where the library differs.
+"""Formulas of Tao, Wu, Cheng and Wang (2022), from theorems and proofs, that the library corrects.
 
 *Needed for privacy.* Nothing of the data.
 
@@ -32,9 +32,10 @@ def printed_mean_threshold(
 def uniform_group_count(
     *, n_rows: int, n_features: int, moment_order: float, diameter: float
 ) -> float:
-    """How many groups it needs for a bound that holds at all points of the set at once.
+    """How many groups the mean needs for a bound that holds at all points of the set at once.
 
-    ``4 log(2 d) + 8 d log(diameter n^(v/(1+v)))``, by a union over a net of width ``n^(-v/(1+v))``.
+    ``4 log(2 d) + 8 d log(diameter n^(v/(1+v)))``, by a union bound over a net of width
+    ``n^(-v/(1+v))``.
 
     *Reference.* Tao and others 2022, proof of Lemma 19.
 

@@ -3,10 +3,11 @@
 *Needed for privacy.* Nothing of the data: gradients are truncated, and steps compose exactly.
 
 *Needed for accuracy.* Raw moments of every coordinate of the gradient, at every point of the set,
-of order at most 2 and above 1 (of a higher one its consequence for order 2 is used); smooth convex
-losses; a gradient that vanishes at the minimiser and is at most ``gradient_bound`` on the set.
+of an order above 1 and at most 2 (a moment of a higher order is converted to order 2); smooth
+convex losses; a gradient that vanishes at the minimiser and is at most ``gradient_bound`` on the
+set.
 
-Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of the theorem's,
+Options of every theorem: ``gradient_bound`` (1), ``n_steps`` to replace the theorem's,
 ``calibration`` (``"tight"``, or ``"printed"``: noise, thresholds, groups and steps of the paper).
 """
 
@@ -39,8 +40,8 @@ from tailguard.solvers.oracles import make_oracle
 def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     """Descent on the truncated median of means, for convex losses.
 
-    ``groups`` as in :func:`tailguard.papers.kamath2022.convex`: enough for one point or for all at
-    once.
+    ``groups`` are enough for one point or for all at once, as in
+    :func:`tailguard.papers.kamath2022.convex`.
 
     *Reference.* Tao and others 2022, Theorem 6.
 
@@ -123,11 +124,11 @@ def strongly_convex(facts: Facts) -> Theorem:
 def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theorem:
     """Sparse descent over disjoint blocks, by peeling, for few of many weights.
 
-    ``n_kept`` entries survive a step; None takes the theorem's multiple of ``n_nonzero``. The
-    printed noise keeps its promise, and wastes half of it.
+    A step keeps ``n_kept`` entries; None takes the theorem's multiple of ``n_nonzero``. The printed
+    noise keeps its promise, and wastes half of it.
 
-    *Reference.* Tao and others 2022, Theorem 10 and Algorithm 5. For defaults that find a support
-    in practice take ``tg.solvers.HardThresholding`` as it is.
+    *Reference.* Tao and others 2022, Theorem 10 and Algorithm 5. The defaults of
+    ``tg.solvers.HardThresholding`` find a support in practice.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
 
 
 def _sparse_theorem(facts: Facts, least: float, solver: Any) -> Theorem:
-    """State what sparse descent achieves; the largest of all noises decides what is kept."""
+    """Build the theorem of sparse descent; the largest of all noises decides which entries stay."""
     steps = {"n_steps": solver.n_steps, "step_size": solver.step_size}
     n_kept, threshold = solver.n_nonzero, solver.threshold
     block_rows = facts.block_rows(solver.n_steps)
@@ -190,7 +191,7 @@ def _sparse_theorem(facts: Facts, least: float, solver: Any) -> Theorem:
 
 
 def _convex_threshold(facts: Facts) -> float:
-    """Return the threshold of Theorem 6: in the units of the moment, or as printed without it."""
+    """Return the threshold of Theorem 6, in units of the moment, or as printed without a moment."""
     printed_bound = {"moment_bound": 1.0} if facts.prints else {}
     return facts.into(parameters.convex_threshold, **printed_bound)
 
