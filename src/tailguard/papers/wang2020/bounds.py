@@ -28,7 +28,7 @@ def smoothed_mean_error(
     ``v (1 + 1/b) / (2 s) + (s / n) (b / 2 + L)``, ``L = log(1 / failure_probability)``, exceeded in
     either direction with at most twice that chance.
 
-    *Correction.* The paper has only the order of it; this follows from the same argument.
+    *Correction.* The paper states only the order; this bound follows from the same argument.
 
     *Reference.* Wang and others 2020, Lemma 3 (after Holland 2019 and Catoni and Giulini 2017).
 
@@ -80,8 +80,8 @@ def sample_aggregate_bound(
     *Constants.* Hidden ones and logarithms are set to 1; ``least_risk`` is the population risk of
     the minimiser.
 
-    *Needed for accuracy besides.* Every single loss smooth and non-negative, which the paper uses
-    and does not state, and ``epsilon > 2 d / sqrt(n_blocks)``, where it says any epsilon.
+    *Also needed for accuracy.* Every single loss smooth and non-negative, which the paper uses but
+    does not state, and ``epsilon > 2 d / sqrt(n_blocks)``, although the paper claims any epsilon.
 
     *Reference.* Wang and others 2020, Theorem 2.
 
@@ -99,12 +99,12 @@ def sample_aggregate_bound(
 def trimmed_least_rows(
     *, n_rows: int, n_features: int, n_steps: int, epsilon: float, delta: float
 ) -> float:
-    """Rows below which descent on trimmed means has nothing to gain from more rows.
+    """Rows below which more rows do not improve descent on trimmed means.
 
     ``16 d T log(n) / rho``: the published smoothness needs that many trimmed records.
 
-    *Correction.* The paper trims a constant number of records, and then its noise does not shrink
-    with n at all.
+    *Correction.* The paper trims a constant number of records, but then its noise does not shrink
+    with n.
 
     *Reference.* Wang and others 2020, Algorithm 2 and Lemma 2.
 
@@ -136,9 +136,9 @@ def trimmed_strongly_convex_bound(
 
     *Constants.* The hidden one is set to 1; the units are the paper's, and do not match.
 
-    *Needed for accuracy besides.* Sub-exponential coordinates of scale ``tail_scale`` (all moments
+    *Also needed for accuracy.* Sub-exponential coordinates of scale ``tail_scale`` (all moments
     exist), a known range of their means, and more rows than :func:`trimmed_least_rows`, which the
-    paper does not ask for.
+    paper does not require.
 
     *Reference.* Wang and others 2020, Theorem 5.
 
@@ -172,8 +172,8 @@ def strongly_convex_bound(
 
     *Constants.* The hidden one is set to 1; the units are the paper's, and do not match.
 
-    *Correction.* The paper prints ``d^2``. The error that holds at all points at once is
-    ``d^(3/2)`` and not ``d`` with its scale, as Kamath, Liu and Zhang (2022) found.
+    *Correction.* The paper prints ``d^2``. With its scale the error that holds at all points at
+    once is ``d^(3/2)`` and not ``d``, as Kamath, Liu and Zhang (2022) found.
 
     *Reference.* Wang and others 2020, Theorem 7.
 
@@ -201,8 +201,8 @@ def convex_bound(
 
     *Correction.* The paper prints ``d^(2/3)``; see :func:`strongly_convex_bound`.
 
-    *Needed for accuracy besides.* A set that contains the ball around the minimiser with twice the
-    distance of the start.
+    *Also needed for accuracy.* A set that contains the ball around the minimiser whose radius is
+    twice the distance of the start.
 
     *Reference.* Wang and others 2020, Theorem 8.
 

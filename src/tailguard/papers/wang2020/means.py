@@ -1,7 +1,7 @@
 """The private means of Wang, Xiao, Devadas and Xu (2020), tight and as printed.
 
 *Needed for privacy.* Nothing of the data for the soft mean. The printed scale of the trimmed mean
-is not smooth: it protects nothing.
+is not smooth and gives no privacy.
 
 *Needed for accuracy.* Raw second moments for the soft mean; a known range of the means for the
 trimmed one.
@@ -36,7 +36,7 @@ class PrintedSoft(PrintedLevel, Soft):
         return facts.into(parameters.printed_scale, moment, **chance)
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
-        """Return what the noise of Algorithm 4 really spends: what it promises, at the most."""
+        """Return the true cost of the noise of Algorithm 4: at most what it promises."""
         asked = printed_in(facts.guarantee)
         if facts.moment is None:
             raise InputError(
@@ -55,7 +55,7 @@ class PrintedSoft(PrintedLevel, Soft):
 class PrintedTrimmed(Printed, Trimmed):
     """The trimmed mean with constants, scale and conversion of epsilon as printed."""
 
-    shares = (FIRST_SHARE,)  # which the printed constants do not ask for
+    shares = (FIRST_SHARE,)  # the printed constants do not depend on it
 
     def rho(self, facts: MeanFacts) -> float:
         """Return the budget by the textbook's conversion."""
@@ -86,14 +86,14 @@ def soft_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResu
     X
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
-        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="soft")``.
+        ``"tight"``: the least noise that has a proof, as in ``tg.mean(method="soft")``.
         ``"printed"``: scale and noise of Theorem 6; the noise is enough.
     options
-        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        Options of ``tg.mean`` for this method: the promise, ``moment``, ``random_state``,
         ``failure_probability``, ``ledger``.
 
-    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
-    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+    *Guarantee.* That of the certificate. Printed noise is charged its true cost. If that exceeds
+    the promise, the call takes ``random_state`` and no ledger, and is not private.
 
     *Reference.* Wang and others 2020, Theorem 6 and Algorithm 4.
 
@@ -116,14 +116,14 @@ def trimmed_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanR
     X
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
-        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="trimmed")``.
-        ``"printed"``: Algorithm 2, whose scale of the noise protects nothing.
+        ``"tight"``: the least noise that has a proof, as in ``tg.mean(method="trimmed")``.
+        ``"printed"``: Algorithm 2, whose noise scale gives no privacy.
     options
-        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        Options of ``tg.mean`` for this method: the promise, ``moment``, ``random_state``,
         ``low``, ``high``, ``n_trimmed``, ``ledger``.
 
-    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
-    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+    *Guarantee.* That of the certificate. Printed noise is charged its true cost. If that exceeds
+    the promise, the call takes ``random_state`` and no ledger, and is not private.
 
     *Reference.* Wang and others 2020, Algorithm 2.
 

@@ -21,7 +21,7 @@ from tailguard.privacy.accounting.zcdp import rho_of_simple
 def printed_scale(*, n_rows: int, moment_bound: float, failure_probability: float) -> float:
     """Scale of the paper, ``sqrt(n moment_bound / (2 log(1 / failure_probability)))``.
 
-    It is chosen for the error without noise. For minibatches ``n_rows`` is the batch size.
+    It minimises the error without noise. For minibatches ``n_rows`` is the batch size.
 
     *Reference.* Wang and others 2020, Lemma 3.
 
@@ -65,9 +65,9 @@ def printed_noise_std(
 ) -> float:
     """Noise that Algorithm 4 adds to each coordinate of each gradient.
 
-    ``sqrt(8 v d T / (9 L n rho))`` with ``rho`` of the textbook's conversion. It is calibrated
-    right, for every epsilon, and 1.3 times too large beside exact accounting: the cost is
-    :func:`sensitivity` ``* sqrt(n_steps)`` over it.
+    ``sqrt(8 v d T / (9 L n rho))`` with ``rho`` of the textbook's conversion. The calibration is
+    correct for every epsilon, but the noise is 1.3 times as large as exact accounting requires. Its
+    cost is :func:`sensitivity` ``* sqrt(n_steps)`` over it.
 
     *Reference.* Wang and others 2020, Algorithm 4, line 3.
 

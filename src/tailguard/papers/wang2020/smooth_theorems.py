@@ -1,12 +1,13 @@
-"""The theorems of Wang and others (2020) whose noise follows the records, each as a solver.
+"""The theorems of Wang and others (2020) whose noise depends on the records, each as a solver.
 
-*Needed for privacy.* Nothing of the data, for the repaired algorithms. The scale of the noise that
-the paper prints for both is an upper bound on the local sensitivity and not smooth: it tells a
-record from another, and the guarantee is void. What runs here has scales that are smooth, unless
-``calibration="printed"`` asks for the printed ones: these are simulations, with ``random_state``,
-and the certificate states an infinite cost.
+*Needed for privacy.* Nothing of the data, for the repaired algorithms. The noise scale that the
+paper prints for both is an upper bound on the local sensitivity, but it is not smooth: it reveals
+records, and the guarantee is void. The solvers here have smooth scales.
+``calibration="printed"`` takes the printed scales: such runs are simulations, with
+``random_state``, and the certificate states an infinite cost.
 
-*Needed for accuracy.* As in :mod:`tailguard.papers.wang2020.theorems`, and more; each says what.
+*Needed for accuracy.* As in :mod:`tailguard.papers.wang2020.theorems`, and more, which each theorem
+states.
 
 Reference
 ---------
@@ -49,14 +50,14 @@ def trimmed_strongly_convex(
 ) -> Theorem:
     """Descent on coordinate-wise trimmed means, for strongly convex losses.
 
-    The root of ``moment`` is taken for the scale of sub-exponential coordinates. Means of
-    coordinates lie within ``mean_range`` of zero (``gradient_bound`` if None); ``proof`` is what
-    the noise rests on, as in ``make_oracle("trimmed", calibration=...)``. ``n_trimmed`` values of
-    every coordinate are left out at either end; None takes as many as the noise asks for.
+    The root of ``moment`` is the scale of sub-exponential coordinates. Means of coordinates lie
+    within ``mean_range`` of zero (``gradient_bound`` if None). ``proof`` is the proof behind the
+    noise, as in ``make_oracle("trimmed", calibration=...)``. The mean trims ``n_trimmed`` values of
+    every coordinate at either end; None takes as many as the noise needs.
 
-    ``calibration="printed"`` reproduces Algorithm 3: the scale, which protects nothing, its
-    constants, the textbook's conversion of epsilon and delta, and one value in 20 left out at
-    either end, as in the paper's experiments.
+    ``calibration="printed"`` reproduces Algorithm 3: its scale, which gives no privacy, its
+    constants, the textbook's conversion of epsilon and delta, and one value in 20 trimmed at either
+    end, as in the paper's experiments.
 
     *Reference.* Wang and others 2020, Theorem 5 and Algorithm 3, with a smooth scale.
 
@@ -95,9 +96,9 @@ def sample_aggregate(
 ) -> Theorem:
     """Sample and aggregate minimisers of blocks, for strongly convex losses.
 
-    ``layout`` and ``proof``, on which the noise rests, are those of :class:`SampleAndAggregate`;
-    ``proof="published"`` takes the printed constants on the smooth scale. ``calibration="printed"``
-    reproduces the printed scale and blocks, which protect nothing.
+    ``layout`` and ``proof``, the proof behind the noise, are those of :class:`SampleAndAggregate`;
+    ``proof="published"`` takes the printed constants with the smooth scale.
+    ``calibration="printed"`` reproduces the printed scale and blocks, which give no privacy.
 
     *Reference.* Wang and others 2020, Theorem 2 and Algorithm 1.
 
@@ -140,7 +141,7 @@ def sample_aggregate(
 
 
 def _check_proof(facts: Facts, proof: str) -> None:
-    """Refuse what would be ignored, and a proof in the place of a calibration."""
+    """Refuse a proof that would be ignored, or that is the name of a calibration."""
     check_choice("proof", proof, PROOFS)
     if facts.prints and proof != PROOFS[0]:
         raise InputError(
@@ -172,7 +173,7 @@ def _trimmed_oracle(
 
 
 def _central(facts: Facts, proof: str, **shape: Any) -> SampleAndAggregate:
-    """Return the solver, whose noise rests on what ``proof`` says, or is as printed."""
+    """Return the solver, with the noise of this ``proof`` or the printed noise."""
     _check_proof(facts, proof)
     options = {name: value for name, value in shape.items() if value is not None}
     if facts.prints:
@@ -185,7 +186,7 @@ def _trimmed_errors(
 ) -> tuple[float, float, float]:
     """Predict noise, sampling error and bias of a coordinate with exponential tails.
 
-    Tails end at about ``scale * log(n / m)``, and order statistics lie that far apart there.
+    Tails end at about ``scale * log(n / m)``, which is also the gap between order statistics there.
     """
     n_rows, scale = facts.n_rows, facts.moment.scale
     query = oracle.query(None, Units.raw(facts.n_features, intercept=False))

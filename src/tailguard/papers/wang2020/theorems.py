@@ -7,10 +7,10 @@ scales that the paper prints for them are not smooth, and give no privacy.
 set (Theorem 5: sub-exponential coordinates whose means lie in a known range); a smooth risk whose
 gradient vanishes at the minimiser; a bounded set.
 
-Options of every theorem: ``gradient_bound`` (1), ``n_steps`` in the place of the theorem's,
-``calibration`` (``"tight"``, or ``"printed"`` for noise and steps of the paper); of those here also
-``failure_probability`` (0.01), and ``scale="balanced"`` for the truncation scale that counts the
-noise, which the printed one ignores.
+Options of every theorem: ``gradient_bound`` (1), ``n_steps`` to replace the theorem's,
+``calibration`` (``"tight"``, or ``"printed"`` for noise and steps of the paper). Theorems of this
+module also have ``failure_probability`` (0.01) and ``scale="balanced"``, a truncation scale that
+counts the noise, which the printed one ignores.
 """
 
 import math
@@ -37,12 +37,12 @@ from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
 
 SECOND = (2.0, 2.0)
-"""The orders of moments: higher ones imply second ones."""
+"""The lowest and highest order of moments: higher ones are converted to second ones."""
 
 
 @dataclass(frozen=True)
 class _Facts(Concentrated):
-    """How gradients are softly truncated, besides."""
+    """Facts with the options of soft truncation."""
 
     failure_probability: float = 0.01
     scale: str = "printed"
@@ -105,9 +105,9 @@ def stochastic(
 ) -> Theorem:
     """Descent on batches with steps of ``step_size / sqrt(t)``, for convex losses; its average.
 
-    The paper says nothing of the privacy of its batches: here they are a random partition, a fresh
-    and secret one for every pass where that makes the noise less. Where ``batch_rows`` is None it
-    is 1000, or all records where there are fewer.
+    The paper does not analyse the privacy of its batches. Here they are a random partition, with a
+    new and secret one for every pass if that needs less noise. ``batch_rows`` is by default 1000,
+    or all records if there are fewer.
 
     *Reference.* Wang and others 2020, Section 6 (stochastic Algorithm 4).
 
@@ -132,7 +132,7 @@ def stochastic(
         raise InputError("n_steps must be None here: batch_rows and n_passes say how many.")
     usable = usable_guarantee(facts.spent(), n_steps * facts.n_features)
     stage = Batches("shuffled", n_steps, n_batches).stage(usable, 0.0, n_rows, facts.n_features)
-    # A budget of all steps, each of which has what it has on records of its own.
+    # The budget of all steps, if each has its stage's mu on its own records.
     step = _step(facts, n_steps, batch_rows, stage.mu * math.sqrt(n_steps))
     noise = noise_of(step.oracle, facts, n_rows=batch_rows, mu=stage.mu)
     solver = NoisyGradientDescent(
@@ -162,7 +162,7 @@ def _stochastic_bound(
 ) -> float:
     """Return ``D^2 / (2 c sqrt(T)) + 2 c (R^2 + G^2) / sqrt(T) + D B`` of steps c / sqrt(t).
 
-    The bias ``B`` is the part of the error that no averaging over batches takes away.
+    The bias ``B`` is the part of the error that averaging over batches does not reduce.
     """
     scale, smoothing = (float(step.oracle.parameters[name]) for name in ("scale", "smoothing"))
     bias = facts.moment.bound * (1.0 + 1.0 / smoothing) / (2.0 * scale)
@@ -175,7 +175,7 @@ def _stochastic_bound(
 def _step(
     facts: _Facts, n_steps: int, n_rows: int | None = None, whole_mu: float | None = None
 ) -> descent.Step:
-    """Return a step on ``n_rows`` records of a run of ``n_steps`` steps on one budget."""
+    """Return a step on ``n_rows`` records, in a run of ``n_steps`` steps that share one budget."""
     n_rows = n_rows or facts.n_rows
     smoothing = facts.into(parameters.printed_smoothing)
     if facts.scale == "printed":
@@ -202,7 +202,7 @@ def _step(
 
 
 def least_of(facts: Facts, moment_bound: float) -> float:
-    """Return the lower bound: for strongly convex losses where the convexity is stated.
+    """Return the lower bound: that for strongly convex losses if the convexity is stated.
 
     The paper has none of its own; those of Kamath, Liu and Zhang (2022) apply.
     """
@@ -212,5 +212,5 @@ def least_of(facts: Facts, moment_bound: float) -> float:
 
 
 def _statement(name: str, facts: Facts) -> Statement:
-    """Return what a theorem says."""
+    """Return the statement of a theorem."""
     return statement_of(f"wang2020.{name}", facts, least_of(facts, facts.moment.bound))
