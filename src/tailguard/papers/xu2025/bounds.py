@@ -6,12 +6,13 @@ noise condition".
 The condition, of ``growth`` theta and ``growth_constant`` lambda, is
 ``F(w) - F(w*) >= lambda ||w - w*||^theta``.
 
-*Needed for privacy.* For Theorems 1 to 3, more than the paper says: losses of a score with bounded
-rows and steps that its stability allows. For Theorems 6 and 7 nothing of the loss, but noise that
-is calibrated over batches and not as printed.
+*Needed for privacy.* For Theorems 1 to 3, more than the paper states: losses of a score with
+bounded rows, and steps within its stability bound. For Theorems 6 and 7 nothing of the loss, but
+noise that is calibrated over batches and not as printed.
 
-*Needed for accuracy.* ``E sup_w ||gradient||^k <= moment_bound`` with ``k`` twice the
-``moment_order`` in Theorems 1 to 3 and once in the others, convexity, a bounded set, smoothness.
+*Needed for accuracy.* ``E sup_w ||gradient||^k <= moment_bound``, where ``k`` is twice the
+``moment_order`` in Theorems 1 to 3 and equal to it in the others; convexity, a bounded set,
+smoothness.
 """
 
 import math
@@ -39,8 +40,8 @@ def localized_bound(
 
     *Constants.* Hidden ones and logarithms are set to 1.
 
-    *Correction.* The paper adds ``D sqrt(log(1/fp)) / (2^(p+1) sqrt(n))``, which is not proved and
-    has no gradient units; it is left out.
+    *Correction.* The paper adds ``D sqrt(log(1/fp)) / (2^(p+1) sqrt(n))``, which is omitted here:
+    it is not proved and does not have the units of a gradient.
 
     *Reference.* Xu and others 2025, Theorem 1.
 
@@ -70,9 +71,9 @@ def tsybakov_bound(
 
     ``a`` is :func:`localized_bound` without its diameter.
 
-    *Constants.* Hidden ones and logarithms are set to 1. For ``growth >= 2`` by Algorithm 4, and
-    above a known bound larger than 1 by Algorithm 5, whose constant explodes as the bound falls
-    to 1.
+    *Constants.* Hidden ones and logarithms are set to 1. Algorithm 4 has this bound for ``growth >=
+    2``, and Algorithm 5 above a known bound larger than 1; its constant explodes as the known bound
+    falls to 1.
 
     *Correction.* As in :func:`localized_bound`.
 
@@ -101,13 +102,13 @@ def accelerated_bound(
     diameter: float,
     moment_bound: float = 1.0,
 ) -> float:
-    """Excess risk of the accelerated method, as :func:`localized_bound` with moments of order q.
+    """Excess risk of the accelerated method: :func:`localized_bound` with moments of order q.
 
     *Constants.* Hidden ones are set to 1.
 
-    *Correction.* Claimed for ``epsilon`` of the order ``sqrt(log(n/delta) / n)``, from shuffling.
-    With noise that is private whatever the shuffle does, ``2 C sqrt(d T) / (n mu)`` takes the
-    place of the private term, and T is to be chosen for it.
+    *Correction.* The paper claims it for ``epsilon`` of the order ``sqrt(log(n/delta) / n)``, from
+    shuffling. With noise that is private without the shuffle, the private term is
+    ``2 C sqrt(d T) / (n mu)``, and T must be chosen for it.
 
     *Reference.* Xu and others 2025, Theorem 6.
 
@@ -135,7 +136,7 @@ def accelerated_tsybakov_bound(
 ) -> float:
     """Excess risk of phases of the accelerated method under the noise condition.
 
-    As :func:`tsybakov_bound`, with moments of order q.
+    :func:`tsybakov_bound` with moments of order q.
 
     *Constants.* Hidden ones and logarithms are set to 1.
 
@@ -166,15 +167,15 @@ def tsybakov_lower_bound(
 ) -> float:
     """Least excess risk of rho-zCDP algorithms under the noise condition, ``growth >= 2``.
 
-    ``(r (sqrt(d) / (n sqrt(rho)))^((q-1)/q))^(theta/(theta-1))``; as theta grows, that of convex
-    losses.
+    ``(r (sqrt(d) / (n sqrt(rho)))^((q-1)/q))^(theta/(theta-1))``; as theta grows, it tends to the
+    bound of convex losses.
 
     *Constants.* Hidden ones, and that of the noise condition, are set to 1. Needs
     ``n >= sqrt(d / rho)``.
 
-    *Correction.* The theorem prints ``d / (n sqrt(rho))`` for the chance of its laws where the
-    proof has ``sqrt(d) / (n sqrt(rho))``, and both need a factor of 0.1 to prove anything. The set
-    it prints is too large for its moments.
+    *Correction.* The theorem prints ``d / (n sqrt(rho))`` for the chance of its laws; the proof has
+    ``sqrt(d) / (n sqrt(rho))``. Both need a factor of 0.1 to prove anything. The printed set is too
+    large for its moments.
 
     *Reference.* Xu and others 2025, Theorem 4.
 
@@ -197,8 +198,8 @@ def tsybakov_lower_bound_sampling(
 
     *Constants.* Hidden ones, and that of the noise condition, are set to 1.
 
-    *Correction.* The proof's bias ``sqrt(d/n)`` would prove another rate, from a divergence that
-    is too large for it; ``0.1 / sqrt(n)`` proves this one.
+    *Correction.* The proof's bias ``sqrt(d/n)`` would give another rate, but its divergence is too
+    large for a proof; ``0.1 / sqrt(n)`` proves this rate.
 
     *Reference.* Xu and others 2025, Theorem 5.
 
@@ -227,13 +228,13 @@ def localized_risk(
 ) -> float:
     """Excess risk of the localised method as this library runs it, term by term.
 
-    Distance ``D^2 l_1 / 2``, sampling ``sum 2 r^2 / (l_i n_i)``, noise carried over
+    Distance ``D^2 l_1 / 2``, sampling ``sum 2 r^2 / (l_i n_i)``, noise of earlier phases
     ``sum (l_i / 2) d s_(i-1)^2``, noise of the last phase ``r sqrt(d) s``, and clipping
     ``D r^q / ((q-1) C^(q-1))``, with regularisation ``l_i = 4^i / (eta n_i)``. A heuristic: no
     theorem has these constants.
 
-    *Reference.* Xu and others 2025, Algorithm 3, with the noise that the sensitivity
-    ``2 C / (n_i l_i)`` asks for.
+    *Reference.* Xu and others 2025, Algorithm 3, with the noise for the sensitivity
+    ``2 C / (n_i l_i)``.
 
     Examples
     --------
@@ -262,7 +263,7 @@ def _rate(n_rows: int, n_features: int, order: float, epsilon: float, delta: flo
 
 
 def _growth_power(error: float, growth: float, constant: float) -> float:
-    """Risk at which a gradient error of that size stops the descent."""
+    """Risk at which a gradient error of this size stops the descent."""
     room = 1.0 / (growth - 1.0)
     return math.pow(error, growth * room) * math.pow(constant, -room)
 

@@ -1,8 +1,8 @@
 """Parameters of Xu, Ding, Xiang, Xu and Wang (2025): localised, phased and accelerated descent.
 
 *Needed for privacy.* For the localised method: losses of a score with bounded rows, clipped so that
-the gradients stay those of a convex smooth function, and step sizes that the stability bound
-allows; the paper's own proof does not hold. For the accelerated method: nothing of the loss.
+the gradients stay those of a convex smooth function, and step sizes within the stability bound; the
+paper's own proof does not hold. For the accelerated method: nothing of the loss.
 
 *Needed for accuracy.* ``E sup_w ||gradient||^moment_order <= moment_bound`` (the norm, and the
 largest over the set), convexity, a bounded set.
@@ -30,12 +30,12 @@ from tailguard.papers.solvers.phases import (
 def expected_scale(norms: FloatArray, *, n_rows: int, moment_order: float) -> float:
     """Estimate ``r~_{k,m}`` from simulated records: the root of their expected empirical moment.
 
-    ``norms`` are those of the gradients, a row for each of some points of the set, a column for
-    each simulated record. Batches of ``n_rows`` records have the mean ``k``-th power of the norm at
-    its largest over the points; ``r~`` is the ``k``-th root of the average over batches. For one
-    record a batch it is the root of the moment itself; larger batches have less (Lemma 2). More
-    points raise it towards the paper's, which is over the whole set. NON-PRIVATE: for records that
-    are simulated or public.
+    ``norms`` are those of the gradients, with a row for each of some points of the set and a column
+    for each simulated record. For each batch of ``n_rows`` records the mean ``k``-th power of the
+    norm is maximised over the points; ``r~`` is the ``k``-th root of the average over batches. For
+    batches of one record it is the root of the moment itself; larger batches have less (Lemma 2).
+    More points raise it towards the paper's value, which is over the whole set. NON-PRIVATE: only
+    for simulated or public records.
 
     *Reference.* Xu and others 2025, Section 3, before Lemma 2.
 
@@ -57,9 +57,9 @@ def expected_scale(norms: FloatArray, *, n_rows: int, moment_order: float) -> fl
 def averaged_scale(scale_of: Callable[[int], float], *, n_rows: int) -> float:
     """Average the scales of all phases: ``R~_{k,n} = sqrt(sum_i 2^-i r~_{k,n_i}^2)``.
 
-    ``n_i = n / 2^i`` for the phases ``i = 1 .. log2(n)``; ``scale_of`` takes a number of records to
-    ``r~`` (:func:`expected_scale`). It is at most ``r~`` of one record (Lemma 2), and its power
-    ``2 q`` is a ``moment_bound`` for :func:`tailguard.papers.xu2025.localized_bound`.
+    ``n_i = n / 2^i`` for the phases ``i = 1 .. log2(n)``; ``scale_of`` maps a number of records to
+    ``r~`` (:func:`expected_scale`). The result is at most ``r~`` of one record (Lemma 2), and its
+    power ``2 q`` is a ``moment_bound`` for :func:`tailguard.papers.xu2025.localized_bound`.
 
     *Reference.* Xu and others 2025, Section 3, before Lemma 2.
 
@@ -77,8 +77,9 @@ def averaged_scale(scale_of: Callable[[int], float], *, n_rows: int) -> float:
 def localized_sensitivity(*, n_rows: int, clip_norm: float, regularisation: float) -> float:
     """How far one record moves a clipped regularised minimiser: ``2 C / (n lambda)``.
 
-    *Correction.* Holds for scores with bounded rows and small enough steps, and not for every
-    convex loss as the paper has it: there one record can move it 5 times as far and more.
+    *Correction.* It holds for scores with bounded rows and small enough steps, but not for every
+    convex loss, as the paper claims: there one record can move the minimiser 5 times as far or
+    more.
 
     *Reference.* Xu and others 2025, Theorem 1; the bound is proved by the contraction of clipped
     gradient steps, not by the paper's argument.
@@ -95,8 +96,8 @@ def localized_sensitivity(*, n_rows: int, clip_norm: float, regularisation: floa
 def printed_localized_noise_std(*, sensitivity: float, epsilon: float, delta: float) -> float:
     """Noise of a phase as Algorithm 3 prints it: ``4 sensitivity sqrt(log(1/delta)) / epsilon``.
 
-    Enough for ``epsilon <= 20.7 log(1/delta)`` where the sensitivity holds, and 3.6 times too much
-    at (1, 1e-5): ``sensitivity / mu_of(epsilon, delta)`` is exact.
+    It is enough for ``epsilon <= 20.7 log(1/delta)`` if the sensitivity holds, and 3.6 times too
+    much at (1, 1e-5): ``sensitivity / mu_of(epsilon, delta)`` is exact.
 
     *Reference.* Xu and others 2025, Algorithm 3, line 7.
 
@@ -110,7 +111,7 @@ def printed_localized_noise_std(*, sensitivity: float, epsilon: float, delta: fl
 
 @checked
 def localized_phases(*, n_rows: int, n_minimum: int = SMALLEST_ROUND) -> tuple[int, ...]:
-    """Rows of each phase: halves, quarters and so on, down to ``n_minimum``; the rest to the first.
+    """Rows of each phase: halves, quarters, and so on to ``n_minimum``; the first has the rest.
 
     *Correction.* The paper goes down to phases of one record, whose step sizes break its own
     condition.
@@ -135,7 +136,7 @@ def localized_step_parameter(
     gradient_scale: float,
     mu: float,
 ) -> float:
-    """Parameter ``eta`` from which phase i gets its regularisation, ``4^i / (eta n_i)``.
+    """Parameter ``eta``, which sets the regularisation of phase i, ``4^i / (eta n_i)``.
 
     ``2 D / sqrt(n (2 r^2 / 3 + 16 d C^2 / (mu^2 n)))`` minimises the predicted risk of distance,
     sampling and noise (:func:`tailguard.papers.xu2025.localized_risk`).
@@ -157,7 +158,7 @@ def localized_step_parameter(
 
 @checked
 def shrinking_phases(*, n_rows: int) -> int:
-    """How many phases to run, each around the last answer in a ball of half the radius.
+    """How many phases to run, each in a ball around the last answer with half the last radius.
 
     ``floor(log2(2 n / log2(n)) / 2) - 1``, and at least 1.
 
@@ -172,7 +173,7 @@ def shrinking_phases(*, n_rows: int) -> int:
 
 
 def printed_phase_sizes(*, n_rows: int, growth_bound: float) -> tuple[int, ...]:
-    """Rows of each phase as Algorithm 5 prints them: doubling, and not all rows used.
+    """Rows of each phase as Algorithm 5 prints them: they double, and some rows are not used.
 
     ``growth_bound`` is a known lower bound above 1 on the exponent of the noise condition. The
     first phases may be empty.
@@ -194,10 +195,10 @@ def printed_phase_sizes(*, n_rows: int, growth_bound: float) -> tuple[int, ...]:
 def phase_sizes(
     *, n_rows: int, growth_bound: float, n_minimum: int = SMALLEST_ROUND
 ) -> tuple[int, ...]:
-    """Rows of each phase: doubling, at least one phase, all rows used, none below ``n_minimum``.
+    """Rows of each phase, which double: at least one phase, all rows, none below ``n_minimum``.
 
-    *Correction.* The paper's rule (:func:`printed_phase_sizes`) leaves rows out, has empty phases
-    for small bounds, and none at all for large ones.
+    *Correction.* The paper's rule (:func:`printed_phase_sizes`) does not use all rows, has empty
+    phases for small bounds, and no phases for large ones.
 
     *Reference.* Xu and others 2025, Algorithm 5.
 
@@ -249,7 +250,7 @@ def accelerated_step_parameter(
 
     ``gradient_std`` is the root of the expected squared error of one noised batch gradient.
 
-    *Reference.* Ghadimi and Lan 2012, which Xu and others 2025, Algorithm 6 rests on.
+    *Reference.* Ghadimi and Lan 2012, on which Xu and others 2025, Algorithm 6, is based.
 
     Examples
     --------
@@ -268,9 +269,9 @@ def printed_accelerated_noise_std(
 ) -> float:
     """Noise as Algorithm 6 prints it, its constant set to 1. It is not private.
 
-    ``C sqrt(T log(1/delta)) / (n epsilon)``. An attack that watches the batch means succeeds at
-    every epsilon from 0.03 to 5. Over disjoint batches ``2 C / (n // T) / mu_of(epsilon, delta)``
-    is right.
+    ``C sqrt(T log(1/delta)) / (n epsilon)``. An attack that observes the batch means succeeds at
+    every epsilon from 0.03 to 5. For disjoint batches ``2 C / (n // T) / mu_of(epsilon, delta)`` is
+    correct.
 
     *Reference.* Xu and others 2025, Algorithm 6, line 6.
 

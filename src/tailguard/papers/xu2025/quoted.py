@@ -1,17 +1,17 @@
-"""Bounds of others that Table 1 of Xu and others (2025) compares with, as it prints them.
+"""Bounds of other papers that Table 1 of Xu and others (2025) compares with, as it prints them.
 
 Six rows: Bassily and others 2019, convex and strongly convex; Asi and others 2021 with Su and
 others 2022; three of Lowy and Razaviyayn 2023. The two rows of Kamath, Liu and Zhang are
-:func:`tailguard.papers.kamath2022.convex_bound` and its like. The table leaves logarithms, the
-smoothness and the strong convexity out; hidden constants are 1.
+:func:`tailguard.papers.kamath2022.convex_bound` and similar functions. The table omits logarithms,
+the smoothness and the strong convexity; hidden constants are 1.
 
-*Needed for privacy.* Nothing: these are numbers of the table, and no method here rests on them.
+*Needed for privacy.* Nothing: these are numbers of the table, and no method here uses them.
 
-*Needed for accuracy.* Smooth convex losses on a set of diameter 1; gradients of norm at most 1
-where a name says ``lipschitz``, else a moment of their norm. ``scale`` is its root: of order
-``2 moment_order`` in the upper bounds for large Lipschitz constants, where it may be
-:func:`~tailguard.papers.xu2025.parameters.averaged_scale`, and of order ``moment_order`` in the
-others.
+*Needed for accuracy.* Smooth convex losses on a set of diameter 1. Functions with ``lipschitz`` in
+their name need gradients of norm at most 1, the others a moment of their norm. ``scale`` is the
+root of that moment: of order ``2 moment_order`` in the upper bounds for large Lipschitz constants,
+where it may be :func:`~tailguard.papers.xu2025.parameters.averaged_scale`, and of order
+``moment_order`` in the others.
 """
 
 import math
@@ -142,7 +142,7 @@ def norm_lower_bound(
 ) -> float:
     """Least excess risk of rho-zCDP algorithms beside rows 6 and 7 of the table.
 
-    :func:`norm_bound` with ``sqrt(rho)`` in the place of epsilon.
+    :func:`norm_bound` with ``sqrt(rho)`` in place of epsilon.
 
     *Reference.* Xu and others 2025, Table 1, rows 6 and 7 (Lowy and Razaviyayn 2023).
 
@@ -162,7 +162,7 @@ def norm_strongly_convex_lower_bound(
 ) -> float:
     """Least excess risk of rho-zCDP algorithms beside row 8 of the table.
 
-    :func:`norm_strongly_convex_bound` with ``sqrt(rho)`` in the place of epsilon.
+    :func:`norm_strongly_convex_bound` with ``sqrt(rho)`` in place of epsilon.
 
     *Reference.* Xu and others 2025, Table 1, row 8 (Lowy and Razaviyayn 2023).
 

@@ -51,15 +51,15 @@ class Norms(Facts):
 
     @property
     def order(self) -> float:
-        """The order that enters the rates."""
+        """The order in the rates."""
         return self.moment.order
 
     @property
     def problem(self) -> Problem:
-        """A problem of these sizes: promise and noise are the same for all of them, nearly.
+        """A problem of these sizes; promise and noise are nearly the same for all such problems.
 
-        The tolerance to which minimisers are certified depends on loss and set, and is below 1
-        percent of the noise.
+        The tolerance of certified minimisers depends on loss and set, and is below 1 percent of the
+        noise.
         """
         return Problem(Squared(), **self.sizes, constraint=L2Ball(self.diameter / 2.0))
 
@@ -67,8 +67,8 @@ class Norms(Facts):
     def least(self) -> float:
         """Theorems 4 and 5 as the growth tends to infinity, for a set of this diameter.
 
-        Their order is that of the moment that is bounded, whatever order enters the rates: laws of
-        the proof for half of it have no such moment.
+        Their order is that of the bounded moment, whatever the order in the rates: the proof's laws
+        for half of it do not have that moment.
         """
         order = self.moment.order
         private = tail_power(math.sqrt(self.n_features / self.rho) / self.n_rows, order)
@@ -76,7 +76,7 @@ class Norms(Facts):
         return self.moment.scale * self.diameter / 2.0 * rate
 
     def least_growing(self, growth: float) -> float:
-        """Theorems 4 and 5 for a risk that grows; 0, as none is proved, for a growth below 2."""
+        """Theorems 4 and 5 for a risk that grows; 0 for a growth below 2, for lack of a proof."""
         if growth < 2.0:
             return 0.0
         private = self.into(bounds.tsybakov_lower_bound, growth=growth)
@@ -85,7 +85,7 @@ class Norms(Facts):
     def clip_norm_of(self, n_rows: int) -> float:
         """Return the clip norm for a number of records, ``r (n mu / sqrt(d))^(1/q)``.
 
-        With printed noise ``epsilon / sqrt(log(1/delta))`` takes the place of mu.
+        Printed noise has ``epsilon / sqrt(log(1/delta))`` in place of mu.
         """
         mu = self.mu
         if self.prints:
@@ -107,10 +107,10 @@ class Norms(Facts):
         return self.into(parameters.localized_step_parameter, n_rows=n_rows, **known)
 
     def grown(self, risk: float, growth: float, growth_constant: float) -> float:
-        """Turn the risk of a convex problem into that of one that grows.
+        """Convert the risk of a convex problem to that of a problem that grows.
 
-        A risk of ``a`` times the diameter ends where the growth ``lambda r^theta`` outweighs
-        ``a r``.
+        A risk of ``a`` times the diameter becomes the one at the distance r at which the growth
+        ``lambda r^theta`` equals ``a r``.
         """
         check_facts(growth_constant=growth_constant)
         slope, room = risk / self.diameter, 1.0 / (growth - 1.0)
@@ -118,18 +118,18 @@ class Norms(Facts):
 
     @property
     def printed_mu(self) -> float | None:
-        """What the printed noise of a phase costs; None where it is not asked for."""
+        """The cost of the printed noise of a phase; None for tight noise."""
         return 1.0 / printed_noise_ratio(printed_in(self.guarantee)) if self.prints else None
 
     def round_sizes(self, growth_bound: float, *, printed: bool) -> tuple[int, ...]:
-        """Return the records of every round that doubles, all of them or the printed ones."""
+        """Return the sizes of doubling rounds: of all records, or the printed ones."""
         check_doubling(self.n_rows, growth_bound)
         return doubling_rounds(self.n_rows, growth_bound, SMALLEST_ROUND, printed=printed)
 
     def reach(self, risk: float, growth: float, growth_constant: float) -> float:
-        """Return how far from the minimiser a risk may be, as the root of a mean square.
+        """Bound the root mean squared distance from the minimiser of points with this risk.
 
-        That is ``(risk / lambda)^(1/theta)`` for a growth theta of 2 or more, and at most the
+        It is ``(risk / lambda)^(1/theta)`` for a growth theta of 2 or more, and at most the
         diameter.
         """
         check_facts(growth_constant=growth_constant)
@@ -138,9 +138,9 @@ class Norms(Facts):
         return min(self.diameter, room * math.pow(risk / growth_constant, power))
 
     def doubling_risk(self, sizes: tuple[int, ...], growth: float, growth_constant: float) -> float:
-        """Return the risk after rounds of so many records, of which each begins near the last.
+        """Return the risk after rounds of these sizes, each of which starts at the last answer.
 
-        The eta of each is for the whole diameter, so that its noise does not follow the distance.
+        The eta of each is for the whole diameter, so its noise does not depend on the distance.
         """
         risk, distance = math.inf, self.diameter
         for n_rows in sizes:
@@ -151,7 +151,7 @@ class Norms(Facts):
     def risk(self, n_rows: int, distance: float | None = None) -> float:
         """Return the risk of the localised method on ``n_rows`` records, term by term.
 
-        ``distance`` is that of the start from the minimiser; None is the diameter.
+        ``distance`` is that of the start from the minimiser; by default the diameter.
         """
         known = self.knobs(n_rows) | {"diameter": distance or self.diameter}
         known |= {"step_parameter": self.eta(n_rows), "mu": self.printed_mu or self.mu}
@@ -170,11 +170,11 @@ class DoubledNorms(Norms):
     Attributes
     ----------
     row_limit
-        On the norm of rows.
+        A limit on the norm of rows.
     schedule
         ``"practical"``, ours; ``"printed"``: rounds as printed, and phases down to one record, with
-        clip norms, eta and penalties as printed; or ``"steps"``, the same with the steps of
-        Algorithm 2. None is the last one with printed noise, and ours else.
+        clip norms, eta and penalties as printed; or ``"steps"``: the same with the steps of
+        Algorithm 2. None is ``"steps"`` with printed noise, and ``"practical"`` otherwise.
     exponent, lipschitz_bound
         The paper's p and L of the printed schedule; None is the largest that the theorem admits.
     """
@@ -199,12 +199,12 @@ class DoubledNorms(Norms):
 
     @property
     def order(self) -> float:
-        """Half of that of the moment."""
+        """Half of the order of the moment."""
         return self.moment.order / 2.0
 
     @property
     def schedule_taken(self) -> str:
-        """The schedule that is told, or that of the calibration."""
+        """The stated schedule, or that of the calibration."""
         return check_choice("schedule", self.schedule or SCHEDULES[2 * self.prints], SCHEDULES)
 
     def localised_knobs(self, n_rows: int) -> dict[str, Any]:
@@ -220,7 +220,7 @@ class DoubledNorms(Norms):
 def localised_theorem(
     facts: Norms, statement: Statement, solver: Localised, bound: float
 ) -> Theorem:
-    """Put a theorem on the localised method together."""
+    """Build a theorem on the localised method."""
     mu, pulls, guarantee = facts.mu, [], facts.guarantee
     phases = solver.phases(facts.problem, mu, guarantee)
     for phase in phases:
@@ -246,9 +246,10 @@ def accelerated_theorem(
     solver: PermutedAccelerated,
     reach: Callable[[float], float] | None = None,
 ) -> Theorem:
-    """Put a theorem on the accelerated method together.
+    """Build a theorem on the accelerated method.
 
-    ``reach`` says how far from the minimiser a risk may be, where it grows; passes begin there.
+    For a risk that grows, ``reach`` maps a risk to the largest distance from the minimiser, at
+    which the next pass starts.
     """
     size, order, smoothness = facts.n_features, facts.order, facts.shape["smoothness"]
     scale, plan = facts.moment.scale, solver.plan(facts.problem, facts.guarantee)
@@ -263,7 +264,7 @@ def accelerated_theorem(
         noises.append(query.calibrate(batch, size, stage.mu).noise_std / batch)
         whole = math.hypot(facts.root_size * noises[-1], facts.sampling(batch))
         passes.append((stage.n_blocks, whole))
-        # Steps are for the whole diameter, so that noise does not follow the distance.
+        # Steps are for the whole diameter, so noise does not depend on the distance.
         spread = (distance**2 / facts.diameter + facts.diameter) / 2.0
         bias = scale**order / ((order - 1.0) * clip_norm ** (order - 1.0))
         risk = smoothness * (distance / stage.n_blocks) ** 2

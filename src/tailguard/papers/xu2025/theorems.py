@@ -1,17 +1,17 @@
 """The theorems of Xu, Ding, Xiang, Xu and Wang (2025), each as a solver.
 
 *Needed for privacy.* For Theorems 1 to 3 a loss of one score with a bound on its clipped curvature,
-and rows that are shrunk to ``row_limit``: other losses are refused, since their clipped minimisers
-move further than the paper says. For Theorems 6 and 7 nothing.
+and rows that are shrunk to ``row_limit``. Other losses are refused, since one record moves their
+clipped minimisers further than the paper claims. For Theorems 6 and 7 nothing.
 
 *Needed for accuracy.* Moments of the norm of the gradient, of order at least 4 in Theorems 1 to 3
 (the paper's ``2 k``) and at least 2 in Theorems 6 and 7, at every point of a bounded set; convex
 losses, and for the theorems with ``growth`` a risk that grows like the power ``growth`` of the
 distance from its minimiser.
 
-Options of every theorem: ``clip_norm`` in the place of the theorem's, ``calibration``
-(``"tight"``, or ``"printed"``: noise, rounds, clip norms and steps of the paper); of Theorems 6 and
-7 also ``n_steps``.
+Options of every theorem: ``clip_norm`` to replace the theorem's, ``calibration`` (``"tight"``, or
+``"printed"``: noise, rounds, clip norms and steps of the paper); of Theorems 6 and 7 also
+``n_steps``.
 """
 
 from dataclasses import replace
@@ -39,9 +39,9 @@ def localised(facts: DoubledNorms) -> Theorem:
 
     ``schedule="printed"`` is the paper's: phases down to one record, with clip norms, eta and
     penalties as printed, for ``exponent`` p and ``lipschitz_bound`` (None: the largest that the
-    theorem admits), with certified minimisers. ``"steps"`` is the same with the steps of Algorithm
-    2 in their place, ``(n / 2) ** 2`` in the first phase and more. None is ``"steps"`` with printed
-    noise, and ``"practical"`` else.
+    theorem admits), with certified minimisers. ``"steps"`` has the steps of Algorithm 2 in place of
+    certified minimisers, at least ``(n / 2) ** 2`` in the first phase. None is ``"steps"`` with
+    printed noise, and ``"practical"`` otherwise.
 
     *Reference.* Xu and others 2025, Theorem 1 and Algorithm 3.
 
@@ -133,7 +133,7 @@ def unknown_growth(
 def _localised(
     facts: DoubledNorms, name: str, lower: float, solver: Localised, bound: float, *cases: str
 ) -> Theorem:
-    """State a theorem on the localised method."""
+    """Build a theorem on the localised method, with its statement."""
     statement = statement_of(f"xu2025.{name}", facts, lower, solver.schedule, *cases)
     return localised_theorem(facts, statement, solver, bound)
 
@@ -196,6 +196,6 @@ def accelerated_growth(
 
 
 def _accelerated_knobs(facts: Norms, n_rows: int) -> dict[str, Any]:
-    """Return the parameters of accelerated solvers, and how they calibrate."""
+    """Return the parameters of accelerated solvers, calibration included."""
     more = {"smoothness": facts.shape["smoothness"], "calibration": facts.calibration}
     return facts.knobs(n_rows) | more
