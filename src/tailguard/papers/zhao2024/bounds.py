@@ -2,12 +2,12 @@
 
 "Differential private stochastic optimization with heavy-tailed data: towards optimal rates".
 
-The paper sets the moment, the diameter of the set and the smoothness to 1; here they are arguments
-and the units are right. Its frame for descent is :mod:`tailguard.papers.common.descent`, with
-smoothness times diameter for the bound on the gradient.
+The paper sets the moment, the diameter of the set and the smoothness to 1; here they are arguments,
+so the units are right. Its bounds on descent are those of :mod:`tailguard.papers.common.descent`,
+with smoothness times diameter as the bound on the gradient.
 
-*Needed for privacy.* Nothing of the data. For the iterative mean the amplification that Theorem 7
-counts on needs a partition drawn in secret, uniformly and anew in every step.
+*Needed for privacy.* Nothing of the data. For the iterative mean Theorem 7 assumes amplification,
+which needs a partition drawn in secret, uniformly and anew in every step.
 
 *Needed for accuracy.* ``E|<u, gradient>|^moment_order <= moment_bound`` for every unit vector u and
 at every point; a convex set of known diameter; convex smooth losses (every single one, which the
@@ -137,10 +137,10 @@ def iterative_convex_bound(
 
     *Constants.* Hidden ones are set to 1.
 
-    *Correction.* The amplification behind it is false for fixed groups, needs
-    ``epsilon <= c sqrt(log(1/delta) / n_groups)`` in every step, which the paper does not check,
-    and has constants that make it a loss for any realistic number of groups. Without it the
-    private term is ``sqrt(n_groups)`` times larger.
+    *Correction.* The paper's amplification is false for fixed groups. It needs
+    ``epsilon <= c sqrt(log(1/delta) / n_groups)`` in every step, which the paper does not check.
+    Its constants make it a loss for any realistic number of groups. Without it the private term is
+    ``sqrt(n_groups)`` times larger.
 
     *Reference.* Zhao and others 2024, Theorem 7.
 
@@ -168,7 +168,7 @@ def iterative_mean_bound(
     failure_probability: float,
     moment_bound: float = 1.0,
 ) -> float:
-    """Error of the iterative mean of groups that are rho-zCDP each.
+    """Error of the iterative mean, with rho-zCDP for each group.
 
     ``M sqrt((d + L) / n) + (R / n) sqrt(k / rho) sqrt(d + L) + d^(q/2) M^q / R^(q-1)`` for ``k``
     groups, with ``L = log(1/fp)``; it fails with at most ``failure_probability``.
@@ -205,15 +205,15 @@ def iterative_mean_bound_amplified(
     failure_probability: float,
     moment_bound: float = 1.0,
 ) -> float:
-    """Error of the iterative mean by the amplification that the paper counts on.
+    """Error of the iterative mean with the amplification that the paper assumes.
 
     :func:`iterative_mean_bound` with ``(log(1/delta) + sqrt(log(1/delta) log log(1/fp))) /
-    epsilon`` in the place of ``sqrt(k / rho)``.
+    epsilon`` in place of ``sqrt(k / rho)``.
 
-    *Constants.* Hidden ones are set to 1, ``log log(1/fp)`` to 0 where it is negative.
+    *Constants.* Hidden ones are set to 1, and ``log log(1/fp)`` to 0 if it is negative.
 
-    *Correction.* The amplification is false for fixed groups (E40): a number of the paper, on which
-    no method here rests.
+    *Correction.* The amplification is false for fixed groups (E40): this is a number of the paper,
+    and no method here uses it.
 
     *Reference.* Zhao and others 2024, Theorem 5, equation (21).
 
@@ -252,12 +252,12 @@ def clipped_gradient_errors(
     """Bias and root mean squared error of a step's clipped gradient, at all points at once.
 
     ``B = M sqrt(d log(n) / n) + R d log(n) / n + d^(q/2) M^q / R^(q-1)``; the square of the error
-    is the sum of the squares of these and ``d T R^2 / (rho n^2)``. They are what
-    :func:`tailguard.papers.common.descent.descent_bound` takes, for any clip norm and steps.
+    is the sum of the squares of these and ``d T R^2 / (rho n^2)``. Both are arguments of
+    :func:`tailguard.papers.common.descent.descent_bound`, for any clip norm and steps.
 
     *Constants.* Hidden ones are set to 1.
 
-    *Correction.* The second term of the bias is printed with ``log(n)`` once too often (E59).
+    *Correction.* The printed second term of the bias has one factor ``log(n)`` too many (E59).
 
     *Reference.* Zhao and others 2024, Lemma 5.
 
@@ -287,15 +287,15 @@ def iterative_gradient_errors(
     delta: float,
     moment_bound: float = 1.0,
 ) -> tuple[float, float]:
-    """Bias and root mean squared error of a step's iterative mean, of that privacy each step.
+    """Bias and root mean squared error of a step's iterative mean, at this privacy of each step.
 
     ``B = M sqrt(d/n) + d^(q/2) M^q / R^(q-1)``; the square of the error is the sum of the squares
     of these and ``d (R / (n epsilon))^2 (L + sqrt(L log(d)))`` for ``L = log(1/delta)``.
 
     *Constants.* Hidden ones are set to 1.
 
-    *Correction.* The amplification is false for fixed groups (E40): a number of the paper, on which
-    no method here rests.
+    *Correction.* The amplification is false for fixed groups (E40): this is a number of the paper,
+    and no method here uses it.
 
     *Reference.* Zhao and others 2024, Lemma 9.
 
@@ -325,8 +325,8 @@ def iterative_radius(
     """Radius around the clipped mean that holds nine in ten group means in every direction.
 
     The largest of ``160 M sqrt(d/n)``, ``160 sqrt(2) (R/n) sqrt(k d / rho)`` and
-    ``40 sqrt(2 R^2 k^2 / (rho n^2) + M^2 k / n)`` for ``k`` groups that are rho-zCDP each and data
-    of scale ``M``; the iterative mean ends within six radii. Constants are those of the proof, and
+    ``40 sqrt(2 R^2 k^2 / (rho n^2) + M^2 k / n)`` for ``k`` groups with rho-zCDP each and data of
+    scale ``M``; the iterative mean ends within six radii. Constants are those of the proof, and
     generous.
 
     *Reference.* Zhao and others 2024, Lemmas 6 and 8.
@@ -363,9 +363,9 @@ def convex_lower_bound(
     *Correction.* The paper prints ``sqrt(d)`` before the second term and ``log(1/delta)`` after
     it, quoting Kamath, Liu and Zhang. Their hardest laws put ``p^(-1/q)`` times a word of weight
     ``d/2`` at chance ``p``: along the word their moment is ``(d/2)^(q/2)``, outside of the class
-    of this paper. Scaled by ``sqrt(2/d)`` they are in it, and prove this. Nor can other linear
-    losses prove the quoted bound: under such moments private means of error
-    ``(d / (n sqrt(rho)))^((q-1)/q)`` exist (Kamath, Singhal and Ullman 2020). The factor
+    of this paper. Scaled by ``sqrt(2/d)`` they are in the class, and prove this bound. Other linear
+    losses cannot prove the quoted bound either: under such moments there are private means of error
+    ``(d / (n sqrt(rho)))^((q-1)/q)`` (Kamath, Singhal and Ullman 2020). The factor
     ``log(1/delta)`` is unproved, and the source is for zCDP.
 
     *Reference.* Zhao and others 2024, Theorem 1; Kamath, Liu and Zhang 2022, Theorem 6.4.

@@ -38,7 +38,7 @@ class PrintedIterative(PrintedLevel, Iterative):
     """The iterative mean with the noise of equation (24), for secret groups."""
 
     def group_share(self, facts: MeanFacts) -> tuple[Share, bool]:
-        """Return what a group spends by equation (24)."""
+        """Return the share of a group by equation (24)."""
         asked, k = printed_in(facts.guarantee), self.groups(facts.problem)
         terms = {"epsilon": asked.epsilon, "delta": asked.delta}
         rho = parameters.printed_amplified_rho(n_groups=k, **terms)
@@ -56,23 +56,23 @@ def _rho(facts: MeanFacts) -> float:
 
 
 def clipped_mean(X: Any, *, calibration: str = "tight", **options: Any) -> MeanResult:
-    """Estimate the mean of every column by rows clipped at an l2 norm.
+    """Estimate the mean of every column from rows clipped in l2 norm.
 
     Parameters
     ----------
     X
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
-        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="clipped")``.
-        ``"printed"``: the noise of Theorem 2, which is too much for epsilon and delta, and a
-        millionth too little, for rounding, where rho is promised; and the clip norm of equation
-        (19), which has no moment in it (E38).
+        ``"tight"``: the least noise that has a proof, as in ``tg.mean(method="clipped")``.
+        ``"printed"``: the noise of Theorem 2, which is too much for epsilon and delta, and for rho
+        a millionth too little because of rounding; and the clip norm of equation (19), which does
+        not depend on the moment (E38).
     options
-        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        Options of ``tg.mean`` for this method: the promise, ``moment``, ``random_state``,
         ``clip_norm``, ``ledger``.
 
-    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
-    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+    *Guarantee.* That of the certificate. Printed noise is charged its true cost. If that exceeds
+    the promise, the call takes ``random_state`` and no ledger, and is not private.
 
     *Reference.* Zhao and others 2024, Algorithm 2 and Theorem 2.
 
@@ -95,15 +95,15 @@ def iterative_mean(X: Any, *, calibration: str = "tight", **options: Any) -> Mea
     X
         Numeric columns, or one vector, as for ``tg.mean``.
     calibration
-        ``"tight"``: the least noise that is proved, as of ``tg.mean(method="iterative")``.
-        ``"printed"``: the noise of equation (24), whose proof fails, and which is mostly too much
-        by another; and the clip norm of Theorem 7, which has no moment in it (E38).
+        ``"tight"``: the least noise that has a proof, as in ``tg.mean(method="iterative")``.
+        ``"printed"``: the noise of equation (24), whose proof fails, though by another proof it is
+        mostly too much; and the clip norm of Theorem 7, which does not depend on the moment (E38).
     options
-        What ``tg.mean`` takes with this method: the promise, ``moment``, ``random_state``,
+        Options of ``tg.mean`` for this method: the promise, ``moment``, ``random_state``,
         ``clip_norm``, ``n_groups``.
 
-    *Guarantee.* That of the certificate. Printed noise is charged what it truly costs; where that
-    is more than the promise, it takes ``random_state`` and no ledger, and is not private.
+    *Guarantee.* That of the certificate. Printed noise is charged its true cost. If that exceeds
+    the promise, the call takes ``random_state`` and no ledger, and is not private.
 
     *Reference.* Zhao and others 2024, Algorithm 3 and Theorem 6.
 

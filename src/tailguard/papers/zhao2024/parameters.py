@@ -1,10 +1,10 @@
 """Parameters of Zhao, Wu, Liu, Wang, Fan and Li (2024): l2 clipping, and the iterative mean.
 
-The paper sets the moment, the diameter of the set and the smoothness to 1; here they are arguments
-and the units are right.
+The paper sets the moment, the diameter of the set and the smoothness to 1; here they are arguments,
+so the units are right.
 
 *Needed for privacy.* Nothing of the data. The paper's amplified budget needs more than its theorem
-says: see :func:`printed_amplified_rho`.
+states: see :func:`printed_amplified_rho`.
 
 *Needed for accuracy.* ``E|<u, x>|^moment_order <= moment_bound`` for every unit vector u.
 """
@@ -19,8 +19,8 @@ from tailguard.means.formulas import mean_clip_norm as mean_clip_norm
 def printed_rho(*, epsilon: float, delta: float) -> float:
     """Budget of the paper, ``epsilon^2 / (1 + 2 sqrt(log(1/delta)))^2``.
 
-    Valid for ``epsilon <= 1 + 2 sqrt(log(1/delta))``, though the paper asks for epsilon <= 1; 20
-    percent below the textbook's conversion at (1, 1e-5), and half of the tight one.
+    It is valid for ``epsilon <= 1 + 2 sqrt(log(1/delta))``, although the paper requires epsilon <=
+    1. At (1, 1e-5) it is 20 percent below the textbook's conversion, and half of the tight one.
 
     *Reference.* Zhao and others 2024, equation (15).
 
@@ -34,13 +34,13 @@ def printed_rho(*, epsilon: float, delta: float) -> float:
 
 @checked
 def printed_amplified_rho(*, n_groups: int, epsilon: float, delta: float) -> float:
-    """Budget of each group mean that the paper allows by counting on a shuffle of the groups.
+    """Budget of each group mean in the paper, which assumes a shuffle of the groups.
 
-    *Correction.* False for fixed or public groups, whatever is done with the group means: a group
-    that lies apart from the others is recognised, and nothing hides it. It holds for a partition
-    that is drawn uniformly, in equal sizes, in secret and anew for each release. Its constants
-    make it worse than no amplification below ``64 e^4 log(8/delta)`` groups (55 000 at 1e-6).
-    For reproduction only; it is never a calibration of this library.
+    *Correction.* False for fixed or public groups, for any post-processing of the group means: a
+    group that lies apart from the others is recognisable, and nothing hides it. It holds for a
+    partition that is drawn uniformly, in equal sizes, in secret and anew for each release. With
+    its constants it is worse than no amplification below ``64 e^4 log(8/delta)`` groups (55 000 at
+    1e-6). For reproduction only; it is never a calibration of this library.
 
     *Reference.* Zhao and others 2024, Theorem 6, equation (24).
 
@@ -57,8 +57,8 @@ def printed_amplified_rho(*, n_groups: int, epsilon: float, delta: float) -> flo
 def clipped_noise_std(*, n_rows: int, clip_norm: float, rho: float, n_steps: int = 1) -> float:
     """Noise on each coordinate of each of ``n_steps`` clipped means: ``sqrt(2 T / rho) R / n``.
 
-    For (epsilon, delta) put ``rho = mu_of(epsilon, delta)**2 / 2``, which is exact here; the paper
-    puts :func:`printed_rho`.
+    For (epsilon, delta) take ``rho = mu_of(epsilon, delta)**2 / 2``, which is exact here; the paper
+    takes :func:`printed_rho`.
 
     *Reference.* Zhao and others 2024, Lemma 4.
 
@@ -78,8 +78,8 @@ def steps(
     """How many steps of descent, ``gradient_bound^2 rho n^2 / (d R^2)``, before rounding.
 
     ``gradient_bound`` is smoothness times diameter. Theorem 7 is the same with ``rho =
-    epsilon**2``. The noise of a step has then a norm of sqrt(2) ``gradient_bound`` for every n:
-    only the averaging helps, and below one step there is nothing to average.
+    epsilon**2``. The noise of a step then has a norm of sqrt(2) ``gradient_bound`` for every n.
+    Only averaging reduces it, and below one step there is nothing to average.
 
     *Correction.* The paper prints no gradient bound.
 
@@ -132,8 +132,8 @@ def iterative_clip_norm(
 def iterative_group_count(*, failure_probability: float) -> float:
     """How many groups the theory needs, ``800 log(1 / failure_probability)``, before rounding.
 
-    2 400 at 0.05, and more than there are rows once the bound is to hold everywhere at once; 20 to
-    200 do in practice.
+    This is 2 400 at 0.05, and exceeds the number of rows if the bound must hold at all points at
+    once; in practice 20 to 200 are enough.
 
     *Reference.* Zhao and others 2024, Lemma 6.
 
@@ -147,7 +147,7 @@ def iterative_group_count(*, failure_probability: float) -> float:
 
 @checked
 def iterative_updates(*, distance_over_radius: float) -> int:
-    """How many updates there are until the iterative mean is as near as it gets.
+    """How many updates the iterative mean needs to reach its final accuracy.
 
     ``2 log(ratio) / log(256/233)``, where ``ratio`` is the distance of the start from the clipped
     mean over four radii of the bulk of the group means.

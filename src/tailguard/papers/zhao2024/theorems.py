@@ -1,12 +1,12 @@
 """The theorems of Zhao, Wu, Liu, Wang, Fan and Li (2024) for optimisation, each as a solver.
 
 *Needed for privacy.* Nothing of the data: gradients are clipped in l2 norm, and steps compose
-exactly. The amplification of Theorem 7 is not counted on.
+exactly. The noise does not rely on the amplification of Theorem 7.
 
 *Needed for accuracy.* Moments of the gradient along every direction, at every point of the set, of
 order at least 2; convex losses, each of them smooth; a gradient that vanishes at the minimiser.
 
-Options of every theorem: ``n_steps`` in the place of the theorem's, ``calibration``
+Options of every theorem: ``n_steps`` to replace the theorem's, ``calibration``
 (``"tight"``, or ``"printed"``: noise, clip norm and steps of the paper, which sets the moment, and
 smoothness times diameter, to 1).
 """
@@ -69,13 +69,13 @@ def iterative_convex(
 ) -> Theorem:
     """Descent on the iterative mean of groups of clipped gradients, for convex losses.
 
-    ``n_groups`` is not the theorem's, which is larger than most data are; ``centre`` is
-    ``"updates"``, the paper's, or ``"median"`` or ``"geometric-median"``, as private and quicker.
-    Updates ask that a part ``level`` of the groups lies ahead, and go from ``start``, the paper's
-    c_1, which it leaves open: ``"median"``, from which hardly any step is taken, or ``"origin"``,
-    where they stay if the groups lie around it. With ``shuffle`` the groups are drawn anew
-    and in secret for every step, and count as a shuffle where that needs less noise: what holds of
-    Theorem 6. The bound does not count on it.
+    ``n_groups`` is not the theorem's, which exceeds the size of most data. ``centre`` is
+    ``"updates"``, the paper's, or ``"median"`` or ``"geometric-median"``, equally private and
+    faster. Updates require that a part ``level`` of the groups lies ahead. They start at ``start``,
+    the paper's c_1, which it does not specify: ``"median"``, which hardly needs updates, or
+    ``"origin"``, where they stay if the groups lie around it. With ``shuffle`` the groups are drawn
+    anew and in secret for every step, and count as a shuffle if that needs less noise: this is the
+    part of Theorem 6 that holds. The bound does not use it.
 
     *Reference.* Zhao and others 2024, Theorem 7 and Algorithm 3.
 
@@ -98,7 +98,7 @@ def iterative_convex(
     )
 
     def printed_mu_of(n_steps: int) -> float:
-        """Return what the group means of all steps cost, with the noise of equation (24)."""
+        """Return the cost of the group means of all steps, with the noise of equation (24)."""
         share, chance = composed_shares(n_steps, epsilon, delta)
         rho = parameters.printed_amplified_rho(n_groups=n_groups, epsilon=share, delta=chance)
         return math.sqrt(2.0 * rho * n_steps)
@@ -124,7 +124,7 @@ def _shuffled(facts: Facts, theorem: Theorem, oracle: Oracle) -> Theorem:
 
 
 def _statement(name: str, facts: Facts, **values: object) -> Statement:
-    """Return what a theorem says."""
+    """Return the statement of a theorem."""
     least = facts.into(bounds.convex_lower_bound)
     return statement_of(f"zhao2024.{name}", facts, least, **values)
 
@@ -136,7 +136,7 @@ def _descent(
     rho: float,
     printed_mu_of: Callable[[int], float | None],
 ) -> Theorem:
-    """Both theorems choose steps alike; ``rho`` is what their step count is worked out from.
+    """Both theorems choose steps in the same way; their step count follows from ``rho``.
 
     The gradient is at most smoothness times diameter, which the printed number of steps sets to 1.
     """
