@@ -1,6 +1,6 @@
 """Hard instances behind the papers' lower bounds, their packings, and laws with heavy tails.
 
-A hard instance is a law that knows its mean and moments, and draws records.
+A hard instance is a law of records with exact mean and moments.
 """
 
 from tailguard.checks import with_named_arguments

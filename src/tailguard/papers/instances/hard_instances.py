@@ -1,11 +1,11 @@
-"""Laws that no private algorithm can tell apart: the hard instances behind the lower bounds.
+"""Laws that no private algorithm can distinguish: the hard instances behind the lower bounds.
 
-A function a theorem; each returns one law a word of a packing. An algorithm's error on the worst of
-them cannot fall below the lower bound by more than constants. Corrected where the papers' constants
-prove nothing or break their own assumptions.
+There is a function for each theorem; it returns one law for each word of a packing. An algorithm's
+error on the worst of these laws cannot be below the lower bound by more than constants. The papers'
+constants are corrected if they prove nothing or violate the papers' own assumptions.
 
-Their laws have records that are nearly all zero, nearly Gaussian, or nearly fair coins. Each knows
-its mean and its moments exactly, and draws records from a seed.
+Records are zero except for rare spikes, Gaussian, or nearly fair coins. Each law has its exact mean
+and moments, and draws records from a seed.
 """
 
 import math
@@ -23,9 +23,10 @@ from tailguard.papers.instances.packings import CodeWords, constant_weight_words
 
 @dataclass(frozen=True, eq=False)
 class SpikeLaw:
-    """Zero, or with a small chance one point.
+    """Zero, or with a small probability one point.
 
-    As heavy a tail as a moment allows, in a place where clipping hides it and noise hides the rest.
+    This is the heaviest tail that a moment allows: clipping removes the point, or else the noise
+    covers it.
     """
 
     point: FloatArray
@@ -74,9 +75,9 @@ class GaussianLaw:
 
 @dataclass(frozen=True, eq=False)
 class SignLaw:
-    """Independent coordinates of fixed size, whose signs are those of a word a little too often.
+    """Independent coordinates of fixed size, with signs biased towards those of a word.
 
-    The sign is the word's with chance ``(1 + bias) / 2``.
+    The sign is the word's with probability ``(1 + bias) / 2``.
     """
 
     word: NDArray[np.int8]
@@ -90,7 +91,7 @@ class SignLaw:
         return mean
 
     def divergence(self, n_differing: int) -> float:
-        """Kullback-Leibler divergence of one record from that of a word with other signs there.
+        """Kullback-Leibler divergence from the law of a word with ``n_differing`` other signs.
 
         ``bias log((1 + bias) / (1 - bias))`` for each differing place, about ``2 bias^2``.
         """
@@ -105,7 +106,10 @@ class SignLaw:
 
 
 def spike(word: NDArray[np.int8], *, chance: float, order: float, bound: float) -> SpikeLaw:
-    """``(bound / chance)^(1/order)`` times a word, at that chance: raw moments are the bound."""
+    """``(bound / chance)^(1/order)`` times a word, with probability ``chance``.
+
+    Its raw moments equal the bound.
+    """
     check_moment_order(order)
     size = (check_positive("moment_bound", bound) / chance) ** (1.0 / order)
     return SpikeLaw(size * word, chance)
@@ -124,8 +128,8 @@ def generator(seed: int, **sizes: int) -> np.random.Generator:
     return np.random.default_rng(check_integer("seed", seed, minimum=0))
 
 
-# At chances with this factor the private term of Fano's inequality is positive; with the papers' 1
-# it is negative.
+# With this factor of chances the private term of Fano's inequality is positive; with the papers'
+# factor 1 it is negative.
 CHANCE_FACTOR = 0.25
 
 
@@ -219,7 +223,7 @@ def hard_means_sampling(
 def hard_scalar_mean(
     *, n_rows: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> SpikeLaw:
-    """One number: a spike against zero always, at the chance that is hardest to see.
+    """One number: a law with a spike against constant zero, at the hardest chance.
 
     ``v / (10 (1 + v) epsilon n)`` for moments of order 1 + v.
 
@@ -254,7 +258,7 @@ def hard_sparse_means(
     logarithm of how many words there are.
 
     *Reference.* Tao and others 2022, Theorem 11; its words are divided by sqrt(2 n_nonzero), which
-    the moments do not ask for.
+    the moments do not need.
 
     Examples
     --------
@@ -294,11 +298,11 @@ def linear_excess(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> float:
 def one_column_each(
     records: NDArray[np.float64], *, seed: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Show one column alone of each record x, drawn at random: ``sqrt(d) e_j``, ``sqrt(d) x_j``.
+    """Reduce each record x to a random column j: features ``sqrt(d) e_j``, target ``sqrt(d) x_j``.
 
-    The mean squared loss of the two is that of ``||w - x||^2 / 2``, which is no loss of one score.
-    A column depends on its own record, so that whatever is private of them is private of the
-    records: lower bounds hold for both.
+    The mean squared loss of the pair is that of ``||w - x||^2 / 2``, which is not a loss of one
+    score. A pair depends only on its own record, so an algorithm that is private for pairs is
+    private for records: lower bounds hold for both.
 
     Examples
     --------
@@ -327,6 +331,6 @@ def _as_point(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> NDArray[np
 
 
 def _check_chance(chance: float) -> None:
-    """Refuse what is not a chance above 0."""
+    """Refuse all but probabilities above 0."""
     if not 0.0 < check_finite("chance", chance) <= 1.0:
         raise InputError(f"chance must be a number above 0 and at most 1; got {shown(chance)}.")

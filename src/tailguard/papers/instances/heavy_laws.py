@@ -1,4 +1,4 @@
-"""Records with power tails that just have a moment: Student's t and Pareto; and a skewed law.
+"""Laws with power tails and barely a finite moment: Student's t and Pareto; and a skewed law.
 
 Coordinates are independent, with mean 0 and a central moment of the given order of exactly 1. The
 moment of a slightly larger order is infinite.
@@ -17,7 +17,7 @@ from scipy import integrate, special
 from tailguard.array_types import FloatArray
 from tailguard.papers.instances.hard_instances import check_moment_order, generator
 
-# How far the index of the tail lies above the order of the moment.
+# The index of the tail minus the order of the moment.
 MARGIN = 0.05
 
 
@@ -29,7 +29,7 @@ class _HeavyLaw:
 
     @property
     def index(self) -> float:
-        """The power by which the tail falls: degrees of freedom, for Student's t."""
+        """The power of the tail's decay: the degrees of freedom of Student's t."""
         return check_moment_order(self.order) + MARGIN
 
 
@@ -58,7 +58,7 @@ class StudentLaw(_HeavyLaw):
 
 @dataclass(frozen=True)
 class ParetoLaw(_HeavyLaw):
-    """Pareto with tail index ``order + MARGIN``, less its mean: heavy tails, all on one side."""
+    """Pareto with tail index ``order + MARGIN``, minus its mean: one heavy tail."""
 
     name = "pareto"
 
@@ -83,9 +83,10 @@ class ParetoLaw(_HeavyLaw):
 
 @dataclass(frozen=True)
 class TwoPointLaw:
-    """2 with chance 1/5, else -1/2: bounded and skewed, with mean 0 and variance 1.
+    """2 with probability 1/5, else -1/2: bounded and skewed, with mean 0 and variance 1.
 
-    With such features the gradients of a regression have the tails of its errors, on one side.
+    With such features the gradients of a regression have the tails of its errors, mostly on one
+    side.
     """
 
     name = "two-point"

@@ -1,7 +1,8 @@
 """Words that lie far apart: the index sets of hard instances.
 
-Drawn at random and kept if far from all words kept before. How many such words there surely are is
-:func:`tailguard.papers.fano.log_packing_size`; a request beyond what is found is refused.
+Words are drawn at random and kept if they are far from all kept ones. A lower bound on the number
+of such words is :func:`tailguard.papers.fano.log_packing_size`; requests for more words than the
+search finds are refused.
 """
 
 import math
@@ -15,9 +16,9 @@ from tailguard.datasets.dataset import check_sizes
 
 CodeWords = NDArray[np.int8]
 
-# Draws in a row that may all lie too near before the search is given up.
+# The search stops after this many draws in a row that lie too near.
 PATIENCE = 2000
-# Each word is compared with all before it: this many of 64 places take 4 seconds (measured).
+# Each word is compared with all earlier ones: this many of 64 places take 4 seconds (measured).
 MOST_WORDS = 10_000
 
 
@@ -25,7 +26,8 @@ def constant_weight_words(n_features: int, n_words: int, *, seed: int = 0) -> Co
     """Words in {0, 1} with ``d // 2`` ones, at least ``max(2, ceil(d / 8))`` places apart.
 
     *Reference.* Kamath, Liu and Zhang 2022, proof of Lemma 6.3. The paper has words in {-1, 1} of
-    l1 norm d/2, and its proof of Theorem 6.4 words d/2 apart; there are none, or too few.
+    l1 norm d/2, which do not exist, and its proof of Theorem 6.4 words d/2 apart, which are too
+    few.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def smallest_distance(words: CodeWords) -> int:
 def _greedy(
     draw: Callable[[np.random.Generator], CodeWords], distance: int, n_words: int, seed: int
 ) -> CodeWords:
-    """Draw words, and keep those at least ``distance`` from all that were kept."""
+    """Draw words, and keep those at least ``distance`` from all kept ones."""
     check_integer("n_words", n_words, minimum=1, maximum=MOST_WORDS)
     rng = np.random.default_rng(check_integer("seed", seed, minimum=0))
     words = draw(rng)[None, :]

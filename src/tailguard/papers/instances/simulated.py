@@ -1,12 +1,12 @@
 """Simulated data of the papers, on normal columns.
 
-*Wang and others (2020)*: linear scores with skewed noise. The paper states the laws of the noise
-and neither that of the columns nor the weights: here columns are standard normal, and the weights
-are a unit vector.
+*Wang and others (2020)*: linear scores with skewed noise. The paper states the laws of the noise,
+but not the law of the columns or the weights: here columns are standard normal, and the weights are
+a unit vector.
 
-*Xu and others (2025, Section 4)*: ``E (<w, x> - y)^4`` on the unit l1 ball, columns cut at the
-number of records, targets bounded: a large Lipschitz constant, and small moments. The growth of the
-risk is 4.
+*Xu and others (2025, Section 4)*: ``E (<w, x> - y)^4`` on the unit l1 ball. Columns are clipped at
+the number of records, and targets are bounded: the Lipschitz constant is large, and moments are
+small. The growth of the risk is 4.
 """
 
 import math
@@ -23,7 +23,7 @@ from tailguard.datasets.heavy_tailed import alternating_weights
 from tailguard.means.formulas import check_facts
 from tailguard.papers.instances.hard_instances import generator
 
-# Of the lognormal and of the log-logistic law, as the paper states them.
+# Parameters of the lognormal and of the log-logistic law, as in the paper.
 LOGNORMAL_LOCATION, LOGNORMAL_SCALE = 1.0, 1.0
 LOGLOGISTIC_LOCATION, LOGLOGISTIC_SCALE = 0.2, 0.2
 
@@ -37,9 +37,9 @@ def lognormal_line(n_rows: int, n_features: int, *, seed: int = 0) -> Dataset:
 
 
 def loglogistic_labels(n_rows: int, n_features: int, *, seed: int = 0) -> Dataset:
-    """Draw labels 1 where a linear score with centred log-logistic noise is above zero, else 0.
+    """Draw labels: 1 if a linear score with centred log-logistic noise is above zero, else 0.
 
-    The paper's labels are the opposite ones, so that its optimum points away from the weights.
+    The paper's labels are the opposite ones, so its optimum points away from the weights.
     """
     rng, X, weights = _design(n_rows, n_features, seed)
     labels = (X @ weights + loglogistic_noise(rng.random(n_rows)) > 0.0).astype(np.int64)
@@ -112,12 +112,12 @@ def fourth_power_lipschitz(
 def fourth_power_scale(
     *, n_features: int, moment_order: float, target_bound: float = TARGET_BOUND
 ) -> float:
-    """Bound the root of the moment of the gradient's largest norm on the set, however many records.
+    """Bound the root of the moment of the gradient's largest norm on the set, for all n.
 
     The norm is ``4 (M + |y|)^3 |x|`` for the largest entry M of the record x. By the inequalities
     of Cauchy-Schwarz and Minkowski its moment of order p has a root of at most
     ``4 ((d E|g|^(6p))^(1/(6p)) + target_bound)^3 (E|x|^(2p))^(1/(2p))``, ``g`` standard normal,
-    ``|x|^2`` chi-squared; a cut only makes entries smaller.
+    ``|x|^2`` chi-squared; clipping only makes entries smaller.
 
     Examples
     --------

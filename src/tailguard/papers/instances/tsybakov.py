@@ -23,7 +23,7 @@ from tailguard.papers.instances.hard_instances import (
 )
 from tailguard.papers.instances.packings import sign_words
 
-# Factor of the chance, and of the bias, at which Fano's inequality says something.
+# Factor of the chance, and of the bias, at which Fano's bound is positive.
 FACTOR = 0.1
 
 
@@ -62,7 +62,7 @@ class TsybakovInstance:
         return float((edge + self.law.size * math.sqrt(self.law.word.size)) ** order)
 
     def _risk(self, point: NDArray[np.float64]) -> float:
-        """Work out the population risk of a point."""
+        """Return the population risk of a point."""
         if point.shape != self.law.mean.shape:
             raise InputError(f"point must have shape {self.law.mean.shape}; got {point.shape}.")
         power = math.pow(float(np.linalg.norm(point)), self.growth) / self.growth
@@ -109,8 +109,8 @@ def hard_tsybakov(
 
     Chance ``0.1 sqrt(d) / (n sqrt(rho))`` and radius ``(chance^((q-1)/q) r / 2)^(1/(theta-1))``, on
     whose sphere the minimisers lie. The paper prints ``d / (n sqrt(rho))``, at which Fano's
-    inequality says nothing, and the radius ``(chance^(-1/q) r / 2)^(1/(theta-1))``, at which the
-    moments are far above their bound.
+    inequality is void, and the radius ``(chance^(-1/q) r / 2)^(1/(theta-1))``, at which the moments
+    are far above their bound.
 
     *Reference.* Xu and others 2025, Theorem 4.
 
