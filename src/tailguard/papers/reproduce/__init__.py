@@ -1,1 +1,1 @@
-"""What the papers promise, measured on simulated records: one experiment a file."""
+"""Measure the claims of the papers on simulated records: one experiment a file."""

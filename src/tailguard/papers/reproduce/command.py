@@ -55,7 +55,7 @@ def reproduce(
     jobs: Annotated[int, typed("N", "How many processes.", min=1)] = 1,
     listed: Annotated[bool, typed(None, "Only list what there is.", "--list")] = False,
 ) -> None:
-    """Run, judge and write down."""
+    """Run experiments, judge their claims and write the results."""
     console = Console(highlight=False)
     if listed:
         console.print(_list_of(all_experiments()))
@@ -91,7 +91,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], **options: Any) -
 def _run_one(
     experiment: Experiment, setup: Setup, out: Path, jobs: int, console: Console
 ) -> list[report.Verdict]:
-    """Run one experiment, and write and print what it found."""
+    """Run one experiment, and write and print its results."""
     watched = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     hidden = not watched.is_terminal
@@ -127,14 +127,14 @@ def _run_one(
 
 
 def _folder(data: Path | None) -> Path | None:
-    """Refuse a data folder that is not there."""
+    """Refuse a data folder that does not exist."""
     if data is not None and not data.is_dir():
         raise InputError(f"--data must be a folder; got {str(data)!r}.")
     return data
 
 
 def _runnable(chosen: Sequence[Experiment], setup: Setup, console: Console) -> Sequence[Experiment]:
-    """Leave out what has no data, with a sentence; refuse if that is all that was asked for."""
+    """Leave out experiments without data, and print why; refuse if none is left."""
     runnable = []
     for each in chosen:
         try:
@@ -149,6 +149,6 @@ def _runnable(chosen: Sequence[Experiment], setup: Setup, console: Console) -> S
 
 
 def _list_of(experiments: Sequence[Experiment]) -> Table:
-    """Return the names, with what they are of and what they need."""
+    """Return a table of names, sources and needed data."""
     rows = ((each.name, each.source, ", ".join(each.data) or "-") for each in experiments)
     return _table(("experiment", "source", "needs"), rows)

@@ -1,4 +1,4 @@
-"""What an experiment is: cells that measure, claims that the measurements decide.
+"""Define an experiment: cells that measure, and claims that the measurements decide.
 
 *NON-PRIVATE simulation*: noise follows a seed, and the records are simulated or public.
 """
@@ -14,9 +14,9 @@ from tailguard.papers.reproduce.results import Point, Results
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run is asked for: a glance or all of it, how many seeds, where the public sets are.
+    """Options of a run: quick or full, the number of seeds, the folder of public sets.
 
-    Where ``n_seeds`` is None an experiment has its own number of seeds.
+    If ``n_seeds`` is None, each experiment has its own number of seeds.
     """
 
     quick: bool = False
@@ -29,9 +29,9 @@ Measure = Callable[[int], Iterable[Point]]  # from a seed
 
 @dataclass(frozen=True)
 class Cell:
-    """What is run at once for a seed and stored as one line; its name is unique.
+    """A unit of work, run for each seed and stored as one line; its name is unique.
 
-    A cell that raises an ``InputError`` is stored as refused, with the sentence.
+    A cell that raises an ``InputError`` is stored as refused, with the message.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Axes:
-    """How a figure is drawn: what its axes are called, and which are logarithmic.
+    """The axes of a figure: their labels, and which are logarithmic.
 
-    Where ``band`` is ``"extremes"`` the band around a curve lies between the worst and the best
-    seed, else it is the 95 % interval of the median.
+    With ``band="extremes"`` the band around a curve lies between the worst and the best seed;
+    otherwise it is the 95 % interval of the median.
     """
 
     x: str
@@ -62,13 +62,13 @@ class Claim:
     name
         A word or two, unique in the experiment.
     says
-        What the paper reports.
+        The claim, as a sentence.
     judge
-        From all results and a noise to a decision.
+        A function from all results and a noise to a decision.
     reason
-        Why it fails, where it fails.
+        Why the claim fails, if it does.
     kind
-        Whose it is: a paper's, ours, or a check that what is proved is not contradicted.
+        A paper's claim, ours, or a check that measurements do not contradict a proof.
     """
 
     name: str
@@ -85,25 +85,26 @@ class Experiment:
     Attributes
     ----------
     name
-        As the command calls it.
+        The name on the command line.
     source
         Paper and figure.
     title
-        What is measured, in a line.
+        The measured quantity, in a line.
     axes
-        Of the figure.
+        The axes of the figure.
     cells
-        What has to be run; the same for every seed, in an order in which neighbours share records.
+        The cells to run, the same for every seed; neighbours in their order share records.
     claims
-        What is decided.
+        The claims to decide.
     data
         Files that it needs, such as ``"a8a"``.
     n_seeds, n_quick_seeds
-        How many seeds there are in full, and for a glance.
+        The number of seeds of a full run, and of a quick one.
     table
-        From the results to Markdown, where the paper has a table and no figure.
+        A function from the results to Markdown, if the paper has a table and no figure.
     readings
-        In what two ways every claim is judged, ``"printed"`` and ``"tight"`` to its judge.
+        The names of the two ways in which claims are judged; judges get ``"printed"`` and
+        ``"tight"``.
     """
 
     name: str
@@ -119,6 +120,6 @@ class Experiment:
     readings: tuple[str, str] = ("printed noise", "tight noise")
 
     def seeds(self, setup: Setup) -> range:
-        """Return the seeds of a run: one of a table, none of whose numbers is drawn."""
+        """Return the seeds of a run: a table has one, since none of its numbers is random."""
         own = self.n_quick_seeds if setup.quick else self.n_seeds
         return range(1 if self.table is not None else setup.n_seeds or own)

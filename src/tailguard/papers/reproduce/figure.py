@@ -11,23 +11,23 @@ from tailguard.checks import InputError
 from tailguard.papers.reproduce.experiment import Axes, Experiment
 from tailguard.papers.reproduce.results import Results
 
-# Okabe and Ito 2008: colours told apart by every kind of colour vision; markers say the same.
+# Okabe and Ito 2008: every kind of colour vision distinguishes these colours; so do the markers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 MARKERS = ("o", "s", "^", "D", "v", "P", "x", "*")
 STYLES = ("-", "--", "-.", ":")  # one each time colours begin again
-MOST_COLUMNS = 3  # of panels, so that their text can be read
+MOST_COLUMNS = 3  # of panels: with more, their text is too small
 PANEL_SIZE = (4.4, 3.1)  # inches
 LEAST_WIDTH = 7.5  # inches
 LEGEND_LINE = 0.2  # inches of one line of the legend or the title
 TITLE_LETTERS = 13  # of 9 points in an inch: the widest of all titles has 14
-LABELLED = (2.0, 5.0)  # between powers of ten: what else there is overlaps
+LABELLED = (2.0, 5.0)  # between powers of ten: labels of other digits overlap
 ALONG = {"n": "records n", "d": "columns d", "mu": "budget mu", "epsilon": "epsilon"}
-"""What panels are along, by the last word of their titles."""
-MOST_DECADES = 2.0  # with more, powers of ten alone
+"""The labels of horizontal axes, by the last word of a panel's title."""
+MOST_DECADES = 2.0  # with more, only powers of ten have labels
 FEWEST_FOR_INTERVAL = 6  # seeds: with fewer, the interval of order statistics is the range
 MOST_MARKED = 12  # places on a curve: with more, markers cover it
 COINCIDE = 0.02  # of a panel's height, two widths of a line: closer ones leave no gap
-DOTS_PER_INCH = 80  # the text can be read, and no figure is above 150 kB
+DOTS_PER_INCH = 80  # the text is readable, and no figure exceeds 150 kB
 N_COLOURS, OCTREE = 256, 2  # of a file, and Pillow's method that keeps those of thin lines
 NOTE_WIDTH = 64  # letters of a panel's note on curves
 LINES: dict[str, dict[str, Any]] = {
@@ -35,13 +35,13 @@ LINES: dict[str, dict[str, Any]] = {
     "printed": {"linestyle": "--", "linewidth": 1.0, "markerfacecolor": "none"},
     "tight": {"linestyle": "-"},
 }
-"""Noise -> how its lines are drawn, in a figure that has noises."""
+"""Noise -> its style of lines, in a figure that has noises."""
 
 Looks = dict[str, dict[str, Any]]
 
 
 def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
-    """Draw a panel each, with a curve for every method and noise."""
+    """Draw all panels, with a curve for every method and noise."""
     plt = _pyplot()
     panels = results.panels
     looks = _looks(dict.fromkeys(curve for _, curve, _ in results.keys))
@@ -74,7 +74,7 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
 
 
 def _told(experiment: Experiment, results: Results) -> str:
-    """Describe what curves and bands are."""
+    """Describe the curves and bands."""
     n_seeds = results.n_seeds
     if n_seeds == 1:
         return "One value a place. Non-private simulation."
@@ -87,7 +87,7 @@ def _told(experiment: Experiment, results: Results) -> str:
 def _pyplot() -> Any:
     """Import matplotlib, which nothing else needs."""
     try:
-        import matplotlib as mpl  # noqa: PLC0415 - only where a figure is drawn
+        import matplotlib as mpl  # noqa: PLC0415 - only to draw a figure
     except ImportError:
         raise InputError(
             "matplotlib must be installed to draw figures, such as by pip install "
@@ -131,7 +131,7 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Look
 
 
 def _label_between_powers(axis: Any, *, log: bool) -> None:
-    """Label few enough places of a logarithmic axis that they stand apart."""
+    """Label so few places of a logarithmic axis that labels do not overlap."""
     from matplotlib.ticker import LogFormatterSciNotation, LogLocator  # noqa: PLC0415
 
     if log:
@@ -140,10 +140,10 @@ def _label_between_powers(axis: Any, *, log: bool) -> None:
 
 
 def _looks(curves: Iterable[str]) -> Looks:
-    """Return colour and marker of every curve, those of one paper together and of one colour.
+    """Return colour and marker of every curve; curves of one paper are adjacent, in one colour.
 
-    A curve is of a paper if its name begins with the paper's and a dot. Where colours begin again,
-    markers and styles of lines are others.
+    A curve belongs to a paper if its name begins with the paper's name and a dot. If colours
+    repeat, markers and styles of lines differ.
     """
     papers: dict[str, list[str]] = {}
     for curve in curves:
@@ -160,7 +160,7 @@ def _looks(curves: Iterable[str]) -> Looks:
 
 
 def _note(results: Results, panel: str, *, log: bool = True) -> str:
-    """Name curves of a panel with medians within :data:`COINCIDE` of another's, or of one place."""
+    """Name a panel's curves that have one place, or medians within :data:`COINCIDE` of another."""
     lines = {
         f"{name}, printed" if noise == "printed" else name: {
             each.x: math.log(each.median) if log and each.median > 0.0 else each.median

@@ -1,8 +1,9 @@
-"""How measurements decide a claim: functions of results and a noise, made from curves' names.
+"""Judges, which decide claims from measurements: functions of results and a noise.
 
-Each says *holds* or *does not hold* only where seeds tell: a difference within its 95 % interval is
-a tie, and what is tied everywhere is *not reached at this size*. Nothing is decided by a rival that
-does worse than an answer which needs no record. Slopes are those on a log-log plot, one a seed.
+A judge decides *holds* or *does not hold* only if seeds show a difference. A difference within its
+95 % interval is a tie; a claim with ties at all places is *not reached at this size*. A rival that
+does worse than an answer without records decides nothing. Slopes are those on a log-log plot, one
+for each seed.
 """
 
 import math
@@ -29,19 +30,19 @@ Outcome = Literal[
 
 @dataclass(frozen=True)
 class Decision:
-    """An outcome, and the figure that it was read from."""
+    """An outcome, and the number that decided it."""
 
     outcome: Outcome
     figure: str
 
 
 Judge = Callable[[Results, str], Decision]
-COMPARABLE = 2.0  # the factor of a word that promises the same size, and says not how near
+COMPARABLE = 2.0  # the factor for words such as "comparable", which do not state how near
 NOT_RUN = Decision("not run", "-")
 
 Seeds = Mapping[int, float]
-Pair = tuple[Seeds, Seeds, float]  # what is to be below what, seed by seed, and where
-Curves = Callable[[str, str], Mapping[float, Seeds]]  # of a panel, by name and noise
+Pair = tuple[Seeds, Seeds, float]  # values that should be below the second ones, and their place
+Curves = Callable[[str, str], Mapping[float, Seeds]]  # curves of a panel, by name and noise
 
 
 def below(
@@ -56,10 +57,11 @@ def below(
 ) -> Judge:
     """Judge whether a curve lies below ``factor`` times another at all places.
 
-    It fails where one place is above; ``at`` may be the first or the last place of both alone, or
-    the end of either, and ``panels`` at some panels. ``bar`` is a curve that needs no record:
-    places where the other one lies above it do not count. So is ``zero``: with it, the other one
-    gains at most ``factor`` times as much over it, which suits losses that are never near 0.
+    The claim fails if one place is above. ``at`` may restrict it to the first or the last common
+    place, or to the end of either curve; ``panels`` restricts it to some panels. ``bar`` is a curve
+    that needs no record: places at which the other curve lies above it do not count. ``zero`` is
+    such a curve, too: with it, the other curve may gain at most ``factor`` times as much over it,
+    which suits losses that are never near 0.
     """
 
     def gain(losses: Seeds, own: Seeds) -> Seeds:
@@ -94,7 +96,7 @@ def falls(
 ) -> Judge:
     """Judge whether one end of curves lies ``factor`` times below the other, in all panels.
 
-    That is the last place below the first, or the other way where ``rises``; ``bar`` as of
+    The last place must lie below the first, or above it if ``rises``. ``bar`` is that of
     :func:`below`.
     """
 
@@ -125,7 +127,7 @@ def falls_faster(curve: str, *others: str) -> Judge:
 
 
 def saves(*curves: str) -> Judge:
-    """Judge whether tight noise leaves less than printed noise, wherever curves have both."""
+    """Judge whether tight noise has less error than printed noise, for curves with both."""
 
     def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
         for name in curves if noise == "tight" else ():
@@ -139,7 +141,8 @@ def spreads_more(curve: str, other: str) -> Judge:
     """Judge whether the seeds of a curve differ more than those of another at its last place.
 
     The logarithm of the ratio of standard deviations has a standard error of
-    ``1 / sqrt(seeds - 1)`` if errors are normal; over all panels it must lie two of them above 0.
+    ``1 / sqrt(seeds - 1)`` if errors are normal. Over all panels it must be two standard errors
+    above 0.
     """
 
     def judge(results: Results, noise: str) -> Decision:
@@ -195,7 +198,7 @@ def _spread(found: Iterable[Comparison], factor: float) -> str:
 
 
 def _shown(ratio: float, factor: float) -> str:
-    """Show a ratio with digits enough to tell it from the factor."""
+    """Show a ratio with enough digits to distinguish it from the factor."""
     shown = [f"{ratio:.{digits}g}" for digits in (2, 3, 4)]
     return next((each for each in shown if float(each) != factor), shown[-1])
 
@@ -213,7 +216,7 @@ def _decided(found: list[Comparison], factor: float) -> Decision:
     return Decision("does not hold" if counts["more"] else "not reached at this size", figure)
 
 
-TOLERANCE = 0.1  # between slopes, as docs/reproduce.md states it
+TOLERANCE = 0.1  # between slopes, as in docs/reproduce.md
 READINGS = ("as printed", "as corrected")  # of a bound's slopes
 
 

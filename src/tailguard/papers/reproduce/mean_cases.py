@@ -1,7 +1,7 @@
-"""How each row of the table of rates is run: the method, the moment, and how hard it is pressed.
+"""How each row of the table of rates is run: the method, the moment, and the grids.
 
-Rates leave logarithms aside. So what grows with a logarithm, the number of groups and of trimmed
-records, is that of the largest point of a grid at all of its points, where it is as valid.
+Rates ignore logarithms. Numbers that grow with a logarithm, those of groups and of trimmed records,
+therefore have one value at all points of a grid: that of the largest point, which is valid at all.
 """
 
 import math
@@ -34,18 +34,18 @@ from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 
 FAILURE_PROBABILITY = 0.1
 DELTA = 1e-6
-LEAST_UNITS = 2.0  # of the moment: below, a threshold clips the body of the data
-# The trimmed mean is told a range, in units of the moment, and sixteenths of it are its scale.
+LEAST_UNITS = 2.0  # of the moment: lower thresholds clip the body of the data
+# The trimmed mean gets a range, in units of the moment; its scale is a sixteenth of the range.
 RANGE = 1.0
-MOST_TRIMMED = 0.05  # part of the records at either end: beyond, the body of the data is trimmed
+MOST_TRIMMED = 0.05  # part of the records at either end: more would trim the body of the data
 
 
 @dataclass(frozen=True)
 class RateCase:
     """One row of the table, at the orders of the moment at which it is measured.
 
-    ``options`` are the method's, given the facts and those with the most rows and columns of the
-    grid.
+    ``options`` returns the method's options from the facts of a point and those of the grid's
+    largest point.
     """
 
     name: str
@@ -56,16 +56,16 @@ class RateCase:
     least_units: float = LEAST_UNITS
     norm: bool = False
     printed: bool = False
-    theory: str | None = None  # the rate's name, where it is not the case's
+    theory: str | None = None  # the rate's name, if it is not the case's
     symmetric_axes: tuple[Literal["n", "d"], ...] = ("n", "d")  # what a law without bias can show
 
     @property
     def rate(self) -> MeanRate:
-        """What the theory says."""
+        """The rate in theory."""
         return MEAN_RATES[self.theory or self.name]
 
     def guarantee(self, amount: float) -> Guarantee:
-        """Return the promise that is worth ``mu``, or an ``epsilon`` of that size."""
+        """Return a promise with ``mu`` of this amount, or with ``epsilon`` of this amount."""
         if self.printed:
             return ApproxDP(amount, DELTA)
         return PureDP(amount) if self.rate.guarantee == "pure" else ZCDP(amount**2 / 2.0)
@@ -94,7 +94,7 @@ class RateCase:
         return private and float(settings["clip norm"]) > self.least_units * root
 
     def bias(self, plan: MeanPlan, order: float) -> float:
-        """Return the predicted bias, that of trimming by the moment as in the derived rate."""
+        """Return the predicted bias; that of trimming follows from the moment, as in the rate."""
         if "trimmed at either end" not in plan.settings:
             return plan.expected.bias
         part = float(plan.settings["trimmed at either end"]) / plan.problem.n_rows
@@ -102,7 +102,7 @@ class RateCase:
         return bias * math.sqrt(plan.problem.n_features)
 
     def _moment(self, order: float) -> Moment | None:
-        """Return what holds for independent coordinates with mean 0 and central moments of 1."""
+        """Return the moment of independent coordinates with mean 0 and central moments of 1."""
         if self.kind is None:
             return None
         bound = _directional_bound(order) if self.kind == "directional" else 1.0
@@ -112,8 +112,8 @@ class RateCase:
 def _directional_bound(order: float) -> float:
     """Bound ``E|<u, x>|^order`` by Rosenthal's inequality, for orders of 2 to 4.
 
-    ``(1 + E|Z|^order) max(sum E|y_j|^order, (sum E y_j^2)^(order / 2))`` for symmetric ``y``, which
-    the difference of two copies of x is, with moments of at most ``2^order``.
+    ``(1 + E|Z|^order) max(sum E|y_j|^order, (sum E y_j^2)^(order / 2))`` for symmetric ``y``. The
+    difference of two copies of x is symmetric, with moments of at most ``2^order``.
 
     *Reference.* Figiel, Hitczenko, Johnson, Schechtman and Zinn 1997, for the constant.
     """
@@ -148,8 +148,8 @@ ROWS = (
     RateCase("trimmed", Trimmed, None, (2.0, 3.0), partial(_trimming, "numerical")),
     RateCase("clipped", Clipped, "directional", (2.0, 3.0), _nothing, norm=True),
     RateCase("iterative", Iterative, "directional", (2.0, 3.0), _nothing, norm=True),
-    # The proved constants trim more records and ask for more rows. Along n, with no bias to help,
-    # there are no grids of enough; along d they would take longer than all other rows together.
+    # The proved constants trim more records and need more rows. Along n, where no bias helps, no
+    # grid has enough rows; along d they would take longer than all other rows together.
     RateCase("trimmed-tight", Trimmed, None, (2.0, 3.0), partial(_trimming, "tight"),
              theory="trimmed", symmetric_axes=()),
 )

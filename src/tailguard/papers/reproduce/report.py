@@ -1,4 +1,4 @@
-"""What a run leaves behind: a CSV of every curve, and the table of all claims.
+"""Write the results of a run: a CSV of every curve, and the table of all claims.
 
 Verdicts are kept in a CSV, a line a claim. A run replaces the lines of the experiments that it ran.
 """
@@ -18,7 +18,7 @@ from tailguard.papers.reproduce.results import CellLine, Results
 
 @dataclass(frozen=True)
 class Verdict:
-    """One claim, decided as printed and with the noise that is needed, or as corrected."""
+    """One claim, decided as printed, and with tight noise or as corrected."""
 
     experiment: str
     kind: str
@@ -39,7 +39,7 @@ class Verdict:
 
 
 def judge_claims(experiment: Experiment, results: Results, setup: Setup) -> list[Verdict]:
-    """Decide every claim of an experiment; a reason is given only where one fails or cannot."""
+    """Decide every claim of an experiment; only failed or undecidable claims have a reason."""
     run = f"{results.seeds_told}, `{_command(experiment, setup)}`"
     found = []
     for claim in experiment.claims:
@@ -57,7 +57,7 @@ def judge_claims(experiment: Experiment, results: Results, setup: Setup) -> list
 
 
 def _command(experiment: Experiment, setup: Setup) -> str:
-    """Return what was typed."""
+    """Return the command line of a run."""
     words = ["tailguard reproduce", experiment.name, *(["--quick"] if setup.quick else [])]
     words += ["--data DIR"] if experiment.data else []
     return " ".join(words + ([f"--seeds {setup.n_seeds}"] if setup.n_seeds else []))
@@ -72,7 +72,7 @@ def read_verdicts(path: Path) -> list[Verdict]:
 
 
 def keep_verdicts(path: Path, new: Iterable[Verdict], order: Sequence[str]) -> list[Verdict]:
-    """Write new verdicts over those of the same experiments; return all, in the order of names."""
+    """Replace the verdicts of the same experiments; return all verdicts, ordered by names."""
     listed = list(new)
     replaced = {verdict.experiment for verdict in listed}
     kept = [each for each in read_verdicts(path) if each.experiment not in replaced]
@@ -112,7 +112,7 @@ def write_curves(path: Path, results: Results) -> None:
 
 
 def refusals(lines: Iterable[CellLine]) -> list[str]:
-    """Return a sentence for every reason for which cells were refused."""
+    """Return a sentence for every reason to refuse cells."""
     reasons: dict[str, list[str]] = defaultdict(list)
     for line in lines:
         if line.refused and line.cell not in reasons[line.refused]:

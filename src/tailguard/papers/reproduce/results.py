@@ -1,6 +1,6 @@
 """Measured numbers by panel, curve and noise; their summaries, and paired comparisons.
 
-They are kept as a line of JSON for every cell and seed, so that what was run is not run again.
+They are stored as a line of JSON for every cell and seed, so that no cell runs twice.
 """
 
 import json
@@ -13,11 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-# The usual level of an interval; docs/reproduce.md states it.
+# The level of intervals, as in docs/reproduce.md.
 CONFIDENCE = 0.95
 
 
-Noise = Literal["printed", "tight", "-"]  # as the paper prints it, as it need be, none of a paper
+Noise = Literal["printed", "tight", "-"]  # the paper's, the least that is proved, or neither
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Summary:
     def of(cls, x: float, values: Iterable[float]) -> "Summary":
         """Summarise; the interval of the median is the exact one of order statistics.
 
-        With fewer than six seeds it is the range, which covers less often.
+        With fewer than six seeds it is the range, whose coverage is lower.
         """
         from scipy import stats  # noqa: PLC0415 (it takes a while to load)
 
         ordered = np.sort(np.array(list(values), dtype=np.float64))
         n_seeds = len(ordered)
-        # The k-th least and the k-th greatest miss the median with chance 2 P(Binomial < k).
+        # The k-th least and the k-th greatest miss the median with probability 2 P(Binomial < k).
         k = max(int(stats.binom.ppf((1.0 - CONFIDENCE) / 2.0, n_seeds, 0.5)), 1)
         low, high = ordered[k - 1], ordered[n_seeds - k]
         numbers = (np.median(ordered), low, high, ordered[0], ordered[-1])
@@ -64,7 +64,7 @@ class Summary:
 def student_interval(
     values: Sequence[float], confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """Student's interval of the mean; without end where there is one value.
+    """Student's interval of the mean; infinite for a single value.
 
     *Reference.* Student 1908.
     """
@@ -86,10 +86,11 @@ class Comparison:
     gaps: tuple[float, ...]
 
     def verdict(self, n_places: int = 1) -> Literal["less", "tied", "more"]:
-        """Describe where the 95 % interval of the mean paired difference lies.
+        """Describe the position of the 95 % interval of the mean paired difference.
 
-        To be below at all of several places is no more likely than at any one of them. To be above
-        at one of them is, and is held against a 5 % chance at all of them (Bonferroni 1936).
+        By chance, below at all of several places is no more likely than below at one. Above at any
+        of several places is more likely, so its level is 5 % for all places together (Bonferroni
+        1936).
         """
         if student_interval(self.gaps)[1] < 0.0:
             return "less"
@@ -102,7 +103,8 @@ def compare(
 ) -> Comparison:
     """Compare ``own`` with ``factor`` times ``other``, seed by seed.
 
-    Logarithms are compared, as factors are what is claimed; numbers where some are not positive.
+    It compares logarithms, since claims are about factors; or the numbers, if some are not
+    positive.
     """
     seeds = sorted(own.keys() & other.keys())
     pairs = [(own[seed], factor * other[seed]) for seed in seeds]
@@ -131,22 +133,22 @@ class Results:
 
     @property
     def keys(self) -> tuple[tuple[str, str, str], ...]:
-        """Panel, curve and noise of all that was measured."""
+        """Panel, curve and noise of all measurements."""
         return tuple(self._found)
 
     @property
     def n_seeds(self) -> int:
-        """How many seeds there are at the most."""
+        """The largest number of seeds of a place."""
         counts = [len(seeds) for curve in self._found.values() for seeds in curve.values()]
         return max(counts, default=0)
 
     @property
     def seeds_told(self) -> str:
-        """Describe how many seeds there are."""
+        """The number of seeds, in words."""
         return f"{self.n_seeds} seed{'' if self.n_seeds == 1 else 's'}"
 
     def curve(self, panel: str, curve: str, noise: str) -> dict[float, dict[int, float]]:
-        """Return place -> seed -> value; of a curve without noises, whatever the noise."""
+        """Return place -> seed -> value; for a curve without noises, ``noise`` is ignored."""
         found = self._found.get((panel, curve, noise)) or self._found.get((panel, curve, "-"), {})
         return {x: found[x] for x in sorted(found)}
 
@@ -156,13 +158,13 @@ class Results:
         return [Summary.of(x, values.values()) for x, values in found.items()]
 
 
-# Far more than any seed tells, and short lines.
+# Far more digits than a seed's accuracy, and short lines.
 DIGITS = 6
 
 
 @dataclass(frozen=True)
 class CellLine:
-    """What one cell gave for one seed: points, or why it was refused."""
+    """The result of one cell for one seed: points, or the reason for a refusal."""
 
     cell: str
     seed: int
@@ -171,7 +173,7 @@ class CellLine:
     seconds: float = 0.0
 
     def as_json(self) -> str:
-        """Return the line; points of one curve stand together."""
+        """Return the line, with points grouped by curve."""
         curves: dict[tuple[str, str, str], list[list[float]]] = {}
         for p in self.points:
             place = [float(f"{number:.{DIGITS}g}") for number in (p.x, p.value)]
@@ -182,7 +184,7 @@ class CellLine:
 
     @classmethod
     def of_json(cls, text: str) -> "CellLine":
-        """Read a line back."""
+        """Parse a line."""
         found = json.loads(text)
         seed = found["seed"]
         points = tuple(
@@ -194,7 +196,7 @@ class CellLine:
 
 
 def read_lines(path: Path) -> list[CellLine]:
-    """Read what was written; a line that an interrupt cut off is dropped."""
+    """Read all lines; skip a line that an interrupt cut off."""
     if not path.exists():
         return []
     found = []

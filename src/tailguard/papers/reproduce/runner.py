@@ -1,6 +1,6 @@
-"""Lists all experiments and runs their cells, seeds first, keeping a line for each of them.
+"""List all experiments and run their cells, with a stored line for each cell and seed.
 
-Seeds are the outer loop, so that a run that is cut short has all cells at equally many seeds.
+Seeds are the outer loop, so an interrupted run has about the same number of seeds for all cells.
 """
 
 import time
@@ -43,7 +43,7 @@ def all_experiments() -> tuple[Experiment, ...]:
 
 
 def find_experiments(name: str) -> tuple[Experiment, ...]:
-    """Return the experiment of that name, all of a paper, or ``"all"``."""
+    """Return the experiment of this name, all experiments of a paper, or ``"all"``."""
     if name == "all":
         return all_experiments()
     if name in by_paper():
@@ -62,7 +62,7 @@ Progress = Callable[[int, int], object]  # called with the numbers of cells done
 
 
 def check_data(experiment: Experiment, setup: Setup) -> None:
-    """Refuse where a file that the experiment needs is not in the data folder."""
+    """Refuse an experiment if a file that it needs is not in the data folder."""
     missing = [name for name in experiment.data if not _has(setup.data, name)]
     if missing:
         files = " and ".join(f"{name}.parquet" for name in missing)
@@ -73,7 +73,7 @@ def check_data(experiment: Experiment, setup: Setup) -> None:
 
 
 def lines_path(folder: Path, experiment: Experiment, setup: Setup) -> Path:
-    """Return where the lines of an experiment are kept."""
+    """Return the file with the lines of an experiment."""
     return folder / "lines" / f"{experiment.name}{'-quick' if setup.quick else ''}.jsonl"
 
 
@@ -85,7 +85,7 @@ def run_experiment(
     n_jobs: int = 1,
     progress: Progress = lambda _done, _total: None,
 ) -> list[CellLine]:
-    """Run what has no line yet; return the lines of all cells and seeds."""
+    """Run all cells without a line; return the lines of all cells and seeds."""
     path, cells = lines_path(folder, experiment, setup), experiment.cells(setup)
     names = {cell.name for cell in cells}
     kept = {(line.cell, line.seed) for line in read_lines(path)}
@@ -106,7 +106,7 @@ def _measured(
     wanted: Sequence[tuple[int, int]],
     n_jobs: int,
 ) -> Iterator[CellLine]:
-    """Measure here, or in processes, each of which finds the experiment by its name."""
+    """Measure here, or in processes, which look the experiment up by its name."""
     if n_jobs == 1 or len(wanted) < 2:
         for seed, place in wanted:
             yield _line(cells[place], seed)
@@ -117,10 +117,10 @@ def _measured(
 
 
 def _line(cell: Cell, seed: int) -> CellLine:
-    """Measure one cell, or keep why it was refused."""
+    """Measure one cell, or store the reason for its refusal."""
     start = time.process_time()
     with catch_warnings():
-        simplefilter("ignore", BudgetWarning)  # of a delta of 1 / n, which is a paper's choice
+        simplefilter("ignore", BudgetWarning)  # for a delta of 1 / n, the choice of a paper
         try:
             points = tuple(replace(point, seed=seed) for point in cell.measure(seed))
             refused = None

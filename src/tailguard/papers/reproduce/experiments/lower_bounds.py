@@ -1,14 +1,15 @@
-"""Algorithms on the laws that the lower bounds of three papers are proved with, beside both bounds.
+"""Algorithms on the laws in the proofs of three papers' lower bounds, compared with both bounds.
 
-The lower bounds are Fano's with all constants, on average over the laws of a packing; a few of its
-laws are run, which differ in the order or the signs of columns alone. The loss ``|w - x|^2 / 2``
-is none of one score. There a record shows one of its columns alone, drawn at random: the mean loss
-is the same, and what is private of these is private of the records, so that the lower bound holds.
+The lower bounds are Fano's with all constants, on average over the laws of a packing. The
+experiment runs a few of these laws, which differ only in the order or the signs of columns. The
+loss ``|w - x|^2 / 2`` is not a loss of one score. So each record is reduced to one random column:
+the mean loss is the same, and an algorithm that is private for columns is private for records, so
+the lower bound holds.
 
 Reference
 ---------
 Kamath, Liu and Zhang 2022, Theorems 1.4, 6.1, 6.4 and B.7; Tao and others 2022, Theorems 2, 8, 9
-and 11; Xu and others 2025, Theorems 4 and 5; constants as :mod:`tailguard.papers.fano` has them.
+and 11; Xu and others 2025, Theorems 4 and 5; constants of :mod:`tailguard.papers.fano`.
 """
 
 import math
@@ -59,16 +60,16 @@ class HardCase:
     least
         The lower bound with constants.
     theorems
-        Curve -> a theorem by the number of records: on ``-<w, x>`` where that is the risk, else on
-        ``|w - x|^2 / 2``, of which a record shows one column alone.
+        Curve -> a theorem by the number of records: on ``-<w, x>`` if that is the risk, else on
+        ``|w - x|^2 / 2`` with records reduced to one column.
     means
-        Curve -> options of a private mean; where the loss is linear its direction alone counts.
+        Curve -> options of a private mean; for a linear loss only its direction counts.
     risk
-        Of a point, for a law.
+        A function from a point and a law to a risk.
     most
-        The upper bound; that of the first theorem where it is None.
+        The upper bound; None takes that of the first theorem.
     radius
-        Of the set, a ball.
+        The radius of the set, a ball.
     """
 
     name: str
@@ -214,9 +215,9 @@ def _on_zcdp(call: Callable[..., Any], moment: Moment, **facts: Any) -> Callable
 
 
 def _growth_case(name: str, growing: Laws, least: Callable[[int], float]) -> HardCase:
-    """Return a case of a risk that grows, in a ball that follows the records.
+    """Return a case of a risk that grows, in a ball whose radius depends on the number of records.
 
-    Records show one column, which has D times the moment of the norm.
+    Records are reduced to one column, which has D times the moment of the norm.
     """
 
     def radius(n_rows: int) -> float:
@@ -241,7 +242,7 @@ def _most_pure(n_rows: int) -> float:
 WORDS, PLACES = fano.log_packing_size(D), fano.least_distance(D)
 # Of sparse words: Raskutti, Wainwright and Yu 2011.
 SPARSE_WORDS = N_NONZERO / 2.0 * math.log(2.0 * (D - N_NONZERO) / N_NONZERO)
-# Of words of signs there are at least so many, as far apart as sign_words has them: Gilbert 1952.
+# A lower bound on the number of words of signs at the distance of sign_words: Gilbert 1952.
 NEAR = math.ceil(D / 8)
 SIGN_WORDS = D * math.log(2.0) - math.log(sum(math.comb(D, i) for i in range(NEAR)))
 SQUARES, HEAVIER = partial(_means, 2.0), partial(_means, 1.5)  # by the order of their moments
@@ -249,8 +250,8 @@ CLAMPED = {"method": "clamped", "moment": Moment(2.0, 1.0)}
 TRUNCATED = {"method": "truncated", "moment": Moment(1.5, 1.0, kind="raw")}
 SPARSE = {"n_nonzero": N_NONZERO, "n_kept": 8}
 
-# Lower bounds with the upper bound of their paper: papers-bounds.md has their table. A record that
-# shows one of D columns, times the root of D, has D^(k-1) times the moment.
+# Lower bounds with the upper bound of their paper; papers-bounds.md has their table. A record
+# reduced to one of D columns, times the root of D, has D^(k-1) times the moment.
 # fmt: off
 ROWS_OF_TABLE = (
     HardCase(

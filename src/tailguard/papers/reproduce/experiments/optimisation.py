@@ -1,4 +1,4 @@
-"""How fast the excess risk of each theorem falls, measured beside what theorem and lower bound say.
+"""Measure how fast the excess risk of each theorem falls; compare with theorem and lower bound.
 
 Reference
 ---------
@@ -92,11 +92,11 @@ def risk_cells(slopes: Iterable[RiskSlope]) -> list[Cell]:
 
 
 def has_risk_rate(case: cases.RiskCase, axis: cases.Axis) -> judges.Judge:
-    """Judge whether the excess risk goes along an axis as the theorem says.
+    """Judge whether the slope of the excess risk along an axis is the theorem's.
 
-    It holds within the tolerance of the theorem's slope, and does not where the risk falls more
-    slowly, or grows faster. Where it does better, the theorem's worst case is not reached. Noise is
-    tight in both readings: the slope is held to that of the theorem as printed, and as corrected.
+    The claim holds within the tolerance of the theorem's slope. It does not hold if the risk falls
+    more slowly, or grows faster. If the risk does better, it does not reach the theorem's worst
+    case. Noise is tight in both readings: they compare with the printed and the corrected slope.
     """
 
     def judge(results: Results, reading: str) -> judges.Decision:

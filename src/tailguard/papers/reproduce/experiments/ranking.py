@@ -1,8 +1,8 @@
 """The theorems on optimisation side by side, on the tasks of Wang and others (2020).
 
-They are those that ``tg.plan`` ranks, and curves have their names in ``tg.papers``. What a theorem
-is told is public: it follows from the law of the records. Printed noise is run where it keeps its
-promise.
+They are the theorems that ``tg.plan`` ranks; curves have their names in ``tg.papers``. The facts
+that a theorem gets are public: they follow from the law of the records. Printed noise is run if it
+keeps its promise.
 
 Reference
 ---------
@@ -39,10 +39,10 @@ from tailguard.privacy.guarantees import ApproxDP
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
 N_ROWS, N_QUICK_ROWS = 100_000, 10_000
-EPSILONS = (0.1, 1.0)  # the ends of what Wang and others take
-MOST_STEPS = 100  # over all records, for time: theorems ask for up to 1000
+EPSILONS = (0.1, 1.0)  # the ends of the range of Wang and others
+MOST_STEPS = 100  # over all records, for time: theorems take up to 1000
 FAMILIES = {each.replace("-", " "): THEOREMS[each] for each in ("convex", "strongly-convex")}
-# For either noise, so that it is the noise that is compared. The centre is as private.
+# The same for either noise, so that only the noise differs. The centre is equally private.
 ALIKE = {"groups": "pointwise", "schedule": "practical", "centre": "median"}
 TUNED, DEFAULT = "DP-SGD, tuned", "tg.minimize, default"
 ROBUST, ROBUST_STEPS = "robust descent, no privacy", 10
@@ -56,15 +56,15 @@ Answer = Callable[[FloatArray, FloatArray, int], FloatArray]  # from records and
 
 @dataclass(frozen=True)
 class Known:
-    """What is publicly known of a task.
+    """Public facts about a task.
 
     Attributes
     ----------
     second_moment
-        Of a coordinate of the gradient: of ridge the bound v of the paper, below the true 34.5 of
-        the noise, which costs accuracy and never privacy.
+        Bound on the second moment of a coordinate of the gradient. For ridge it is the bound v of
+        the paper, below the true 34.5 of the noise, which costs accuracy but not privacy.
     shape
-        Of the risk on the ball, as theorems name it.
+        Constants of the risk on the ball, by their names in theorems.
     """
 
     second_moment: float
@@ -202,9 +202,9 @@ def _rivals(place: Place) -> list[Cell]:
 
 
 def _improves(own: str, old: str) -> Claim:
-    """Return the claim that a theorem's bound has no higher power of n, d and 1 / mu than another.
+    """Return the claim that a theorem's bound has no higher power of n, d or 1 / mu than another.
 
-    One of them has to be lower.
+    At least one power must be lower.
     """
     rival = RATES[old]
 
@@ -241,7 +241,7 @@ MEDIAN, STRONG = "kamath2022.convex", "kamath2022.strongly_convex"
 TRUNCATED, CLIPPED = "kamath2022.soft_convex", "zhao2024.convex"
 GROUPS = "medians of groups need noise for one group, which is a small part of the records"
 NORMAL = "columns are normal: clipping loses little"
-# Of Theorem 2 equation (3); of the others as Kamath and others quote them, with E9.
+# For Theorem 2 equation (3); for the others the bounds that Kamath and others quote, with E9.
 RATES = {"wang2020 2": Slopes(-1.0, 3.0, -4.0)}
 RATES |= {name: CASES[name].upper(0.5) for name in ("wang2020 7", "wang2020 8")}
 CLAIMS = (

@@ -1,9 +1,9 @@
-"""How fast the error of each private mean falls with rows and grows with columns, measured.
+"""Measure how fast the error of each private mean falls with rows and grows with columns.
 
-A rate shows where noise and bias outweigh sampling and the threshold clips the tail alone, at all
-points of a grid. The grid of fewest rows is taken, and on it the largest budget, from public
-predictions alone. A symmetric law has no bias about 0; there the noise must outweigh sampling by
-itself.
+A rate is visible if, at all points of a grid, noise and bias exceed the sampling error and the
+threshold clips only the tail. The experiment takes the grid of fewest rows with the largest budget,
+from public predictions only. A symmetric law has no bias about 0, so the noise alone must exceed
+the sampling error.
 
 Reference
 ---------
@@ -35,7 +35,7 @@ Axis = Literal["n", "d"]
 DOMINANCE = 3.0  # noise and bias over sampling error
 BUDGETS = tuple(step * 10.0**power for power in range(0, -6, -1) for step in (2.0, 1.0, 0.5))
 MOST_ROWS, MOST_NUMBERS = 10**7, 2**27  # more take hours, or more memory than is common
-N_FEATURES = 8  # along n: enough that the norm of the noise hardly varies
+N_FEATURES = 8  # along n: with so many the norm of the noise hardly varies
 FEWEST_FEATURES, FEATURE_DECADES = 4, math.log10(32.0)
 ROW_DECADES = 2.5
 SEARCHED_DECADES = 24  # half of them: how far the fewest rows are looked for
@@ -125,8 +125,8 @@ Law = StudentLaw | ParetoLaw
 Sample = tuple[Law, int, int]  # a law, rows, columns
 User = Callable[[FloatArray, int], Point]  # what a slope does with a sample and its seed
 
-# The logarithm of the norm of few noises lies below that of its root mean square, which would make
-# errors grow faster with columns: so few columns are run several times, for as many noises in all.
+# With few columns the log norm of the noise is below that of its root mean square, so errors would
+# grow faster with columns. Few columns are therefore run several times, for as many noises in all.
 COORDINATES = 32
 
 
@@ -154,10 +154,10 @@ class Slope:
 
 
 def list_slopes(names: Iterable[str] = CASES, *, quick: bool) -> list[Slope]:
-    """List what is measured: every row, order, law and axis, in its regime.
+    """List the slopes to measure: every row, order, law and axis, in its regime.
 
-    A slope is fitted through 6 points, and ten seeds of all take minutes of one core; for a glance
-    through 3, at the first order of each row.
+    A slope is fitted through 6 points, and ten seeds of all take minutes of one core. A quick run
+    fits 3 points, at the first order of each row.
     """
     axes: tuple[Axis, ...] = ("n", "d")
     return [

@@ -1,9 +1,9 @@
 """Table I of Zhao and others (2024) and Table 1 of Xu and others (2025), filled by the code.
 
-Every row is a bound of ``tailguard.papers`` as a function of rows, columns and epsilon, with the
-constants that it has there; the logarithms that a table leaves out are left out. What is shown are
-its values and its slopes where sizes are so large that only the leading terms are left. A rate is
-held to the lower bound as printed, and as corrected.
+Every row is a bound of ``tailguard.papers`` as a function of rows, columns and epsilon, with its
+constants there; logarithms that a table omits are omitted. The table shows its values, and its
+slopes at sizes so large that only the leading terms matter. A rate is compared with the printed and
+with the corrected lower bound.
 """
 
 import math
@@ -26,8 +26,8 @@ ORDER = 2.0  # of the moments: the worst that all rows allow
 # Round figures, the same for all rows.
 FACTS = {"delta": DELTA, "failure_probability": 0.01, "diameter": 2.0, "moment_order": ORDER}
 FACTS |= {"strong_convexity": 1.0, "smoothness": 1.0}
-# Panel -> sizes: rows, columns and epsilon; slopes are those between the last two, at sizes where
-# privacy is what costs.
+# Panel -> sizes: rows, columns and epsilon; slopes are those between the last two, at sizes at
+# which privacy dominates the error.
 GRIDS = {
     "along n": [(10**power, 10, 0.01) for power in (5, 6, 7, 8)],
     "along d": [(10**8, 10**power, 0.01) for power in (0, 1, 2, 3)],

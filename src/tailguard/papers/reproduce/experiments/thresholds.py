@@ -1,7 +1,8 @@
-"""What the threshold of Kamath, Liu and Zhang (2022) is worth: an ablation for one column.
+"""The gain by the threshold of Kamath, Liu and Zhang (2022): an ablation for one column.
 
-Remark 5.3 warns of the threshold that balances bias and noise of a single step. Both are run on the
-linear task, whose excess is exact, each with its own number of steps, up to a limit.
+Remark 5.3 warns against the threshold that balances bias and noise of a single step. Both
+thresholds are run on the linear task, whose excess is exact, each with its own number of steps, up
+to a limit.
 """
 
 import math
@@ -22,7 +23,7 @@ from tailguard.privacy.guarantees import ZCDP
 CHOSEN, NAIVE = "threshold of Theorem 5.2", "naive threshold"
 ORDER, RHO = 2.0, 50.0  # of the moments, and of the promise: mu = 10, as in the rates
 ROWS = (300, 1_000, 3_000)
-MOST_STEPS = 400  # for time; the theorem asks for up to 1000
+MOST_STEPS = 400  # for time; the theorem takes up to 1000
 
 
 def theorem_with(curve: str, n_rows: int) -> Theorem:

@@ -1,7 +1,7 @@
 """The experiments of Wang, Xiao, Devadas and Xu (2020, Section 6 and Appendix C).
 
-Errors are distances from the optimum over its length. Tasks and methods, with all that is chosen in
-them, are those of :mod:`tailguard.papers.reproduce.tasks.wang`.
+Errors are distances from the optimum over its length. Tasks and methods, with all our choices, are
+those of :mod:`tailguard.papers.reproduce.tasks.wang`.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,12 +20,12 @@ from tailguard.papers.reproduce.tasks.optimum import OPTIMUM, ZERO, Objective, m
 from tailguard.papers.reproduce.tasks.public_sets import read_adult
 
 PAPER = "Wang and others 2020"
-FEW_STEPS = 20  # in a glance
-N_STEPS = 50  # not stated; Algorithm 4 has then come to rest
+FEW_STEPS = 20  # of a quick run
+N_STEPS = 50  # not stated; Algorithm 4 has converged by then
 KAPPAS = (1.0, 4.0, 16.0)  # not stated
 
-Judged = Callable[[FloatArray], float]  # from weights to what the axis shows
-Drawn = tuple[FloatArray, FloatArray, Judged]  # features, target, and how weights are judged
+Judged = Callable[[FloatArray], float]  # from weights to the measured error
+Drawn = tuple[FloatArray, FloatArray, Judged]  # features, target, and the error of weights
 
 
 def _drawn(task: Task, n_rows: int, n_features: int, seed: int) -> Drawn:

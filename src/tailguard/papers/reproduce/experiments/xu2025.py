@@ -1,16 +1,16 @@
 """The experiments of Xu, Ding, Xiang, Xu and Wang (2025, Section 7), and their Table 1.
 
 Fourth powers of residuals on the unit l1 ball with labels -1 and 1, and logistic loss with a ridge
-on the unit l2 ball, on a8a, a9a and w7a, judged by the loss on their own test records. The paper
-states neither clip norms nor penalties, and tunes without charging for it. What the theorems are
-told here follows from the format: slopes at the start, and the number of active attributes. The
-records are the same for every seed: the first of the training set. a8a is a part of a9a.
+on the unit l2 ball, on a8a, a9a and w7a, measured by the loss on their own test records. The paper
+states neither clip norms nor penalties, and does not charge the budget for tuning. The theorems'
+facts follow here from the format: slopes at the start, and the number of active attributes. Every
+seed has the same records: the first of the training set. a8a is a part of a9a.
 
-``DP-SGD, tuned`` is the best of several clip norms in every run, chosen *on the test loss* free of
-charge: no tuning that is paid for does better. ``DP-SGD, untuned`` clips at 1; where zero weights
-have less test loss, beating it decides nothing. LNC-GM is Algorithm 3 with its practical schedule
-at either noise, and beside it with the printed one, which would have ``(n / 2) ** 2`` steps: both
-take certified minimisers. The printed noise of PNCA-SGD keeps no promise (E47).
+``DP-SGD, tuned`` is the best of several clip norms in every run, chosen *on the test loss* at no
+cost: no private tuning does better. ``DP-SGD, untuned`` clips at 1; if zero weights have less test
+loss, beating it decides nothing. LNC-GM is Algorithm 3 with its practical schedule at either noise,
+and also with the printed schedule, which would take ``(n / 2) ** 2`` steps: both take certified
+minimisers. The printed noise of PNCA-SGD does not keep its promise (E47).
 """
 
 import math
@@ -40,7 +40,7 @@ from tailguard.sets.l2_ball import L2Ball
 
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)  # Section 7.1
 N_ROWS, ROWS_EPSILON, DELTA_POWER = 10_000, 8.0, -1.1  # Section 7.1
-SOME_ROWS = (2_500, N_ROWS)  # of the figures against n, and all that there are
+SOME_ROWS = (2_500, N_ROWS)  # of the figures against n, and all records
 DIAMETER = 2.0  # of either unit ball
 PENALTY = 1e-3  # of the logistic task; not stated
 # Active attributes of a record: one of each of 14 in a8a and a9a; for w7a a choice.
@@ -106,7 +106,7 @@ class _Bench:
     study: _Study
     place: Place
     records: PublicSet
-    test: Callable[[FloatArray], float]  # from weights to what the axis shows
+    test: Callable[[FloatArray], float]  # from weights to the test loss
 
     @property
     def sizes(self) -> tuple[int, int, ApproxDP]:

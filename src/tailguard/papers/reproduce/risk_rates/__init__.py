@@ -1,1 +1,1 @@
-"""How fast excess risks fall, and how they lie between the bounds: what is run and how."""
+"""Tasks that measure how fast excess risks fall, and how they compare with the bounds."""

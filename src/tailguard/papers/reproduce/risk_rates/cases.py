@@ -1,18 +1,19 @@
 """Each theorem on optimisation: how it is run, and the slopes that theorem and lower bound state.
 
-Private rates depend on records and budget by their product alone, and constants are large. So the
-budgets are those at which the range of a theorem begins within some thousands of records, in many
-rows far above what anybody promises; at less, as many times more records show the same.
+Private rates depend only on the product of records and budget, and constants are large. The budgets
+here are so large that a theorem's range begins within some thousands of records; in many rows they
+are far larger than any real promise. Smaller budgets give the same result with as many times more
+records.
 
-Moments are those of every coordinate and stay as they are while columns are added, so that norms
-grow with their root. Where the steps of a theorem grow beyond use their number is held; logarithms
-are left aside.
+Moments are those of every coordinate and stay constant while columns are added, so norms grow with
+the root of the number of columns. If the steps of a theorem become too many, their number is
+fixed. Logarithms are ignored.
 
 *NON-PRIVATE simulation*: noise follows a seed, and the records are simulated, with tails as heavy
-as allowed. Excess risks are known in closed form. For convex losses it is the linear loss
-``-<w, x>`` on a ball: of the mean gradients of several sizes the worst counts, since a bound holds
-for all of them. For losses that grow as the square of the distance it is linear regression on
-independent columns of variance 1, whose excess is half of the squared distance.
+as allowed. Excess risks have a closed form. The convex loss is the linear loss ``-<w, x>`` on a
+ball: the worst of several sizes of the mean gradient counts, since a bound holds for all of them.
+The loss that grows as the square of the distance is that of linear regression on independent
+columns of variance 1, whose excess is half of the squared distance.
 """
 
 import math
@@ -35,9 +36,9 @@ from tailguard.solvers.oracles import make_oracle
 
 Law = ParetoLaw
 DIAMETER = 2.0  # of the set: the unit ball, as in the papers' lower bounds
-# Beyond every score, so that the slope of a Huber loss is its threshold at every record.
+# Larger than every score, so the slope of a Huber loss is its threshold at every record.
 FAR_TARGET = 1e6
-REPEATS = 2  # of the noise on the same records: the square of few noises varies much
+REPEATS = 2  # of the noise on the same records: the square of a few noises varies much
 MINIMISER_NORM = 0.5  # half of the way to the edge of the set
 
 
@@ -61,7 +62,7 @@ class LinearTask:
 
 @dataclass(frozen=True)
 class SquaredTask:
-    """Linear regression with heavy-tailed errors; all weights are alike, or ``n_nonzero`` are."""
+    """Linear regression with heavy-tailed errors; all weights are equal, or ``n_nonzero`` are."""
 
     n_nonzero: int | None = None
 
@@ -84,7 +85,7 @@ class SquaredTask:
 def linear_risk(theorem: Theorem, rows: FloatArray, seed: int) -> FloatArray:
     """Minimise the mean of ``-<w, x>`` by a theorem; return its answer.
 
-    A Huber loss of a target that no score comes near has that gradient at every record.
+    A Huber loss with a target far from every score has that gradient at every record.
     """
     target = np.full(len(rows), FAR_TARGET)
     noise = nested_seed(seed, *rows.shape)
@@ -94,13 +95,13 @@ def linear_risk(theorem: Theorem, rows: FloatArray, seed: int) -> FloatArray:
 
 Axis = Literal["n", "d", "mu"]
 AXES: tuple[Axis, ...] = ("n", "d", "mu")
-# Sizes of the mean gradient, in parts of the largest: the worst is where the noise matches it.
+# Sizes of the mean gradient, in parts of the largest: the worst is the one that the noise matches.
 PARTS = (1.0, 0.5, 0.25, 0.125)
 QUADRATIC = {"strong_convexity": 1.0, "smoothness": 1.0}  # of half the squared distance
 GROWTH = {"growth_constant": 0.5}  # the same as a growth of 2
 UNIFORM = {"groups": "uniform", "n_steps": 200}
 MOST_TRIED, SEEN = 60, 0.25  # quarters of a decade from 1000 records; of a gradient of norm 1
-SPARSE_COLUMNS = (100.0, 1000.0)  # along d, where few of them matter
+SPARSE_COLUMNS = (100.0, 1000.0)  # along d, for sparse weights
 COLUMN_NORM = 2.0  # largest norm of a row of the squared task, over the root of the columns
 
 
@@ -125,19 +126,19 @@ class RiskCase:
     base: tuple[int, int, float]  # records, columns, and mu
     spans: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
     facts: Mapping[str, Any] = field(default_factory=dict)
-    first_steps: float | None = None  # at the fewest records, where the theorem has too many
+    first_steps: float | None = None  # at the fewest records, if the theorem has too many
     orders: tuple[float, ...] = (2.0,)
     doubled: bool = False  # whether the moment is of twice the order of the rate
     row_limit: float | None = None  # over the root of the columns
     n_groups: int | None = None  # those of the most columns, at all points
     reached: bool = True  # within records that can be simulated
-    # As printed, where they differ.
+    # As printed, if they differ.
     printed: Callable[[float], Slopes] | None = None
     printed_lower: Callable[[float], Slopes] | None = None
-    reason: str = ""  # why a slope is another, where it is
+    reason: str = ""  # why a slope differs, if it does
 
     def span(self, axis: Axis) -> tuple[float, float]:
-        """Return where an axis begins and ends."""
+        """Return the ends of an axis."""
         return self.spans[AXES.index(axis)]
 
     def theorem(self, axis: Axis, size: float, *, order: float) -> Theorem:
@@ -162,9 +163,10 @@ class RiskCase:
         return found if self.n_groups is None else with_oracle(found, n_groups=self.n_groups)
 
     def rows_needed(self) -> float:
-        """Return from how many records, at the mu of the base, noise is a quarter of the gradient.
+        """Return the number of records at which the noise is a quarter of the gradient.
 
-        The noise is that of all steps together, as planned, and the gradient the largest.
+        The noise is that of all steps together, as planned at the base's mu; the gradient is the
+        largest.
         """
         for place in range(MOST_TRIED):
             n_rows = 10.0 ** (3.0 + place / 4.0)
@@ -175,7 +177,7 @@ class RiskCase:
         return math.inf
 
     def _n_steps(self, n_rows: int, n_features: int, mu: float, order: float) -> int:
-        """Return a fixed part of the theorem's number of steps, which goes as its rate to -2."""
+        """Return a fixed part of the theorem's number of steps, a power -2 of its rate."""
         rate = self.upper(1.0 - 1.0 / order)
         places = (n_rows / self.spans[0][0], n_features / self.base[1], mu / self.base[2])
         assert self.first_steps is not None
@@ -186,7 +188,7 @@ class RiskCase:
 
 
 def with_oracle(theorem: Theorem, **changes: float) -> Theorem:
-    """Return a theorem on medians of means with other groups or threshold, and noise for them."""
+    """Return a theorem on medians of means with other groups or threshold, and their noise."""
     solver: Any = theorem.solver
     known = solver.oracle.parameters
     oracle = make_oracle(solver.oracle.name, **{**known, **changes})
@@ -225,13 +227,13 @@ def _sparse(e: float) -> Slopes:
 
 
 def _accelerated(e: float) -> Slopes:
-    """Xu 6 with noise over batches (E47): the root of the number of steps is lost."""
+    """Xu 6 with noise over batches (E47), larger by the root of the number of steps."""
     return Slopes(-0.75 * e, 0.375 * (1.0 + e), -0.75 * e)
 
 
-# On a square, the power of the rate that steps for the whole diameter leave for 2 (E65). Xu 3:
-# penalties grow by 8 a phase, so that the one as strong as the curvature has a share of the records
-# that goes as the rate to the power 1/3. Xu 7: by its plans, from 10^6 to 10^8 records.
+# On a square, steps for the whole diameter give this power of the rate instead of 2 (E65). Xu 3:
+# penalties grow by 8 a phase, so the phase whose penalty equals the curvature has a share of the
+# records proportional to the rate to the power 1/3. Xu 7: by its plans, from 10^6 to 10^8 records.
 LEFT = 4.0 / 3.0
 
 
@@ -245,7 +247,7 @@ def _always(n: float, d: float, mu: float) -> Callable[[float], Slopes]:
     return lambda e: Slopes(n, d, mu)
 
 
-# The slopes are those of `predicted_excess(1.0)`, by the plans alone.
+# The slopes are those of `predicted_excess(1.0)`, from the plans only.
 WIDE_BALLS = (
     "Along n the number of rounds divides the records, a logarithm: -0.90 by the plans, and -0.93 "
     "from 0.6 to 50 million. Along mu a round in a ball wider than the rate leaves the power 4/3 "
@@ -263,8 +265,8 @@ FULL_STEPS = (
 )
 
 
-# What a theorem is and states; then where it is run: at the base, and the ranges of n, d and mu.
-# Theorems with groups for all points at once are out of reach.
+# First a theorem and its slopes; then the base, and the ranges of n, d and mu at which it is run.
+# Theorems with groups for all points at once need too many records.
 # fmt: off
 ROWS = (
     RiskCase("kamath2022 5.2", kamath2022.convex, "central", _linear(1.0), _clamped, _hard,

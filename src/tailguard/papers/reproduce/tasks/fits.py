@@ -18,7 +18,7 @@ from tailguard.solvers.registry import plan_for
 
 @dataclass(frozen=True)
 class Task:
-    """A loss on a set; ``labels`` is what a gate must be told of the target."""
+    """A loss on a set; ``labels`` are those of the target, which a gate needs."""
 
     name: str
     loss: Loss
@@ -43,7 +43,7 @@ class PlannedFit:
 
     @cached_property
     def plan(self) -> tuple[Solver, Plan]:
-        """The solver and its plan; refused where the guarantee leaves no budget for it."""
+        """The solver and its plan; refused if the guarantee is too small for it."""
         sizes = self.n_rows, self.n_features
         problem = Problem(self.task.loss, *sizes, constraint=self.task.constraint)
         return plan_for(self.solver, problem, self.guarantee)
@@ -57,5 +57,5 @@ class PlannedFit:
 
 
 def nested_seed(seed: int, n_rows: int, n_features: int) -> int:
-    """Return a seed of its own for every size, so that no sample begins with a smaller one."""
+    """Return a different seed for every size, so that no sample begins with a smaller one."""
     return (seed << 48) + (n_rows << 16) + n_features

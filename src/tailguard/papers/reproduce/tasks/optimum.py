@@ -14,10 +14,10 @@ from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.sets.base import ConstraintSet
 
-MOST_STEPS = 3000  # several times what any of the sets took
-LEAST_MOVE = 1e-9  # relative; a risk is then known to far more digits than are shown
+MOST_STEPS = 3000  # several times as many as any of the sets needed
+LEAST_MOVE = 1e-9  # relative; the risk then has far more correct digits than are shown
 OPTIMUM = "training optimum, no privacy"  # a curve: its test loss need not be the least
-ZERO = "zero weights"  # a curve: what needs no record
+ZERO = "zero weights"  # a curve: an answer that needs no record
 LEAST_STEP, SLACK = 1e-12, 1e-15  # below which rounding decides the comparison of risks
 
 

@@ -2,7 +2,7 @@
 
 ``a8a``, ``a9a`` and ``w7a`` of LIBSVM have binary columns, a column ``label`` of -1 and 1 and a
 column ``split`` of ``train`` and ``test``; ``adult`` of UCI (Becker and Kohavi 1996) has its own
-names. What is read is scaled by public constants alone.
+names. Columns are scaled only by public constants.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """The tasks and the methods of Wang, Xiao, Devadas and Xu (2020, Section 6 and Appendix C).
 
-What the paper states is taken: laws of the noise, sizes of steps, the trimmed share, the bound on
-the moment, the budgets. What it does not state is chosen: normal columns, a unit vector of weights,
-the ball of radius 2, a start at zero, no penalty. Algorithm 3 at the printed noise is run although
-it promises nothing (E1).
+From the paper: laws of the noise, sizes of steps, the trimmed share, the bound on the moment, the
+budgets. Our choices, which the paper does not state: normal columns, a unit vector of weights, the
+ball of radius 2, a start at zero, no penalty. Algorithm 3 is run at the printed noise, although it
+is not private (E1).
 """
 
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ TRIMMED_STEP, TRIMMED_SHARE = 0.01, 0.05
 RADIUS = 2.0  # not stated; twice the length of the weights
 KAPPA = 4.0  # width of the range of Algorithm 3; not stated
 N_FEATURES = 10  # Section 6
-# So much less noise than any sampling error that a fit is the one without privacy.
+# Far less noise than sampling error: such fits are those without privacy.
 NO_PRIVACY = GDP(1e4)
 
 ALGORITHM_3, ALGORITHM_4, BATCHES = "Algorithm 3", "Algorithm 4", "Algorithm 4, batches"
@@ -61,7 +61,7 @@ class Method:
     def fit_for(
         self, task: Task, n_rows: int, width: int, epsilon: float
     ) -> Callable[[], PlannedFit]:
-        """Return what plans the fit once, when it is first run: planning may be refused.
+        """Return a fit that is planned at its first run, since planning may be refused.
 
         Delta is 1/n as in the paper, and RGD has no privacy.
         """
