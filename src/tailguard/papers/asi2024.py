@@ -1,22 +1,22 @@
 """Localisation on the population for heavy-tailed gradients, after Asi, Liu and Tian (2024). Ours.
 
-A phase minimises the clipped loss of records of its own with a penalty on the distance from the
-last answer, and releases the minimiser with noise; penalties grow from phase to phase. It is the
-localised method of :mod:`tailguard.papers.solvers.localised` with other numbers, which follow from
-a proof with all constants.
+A phase minimises the clipped loss of its own records with a penalty on the distance from the last
+answer, and releases the minimiser with noise; penalties grow from phase to phase. This is the
+localised method of :mod:`tailguard.papers.solvers.localised` with other parameters, which follow
+from a proof with all constants.
 
 *Published.* Where the Lipschitz constants of losses have moments ``G_2^2`` of order 2 and ``G_k^k``
 of order k, (epsilon, delta)-DP allows an excess risk of ``G_2 / sqrt(n) + G_k (sqrt(d) / (n
 epsilon))^(1 - 1/k)`` up to logarithms, which a lower bound of Lowy and Razaviyayn (2023) nearly
-meets. Only this statement was at hand, with its means: clipping, and localisation on the population
-and not on the sample. The algorithm, its constants and the proof below are ours, and have the rate
-for losses of one score. The algorithms of either paper were not compared.
+meets. Only this statement was available, and its tools: clipping, and localisation on the
+population and not on the sample. The algorithm, its constants and the proof below are ours, and
+have the rate for losses of one score. They were not compared with the algorithms of either paper.
 
-*Needed for privacy.* Nothing of the data. In a group of m records one of them moves the minimiser
-by at most ``2 C / (m lambda)``, whatever it holds: :mod:`tailguard.queries.clipped_minimiser`
-proves it, for losses of one score with bounded clipped curvature; others are refused. Groups are
-disjoint, in a phase and among phases, so that each spends the whole promise; what is chosen among
-released points is a function of them.
+*Needed for privacy.* Nothing of the data. In a group of m records each record moves the minimiser
+by at most ``2 C / (m lambda)``, for all its values: :mod:`tailguard.queries.clipped_minimiser`
+proves it for losses of one score with bounded clipped curvature; others are refused. Groups are
+disjoint, within and among phases, so each may spend the whole budget. The choice among released
+points is a function of them.
 
 *Needed for accuracy.* A convex loss; at every point of the set a gradient whose norm has the moment
 ``r^k``, k at least 2; an optimum within ``D`` of the start; no row beyond ``row_limit``.
@@ -68,25 +68,25 @@ from tailguard.papers.solvers.phases import Phase, halving_sizes
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.solvers.options import check_ranges
 
-SPREAD = 6.0  # of the chosen point, in e_i: see the derivation
+SPREAD = 6.0  # error of the chosen point, in e_i: see the derivation
 
 
 @dataclass(frozen=True, kw_only=True)
 class PopulationLocalised(Localised):
-    """Localised descent with the numbers of a proof on the population.
+    """Localised descent with parameters from a proof on the population.
 
     Parameters
     ----------
     failure_probability
-        None bounds the mean of the excess risk. Else phases have groups, and the bound holds except
-        with this chance.
+        None bounds the mean of the excess risk. Else phases have groups, and the bound fails with
+        at most this probability.
     moment_order
-        The proof's k: of the moment itself, where Xu and others want one of twice the order.
+        The proof's k, the order of the moment itself; Xu and others need one of twice the order.
     diameter
         The proof's D.
     step_parameter
-        One over the first penalty's strength; None takes the strength of least bound. The other
-        parameters are those of :class:`tailguard.papers.solvers.Localised`; nothing is printed.
+        One over the first penalty's strength; None minimises the bound. The other parameters are
+        those of :class:`tailguard.papers.solvers.Localised`; there is no printed calibration.
 
     Guarantee
     ---------
@@ -94,7 +94,7 @@ class PopulationLocalised(Localised):
 
     Edge cases
     ----------
-    Few records make one phase. Records that groups of equal size leave over are not used.
+    Few records make one phase. Records beyond groups of equal size are not used.
 
     Reference
     ---------
@@ -124,19 +124,19 @@ class PopulationLocalised(Localised):
             check_facts(failure_probability=self.failure_probability)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Cut the records into phases and groups and set the noise; numbers only."""
+        """Cut the records into phases and groups and set the noise, from public numbers only."""
         plan = super().plan(problem, guarantee)
         return replace(plan, settings={**plan.settings, "groups": self.n_groups(problem.n_rows)})
 
     def n_groups(self, n_rows: int) -> int:
-        """Return enough groups for all phases, of which there are fewer than binary digits."""
+        """Return enough groups for all phases; there are fewer phases than binary digits of n."""
         if self.failure_probability is None:
             return 1
         nats = math.log(n_rows.bit_length() / self.failure_probability)
         return min(n_rows, math.ceil(8.0 * nats))
 
     def phases(self, problem: Problem, mu: float, guarantee: Guarantee) -> tuple[Phase, ...]:
-        """Return what each phase does, when a group spends ``mu``."""
+        """Return the parameters of each phase, if a group spends ``mu``."""
         bound, growth, clips = self._proved(problem, mu)
         first = 1.0 / (self.step_parameter or self._diameter(problem) ** 2 / bound)
         steps = math.nan, 1, math.inf  # of the printed descent: none
@@ -149,7 +149,7 @@ class PopulationLocalised(Localised):
     def excess_bound(self, problem: Problem, guarantee: Guarantee) -> float:
         """Return the bound on the excess risk, ``D sqrt(2 B)``, with all constants.
 
-        It is that of strengths as they are by default, and of no ``penalty``.
+        It holds for the default strengths, without ``penalty``.
 
         *Reference.* The module's derivation.
 

@@ -1,8 +1,8 @@
-"""Audits of the papers' solvers, each on one record that says anything: rows of the quick audit.
+"""Audits of the papers' solvers, each on one arbitrary record: rows of the quick audit.
 
 Reference
 ---------
-Kairouz, Oh and Viswanath 2015 (what errors of an attack say of a guarantee).
+Kairouz, Oh and Viswanath 2015 (from errors of an attack to a bound on epsilon).
 """
 
 from collections.abc import Callable

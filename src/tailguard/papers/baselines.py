@@ -1,7 +1,7 @@
-"""Methods to compare with: NON-PRIVATE ones, and the papers' private competitor DP-SGD.
+"""Methods for comparison: NON-PRIVATE ones, and the papers' private competitor DP-SGD.
 
-What :func:`robust_mean` and :func:`robust_gradient_descent` return must not be published as
-private. :class:`DpSgd` is private, and runs through the gate as every solver does.
+The results of :func:`robust_mean` and :func:`robust_gradient_descent` are not private: do not
+publish them as such. :class:`DpSgd` is private, and runs through the gate like every solver.
 """
 
 import math
@@ -41,9 +41,9 @@ def robust_mean(
 ) -> FloatArray | float:
     """Mean of every column under smoothed soft truncation. NON-PRIVATE: for comparison only.
 
-    With ``L = log(1 / failure_probability)``, ``scale = sqrt(n moment_bound / (2 L))`` and
-    smoothing ``sqrt(2 L)``, which has the least error bound, it is ``scale`` times the mean of
-    ``psi(x / scale)``.
+    It is ``scale`` times the mean of ``psi(x / scale)``, with ``L = log(1 / failure_probability)``,
+    ``scale = sqrt(n moment_bound / (2 L))`` and smoothing ``sqrt(2 L)``, which minimises the error
+    bound.
 
     Parameters
     ----------
@@ -134,13 +134,14 @@ def robust_gradient_descent(
     X, y
         Numeric columns and the target.
     n_steps, step_size
-        How many steps, and how long.
+        The number of steps and their size.
     batch_rows
-        With a number, the stochastic form: random batches of that size, steps that shrink
-        with the root of their number, and the average of the points; else all records at every
-        step, and the last point.
+        A number selects the stochastic form: random batches of this size, step t divided by the
+        root of t, and the average of the points. None reads all records at every step, and returns
+        the last point.
     moment_bound
-        On the second raw moment of every coordinate of the gradient; by default that of the data.
+        A bound on the second raw moment of every coordinate of the gradient; by default that of the
+        data.
     failure_probability
         Sets smoothing ``L = log(1 / failure_probability)`` and the scale
         ``sqrt(n moment_bound / (2 L))``.
@@ -157,8 +158,8 @@ def robust_gradient_descent(
 
     Edge cases
     ----------
-    A record with a missing or infinite value, or with a target that the loss does not take, has a
-    gradient of zero and stays counted.
+    A record with a missing or infinite value, or with a target that is invalid for the loss, has a
+    gradient of zero and is counted.
 
     Reference
     ---------
@@ -199,7 +200,7 @@ def robust_gradient_descent(
 
 
 def _records(loss: Loss, X: Any, y: Any, intercept: bool) -> tuple[FloatArray, FloatArray]:
-    """Return rows and targets, those of void records all zero and marked by a NaN target."""
+    """Return rows and targets; void records have zero rows and a NaN target."""
     features, target = to_matrix(X).astype(np.float64), to_vector(y, "y").astype(np.float64)
     if len(features) != len(target) or not features.size:
         raise InputError(
@@ -215,7 +216,7 @@ def _records(loss: Loss, X: Any, y: Any, intercept: bool) -> tuple[FloatArray, F
 def _batches(
     n_rows: int, batch_rows: int | None, n_steps: int, random_state: int | None
 ) -> list[NDArray[np.int64] | None]:
-    """Return the places of every step's records; None is all of them."""
+    """Return the indices of every step's records; None stands for all records."""
     if batch_rows is None:
         return [None] * n_steps
     size = check_integer("batch_rows", batch_rows, minimum=1, maximum=n_rows)

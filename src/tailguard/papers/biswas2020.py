@@ -1,16 +1,16 @@
 """CoinPress, the private mean of Biswas, Dong, Kamath and Ullman (2020): a rival of ``tg.mean``.
 
-Records are clipped to a ball, their noised mean is its next centre, and balls shrink round by
-round. Rounds are clipped means about a centre that was released before.
+Each round clips records to a ball around the last released centre; their noised mean is the next
+centre, and balls shrink round by round.
 
 *Needed for privacy.* Nothing of the data. In a round of radius ``R`` one replaced record moves the
-mean by at most ``2 R / n``, whatever the centre: both of its values lie in one ball, and the centre
+mean by at most ``2 R / n``, for every centre: both of its values lie in one ball, and the centre
 was released before. Rounds compose exactly: their ``mu**2`` add up. All radii follow from public
 numbers.
 
 *Needed for accuracy.* Records with normal tails, at most ``scale`` wide in every direction, and a
-mean in the first ball. With heavy tails what lies beyond the last ball is a bias that more records
-do not take away: its radius grows with the root of ``log(n)`` alone.
+mean in the first ball. With heavy tails clipping to the last ball has a bias that more records do
+not reduce: the ball's radius grows only with the root of ``log(n)``.
 
 Reference
 ---------
@@ -43,7 +43,7 @@ from tailguard.means.clipped import ClippedShells
 from tailguard.queries.units import Units
 
 LAST_SHARE = 0.75  # of the budget for the last round, as in the paper; the others share the rest
-MOST_ROUNDS = 10  # the most that the paper takes
+MOST_ROUNDS = 10  # the paper's largest number
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,16 @@ class CoinPress(MeanMethod):
     Attributes
     ----------
     radius
-        Of a public ball that holds the mean, in the units of the data.
+        Radius of a public ball that holds the mean, in the units of the data.
     scale
         A public bound on the standard deviation in every direction.
     center
         The same coordinate of the ball's centre for every column.
     n_rounds
-        How many rounds; None takes the number, of at most ten, whose last round has least noise.
+        How many rounds; None takes the number, at most ten, whose last round has the least noise.
     failure_probability
-        The chance that a ball misses the mean or that a record is clipped, if tails are normal.
+        The probability that a ball misses the mean or that a record is clipped, if tails are
+        normal.
 
     Guarantee
     ---------
@@ -114,7 +115,7 @@ class CoinPress(MeanMethod):
         )
 
     def radii(self, n_rows: int, n_features: int, *mus: float) -> list[float]:
-        """Return the radius at which each round clips, for what each spends.
+        """Return the clip radius of each round, given the mu that each spends.
 
         A ball of radius r around a centre holds the mean; in scales the records then lie within
         ``r + tail(beta / n)``, and the noised mean within ``tail(beta)`` times its standard
@@ -136,7 +137,7 @@ class CoinPress(MeanMethod):
         return 2.0 * clip_norm / (facts.n_rows * mus[-1]), n_rounds, clip_norm
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Ask round by round, each around the answer of the one before."""
+        """Release a clipped mean in each round, around the answer of the last round."""
         n_rows, d = gate.n_records, gate.n_features
         stages = [stage for stage in plan.stages for _ in range(stage.times)]
         radii = self.radii(n_rows, d, *(stage.mu for stage in stages))
@@ -149,13 +150,13 @@ class CoinPress(MeanMethod):
 
 
 def _tail(size: int, chance: float) -> float:
-    """Bound the length of ``size`` standard normal numbers, up to a chance of failure."""
+    """Bound the norm of ``size`` standard normal numbers, up to a probability of failure."""
     nats = -math.log(chance)
     return math.sqrt(size + 2.0 * math.sqrt(size * nats) + 2.0 * nats)
 
 
 def _stages(facts: MeanFacts, n_rounds: int) -> tuple[Stage, ...]:
-    """Share the budget out: three quarters for the last round, and the rest for those before."""
+    """Split the budget: three quarters for the last round, and the rest for earlier ones."""
     budget, d = facts.budget, facts.n_features
     last = part_of(budget, LAST_SHARE if n_rounds > 1 else 1.0)
     stages = [Stage.of(last, "mean", "the mean in the last ball", 1, d)]
@@ -168,8 +169,8 @@ def _stages(facts: MeanFacts, n_rounds: int) -> tuple[Stage, ...]:
 def mean(X: Any, *, radius: float, scale: float, **options: Any) -> MeanResult:
     """Estimate the mean of every column by CoinPress.
 
-    ``options`` is what ``tg.mean`` takes with every method, as for ``ksu2020.mean``, and what else
-    :class:`CoinPress` takes. Its guarantee holds.
+    ``options`` are those of ``tg.mean`` for all methods, as for ``ksu2020.mean``, and the other
+    parameters of :class:`CoinPress`, whose guarantee holds.
 
     *Reference.* Biswas, Dong, Kamath and Ullman 2020.
 

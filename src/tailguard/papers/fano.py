@@ -1,7 +1,7 @@
 """Lower bounds with all of their constants: Fano's inequality for concentrated and pure privacy.
 
-Kamath, Liu and Zhang (2022), Theorem 1.4, corrected. Take many laws whose parameters lie apart; a
-private algorithm that estimates well would tell them apart, and it cannot.
+Kamath, Liu and Zhang (2022), Theorem 1.4, corrected. Take many laws with distant parameters: an
+accurate private algorithm would distinguish them, but no private algorithm can.
 
 *Needed.* rho-zCDP or epsilon-DP, as the names say, under replacement of one record, and independent
 records of one law. Nothing is claimed for (epsilon, delta) algorithms, a larger class.
@@ -27,12 +27,12 @@ def fano_bound(
     divergence: float = math.inf,
     power: float = 1.0,
 ) -> float:
-    """Least expected error to the given ``power``, on average over laws that lie apart.
+    """Least expected error to the given ``power``, on average over laws with distant parameters.
 
     ``(separation / 2)^power max(0, 1 - (n b + log 2) / log M,
     1 - (rho (n^2 a^2 + n a (1 - a)) + log 2) / log M)`` for ``M`` laws whose parameters are
-    ``separation`` apart, each two of them at total variation ``a`` at most and Kullback-Leibler
-    divergence ``b`` (of one record) at most.
+    ``separation`` apart. Any two of them have a total variation of at most ``a`` and a
+    Kullback-Leibler divergence (of one record) of at most ``b``.
 
     *Correction.* The paper prints ``b`` without the ``n``, and halves the squared separation for a
     squared error: the triangle inequality gives a quarter.
@@ -105,8 +105,8 @@ def fano_bound_pure(
 def least_distance(n_features: int) -> int:
     """Hamming distance that the packings of this library keep: ``max(2, ceil(d / 8))``.
 
-    *Correction.* The papers ask for ``d / 2`` with exponentially many words, against the Plotkin
-    bound: there are at most ``2 d`` such words.
+    *Correction.* The papers need a distance of ``d / 2`` with exponentially many words. By the
+    Plotkin bound there are at most ``2 d`` such words.
 
     *Reference.* Acharya, Sun and Zhang 2021, Lemma 6.
 
@@ -120,9 +120,10 @@ def least_distance(n_features: int) -> int:
 
 
 def log_packing_size(n_features: int) -> float:
-    """Logarithm of a number of words that surely exists: weight ``d // 2``, far enough apart.
+    """Logarithm of a lower bound on the number of words of weight ``d // 2``, far enough apart.
 
-    All words of that weight, over those within the distance of one of them (Gilbert's bound).
+    It is the number of words of that weight over those within the distance of one (Gilbert's
+    bound).
 
     *Reference.* Acharya, Sun and Zhang 2021, Lemma 6, for constant weights.
 
@@ -144,11 +145,11 @@ def mean_lower_bound(
 ) -> float:
     """Least expected l2 error of a rho-zCDP mean, constants and all; the privacy part alone.
 
-    The laws put ``p^(-1/k)`` times a word at chance ``p`` and zero otherwise; the best ``p`` is
-    searched. 0 where the bound says nothing, as in few dimensions.
+    The laws are ``p^(-1/k)`` times a word with probability ``p`` and zero otherwise, at the best
+    ``p``. The result is 0 if the bound is void, as in few dimensions.
 
-    *Correction.* The paper takes words in {-1, 1}, whose weight cannot be d/2, at distances that
-    cannot be had, and a ``p`` at which the bound is negative.
+    *Correction.* The paper takes words in {-1, 1}, whose weight cannot be d/2, at impossible
+    distances, and a ``p`` at which the bound is negative.
 
     *Reference.* Kamath, Liu and Zhang 2022, Lemma 6.3.
 
@@ -158,7 +159,7 @@ def mean_lower_bound(
     0.056868
     """
     bound_of = partial(fano_bound, n_rows=n_rows, rho=rho)
-    # Beyond the root of the logarithm over rho the bound is negative.
+    # Above the root of the logarithm over rho the bound is negative.
     scale = moment_scale(moment_bound, moment_order)
     return scale * _best_chance(
         bound_of, n_features, moment_order, lambda nats: math.sqrt(nats / rho) / n_rows
@@ -171,7 +172,7 @@ def mean_lower_bound_pure(
 ) -> float:
     """Least expected l2 error of an epsilon-DP mean, constants and all; the privacy part alone.
 
-    The same laws as in :func:`mean_lower_bound`; 0 where there are none.
+    The laws are those of :func:`mean_lower_bound`; the result is 0 if there are none.
 
     *Reference.* Kamath, Liu and Zhang 2022, Lemma 6.3.
 
@@ -191,9 +192,10 @@ def mean_lower_bound_pure(
 def _best_chance(
     bound_of: Callable[..., float], n_features: int, order: float, most: Callable[[float], float]
 ) -> float:
-    """Return the largest bound that words of a packing prove, over chances up to ``most`` of them.
+    """Return the largest bound that words of a packing prove, over all chances.
 
-    ``most`` takes the logarithm of their number; chances below e^-12 of it prove far less.
+    ``most`` maps the logarithm of their number to the largest chance. Chances below e^-12 of it
+    prove far less.
     """
     log_n_laws = log_packing_size(n_features)
     if log_n_laws <= math.log(2.0):

@@ -1,19 +1,19 @@
 """Frank-Wolfe on the l1 ball for heavy-tailed gradients, after Hu, Ni, Xiao and Wang (2022).
 
-A step goes from the weights towards the vertex ``r sign(-g_j) e_j`` of the ball along which the
-mean gradient ``g`` falls fastest. The vertex is chosen in private, so that noise grows with the
-logarithm of the columns, and the weights have at most one entry a step.
+A step goes from the weights towards the vertex ``r sign(-g_j) e_j`` of the ball with the steepest
+descent for the mean gradient ``g``. The choice of the vertex is private, so noise grows only with
+the logarithm of the number of columns. Each step adds at most one nonzero weight.
 
 *Published.* For a smooth loss whose gradient has a bounded second moment in every coordinate, an
 epsilon-DP algorithm over a polytope has an excess risk of ``log(d) / (n epsilon)^(1/3)``, up to
-logarithms of n. Only this statement was at hand. The algorithm, its constants and the bound below
-are ours, and have the same rate; the paper's LASSO and its sparse methods are not here.
+logarithms of n. Only this statement was available. The algorithm, its constants and the bound below
+are ours, and have the same rate; the paper's LASSO and its sparse methods are not implemented.
 
-*Needed for privacy.* Nothing of the data. A step asks for the largest entry of the mean gradient,
-each entry of a record counting as zero beyond ``threshold``. Whatever record is replaced, every
-entry moves by at most ``2 threshold / m`` for m records, and choosing one of them by noise and
-noising it costs what :mod:`tailguard.queries.peeling` proves: no other query is asked. Vertices,
-weights and signs follow from what is released. Blocks are disjoint: each has the whole budget.
+*Needed for privacy.* Nothing of the data. A step releases the largest entry of the mean gradient;
+an entry of a record counts as zero beyond ``threshold``. Replacing any record moves every entry by
+at most ``2 threshold / m`` for m records. :mod:`tailguard.queries.peeling` proves the cost of
+choosing an entry by noise and of noising it; there is no other query. Vertices, weights and signs
+follow from released numbers. Blocks are disjoint: each has the whole budget.
 
 *Needed for accuracy.* A convex loss whose mean is smooth: its gradient moves by at most
 ``smoothness |w - u|_1`` in every coordinate. Raw second moments ``v`` of every coordinate of the
@@ -23,10 +23,10 @@ gradient at every point of the ball.
 weights ``V'u``: run this on the columns ``X V'``, whose scores at u are those of X at ``V'u``.
 
 *Derivation*, for T blocks of m records, noise of scale b and ``L = log(6 d T / beta)``. Weights do
-not depend on the block that is read next. So with a chance of at least ``1 - beta`` this holds at
-every step: truncated means err by at most ``v / tau + sqrt(2 v L / m) + 2 tau L / (3 m)`` in every
+not depend on the next block. So with a probability of at least ``1 - beta`` this holds at every
+step: truncated means err by at most ``v / tau + sqrt(2 v L / m) + 2 tau L / (3 m)`` in every
 coordinate (Markov's and Bernstein's inequalities); the chosen entry is at most ``2 b L`` below the
-largest; and its noise, which can turn its sign, is at most ``b L``. A vertex is then worse than the
+largest; and its noise, which can flip its sign, is at most ``b L``. A vertex is then worse than the
 best one by at most ``x = 2 r (v / tau + sqrt(2 v L / m) + 2 tau L / (3 m) + 2 b L)``. With steps of
 ``2 / (t + 2)`` and a curvature of ``C = 4 smoothness r^2``, induction over the steps gives an
 excess of ``2 C / (T + 2) + x``.
@@ -56,19 +56,19 @@ from tailguard.solvers.descent import Batches, set_of, solved_at
 from tailguard.solvers.hard_thresholding import best_form, peeling_stage
 
 MOST_STEPS = 1000  # as for the theorems of the papers
-# A step this long, in radii over thresholds, hides the weights that it begins at: what is released
-# is the gradient's entry to 60 binary digits.
+# A step this long, in radii over thresholds, makes its start irrelevant: the gradient's entry is
+# released to 60 binary digits.
 LONG = 2.0**60
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrankWolfe:
-    """Frank-Wolfe on ``tg.sets.L1Ball``, with a vertex chosen in private at every step.
+    """Frank-Wolfe on ``tg.sets.L1Ball``, with a privately chosen vertex at every step.
 
     Parameters
     ----------
     n_steps
-        How many steps; each reads a block of records of its own.
+        The number of steps; each reads its own block of records.
     threshold
         Larger entries of a record's gradient count as zero.
 
@@ -111,7 +111,7 @@ class FrankWolfe:
         return Batches("disjoint", self.n_steps)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Choose the noise of a vertex; numbers only."""
+        """Choose the noise of a vertex from public numbers only."""
         query, batches = self._query(problem), self._batches
         rows = batches.rows_per_step(problem.n_rows)
         promise = usable_guarantee(guarantee, self.n_steps * problem.size)
@@ -135,7 +135,7 @@ class FrankWolfe:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Go towards the vertex of every step, by 2 over its number and 2."""
+        """Move towards the vertex of each step t by ``2 / (t + 2)``."""
         problem, stage = plan.problem, plan.stages[0]
         query, radius = self._query(problem), _radius(problem)
         points = np.zeros((self.n_steps + 1, problem.size))
@@ -147,7 +147,7 @@ class FrankWolfe:
         return solved_at(plan, set_of(problem).project(points[-1]), points[1:])
 
     def _query(self, problem: Problem) -> PeeledStep:
-        """Return the step of which the largest entry is released; refuse what is not done."""
+        """Return the query for the largest entry of a step; refuse unsupported problems."""
         require(problem.scored is not None, f"solver {self.name!r} needs a loss of one score.")
         require(
             not problem.intercept,
@@ -213,8 +213,9 @@ def frank_wolfe(
 ) -> FrankWolfe:
     """Choose the steps and the threshold of least :func:`excess_bound`.
 
-    ``smoothness`` is of a coordinate of the gradient over the l1 distance: of the squared loss the
-    largest mean square of a column. The number of steps is at most 1000 and half the records.
+    ``smoothness`` is that of a coordinate of the gradient over the l1 distance: for the squared
+    loss the largest mean square of a column. The number of steps is at most 1000 and half the
+    records.
 
     *Reference.* The module's derivation.
 

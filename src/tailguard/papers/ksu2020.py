@@ -1,18 +1,18 @@
 """The mean of heavy-tailed records after Kamath, Singhal and Ullman (2020): a rival of ``tg.mean``.
 
-A private histogram of every column finds where its records are; then records are cut to an interval
-around that bin, which is as wide as the noise asks for, and their mean is released.
+A private histogram of every column finds its fullest bin. Then records are clipped to an interval
+around that bin, whose width balances bias and noise, and their mean is released.
 
 *Published.* For a central moment of order k the error of one column under epsilon-DP is
-``1 / sqrt(n) + (1 / (n epsilon))^(1 - 1/k)``, which no method improves; with d columns it takes d
-times as many records. Only this statement was at hand. The algorithm and its constants are ours,
-and have that rate; the paper's algorithms for several columns were not compared.
+``1 / sqrt(n) + (1 / (n epsilon))^(1 - 1/k)``, which no method improves; d columns need d times as
+many records. Only this statement was available. The algorithm and its constants are ours, and have
+that rate; they were not compared with the paper's algorithms for several columns.
 
-*Needed for privacy.* Nothing of the data. A record is in one bin of every column, whatever its
-values, and :class:`tailguard.queries.column_histograms.ColumnHistograms` proves what replacing it
-moves. The centre is a function of the released counts. About a released centre a record moves the
-mean of cut columns by at most ``2 H / n`` in each, whatever its values, for the half-width ``H``,
-which follows from public numbers (:class:`tailguard.means.clamped.ClampedMean`). Costs add up.
+*Needed for privacy.* Nothing of the data. A record is in one bin of every column, for all its
+values, and :class:`tailguard.queries.column_histograms.ColumnHistograms` proves the sensitivity to
+replacing it. The centre is a function of the released counts. Around a released centre a record
+moves the mean of clipped columns by at most ``2 H / n`` in each, for all its values. The half-width
+``H`` follows from public numbers (:class:`tailguard.means.clamped.ClampedMean`). Costs add up.
 
 *Needed for accuracy.* A public interval that holds the mean of every column, and a bound
 ``scale^k`` on the central moment of order k of every column.
@@ -61,7 +61,7 @@ from tailguard.queries.units import Units
 
 BIN_WIDTH, REACH = 6.0, 5.0  # scales; see the derivation
 HISTOGRAM_SHARE = 0.25  # of the budget; a bin only has to be found
-MOST_BINS = 10_000  # of a column: more take memory, and find nothing that fewer do not
+MOST_BINS = 10_000  # of a column: more take memory without any gain
 COUNT_ERROR = 0.07  # of the records, at which another bin may win: (4/9 - 1/4) / 2, rounded down
 
 
@@ -133,7 +133,7 @@ class RangeThenMean(MeanMethod):
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Ask for the histograms, and for the mean around their fullest bins."""
+        """Release the histograms, and then the mean around their fullest bins."""
         histogram, last = plan.stages
         n_rows, d = gate.n_records, gate.n_features
         query = self._histograms(d)
@@ -145,7 +145,7 @@ class RangeThenMean(MeanMethod):
         return mean_solution(plan, value, np.full(d, noise_std_of(mean, n_rows, d, last.asked)))
 
     def _stages(self, facts: MeanFacts) -> tuple[Stage, Stage]:
-        """Share the budget out."""
+        """Split the budget between histograms and mean."""
         n_counts = self._histograms(facts.n_features).n_counts
         budget = usable_share(facts.guarantee, coordinates=n_counts + facts.n_features)
         parts = HISTOGRAM_SHARE, 1.0 - HISTOGRAM_SHARE
@@ -156,7 +156,7 @@ class RangeThenMean(MeanMethod):
         )
 
     def _histograms(self, n_features: int) -> ColumnHistograms:
-        """Return the question for counts in bins of the public interval."""
+        """Return the query for counts in bins of the public interval."""
         width = BIN_WIDTH * self.scale
         count = math.ceil(2.0 * self.radius / width) + 1
         if count > MOST_BINS:
@@ -168,12 +168,12 @@ class RangeThenMean(MeanMethod):
         return ColumnHistograms(tuple(range(n_features)), bins)
 
     def _mean(self, centers: Any, cut: float) -> ClampedMean:
-        """Return the question for the mean of columns cut at ``cut`` around their centres."""
+        """Return the query for the mean of columns clipped at ``cut`` around their centres."""
         units = Units(centers, np.ones(len(centers)), intercept=False)
         return ClampedMean(None, units, threshold=cut / 3.0, n_groups=1)
 
     def _cut(self, n_rows: int, n_features: int, last: Stage) -> float:
-        """Return the half-width: what the bin may be off, and what balances bias and noise."""
+        """Return the half-width: the bin's error plus the ``t`` that balances bias and noise."""
         known: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features}
         known |= {"moment_order": self.order, "moment_bound": self.scale**self.order}
         if last.share is not None:

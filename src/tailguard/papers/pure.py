@@ -3,9 +3,9 @@
 Kamath, Liu and Zhang (2022) state descents for zCDP, and for pure DP a mean (Theorem 4.1) and lower
 bounds (Lemma 6.3, Theorem B.7). Their Algorithm 1 takes any mean.
 
-*Needed for privacy.* Nothing of the data. One record moves a mean in l1 norm by at most what its
-query proves, so Laplace noise of that over epsilon is epsilon-DP. Steps on all records add up, and
-share epsilon equally; steps on disjoint blocks cost as much as one of them, and have all of it.
+*Needed for privacy.* Nothing of the data. The query proves the l1 sensitivity of a mean, so Laplace
+noise of scale sensitivity over epsilon is epsilon-DP. Steps on all records add up, and share
+epsilon equally. Steps on disjoint blocks cost as much as one of them, and each has all of epsilon.
 
 *Needed for accuracy.* Central moments of every coordinate of the gradient, as in
 :mod:`tailguard.papers.kamath2022.theorems`.
@@ -15,10 +15,10 @@ the error of the pure mean of a block gives the square of the lower bound, up to
 
 *Convex losses.* Theorem 3.1 with steps of ``D / (R sqrt(T))``: noise for ``epsilon / T`` is
 ``tau d T / (n epsilon)`` in each coordinate. It reaches the mean gradient R in l2 norm at
-``T = n epsilon / (tau d^(3/2))``, and what is left is ``D / sqrt(T)`` and the bias
+``T = n epsilon / (tau d^(3/2))``. The excess is then ``D / sqrt(T)`` plus the bias
 ``D sqrt(d) tau^(1-k)``. At ``tau = (n epsilon / sqrt(d))^(1/(2k-1))`` both are
-``D sqrt(d) (sqrt(d) / (n epsilon))^((k-1)/(2k-1))``: slower than the lower bound, since epsilon
-adds up over steps where mu^2 does in zCDP.
+``D sqrt(d) (sqrt(d) / (n epsilon))^((k-1)/(2k-1))``: slower than the lower bound, since over steps
+epsilon adds up in pure DP, but mu^2 in zCDP.
 
 Reference
 ---------
@@ -53,12 +53,12 @@ class PureDescent:
     Parameters
     ----------
     n_steps, step_size
-        How many steps, and how long.
+        The number of steps and their size.
     oracle
         ``tg.solvers.make_oracle("clamped" | "truncated" | "soft", ...)``: a mean with a pure form.
     schedule
-        ``"full"``: every step reads all records and has its part of epsilon; ``"disjoint"``: a
-        block of records and all of epsilon.
+        ``"full"``: every step reads all records and has its part of epsilon. ``"disjoint"``: every
+        step reads its own block of records and has all of epsilon.
 
     Guarantee
     ---------
@@ -99,7 +99,7 @@ class PureDescent:
 
     @property
     def _descent(self) -> NoisyGradientDescent:
-        """The same steps: the average of the points of full ones, the last point of blocks."""
+        """The same steps: the average of points for full steps, the last point for blocks."""
         iterate = "last" if self.schedule == "disjoint" else "average"
         known: dict[str, Any] = {"schedule": self.schedule, "iterate": iterate}
         return NoisyGradientDescent(
@@ -107,7 +107,7 @@ class PureDescent:
         )
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Share epsilon out; numbers only."""
+        """Split epsilon, from public numbers only."""
         require(problem.scored is not None, f"solver {self.name!r} needs a loss of one score.")
         require(
             isinstance(guarantee, PureDP),
@@ -306,6 +306,6 @@ def strongly_convex_descent(
 
 
 def _clamped(threshold: float, n_rows: int, n_features: int) -> Oracle:
-    """Return the clamped median of means of enough groups for one point."""
+    """Return the clamped median of means with enough groups for one point."""
     groups = whole_groups(group_count(n_features=n_features), n_rows=n_rows)
     return make_oracle("clamped", threshold=threshold, n_groups=groups)

@@ -1,7 +1,7 @@
-"""Which theorems serve a task, and how they rank for public facts: on one model, the same for all.
+"""Find the theorems for a task, and rank them for public facts, by one model for all.
 
-The bounds of theorems hold for the worst risk that each of them allows, and do not compare. What
-ranks here is the predicted excess of :mod:`tailguard.papers.common.prediction`, with the planned
+The bounds of theorems are not comparable: each holds for the worst risk that its theorem allows.
+The ranking uses the predicted excess of :mod:`tailguard.papers.common.prediction`, with the planned
 noise.
 
 Reference
@@ -23,7 +23,7 @@ from tailguard.papers.common.statement import sentences
 from tailguard.papers.common.theorem import SHAPE, Theorem
 from tailguard.privacy.guarantees import Guarantee
 
-# Of the excess of a point without records: what saves less of it is not worth its noise.
+# Share of the excess of a point without records: a method that saves less is not worth its noise.
 IDLE_SHARE = 0.5
 FIRST = "the default method comes first; its error is in other units than those of theorems."
 PACKAGES = (kamath2022, tao2022, wang2020, xu2025, zhao2024)
@@ -42,7 +42,7 @@ THEOREMS: dict[str, dict[str, Callable[..., Theorem]]] = {
 
 @dataclass(frozen=True)
 class Ranking:
-    """Theorems by predicted excess, those that are not possible with the reason, and the model.
+    """Theorems by predicted excess, refused ones with the reason, and the model.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ class Ranking:
     refusals
         Name and reason.
     curvature
-        Of the quadratic risk that ranks.
+        The curvature of the quadratic risk of the model.
     centre
         Excess of the centre of the set in the model, which needs no record.
     idle
-        Whether no theorem is expected to save half of that.
+        Whether no theorem is expected to save half of that excess.
     """
 
     found: tuple[tuple[str, Theorem, float], ...]
@@ -65,7 +65,7 @@ class Ranking:
     idle: bool
 
     def notes(self, *, alone: bool) -> list[str]:
-        """Describe how theorems were ranked; unless ``alone``, what stands before them too."""
+        """Describe the ranking; unless ``alone``, also the default method, which comes first."""
         notes = [] if alone else [FIRST]
         if alone and self.idle:
             notes.append(
@@ -81,7 +81,7 @@ class Ranking:
 
 
 def theorem_called(name: str) -> Callable[..., Theorem]:
-    """Return the call of a theorem of this name: of its paper, and of the call."""
+    """Return the call of a theorem by its name, which has those of its paper and of the call."""
     return {name: call for calls in THEOREMS.values() for name, call in calls.items()}[name]
 
 
@@ -95,10 +95,10 @@ def rank(
     diameter: float,
     facts: Mapping[str, float],
 ) -> Ranking:
-    """Call every theorem for a kind of risk with the facts that it asks for, and rank them.
+    """Call every theorem for a kind of risk with the facts that it needs, and rank them.
 
-    *Edge cases.* The curvature is the smoothness, or its geometric mean with the strong convexity;
-    where neither is stated, the slope's bound over the diameter.
+    *Edge cases.* The curvature is the smoothness, or its geometric mean with the strong convexity.
+    If neither is stated, it is the slope's bound over the diameter.
     """
     slope = min(facts.get("gradient_bound", math.inf), _slope_bound(n_features, moment))
     smoothness = facts.get("smoothness", math.inf)
@@ -125,7 +125,7 @@ def rank(
 
 
 def _slope_bound(n_features: int, moment: Moment) -> float:
-    """Return what the moment says of the norm of the mean gradient."""
+    """Return the bound on the norm of the mean gradient that follows from the moment."""
     if moment.kind == "central":
         return math.inf
     spread = 1.0 if moment.kind == "norm" else n_features ** max(0.5, 1.0 / moment.order)
@@ -133,7 +133,7 @@ def _slope_bound(n_features: int, moment: Moment) -> float:
 
 
 def _curvature(facts: Mapping[str, float], fallback: float) -> float:
-    """Return the geometric mean of what is known of the curvature."""
+    """Return the geometric mean of the known bounds on the curvature."""
     known = [facts[each] for each in SHAPE if each in facts]
     if not known:
         return fallback if math.isfinite(fallback) else 1.0
@@ -143,7 +143,7 @@ def _curvature(facts: Mapping[str, float], fallback: float) -> float:
 def _theorem(
     call: Callable[..., Theorem], moment: Moment, facts: Mapping[str, float], *sizes: Any
 ) -> Theorem:
-    """Call a theorem with the facts that it asks for: those without a default, and the growth."""
+    """Call a theorem with the facts that it needs: those without a default, and the growth."""
     takes = signature(call).parameters
     needed = [
         each
@@ -160,5 +160,5 @@ def _theorem(
     except InputError:
         if moment.order <= 2.0:
             raise
-        # Second moments follow from higher ones, and imply more kinds of them.
+        # Second moments follow from higher ones, and imply more kinds of moments.
         return call(*sizes, moment=moment.at_order(2.0), **options)

@@ -1,8 +1,9 @@
 """How fast the error of each private mean falls with rows and grows with features.
 
-The slopes are those of log(error) against log(n) and log(d) where privacy costs more than sampling,
-logarithms left aside, with each method's threshold chosen for n and d and its budget fixed. All
-methods fall alike with the rows; they differ in the features and in what moments they need.
+The slopes are those of log(error) against log(n) and log(d), without logarithms, if the error of
+privacy exceeds the sampling error. Each method's threshold is chosen for n and d, and its budget is
+fixed. All methods have the same slope in the rows; they differ in the features and in the moments
+that they need.
 
 Kamath, Liu and Zhang (2022); Tao and others (2022); Wang and others (2020); Zhao and others (2024),
 corrected.
@@ -24,18 +25,18 @@ class MeanRate:
     method
         The public name of the estimator.
     theorem
-        Where the rate is stated, or from what it is derived.
+        The theorem that states the rate, or from which it is derived.
     guarantee
         The kind of privacy for which it holds.
     moment
-        Whose moments are bounded: those of each coordinate, or those along every direction.
+        The kind of bounded moments: those of each coordinate, or those along every direction.
     minimum_order, maximum_order
         Orders for which the rate holds; no maximum is None.
     tail_weight
         The slope in log(d) is ``1/2 + tail_weight (1 - 1/k)``: 1/2 for the dimension of the
         error, the rest for the cost of privacy under the tails.
     derived
-        Whether the rate is ours, from the paper's analysis, and not stated there.
+        Whether the rate is ours, derived from the paper's analysis.
 
     Examples
     --------
@@ -62,10 +63,10 @@ class MeanRate:
         return 0.5 + self.tail_weight * self._tail_exponent(moment_order)
 
     def _tail_exponent(self, moment_order: float) -> float:
-        """Refuse orders outside of the theorem; ``1 - 1/k``."""
+        """Return ``1 - 1/k``; refuse orders outside of the theorem."""
         check_order(moment_order, minimum=self.minimum_order, maximum=self.maximum_order)
         return 1.0 - 1.0 / moment_order
 
 
 MEAN_RATES = {name: MeanRate(name, **row) for name, row in sentences("rates").items()}
-"""By methods; ``statements.toml`` says where each is stated, or from what it is derived."""
+"""Rates by methods; ``statements.toml`` has the source of each."""
