@@ -104,10 +104,10 @@ def rank(
     smoothness = facts.get("smoothness", math.inf)
     trivial = min(slope * diameter, smoothness * diameter**2 / 2.0)
     curvature = _curvature(facts, slope / diameter)
-    possible, refusals, told = [], [], {**facts, "diameter": diameter}
+    possible, refusals, known = [], [], {**facts, "diameter": diameter}
     for name, call in THEOREMS[kind].items():
         try:
-            theorem = _theorem(call, moment, told, n_rows, n_features, guarantee)
+            theorem = _theorem(call, moment, known, n_rows, n_features, guarantee)
             possible.append((name, theorem, theorem.predicted_excess(curvature)))
         except InputError as refusal:
             refusals.append((name, str(refusal)))

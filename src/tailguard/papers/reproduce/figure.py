@@ -120,9 +120,9 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Look
             line = LINES[noise] if noises != {"-"} else {}
             _draw_curve(axis, axes, found, label, looks[name] | line)
     axis.set_title(panel, fontsize=9)
-    told = wrap(_note(results, panel, log=axes.log_y), NOTE_WIDTH)
+    note = wrap(_note(results, panel, log=axes.log_y), NOTE_WIDTH)
     along = ALONG.get(panel.rpartition("along ")[2], axes.x)
-    axis.set_xlabel("\n".join((along, *told)), fontsize=8)
+    axis.set_xlabel("\n".join((along, *note)), fontsize=8)
     axis.set_ylabel(axes.y, fontsize=8)
     axis.set(xscale="log" if axes.log_x else "linear", yscale="log" if axes.log_y else "linear")
     _label_between_powers(axis.xaxis, log=axes.log_x)
@@ -183,8 +183,8 @@ def _note(results: Results, panel: str, *, log: bool = True) -> str:
     most = max(map(len, lines.values()), default=0)
     alike = [" / ".join(names) for names in groups if len(names) > 1]
     alone = [f"{name} at {min(x):g}" for name, x in lines.items() if len(x) == 1 < most]
-    told = {"one line": alike, "one point": alone}
-    return "; ".join(f"{what}: {'; '.join(names)}" for what, names in told.items() if names)
+    kinds = {"one line": alike, "one point": alone}
+    return "; ".join(f"{what}: {'; '.join(names)}" for what, names in kinds.items() if names)
 
 
 def _draw_curve(axis: Any, axes: Axes, found: list[Any], label: str, look: dict[str, Any]) -> None:

@@ -165,6 +165,6 @@ def _counts(verdicts: Sequence[Verdict]) -> list[list[str]]:
 
 def _row(verdict: Verdict) -> tuple[str, ...]:
     """Show a verdict."""
-    told = zip(verdict.outcomes, (verdict.printed_figure, verdict.tight_figure), strict=True)
-    shown = [words if figure == "-" else f"**{words}**: {figure}" for words, figure in told]
+    readings = zip(verdict.outcomes, (verdict.printed_figure, verdict.tight_figure), strict=True)
+    shown = [words if figure == "-" else f"**{words}**: {figure}" for words, figure in readings]
     return verdict.claim, verdict.says, *shown, verdict.reason

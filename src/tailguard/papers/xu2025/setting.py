@@ -98,8 +98,8 @@ class Norms(Facts):
 
     def knobs(self, n_rows: int) -> dict[str, Any]:
         """Return the parameters of all solvers, for a run on ``n_rows`` records."""
-        told = {"gradient_scale": self.moment.scale, "moment_order": self.order}
-        return {"clip_norm": self.clip_norm_of(n_rows), "diameter": self.diameter, **told}
+        gradients = {"gradient_scale": self.moment.scale, "moment_order": self.order}
+        return {"clip_norm": self.clip_norm_of(n_rows), "diameter": self.diameter, **gradients}
 
     def eta(self, n_rows: int) -> float:
         """Return the step parameter of the localised method on ``n_rows`` records."""

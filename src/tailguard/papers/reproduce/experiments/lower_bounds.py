@@ -108,7 +108,7 @@ class HardCase:
         return found
 
     def points(self, n_rows: int, seed: int) -> list[Point]:
-        """Measure the worst law of each algorithm; draw both bounds and what needs no record."""
+        """Measure the worst law of each algorithm; add both bounds and an answer without data."""
         laws, place = self.laws(n_rows), float(n_rows)
         found = {
             curve: max(self.risk(law, self.answer(curve, n_rows, law, seed)) for law in laws)
@@ -147,7 +147,7 @@ def _sparse_means(n_rows: int) -> Sequence[Any]:
 
 
 def _scalars(n_rows: int) -> Sequence[Any]:
-    """Return a scalar spike, and the law of zeros against which it has to be seen."""
+    """Return a scalar spike, and the law of zeros from which to distinguish it."""
     hard = instances.hard_scalar_mean(n_rows=n_rows, moment_order=1.5, epsilon=EPSILON)
     return hard, SpikeLaw(np.zeros(1), chance=1.0)
 
@@ -200,7 +200,7 @@ def _least_linear(laws: Laws, n_rows: int, *, pure: bool = False) -> float:
 
 
 def _least_sampling(n_rows: int) -> float:
-    """Fano's bound for signs that are hardly biased, which holds without privacy."""
+    """Fano's bound for nearly unbiased signs, which holds without privacy."""
     law = _fair_signs(n_rows)[0].law
     apart = 2.0 * law.bias * law.size * math.sqrt(NEAR)
     known: dict[str, Any] = {"log_n_laws": SIGN_WORDS, "divergence": law.divergence(D)}
@@ -296,7 +296,7 @@ ROWS_OF_TABLE = (
 # fmt: on
 
 CASES = {case.name: case for case in ROWS_OF_TABLE}
-"""Lower bound -> what is run on its laws."""
+"""Lower bound -> the case with its laws and algorithms."""
 
 
 def _cells(setup: Setup) -> Sequence[Cell]:

@@ -32,7 +32,7 @@ ORDERED: tuple[judges.Outcome, ...] = (
 
 @dataclass(frozen=True)
 class RiskSlope:
-    """One slope that is measured: a theorem along an axis, at an order of the moment."""
+    """One measured slope: a theorem along an axis, at an order of the moment."""
 
     case: cases.RiskCase
     axis: cases.Axis
@@ -65,7 +65,7 @@ class RiskSlope:
 
     @property
     def drawn(self) -> dict[str, float]:
-        """Curve -> slope: one of each bound, or two where it is corrected along the axis."""
+        """Curve -> slope: one of each bound, or two if it is corrected along the axis."""
         found: dict[str, float] = {}
         for bound in (UPPER, LOWER):
             slopes = self.predicted(bound, "printed"), self.predicted(bound)
@@ -76,7 +76,7 @@ class RiskSlope:
 
 
 def list_slopes(paper: str, *, quick: bool) -> list[RiskSlope]:
-    """List what is measured of a paper: every theorem and axis, and along n every order."""
+    """List the slopes of a paper: every theorem and axis, and along n every order."""
     return [
         RiskSlope(case, axis, order, n_points=3 if quick else 4)
         for case in cases.CASES.values()
@@ -127,7 +127,7 @@ def has_risk_rate(case: cases.RiskCase, axis: cases.Axis) -> judges.Judge:
 
 
 def _verdict(found: judges.FittedSlope, wanted: float) -> judges.Outcome:
-    """Compare a slope with that of the theorem; where the interval holds both, nothing is said."""
+    """Compare a slope with the theorem's; undecided if only the interval contains it."""
     if found.near(wanted):
         return "holds"
     if found.low <= wanted <= found.high:
@@ -136,7 +136,7 @@ def _verdict(found: judges.FittedSlope, wanted: float) -> judges.Outcome:
 
 
 def _cell(slope: RiskSlope) -> Cell:
-    """Return the cell of a slope; both bounds are drawn through the middle of what is measured."""
+    """Return the cell of a slope; both bounds pass through the middle of the measurements."""
 
     def measure(seed: int) -> list[Point]:
         case, order = slope.case, slope.order
@@ -187,8 +187,8 @@ def _experiment(paper: str) -> Experiment:
     )
     title = "excess risk where privacy is what costs, and the slopes of both bounds"
     drawn = Axes("size", "excess risk", log_x=True), partial(_cells, paper)
-    told = f"optimisation-{paper}", SOURCES[paper], title
-    return Experiment(*told, *drawn, claims, readings=judges.READINGS)
+    names = f"optimisation-{paper}", SOURCES[paper], title
+    return Experiment(*names, *drawn, claims, readings=judges.READINGS)
 
 
 def experiments() -> tuple[Experiment, ...]:

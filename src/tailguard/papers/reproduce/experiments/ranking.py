@@ -76,7 +76,7 @@ class Known:
         return math.sqrt(wang.N_FEATURES * self.second_moment)
 
     def moment_for(self, name: str) -> Moment:
-        """Return the moment in the kind and of the order that a theorem asks for."""
+        """Return the moment of the kind and order that a theorem needs."""
         asked = vars(theorem_called(name))
         kind, order = asked["moment_kind"], 4.0 if asked["doubled"] else 2.0
         if kind == "norm":
@@ -100,7 +100,7 @@ KNOWN = {
 
 @dataclass(frozen=True)
 class Place:
-    """A task, how many records it has, and an epsilon; delta is one over the records."""
+    """A task, its number of records, and an epsilon; delta is one over that number."""
 
     task: Task
     n_rows: int
@@ -108,7 +108,7 @@ class Place:
 
     @property
     def known(self) -> Known:
-        """What is known of the task."""
+        """Public facts about the task."""
         return KNOWN[self.task.name]
 
     @property
@@ -117,7 +117,7 @@ class Place:
         return self.n_rows, wang.N_FEATURES, ApproxDP(self.epsilon, 1.0 / self.n_rows)
 
     def theorem(self, name: str, **how: Any) -> Theorem:
-        """Return a theorem with what it is told of the task, and with few enough steps."""
+        """Return a theorem with the facts of the task, and with few enough steps."""
         call = theorem_called(name)
         diameter, shape = 2.0 * wang.RADIUS, self.known.shape
         # The paper's step on batches is for the whole space.
@@ -132,7 +132,7 @@ class Place:
     def cell(
         self, curve: str, noise: Noise, answers: Sequence[Answer], families: Sequence[str]
     ) -> Cell:
-        """Return a cell of the least excess risk of some answers, in the panels of families."""
+        """Return a cell with the least excess risk of some answers, in the panels of families."""
 
         def measure(seed: int) -> list[Point]:
             data = wang.draw(self.task.name, self.n_rows, wang.N_FEATURES, seed)
@@ -176,13 +176,13 @@ def _both_noises(place: Place, family: str, name: str) -> list[Cell]:
 
 
 def _answer(make: Callable[[], PlannedFit]) -> Answer:
-    """Return what runs a fit that is made once, and not before it is run: it may be refused."""
+    """Return a function that plans a fit at its first run, since planning may be refused."""
     made = cache(make)
     return lambda X, y, seed: made().run(X, y, seed=seed).coef
 
 
 def _rivals(place: Place) -> list[Cell]:
-    """Run what the theorems are compared with: DP-SGD, the library's descent, and no privacy."""
+    """Run the rivals of theorems: DP-SGD, the library's descent, and descent without privacy."""
     known, task = place.known, place.task
     how: dict[str, Any] = {"n_passes": N_PASSES, "sampling": "fresh", "iterate": "tail"}
     clipped = [DpSgd(clip_norm=share * known.norm, batch_rows=BATCH_ROWS, **how) for share in CLIPS]
@@ -210,19 +210,19 @@ def _improves(own: str, old: str) -> Claim:
 
     def judge(_results: Results, reading: str) -> Decision:
         slopes = [RiskSlope(CASES[own], axis, 2.0).predicted(UPPER, reading) for axis in AXES]
-        told = zip(slopes, rival, AXES, strict=True)
-        figure = ", ".join(f"{its:.2f} against {old:.2f} along {axis}" for its, old, axis in told)
+        pairs = zip(slopes, rival, AXES, strict=True)
+        figure = ", ".join(f"{its:.2f} against {old:.2f} along {axis}" for its, old, axis in pairs)
         gains = rival.n - slopes[0], rival.d - slopes[1], slopes[2] - rival.mu
         holds = min(gains) >= 0.0 < max(gains)
         return Decision("holds" if holds else "does not hold", f"slopes {figure}")
 
-    told = [each.replace(" ", ", Theorem ") for each in (own, old)]
+    full = [each.replace(" ", ", Theorem ") for each in (own, old)]
     quoted = ", as Kamath and others quote it" if old in CASES else ""
-    return Claim(f"rate of {own}", f"By its bound {told[0]} improves on {told[1]}{quoted}.", judge)
+    return Claim(f"rate of {own}", f"By its bound {full[0]} improves on {full[1]}{quoted}.", judge)
 
 
 def _below(name: str, rival: str, reason: str = "", **options: Any) -> Claim:
-    """Return our claim on measured risks; what texts say of these two is of their bounds."""
+    """Return our claim on measured risks; the papers compare only the bounds of these two."""
     says = f"at this n {name} leaves less risk than {rival}."
     return Claim(f"{name} against {rival}", says, below(name, rival, **options), reason, "ours")
 

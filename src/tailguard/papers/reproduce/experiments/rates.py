@@ -59,7 +59,7 @@ class RateRegime:
 
     @property
     def reachable(self) -> bool:
-        """Whether it takes no more rows, and numbers in all, than can be simulated."""
+        """Whether its rows and numbers are few enough to simulate."""
         n_rows, n_features = self.points[-1]
         return n_rows <= MOST_ROWS and n_rows * n_features <= MOST_NUMBERS
 
@@ -81,7 +81,7 @@ class RateRegime:
         return self.case.plan(self._task(*point), self.largest)
 
     def shows(self) -> bool:
-        """Whether privacy dominates, and thresholds clip tails alone, at all points."""
+        """Whether privacy dominates, and thresholds clip only tails, at all points."""
         for point in self.points:
             try:
                 _, plan = self.plan(point)
@@ -132,7 +132,7 @@ COORDINATES = 32
 
 @dataclass(frozen=True)
 class Slope:
-    """One slope that is measured: the regime of a row of the table, and the law of the records."""
+    """One measured slope: the regime of a row of the table, and the law of the records."""
 
     regime: RateRegime
     law: Law
@@ -170,7 +170,7 @@ def list_slopes(names: Iterable[str] = CASES, *, quick: bool) -> list[Slope]:
 
 
 def rate_cells(slopes: Iterable[Slope]) -> list[Cell]:
-    """Return a cell for every sample that is reachable: slopes that need the same one share it."""
+    """Return a cell for every reachable sample; slopes with the same sample share a cell."""
     users: dict[Sample, list[User]] = defaultdict(list)
     for place, slope in enumerate(slopes):
         regime = slope.regime
@@ -181,7 +181,7 @@ def rate_cells(slopes: Iterable[Slope]) -> list[Cell]:
 
 
 def has_rate(name: str, axis: Axis) -> Judge:
-    """Judge whether every slope of a row along an axis is as its theorem says."""
+    """Judge whether every slope of a row along an axis is that of its theorem."""
     case = CASES[name]
     rate = case.rate.slope_in_rows if axis == "n" else case.rate.slope_in_features
 
@@ -233,7 +233,7 @@ def _regime(name: str, law: Law, axis: Axis, *, n_points: int) -> RateRegime:
 def _error(
     records: FloatArray, method: MeanMethod, plan: MeanPlan, seed: int, repeats: int
 ) -> float:
-    """Root mean square error of a few runs that differ in their noise; the true mean is 0."""
+    """Root mean square error of a few runs with different noise; the true mean is 0."""
     squares = []
     for repeat in range(max(repeats, 1)):
         gate = Gate.over(records, guarantee=plan.guarantee, random_state=(repeat << 96) + seed)

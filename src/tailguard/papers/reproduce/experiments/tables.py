@@ -38,7 +38,7 @@ LOWER, QUOTED = "lower bound", "lower bound, as quoted"
 
 @dataclass(frozen=True)
 class _Row:
-    """One line of a table: its name, the bound as printed and as built, and what that is told."""
+    """One line of a table: its name, the printed bound, our bound, and the facts for that."""
 
     name: str
     printed: str
@@ -46,7 +46,7 @@ class _Row:
     told: Mapping[str, float] = field(default_factory=dict)
 
     def value(self, n_rows: int, n_features: int, epsilon: float) -> float:
-        """Return the bound, of the facts that its formula names."""
+        """Return the bound, with the facts that its formula names."""
         rho = ApproxDP(epsilon, DELTA).gaussian_mu() ** 2 / 2.0
         sizes = {"n_rows": n_rows, "n_features": n_features, "epsilon": epsilon, "rho": rho}
         return evaluate(self.bound, {**FACTS, **sizes}.get, **self.told)
@@ -167,7 +167,7 @@ def _grows_slower(own: str, *others: str, epsilon: float = 0.01) -> Judge:
 
 
 def _table(rows: Sequence[_Row], results: Results) -> str:
-    """Return the table: what is printed, the value at the first sizes, and all slopes."""
+    """Return the table: the printed bound, the value at the first sizes, and all slopes."""
     first = next(iter(GRIDS))
     n_rows, n_features, epsilon = GRIDS[first][0]
     value = f"at n = {n_rows:,}, d = {n_features}, epsilon = {epsilon:g}"
@@ -177,11 +177,11 @@ def _table(rows: Sequence[_Row], results: Results) -> str:
         slopes = [f"{_last_slope(results, panel, row.name):.2f}" for panel in GRIDS]
         shown.append((row.name, f"`{row.printed}`", f"{values[min(values)][0]:.3g}", *slopes))
     head = ("bound", "as printed, logarithms aside", value, *(f"slope {name}" for name in GRIDS))
-    told = (
+    heading = (
         f"Moments of order {ORDER:g}, delta = {DELTA:g}, diameter {FACTS['diameter']:g}. Hidden "
         "constants are 1, so that values of an upper and a lower bound may cross."
     )
-    return f"{told}\n\n{markdown_table(head, shown)}\n"
+    return f"{heading}\n\n{markdown_table(head, shown)}\n"
 
 
 def _claim(words: str, where: str, judge: Judge, reason: str) -> Claim:

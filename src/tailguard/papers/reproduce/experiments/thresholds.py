@@ -55,9 +55,9 @@ def experiments() -> tuple[Experiment, ...]:
     """List the one ablation."""
     powers = (ORDER - 1.0) / ORDER, (ORDER - 1.0) / (2.0 * ORDER - 1.0)
     figure = "power {:.2f} of 1 / (sqrt(rho) n) against {:.2f}".format(*powers)
-    told = Decision("holds" if powers[0] > powers[1] else "does not hold", figure)
+    decision = Decision("holds" if powers[0] > powers[1] else "does not hold", figure)
     says = "The threshold of Theorem 5.2 has a better bound than the naive one."
-    of_bounds = Claim("Remark 5.3", says, lambda _results, _noise: told)
+    of_bounds = Claim("Remark 5.3", says, lambda _results, _noise: decision)
     says = "measured at these sizes, the threshold of Theorem 5.2 leaves less than the naive one."
     reason = "noise of one group outweighs the bias of either threshold, and the naive one has less"
     measured = Claim("both thresholds", says, below(CHOSEN, NAIVE), reason, "ours")

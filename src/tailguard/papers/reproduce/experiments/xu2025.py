@@ -212,10 +212,10 @@ FEW_BATCHES = "noise for single batches leaves a handful of steps"
 
 def _beats(curve: str, rival: str, reason: str, **options: Any) -> Claim:
     where = {"first": " at the smallest epsilon", "last": " at the most records"}
-    told = where.get(options.get("at", ""), "")
-    says = f"{curve} has less test loss than {rival}{told}."
+    place = where.get(options.get("at", ""), "")
+    says = f"{curve} has less test loss than {rival}{place}."
     judge = below(curve, rival, bar=ZERO, **options)
-    return Claim(f"{curve} against {rival}{told}", says, judge, reason)
+    return Claim(f"{curve} against {rival}{place}", says, judge, reason)
 
 
 def _comparable(curve: str, words: str, says: str, reason: str) -> Claim:

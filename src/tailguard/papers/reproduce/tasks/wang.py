@@ -89,8 +89,8 @@ def trimmed(
 ) -> Theorem:
     """Return Algorithm 3; ``smoothness`` gives the step, and need not be that of the risk.
 
-    Noise rests on the numerical proof where the budget is enough for it, else on the published
-    constants.
+    The noise follows from the numerical proof if the budget is enough for it, else from the
+    published constants.
     """
     options = {"mean_range": kappa / 2.0, "strong_convexity": 1.0, **_TOLD, **how}
     call = partial(wang2020.trimmed_strongly_convex, n_rows, n_features, guarantee, **options)
@@ -103,7 +103,7 @@ def trimmed(
 
 
 def _checked(theorem: Theorem) -> Theorem:
-    """Return the theorem if it can be planned, which takes the noise that it asks for."""
+    """Return the theorem if its plan succeeds; planning computes the noise."""
     PlannedFit.of_theorem(RIDGE, theorem).plan  # noqa: B018 - refused here, if at all
     return theorem
 
@@ -171,8 +171,8 @@ def _logistic_risk(weights: FloatArray, truth: FloatArray) -> float:
 def _logistic_means() -> tuple[FloatArray, float]:
     """Return quantiles of a normal score, and the mean of it times its label.
 
-    A label is 1 where the score is above minus the noise ``v``, so that the mean is that of the
-    normal density at ``v``.
+    A label is 1 if the score is above minus the noise ``v``, so the mean is that of the normal
+    density at ``v``.
     """
     chances = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
     along = float(np.mean(stats.norm.pdf(simulated.loglogistic_noise(chances))))
