@@ -1,4 +1,4 @@
-"""Noise as the papers print it. Only code of this package may run without privacy.
+"""Noise as the papers print it. Every code path without privacy starts here.
 
 A printed run is charged the true cost of its noise. If that exceeds the guarantee or has no bound,
 the run is a simulation: it takes no ledger, needs ``random_state=``, and its certificate says that
