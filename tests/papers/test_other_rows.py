@@ -120,8 +120,8 @@ def test_zhao_averages_from_the_start():
         points = np.vstack([np.zeros(3), found.trace[:-1]])
         np.testing.assert_allclose(found.coef, points.mean(axis=0), atol=1e-9)
         tight = call(60, 3, APPROX, **told, **groups, diameter=2.0)
-        assert "the start in the place of the last point" in tight.explain()
-        assert "the start in the place of the last point" not in theorem.explain()
+        assert "the start in place of the last point" in tight.explain()
+        assert "the start in place of the last point" not in theorem.explain()
 
 
 SIZES = {"n_rows": N, "n_features": 64}
