@@ -1,4 +1,4 @@
-"""A distribution read off one noised histogram, from which clip levels and scales are computed."""
+"""A distribution from a noised histogram; clip levels and scales are computed from it."""
 
 import math
 from dataclasses import dataclass, replace
@@ -12,18 +12,18 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.column_histograms import Bins
 
 BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero belongs to the bulk
-WIDEST_GAP = 3  # the most bins in a row below that inside the bulk
-WINDOW_WIDTHS = (1, 2, 3, 4, 6, 8)  # bins taken together when looking for the bulk
+WIDEST_GAP = 3  # the most bins in a row below that within the bulk
+WINDOW_WIDTHS = (1, 2, 3, 4, 6, 8)  # widths of the windows that search the bulk, in bins
 POINTS = 4  # how many points represent a bin
-# Noise standard deviations that a count must exceed where taking noise for records does harm.
+# Standard deviations of the noise that a count must exceed if a false detection would do harm.
 SURE = 6.0
 # How many bins beyond the last seen one may hide records, and the factor from one to the next. With
 # bins of a third of an octave: five octaves of a tail that falls with a power of about two.
 HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
-# The factor of the tail beyond a bulk before it is looked at: mean and standard deviation; which it
-# may be; and how many of the last bins seen tell it, with those beyond. On the training family the
-# mean excess beyond is then told to within a factor of 1.8 (standard deviation), and to within 2.3
-# by the most that noise may hide.
+# The prior of the factor by which a tail falls from bin to bin: mean and standard deviation; its
+# possible values; and how many of the last seen bins estimate it, with those beyond. On the
+# training family the mean excess beyond is then estimated to within a factor of 1.8 (standard
+# deviation), and to within 2.3 by the most that noise may hide.
 TAIL_DECAY, DECAYS, TELLING_BINS = (0.7, 0.2), np.linspace(0.05, 0.95, 37), 2
 # The chance that any window of pure noise stands out in a fit, and how many windows a column has.
 FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
@@ -32,7 +32,7 @@ FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
 def detection_threshold(
     n_columns: float, false_alarm: float = FALSE_ALARM, windows: float = FALSE_WINDOWS
 ) -> float:
-    """How many noise standard deviations a window must stand out to be taken for records."""
+    """Return the standard deviations of noise by which a window of records must stand out."""
     return -NormalDist().inv_cdf(false_alarm / (windows * n_columns))
 
 
@@ -97,12 +97,12 @@ class NoisyDistribution:
     ) -> "NoisyDistribution":
         """Keep the bulk at the most significant window, and other bins that surely hold records.
 
-        Kept counts below zero become zero. ``earlier`` is a former release of the same bins: beyond
-        the bulk of both the two are averaged, since records that lie far out stay there.
+        Kept counts below zero become zero. ``earlier`` is a former release of the same bins. Beyond
+        the bulk of both, the counts are averaged, since far records remain far.
         """
         kept, significance = bulk_of(counts, noise_std)
         first, last, _ = _bulk_ends(counts, noise_std)
-        told, pooled, noise = counts, counts, noise_std
+        used, pooled, noise = counts, counts, noise_std
         if earlier is not None and earlier.counts is not None:
             part = earlier.noise_std**2 / (earlier.noise_std**2 + noise_std**2)
             pooled = part * counts + (1.0 - part) * earlier.counts
@@ -110,9 +110,9 @@ class NoisyDistribution:
             first, last = min(first, earlier.bulk[0]), max(last, earlier.bulk[1])
             sure = _sure_windows(pooled, SURE * noise)
             sure[first:last] = False
-            kept, told = kept | sure, np.where(sure, pooled, counts)
+            kept, used = kept | sure, np.where(sure, pooled, counts)
         low, high = int(kept.argmax()), int(kept.size - kept[::-1].argmax())
-        masses = np.where(kept, np.maximum(told, 0.0), 0.0)[low:high]
+        masses = np.where(kept, np.maximum(used, 0.0), 0.0)[low:high]
         total = float(masses.sum())
         ends = [counts[high : high + HIDDEN_BINS].sum()]
         if bins.transform != "octaves":
@@ -125,8 +125,8 @@ class NoisyDistribution:
         mass = np.repeat(masses / masses.sum(), POINTS) / POINTS
         edges = bins.value(np.arange(low, high + 1.0))
         bin_noise = noise_std / max(total, noise_std)
-        found = (bins.value(positions), mass, total, significance, edges, bin_noise, beyond)
-        return cls(*found, pooled, noise, (first, last), high)
+        bulk = (bins.value(positions), mass, total, significance, edges, bin_noise, beyond)
+        return cls(*bulk, pooled, noise, (first, last), high)
 
     @property
     def hidden(self) -> float:
@@ -137,7 +137,7 @@ class NoisyDistribution:
     def hidden_shares(self) -> FloatArray:
         """Shares of the mass that may lie in the bins beyond the last seen one.
 
-        The larger of what noise may hide and what was released there.
+        They add up to the larger of what noise may hide and what was released there.
         """
         decay = HIDDEN_DECAY ** np.arange(1, HIDDEN_BINS + 1)
         return np.asarray(max(self.hidden, self.beyond / decay.sum()) * decay)
@@ -146,18 +146,18 @@ class NoisyDistribution:
     def expected_shares(self) -> FloatArray:
         """Shares of the mass expected in the bins beyond the last seen one.
 
-        A tail falls by a factor from bin to bin. The last bins seen and those beyond tell its size
-        and the factor, by the rule of Bayes: any size is as likely, the factor is normal. No bin
-        holds more than noise may hide.
+        A tail falls by a constant factor from bin to bin. Its size and factor are estimated from
+        the last seen bins and those beyond, by the rule of Bayes: the prior of the size is flat,
+        that of the factor normal. No bin holds more than noise may hide.
         """
         beyond = np.arange(1, HIDDEN_BINS + 1)
         if self.counts is None:
             return np.asarray(self.hidden * HIDDEN_DECAY**beyond)
         first = max(self.last - TELLING_BINS, 0)
-        told = self.counts[first : self.last + HIDDEN_BINS] / self.noise_std
-        falls = DECAYS[:, None] ** (first + 1.0 - self.last + np.arange(told.size))
+        tail = self.counts[first : self.last + HIDDEN_BINS] / self.noise_std
+        falls = DECAYS[:, None] ** (first + 1.0 - self.last + np.arange(tail.size))
         squares = (falls**2).sum(axis=1)
-        sizes, errors = falls @ told / squares, squares**-0.5
+        sizes, errors = falls @ tail / squares, squares**-0.5
         # The size is not negative: the chance of that, and its mean there (Mills 1926).
         positive = log_ndtr(sizes / errors)
         mills = np.exp(-((sizes / errors) ** 2) / 2.0 - positive) / math.sqrt(2.0 * math.pi)
@@ -184,7 +184,7 @@ class NoisyDistribution:
 def bulk_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
     """Return which bins hold records, and how many noise standard deviations the bulk stands out.
 
-    They are the bulk around the most significant window, and bins that surely hold some.
+    They are the bulk around the most significant window, and bins that surely hold records.
     """
     low, high, significance = _bulk_ends(counts, noise_std)
     kept = counts > SURE * noise_std  # where codes for missing values may lie
