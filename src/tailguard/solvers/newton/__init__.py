@@ -1,9 +1,9 @@
-"""The default method, a part a file: ``solver`` tells it in order, as ``fits``.
+"""The default method, one part per file; ``solver.fits`` runs the parts in order.
 
-Before a record is read: ``allocation`` shares the budget out, ``schedule`` lays the releases out,
-``outlook`` says what they can reach. On the way: ``fit_session`` knows what a stage may spend by
-now, ``state`` is what is known. ``start`` whitens (``whitening``), ``phase_start`` begins each
-phase and chooses clip levels (``clipping``), ``newton`` takes its rounds, ``choices`` has the
-contests, ``debiasing`` and ``correction`` correct, ``covariance`` ends in the user's units.
-``constant`` is where likelihoods start, and all that is left where nothing can be seen.
+Before a record is read, ``allocation`` divides the budget, ``schedule`` plans the releases, and
+``outlook`` predicts the error. During the run, ``fit_session`` holds the budget and ``state`` the
+released numbers. ``start`` whitens (``whitening``), ``phase_start`` begins each phase and chooses
+clip levels (``clipping``), ``newton`` takes the rounds, ``choices`` compares losses, ``debiasing``
+and ``correction`` correct, and ``covariance`` computes the result in the user's units. ``constant``
+is the start of likelihoods, and the whole fit if noise hides all columns.
 """

@@ -2,12 +2,13 @@
 
 A scale that suits most records of a column can be far too small for some: the column may be mostly
 zero, have two clusters, use codes for missing values, or have a heavy tail. Then a few rows are
-thousands of times as long as the others; their clipped slopes say little, and their predictions are
-far off. With features cut to a bound, a model is linear where most records lie and constant beyond.
+thousands of times as long as the others; their clipped slopes carry little information, and their
+predictions are far off. With features cut to a bound, a model is linear where most records are and
+constant beyond.
 No public bound suits all tables: if the linear score holds far out, farther bounds fit better. So
 halfway through the fit, its losses under several bounds are compared record by record.
 
-With a small budget, shrinkage does not see all errors of a fit, because units, whitening and clip
+With a small budget, shrinkage does not count all errors of a fit, because units, whitening and clip
 levels come from noisy histograms. So at the end the fit is compared with half of it, and with its
 constant alone.
 
@@ -52,13 +53,13 @@ FARTHER_STILL = {Link.LOGIT: (0.01, 64.0), Link.IDENTITY: (0.0, 256.0)}
 LARGEST_DIFFERENCES = {Link.LOGIT: (0.5, 0.5), Link.LOG: (2.0, 1.0)}
 # For several classes: a record's gain is cut at two nats. A fit is kept if it wins by two standard
 # deviations of the noise: of two fits no better than the constant, one wins with probability 1/22
-# at most. Floors are minus the logarithm of the part of a class's share that a fit must leave it.
+# at most. Floors are values ``f``: a fit gives each class at least ``exp(-f)`` times its share.
 LARGEST_GAIN, SURE, FLOORS = 2.0, 2.0, np.arange(1.0, 8.5, 0.5)
 HALF_KEPT = "half of each coefficient was kept: by a comparison of losses that is better"
 
 
 def choose_bound(session: FitSession, fit: Fit) -> Fit:
-    """Compare bounds in one release, and cut features at the winner; none may win."""
+    """Compare bounds in one release, and cut features at the best if it beats the present one."""
     loss, problem, view = session.loss, session.problem, fit.geometry.view
     if (limits := LARGEST_DIFFERENCES.get(loss.link)) is None:
         residual = max(fit.clipping.slopes.spread / NORMAL_SPREAD, SMALLEST_SPREAD)
@@ -116,7 +117,7 @@ def compare_classes(
 ) -> tuple[LossDifferences, float]:
     """Return the query that compares two fits of several classes with the classes' shares.
 
-    The second number is the difference from which a win is sure. Each fit is floored: a class keeps
+    Also return the least difference that makes a win sure. Each fit is floored: a class keeps
     at least ``exp(-f)`` times its share, for the ``f`` of least total cost. The probabilities then
     add up to at most ``1 + exp(-f)`` and are divided by their sum, so no record loses more than
     ``f + log(1 + exp(-f))`` and losses need not be cut.

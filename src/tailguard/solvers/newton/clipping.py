@@ -1,7 +1,7 @@
 """Clip levels that minimise the estimated error: sampling variance, privacy noise, shift bias.
 
-All numbers come from released histograms: with rows of length ``|u|`` cut at ``R`` and slopes at
-``h``, the one-step error is
+All terms come from released histograms. With rows ``u`` cut at length ``R`` and slopes cut at
+``h``, the error of one step is
 ``[V_u(R) V_s(h) / n + k (2 R h / (n mu))**2 + b(h)**2] / (c_u(R) c_s(h))**2``.
 
 Reference
@@ -21,33 +21,35 @@ from tailguard.losses.base import Loss
 from tailguard.scaling.noisy_distribution import HIDDEN_BINS, POINTS, NoisyDistribution
 from tailguard.solvers.limits import leans
 
-# Noise standard deviations by which the bulk of a histogram, or the rise of a gradient along one of
-# up to 64 steps, has to stand out.
+# The least significance, in standard deviations of the noise, of the bulk of a histogram, or of the
+# rise of a gradient along one of up to 64 steps.
 SIGNIFICANT = 4.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
-# A likelihood cuts as few rows as possible, provided that the error of all coordinates together
-# exceeds the least by at most this part of one coordinate's.
+# A likelihood takes the largest row limit whose error, summed over coordinates, exceeds the least
+# one by at most this part of one coordinate's.
 MISFIT = 0.5
-SYMMETRIC_BIAS = 0.5  # share of what clipping takes away that may bias a symmetric-looking fit
-SKEWED = 0.15  # residuals count as skewed above this net share of what clipping takes away
-NORMAL_SPREAD = 0.6745  # of residuals as large as the target: half a normal interquartile range
+# The part of the mean absolute excess over a level that counts as clipping bias even if residuals
+# look symmetric; and the part of it above which the mean excess makes residuals skewed.
+SYMMETRIC_BIAS, SKEWED = 0.5, 0.15
+NORMAL_SPREAD = 0.6745  # half the interquartile range of a standard normal
 SMALLEST_SPREAD = 1e-6  # part of the target's scale; smaller spreads count as zero
-SECANT = 0.05  # half the step of a numerical slope of the slope, in typical residuals
-LEAST_RISE = 0.5  # of what bounded slopes rise about where they balance; by trial
+SECANT = 0.05  # half the step of the numerical derivative of the slope, in spreads of residuals
+# Bounded slopes rise by at least this part of their rise about where they average zero; by trial.
+LEAST_RISE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class RowNormDistribution:
-    """Row lengths, each counted with its curvature weight where the loss has one."""
+    """Distribution of row lengths, weighted by curvature if the loss has a curvature weight."""
 
     distribution: NoisyDistribution
     width: float
-    weight: float = 1.0  # mean curvature of a record, where the distribution is weighted
+    weight: float = 1.0  # mean curvature of a record, if the distribution is weighted
     cap: float = np.inf  # longer rows were cut at this when the curvature was released
 
     @classmethod
     def of_ones(cls, significance: float) -> "RowNormDistribution":
-        """Rows of length one, as those of a constant are."""
+        """Return rows of length one, as a constant has."""
         points, edges = np.ones(POINTS), np.array([0.0, 1.0])
         return cls(NoisyDistribution(points, points / POINTS, 1.0, significance, edges), 1.0)
 
@@ -63,7 +65,7 @@ class RowNormDistribution:
         )
 
     def curvature(self, limit: float) -> float:
-        """Mean of length times cut length, a coordinate: what a gradient of cut rows rises by."""
+        """Rise of the gradient of cut rows along a coordinate: mean of length times cut length."""
         points = np.minimum(self.distribution.points, max(self.cap, limit))
         return self.weight * self.distribution.mean(points * np.minimum(points, limit)) / self.width
 
@@ -74,19 +76,19 @@ class RowNormDistribution:
 
 
 Secant: TypeAlias = tuple[FloatArray, FloatArray, float]
-"""Slopes below and above, and half the step between the residuals that have them."""
+"""Slopes at residuals that are a step lower, slopes at residuals a step higher, and that step."""
 
 
 @dataclass(frozen=True, eq=False)
 class SlopeDistribution:
-    """Slopes at the current fit, from residuals (or from slopes themselves)."""
+    """Distribution of slopes at the current fit, from a histogram of residuals or of slopes."""
 
     loss: Loss | None
     distribution: NoisyDistribution
-    center: float = 0.0  # around which residuals may look symmetric
-    told_by_rows: bool = False  # whether weights of rows tell variance and curvature: 1 each
-    fall: float = 0.0  # by how much curvature is less per unit of a slope, over its mean
-    reach: float = 0.0  # up to which slopes are known to average zero, where that is farther
+    center: float = 0.0  # skewness of residuals is judged about this point
+    told_by_rows: bool = False  # weights of rows hold variance and curvature: both are 1 here
+    fall: float = 0.0  # decrease of the curvature per unit of the slope, over its mean
+    reach: float = 0.0  # slopes are known to average zero up to here, if beyond the histogram
 
     @cached_property
     def slopes(self) -> FloatArray:
@@ -100,7 +102,7 @@ class SlopeDistribution:
 
     @classmethod
     def of_likelihood(cls, limit: float) -> "SlopeDistribution":
-        """Slopes of a likelihood within a limit, whose variance the weights of rows tell.
+        """Return slopes of a likelihood within a limit; the weights of rows hold their variance.
 
         Reference
         ---------
@@ -112,7 +114,7 @@ class SlopeDistribution:
 
     @property
     def seen(self) -> bool:
-        """Whether a histogram told slopes that stand out of the noise, and not too small to use."""
+        """Whether slopes stand out of the noise of their histogram, and are not all zero."""
         return self.distribution.significance > SIGNIFICANT and self.limits.size > 0
 
     @cached_property
@@ -122,14 +124,14 @@ class SlopeDistribution:
 
     @property
     def skewed(self) -> bool:
-        """Whether what lies beyond the spread leans clearly to one side."""
+        """Whether the mean excess of residuals beyond the spread is clearly off zero."""
         points, spread = self.distribution.points - self.center, self.spread
         beyond = points - np.clip(points, -spread, spread)
         return abs(self.distribution.mean(beyond)) > SKEWED * self._beyond(np.abs(points), spread)
 
     @cached_property
     def unseen(self) -> float:
-        """Mean of what lies beyond all that is seen, within ``reach``: it balances what is seen."""
+        """Mean of slopes beyond the histogram, up to ``reach``: with it, slopes average zero."""
         if self.reach <= float(np.abs(self.slopes).max()):
             return 0.0
         return min(-self.distribution.mean(self.slopes), 0.0)
@@ -142,14 +144,14 @@ class SlopeDistribution:
         return self.distribution.mean(np.clip(self.slopes, -limit, limit) ** 2) + far
 
     def increment_variance(self, low: float, high: float) -> float:
-        """Mean squared increment of the slope clipped at ``low`` and at ``high``."""
+        """Mean squared difference of the slopes clipped at ``low`` and at ``high``."""
         increment = np.clip(self.slopes, -high, high) - np.clip(self.slopes, -low, low)
         return self.distribution.mean(increment**2)
 
     def residual_shares(self) -> FloatArray:
-        """Return points and the share of targets less predictions below each.
+        """Return points, and the share of residuals (target minus prediction) below each.
 
-        What noise may hide lies beyond the farthest bins, as ``lost`` takes it to.
+        The share that noise may hide is placed beyond the farthest bins, as in ``lost``.
         """
         edges = -self.distribution.edges[::-1]
         masses = self.distribution.mass.reshape(-1, POINTS).sum(axis=1)[::-1]
@@ -161,54 +163,55 @@ class SlopeDistribution:
         return np.column_stack([points, shares])
 
     def upper_variance(self, limit: float) -> float:
-        """Mean squared clipped slope, with what the noise of the histogram may hide."""
+        """Mean squared clipped slope, including slopes that noise of the histogram may hide."""
         beyond, hidden = self._hidden(np.abs(self.slopes), limit)
         return self.variance(limit) + float(hidden @ beyond**2)
 
     def bias(self, limit: float) -> float:
-        """Mean of what clipping takes away."""
+        """Clipping bias: the mean of slopes minus clipped slopes."""
         far = self.unseen if limit < self.reach else 0.0
         return self.distribution.mean(self.slopes - np.clip(self.slopes, -limit, limit)) + far
 
     def lost(self, limit: float) -> float:
-        """Mean size of what clipping takes away, the tail that the noise hides included.
+        """Mean absolute excess of slopes over the limit, including the tail that noise may hide.
 
-        Bins beyond the last seen one are taken to hold what may be hidden there, less by a constant
-        factor from one to the next.
+        Bins beyond the last seen one are assumed to hold the most that may be hidden there; it
+        falls by a constant factor from bin to bin.
         """
         largest = self.loss.slope_bound() if self.loss is not None else np.inf
         return self._beyond(np.abs(self.slopes), limit, largest)
 
     def bias_std(self, limit: float) -> float:
-        """How far off zero the mean of what clipping takes away is, with noise of the histogram."""
+        """Root of the squared clipping bias plus the variance of the histogram's noise in it."""
         beyond = self.slopes - np.clip(self.slopes, -limit, limit)
         noise_std = self.distribution.bin_noise * np.linalg.norm(beyond.reshape(-1, POINTS).mean(1))
         return math.hypot(self.bias(limit), float(noise_std))
 
     def missed(self, limit: float) -> float:
-        """Size of what the mean slope loses where a bounded slope is cut lower: another loss."""
+        """Clipping bias of a slope that is cut below its own bound, which makes another loss."""
         return self.lost(limit) if self.skewed else abs(self.bias(limit))
 
     def _beyond(self, sizes: FloatArray, limit: float, largest: float = np.inf) -> float:
-        """Mean of what sizes have beyond a limit, hidden ones included, none above the largest."""
+        """Mean excess of sizes over a limit, including hidden ones of at most ``largest``."""
         beyond, hidden = self._hidden(sizes, largest)
         seen = self.distribution.mean(np.maximum(sizes - limit, 0.0))
         return seen + float(hidden @ np.maximum(beyond - limit, 0.0))
 
     def _hidden(self, sizes: FloatArray, largest: float) -> tuple[FloatArray, FloatArray]:
-        """Sizes beyond the last seen one, none above the largest, and what may be hidden there."""
+        """Sizes of bins beyond the last seen one, at most ``largest``, and their hidden shares."""
         return np.minimum(_bins_beyond(sizes.max()), largest), self.distribution.hidden_shares
 
     def curvature(self, limit: float) -> float:
-        """Mean rise of the clipped slope with the residual.
+        """Mean derivative of the clipped slope with respect to the residual.
 
-        Bounded slopes may not rise at all where noise or a start that is off left no residuals:
-        then about where they balance, over all that is typical, tells how they will near the fit.
+        Noise or a bad start may leave no residuals where bounded slopes rise. So their derivative
+        is at least a part of its value about the point where slopes average zero, measured over the
+        spread of residuals, which predicts the derivative near the fit.
         """
         if self.told_by_rows:
             return 1.0
         now = self._rise(self._here, limit)
-        if self.fall > 0.0:  # of a likelihood: large targets have low slopes and much curvature
+        if self.fall > 0.0:  # a likelihood: large targets have negative slopes, large curvature
             within = np.where(np.abs(self.slopes) <= limit, self.slopes, 0.0)
             far = self.unseen if limit >= self.reach else 0.0
             now -= self.fall * (self.distribution.mean(within) + far)
@@ -218,37 +221,37 @@ class SlopeDistribution:
 
     @cached_property
     def _here(self) -> Secant:
-        """Slopes about the fit."""
+        """Slopes about the current fit."""
         return self._secant(0.0, SECANT)
 
     @cached_property
     def _about_balance(self) -> Secant:
-        """Slopes about where they balance, over all that is typical."""
+        """Slopes about the shift at which they average zero, a whole spread either way."""
         shifts = -self.distribution.points
         means = [abs(self.distribution.mean(self._shifted(shift))) for shift in shifts]
         return self._secant(float(shifts[np.argmin(means)]), 1.0)
 
     def _secant(self, shift: float, step: float) -> Secant:
-        """Slopes of residuals that are shifted by ``step`` typical ones either way."""
+        """Slopes of residuals moved by ``shift``, and by ``step`` spreads either way."""
         step = max(step * self.spread, 1e-12)
         return self._shifted(shift - step), self._shifted(shift + step), step
 
     def _rise(self, secant: Secant, limit: float) -> float:
-        """Mean rise of slopes cut at a limit."""
+        """Mean derivative of slopes cut at a limit."""
         low, high, step = secant
         cut = np.clip(high, -limit, limit) - np.clip(low, -limit, limit)
         return self.distribution.mean(cut) / (2.0 * step)
 
     @property
     def of_bounded_residual_loss(self) -> bool:
-        """Whether slopes are those of a loss of residuals that bounds them."""
+        """Whether the loss is one of residuals with bounded slopes."""
         return self.loss is not None and np.isfinite(self.loss.slope_bound())
 
     @property
     def limits(self) -> FloatArray:
         """Candidates for the limit: the magnitudes of slopes, and the bound if there is one.
 
-        Slopes that lean, as of a quantile, are never cut: they would balance elsewhere.
+        Asymmetric slopes, as of a quantile, are never cut: that would move their optimum.
         """
         sizes = np.unique(np.abs(self.slopes))
         sizes = sizes[sizes > 0.0]
@@ -259,7 +262,7 @@ class SlopeDistribution:
         return np.append(lower, bound)
 
     def steepest(self, limit: float) -> float:
-        """Largest rise of slopes within a limit, at the points."""
+        """Largest derivative of slopes within a limit, at the points."""
         low, high, step = self._here
         within = np.abs(self.slopes) <= limit
         return float(np.max(high - low, where=within, initial=0.0)) / (2.0 * step)
@@ -267,14 +270,14 @@ class SlopeDistribution:
 
 @dataclass(frozen=True, eq=False)
 class Clipping:
-    """Row limit and slope limit, what they imply, and what histograms told of rows and slopes.
+    """The limits of rows and of slopes, the distributions of both, and the error of a step.
 
     Attributes
     ----------
     curvature
-        Mean rise of the clipped gradient, a coordinate.
+        Mean derivative of the clipped gradient along a coordinate.
     error
-        Estimated mean squared error of a step, a coordinate.
+        Estimated mean squared error of a step along a coordinate.
     """
 
     rows: RowNormDistribution
@@ -286,24 +289,24 @@ class Clipping:
 
     @property
     def whole_curvature(self) -> float:
-        """The curvature where nothing is clipped."""
+        """The curvature without clipping."""
         return self.rows.curvature(np.inf) * self.slopes.curvature(np.inf)
 
     @classmethod
     def unknown(cls, slope_bound: float) -> "Clipping":
-        """Before any histogram."""
+        """Return the clipping before any histogram is released."""
         return cls(RowNormDistribution.of_ones(0.0), SlopeDistribution.of_likelihood(slope_bound))
 
 
 def _bins_beyond(largest: float) -> FloatArray:
-    """Return the sizes of bins of slopes, three an octave, beyond the last seen one."""
+    """Return the sizes of bins of slopes, three per octave, beyond the last seen one."""
     return np.asarray(largest * 2.0 ** (np.arange(1, HIDDEN_BINS + 1) / 3.0))
 
 
 def top_level(
     slopes: SlopeDistribution, row_limit: float, width: int, n_rows: int, mu: float
 ) -> float:
-    """Return the level above which what clipping may take away is not worth the noise."""
+    """Return the level with the least sum of squared noise and squared clipping bias."""
     levels = np.unique(np.abs(slopes.slopes))
     levels = np.concatenate([levels[levels > 0.0], _bins_beyond(levels[-1])])
     lost = np.array(
@@ -322,10 +325,10 @@ def choose_clip(
     evenness: float,
     shift: float = 0.0,
 ) -> Clipping:
-    """Take the pair of limits with the least estimated error.
+    """Return the pair of limits with the least estimated error.
 
-    Sampling error is that of ``evenness`` times ``n_rows`` equally weighted records. ``shift`` is
-    the squared length of the mean row: through it clipping biases a fit without intercept.
+    Sampling error is that of ``evenness`` times ``n_rows`` equally weighted records. ``shift``, the
+    squared length of the mean row, multiplies the squared clipping bias of slopes.
     """
     width = rows.width
     slope_limits = slopes.limits
@@ -335,7 +338,8 @@ def choose_clip(
     squared_bias = shift * bias**2
     if slopes.of_bounded_residual_loss:
         squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
-    # Rows are counted with their curvature, which is the variance where no slopes tell that.
+    # Row lengths are weighted by curvature. It equals the variance if no slopes are released; else
+    # the variance is that of slopes, and the mean weight is divided out.
     weight = 1.0 if slopes.told_by_rows else rows.weight
     allowed = kept >= SMALLEST_KEPT * kept.max()
     clips = []
@@ -351,7 +355,7 @@ def choose_clip(
     best = min(clips, key=lambda clip: clip.error)
     if not slopes.told_by_rows:
         return best
-    # Cut rows move the optimum where no linear score is true.
+    # If no linear score is true, cut rows move the optimum: prefer the largest row limit.
     near = (1.0 + MISFIT / width) * best.error
     good = (clip for clip in clips if clip.error <= near)
     return max(good, key=lambda clip: clip.row_limit, default=best)

@@ -47,8 +47,8 @@ ZERO_MEAN_SCORE = -50.0
 # The least estimate of a mean, in standard deviations of its noise: a larger one if steps follow.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
 # The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
-# ten real tables of counts at epsilon 0.1 to 1 multiples of 4 to 64 mend the same fits, and from 8
-# on none gets worse. The lower bound is as far below the mean target.
+# ten real tables of counts at epsilon 0.1 to 1 multiples of 4 to 64 repair the same fits, and from
+# 8 on none gets worse. The lower bound is the mean target over the same multiple.
 LARGEST_MEAN = 32.0
 
 
@@ -163,8 +163,8 @@ def weights_at_mean(weights: FloatArray, mean: float, link: Link) -> FloatArray:
 def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -> float:
     """Release the mean target of a likelihood; with exposures, the mean rate.
 
-    It is asked at ``stage`` if steps follow, else with the rest of the budget. A mean below a
-    multiple of its noise is raised to it.
+    It is released at ``stage`` if steps follow, else with the rest of the budget. A mean below a
+    multiple of its noise is raised to that multiple.
     """
     problem, log = session.problem, session.problem.link.log
     exposed = log and problem.has_offset
@@ -179,11 +179,11 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
     query = LevelGradients(view, 1.0, (HEADROOM if log else 1.0,))
     noise = least * float(query.noise_std(problem.n_rows, problem.n_features, stage.mu)[0])
     mean = -float(session.ask(query, ZERO_MEAN_SCORE * last[:, 0], stage)[0, 0])
-    if not log:  # a share of ones, as far from both ends as noise asks, or one half
+    if not log:  # a share of ones, at least the noise away from 0 and 1
         noise = min(noise, 0.5)
         return min(max(mean, noise), 1.0 - noise)
     exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
-    # Its logarithm must exist. The mean exposure counts as at least a tenth of a typical one.
+    # The result needs a logarithm. The mean exposure counts as at least a tenth of a typical one.
     return max(mean, noise, 1e-12) / max(exposure, 0.1)
 
 

@@ -1,4 +1,4 @@
-"""The budget of a fit while it is spent: which stage there is, and what it may spend by now.
+"""The budget of a running fit: the stages that remain, and the mu that each may spend now.
 
 Reference
 ---------
@@ -24,13 +24,13 @@ from tailguard.solvers.session import BudgetSession
 class FitSession(BudgetSession):
     """A budget session that knows the problem, its loss, and the shares of the plan.
 
-    Once units are released, ``share_out`` gives what they left to rounds and corrections, each of
-    which may then spend ``mu_factor`` times what was planned.
+    After units are released, ``share_out`` gives their unspent budget to rounds and corrections:
+    each may then spend ``mu_factor`` times its planned mu.
     """
 
     def __init__(self, plan: Plan, gate: Gate, shares: Shares) -> None:
         super().__init__(plan, gate)
-        self.loss = cast(Loss, plan.problem.loss)  # no other has a plan
+        self.loss = cast(Loss, plan.problem.loss)  # the plan checked that
         self.shares = shares
         self.mu_factor = 1.0
         self.dropped: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class FitSession(BudgetSession):
 
     @contextmanager
     def by_record(self) -> Iterator[None]:
-        """Divide means by the number of records: of contributions, which have their weights."""
+        """Divide means by the number of records, for contributions, which include weights."""
         weighed, self.problem = self.problem, self.plan.problem
         try:
             yield
@@ -49,16 +49,16 @@ class FitSession(BudgetSession):
             self.problem = weighed
 
     def stage(self, name: str) -> Stage:
-        """Return the stage of that name, at the mu that a release of it may spend by now."""
+        """Return the stage of that name, at the mu that a release of it may spend now."""
         return self.allowed(self.plan.stage(name))
 
     def slopes_stage(self, phase: int) -> Stage:
-        """Return the stage of residuals that is for the phase: an early one, or not."""
+        """Return the stage that releases residuals in the phase: the early one, or the main one."""
         early = phase < self.shares.early and self.plans("early slopes")
         return self.stage("early slopes" if early else "slopes")
 
     def allowed(self, planned: Stage) -> Stage:
-        """Return a planned stage at the mu that a release of it may spend by now."""
+        """Return a planned stage at the mu that a release of it may spend now."""
         return replace(planned, mu=self._times(planned) * planned.mu)
 
     def rounds(self, phases: Iterable[int]) -> list[Stage]:
@@ -67,34 +67,34 @@ class FitSession(BudgetSession):
         return [stage for stage in self.plan.stages if stage.phase in wanted]
 
     def rounds_mu(self, phase: int) -> float:
-        """Return the mu of all rounds that read what those of the phase do."""
+        """Return the total mu of all rounds that read the same records as those of the phase."""
         early, count = self.shares.early, len(self.shares.rounds)
         rounds = self.rounds(range(early) if phase < early else range(early, count))
         more = [self.plan.stage(name) for name in self.dropped] if phase >= early else []
         return self._total_mu([*rounds, *more])
 
     def left_to_rounds(self) -> float:
-        """Return the mu that the stages after the rounds leave."""
+        """Return the unspent mu, after a reserve for the stages after the rounds."""
         awaited = {*AFTER_ROUNDS} - self.dropped
         later = [stage for stage in self.plan.stages if stage.name in awaited]
         return self.left(self._total_mu(later))
 
     def share_out(self, *others: str) -> None:
-        """Let rounds and corrections have what was planned for units, and others, and not spent."""
+        """Give the unspent budget of units, and of ``others``, to rounds and corrections."""
         spent = {*UNITS, WEIGHT, *others}
         later = (stage.total_mu**2 for stage in self.plan.stages if stage.name not in spent)
         unspent_mu = self.left(reserve=math.sqrt(sum(later)))
         rounds = self.rounds(range(len(self.shares.rounds)))
         corrections = (s for s in self.plan.stages if s.takes_rest and s.phase is None)
-        # A hair below, since sums of squares are rounded.
+        # Slightly less than all, since sums of squares are rounded.
         more = unspent_mu**2 * (1.0 - 1e-9) / self._total_mu([*rounds, *corrections]) ** 2
         self.mu_factor = math.sqrt(1.0 + more)
 
     def _total_mu(self, stages: Iterable[Stage]) -> float:
-        """Return the mu that all releases of some planned stages may spend by now."""
+        """Return the mu that all releases of some planned stages may spend together now."""
         mus = [self._times(stage) * stage.total_mu for stage in stages]
         return math.sqrt(sum([mu**2 for mu in mus]))
 
     def _times(self, stage: Stage) -> float:
-        """Return how many times its planned mu a stage may spend."""
+        """Return the factor of a stage's planned mu that it may spend."""
         return self.mu_factor if stage.takes_rest else 1.0

@@ -22,24 +22,24 @@ from tailguard.solvers.newton.whitening import shrunk
 from tailguard.solvers.session import usable
 
 LONGEST_STEP = 4.0  # no step changes scores by more standard deviations than this
-# The largest part of a Newton step that a round takes; its square over the squared length of the
-# step's noise if that is less. The average of many rounds has far less noise than one round.
+# The largest part of a Newton step that a round takes; or its square over the squared length of the
+# step's noise, if that is less. The average of many rounds has far less noise than one round.
 LARGEST_PART = 0.5
 STABLE_PART = 1.5  # fractions above 2 diverge
 LEAST_ALONG = 0.2  # least relative curvature along a fit of log-odds; by trial
 # The squared error of a Newton step, as a share of its squared length; the share of the first
 # rounds that the average leaves out. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
-# Prior standard deviation of the scores of a likelihood; also the most that fitted scores of a loss
-# of residuals may spread, in target scales: more is noise.
+# Prior standard deviation of the scores of a likelihood; also the largest standard deviation of
+# fitted scores of a loss of residuals, in target scales: a larger one is noise.
 SCORE_STD = 3.0
 
 
 def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     """Carry out one round; ``rounds_left`` > 0 splits the rest of the budget, 0 keeps the plan.
 
-    It takes a part of the Newton step, a smaller one the noisier it is. If the average of all
-    rounds would move further, the fit becomes that average.
+    The round takes a part of the Newton step; more noise makes the part smaller. If the average of
+    all rounds is farther away than this part, the fit becomes that average.
     """
     (planned,) = session.rounds([fit.phase])
     stage = session.allowed(planned)
@@ -56,7 +56,7 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     newton = -shortening.matrix @ gradient
     if geometry.ridge > 0.0:
         newton = _with_ridge(fit, shortening.matrix, gradient)
-    if session.problem.link.curved:  # Newton's map is only local there
+    if session.problem.link.curved:  # the Newton step is only accurate nearby
         if not (geometry.curvature_released or geometry.loss.link.log):
             newton = _scaled_along_fit(geometry.loss, fit, newton)
         newton = _bounded(newton, fit)
@@ -72,13 +72,13 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
 
 
 def _with_ridge(fit: Fit, inverse: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Return the Newton step of loss and ridge, from the inverse curvature and gradient of one."""
+    """Return the Newton step of loss and ridge, from inverse curvature and gradient of the loss."""
     curvature = np.linalg.inv(inverse) + fit.pull
     return np.asarray(-np.linalg.solve(curvature, gradient + fit.pull @ fit.whitened))
 
 
 def _bounded(newton: FloatArray, fit: Fit) -> FloatArray:
-    """Bound a step where curvature varies."""
+    """Bound the length of a step of a loss whose curvature varies."""
     released = fit.geometry.curvature_released
     longest = LONGEST_STEP * math.sqrt(fit.clipping.rows.weight if released else 1.0)
     return newton * min(1.0, longest / max(float(np.linalg.norm(newton)), 1e-300))
@@ -87,8 +87,9 @@ def _bounded(newton: FloatArray, fit: Fit) -> FloatArray:
 def _stable_part(fit: Fit) -> float:
     """Return the largest part of a step that converges even where the curvature is largest.
 
-    Steps twice as long as the way to the zero of the slope swing back as far as they came. Squared
-    residuals have curvature one, at most three times the estimated one, so they need no limit.
+    A step twice as long as the distance to the zero of the slope ends equally far beyond it.
+    Squared residuals have curvature one, at most three times the estimated one, so they need no
+    limit.
     """
     loss, slopes, limit = fit.geometry.loss, fit.clipping.slopes, fit.clipping.slope_limit
     if loss.link.curved or np.isfinite(loss.curvature_bound()):
@@ -99,10 +100,10 @@ def _stable_part(fit: Fit) -> float:
 def _scaled_along_fit(loss: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
     """Lengthen the part of a step along the fit, where log-odds have less curvature.
 
-    In whitened rows the curvature is the same in all directions but this one: large scores lie
-    where the slope is flat. Until the curvature is released, it is computed for scores that are
-    normal about zero; including the constant was no better on the training tasks. With a log link,
-    where the slope is steep, shorter steps lost more than they gained there.
+    In whitened rows the curvature is the same in all directions except this one, since large scores
+    have little curvature. Until the curvature is released, it is computed for scores that are
+    normal about zero; including the constant was no better on the training tasks. With a log link
+    large scores have more curvature, but shorter steps lost more than they gained.
     """
     now = fit.whitened
     now = now - fit.geometry.along_constant(now)
@@ -146,8 +147,8 @@ def averaged(fit: Fit) -> Fit:
     damping = fit.damping
     variance = max(0.0, float((damping**2).sum()) - 1.0) * noise_std**2
     kept_share = believed_share(rest, variance, curved=geometry.loss.link.curved)
-    # If everything but the constant is shrunk away, the constant from before the rounds is better,
-    # unless the rounds fitted only a constant, or it was read from residuals.
+    # If shrinkage leaves only the constant, the constant from before the rounds is better, unless
+    # the rounds fitted only a constant, or residuals gave it.
     if kept_share == 0.0 and geometry.width > 1 and not fit.constant_moved:
         level = geometry.along_constant(geometry.inverse @ fit.iterates[0].start)
     weights = usable(geometry.matrix @ (level + kept_share * rest))
@@ -176,14 +177,14 @@ def weighted_mean(
 
 
 def believed_share(rest: FloatArray, variance: float, *, curved: bool) -> float:
-    """Return the factor to shrink a fit by, given the variance of its noise; not its constant."""
+    """Return the shrinkage factor of a fit without constant, given the variance of its noise."""
     if curved:  # noise can look like signal, so widely spread scores are shrunk
         most = prior_share(variance)
-    else:  # the target cannot spread less than its best prediction
+    else:  # the best prediction does not spread more than the target
         most = SCORE_STD / max(float(np.linalg.norm(rest)), SCORE_STD)
     return min(shrunk(rest, variance), most)
 
 
 def prior_share(variance: float) -> float:
-    """Return what is believed of scores with noise of that variance, by their prior alone."""
+    """Return the shrinkage factor of scores by their prior, given the variance of their noise."""
     return SCORE_STD**2 / (SCORE_STD**2 + variance)

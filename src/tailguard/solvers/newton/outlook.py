@@ -72,12 +72,12 @@ def planned_shares(problem: Problem, guarantee: Guarantee) -> tuple[Shares, floa
 def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WINDOW) -> bool:
     """Whether noise is predicted to hide the target, or columns with this bulk in one window.
 
-    A column with a single value has the largest bulk, 1. Shares are those of mean targets; robust
-    ones leave a little more to sizes.
+    A column with a single value has the largest bulk, 1. Shares are those of ``target="mean"``;
+    those of ``"robust"`` give a little more to sizes.
     """
     shares, mu = planned_shares(problem, guarantee)
     spent = {stage.name: stage.total_mu for stage in shares.units_stages(problem, mu)}
-    residual = problem.link.residual  # others go on without the target's scale
+    residual = problem.link.residual  # other losses need no scale of the target
     target = spent["target typical size"] if residual else math.inf
     hidden = []
     if LEVELS in spent:
@@ -144,7 +144,7 @@ def predicted_error(problem: Problem, mu: float) -> float:
 
 
 def assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
-    """State what accuracy rests on, or that the budget is small for so many coefficients."""
+    """Return the assumptions of accuracy, or a note that the budget is small for the size."""
     if predicted_error(problem, mu) < 1.0:
         return ("columns vary, and their scales can be told from the noise",)
     return (
@@ -158,12 +158,12 @@ ESTIMAND = (
     "feature_bounds_ and every target counted in full; they also cover what another sample of "
     "records would change"
 )
-"""What a corrected fit aims at."""
+"""The estimand of a corrected fit."""
 ESTIMAND_OF_BULK = (
     "intervals, where there are any, are of the fit without privacy in which records that reach "
     "far count less, every feature held within feature_bounds_ where there are bounds"
 )
-"""What other fits aim at."""
+"""The estimand of other fits."""
 
 
 def meaning_of_error(problem: Problem) -> str:
@@ -207,12 +207,12 @@ def why_no_interval(
 
 
 def _noise_seen(problem: Problem) -> float:
-    """Return the ``n * mu`` from which intervals from rounds, which are not corrected, hold."""
+    """Return the ``n * mu`` from which intervals of rounds without correction hold."""
     return max(MOSTLY_NOISE, 2.0 * TYPICAL_LIMITS * problem.size / LARGEST_NOISE)
 
 
 def _curvature_seen(problem: Problem) -> float:
-    """Return the ``n * mu`` from which the curvature of a log link of typical columns is seen."""
+    """Return the ``n * mu`` that resolves the curvature of a log link with typical columns."""
     if problem.scored is None or not problem.link.log:
         return 0.0
     largest = float(problem.scored.expected_curvature(math.log(HEADROOM)))
@@ -224,8 +224,8 @@ def with_remedy(
 ) -> str:
     """Add to a reason against intervals how many records, or which epsilon, would give some.
 
-    Fits of squares, and of a log link if records are alike, have intervals once they are corrected;
-    others of a log link once their curvature is seen.
+    Fits of squares, and of a log link without exposures or weights, have intervals once they are
+    corrected; other fits of a log link once their curvature is seen.
     """
     alike = not (problem.has_offset or problem.has_weights)
     needed = corrected_from(problem, robust=robust)
@@ -259,7 +259,7 @@ def _remedy(problem: Problem, guarantee: Guarantee) -> str:
 
 
 def useful_rows(problem: Problem, guarantee: Guarantee) -> float:
-    """Return the records from which fits beat a constant, rounded up to two digits."""
+    """Return the number of records from which fits beat a constant, rounded up to two digits."""
 
     def too_few(n_rows: float) -> bool:
         return rarely_beats_constant(replace(problem, n_rows=int(n_rows)), guarantee)
@@ -268,6 +268,6 @@ def useful_rows(problem: Problem, guarantee: Guarantee) -> float:
 
 
 def rarely_beats_constant(problem: Problem, guarantee: Guarantee) -> bool:
-    """Whether a fit is often no better than a constant; it then warns."""
+    """Whether a fit is often no better than a constant; its plan then warns."""
     n_rows = max(1, int(problem.n_rows / USEFUL))
     return scales_hide(replace(problem, n_rows=n_rows), guarantee)

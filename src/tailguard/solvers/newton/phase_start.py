@@ -1,4 +1,4 @@
-"""How a phase starts: lengths of rows, residuals, curvature are released; then clip levels.
+"""The start of a phase: release curvature, row lengths and residuals, then choose clip levels.
 
 Reference
 ---------
@@ -30,16 +30,16 @@ from tailguard.solvers.newton.schedule import HALFWAY, HEADROOM, ROW_NORM_BINS, 
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import noise_level, whiten
 
-HALF_STEP = 0.5  # half the step of the slope's rise in a curvature weight, in scores
+HALF_STEP = 0.5  # half the step of the slope's derivative in a curvature weight, in scores
 RESIDUAL_HALF_STEP = 0.25  # the same for a residual, in half interquartile ranges
-# Rows count in the curvature up to this many times the row limit, and a curvature that is noisier
-# than this share of the present one is not released. Both by trial.
+# The curvature cuts rows at this many times the row limit. It is not released if its noise exceeds
+# this share of the present curvature. Both by trial.
 ROW_CAP, CURVATURE_NOISE = 2.0, 0.3
-SMOOTHED = 0.5  # part of a quantile's window, in units of residuals, that is kept
+SMOOTHED = 0.5  # part of a quantile's window that is kept, in units of residuals
 
 
 def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
-    """Start a phase: release what is planned and choose clip levels; None where nothing is seen."""
+    """Start a phase: make its releases and choose clip levels; None if noise hides them."""
     if session.problem.link.residual and not fit.clipping.rows.seen:
         return None
     fit = replace(fit, phase=phase, shortening=replace(fit.shortening, last=None))
@@ -50,7 +50,7 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
     if phase in session.shares.curvature_phases:
         fit = update_curvature(session, fit)
     if phase in session.shares.diagnostic_phases:
-        if session.problem.link.curved:  # weighted lengths move with the fit
+        if session.problem.link.curved:  # the weights of lengths depend on the fit
             fit = release_row_norms(session, fit)
         if session.plans("slopes"):
             fit = release_residuals(session, fit)
@@ -59,10 +59,10 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
 
 
 def release_row_norms(session: FitSession, fit: Fit) -> Fit:
-    """Release the lengths of whitened rows; they are kept if anything stands out of the noise."""
+    """Release the lengths of whitened rows; keep them if they stand out of the noise."""
     problem, link, geometry = session.problem, session.problem.link, fit.geometry
-    # At its first constant the curvature of a log link is the same at all records, which then count
-    # in full.
+    # At the first constant the curvature of a log link is the same for all records: each counts in
+    # full.
     same_score_everywhere = problem.intercept and not problem.has_offset and not fit.iterates
     alike = link.log and same_score_everywhere
     weighted = (link.curved and not alike) or geometry.curvature_released
@@ -81,7 +81,7 @@ def release_row_norms(session: FitSession, fit: Fit) -> Fit:
 
 
 def release_residuals(session: FitSession, fit: Fit) -> Fit:
-    """Release the distribution of residuals, or of slopes where these depend on more."""
+    """Release the distribution of residuals, or of slopes if residuals do not determine them."""
     geometry, before, curved = fit.geometry, fit.clipping.slopes, session.problem.link.curved
     bins = replace(SLOPE_BINS, unit=_residual_unit(before))
     query = WhitenedHistogram(geometry.view, "slope" if curved else "residual", bins)
@@ -92,7 +92,7 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     distribution = NoisyDistribution.of(counts, bins, noise_std, same)
     center = distribution.quantile(0.5) if unbounded and session.problem.intercept else 0.0
     moved, about = fit, fit.weights
-    # One look, before any round, is planned with few records, whose rounds may not go far.
+    # A single histogram, before all rounds, is planned for few records, whose rounds move little.
     once = unbounded and not fit.iterates and len(session.shares.diagnostic_phases) == 1
     if once and distribution.significance > SIGNIFICANT:
         distribution = distribution.shifted_by(-center)
@@ -102,7 +102,7 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     slopes = SlopeDistribution(None if curved else loss, distribution, center)
     power = loss.variance_power if curved else None
     if power is not None and power > 1.0:
-        # The start, or the rounds so far, leave slopes averaging zero up to there.
+        # The first constant, or the rounds so far, make slopes up to ``far`` average zero.
         far = abs(float(loss.slope(math.log(geometry.mean_target), HEADROOM)))
         far = max(far, fit.clipping.slope_limit) if fit.iterates else far
         fall = (power - 1.0) / max(fit.clipping.rows.weight, 1e-300)
@@ -115,11 +115,11 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
 
 
 def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
-    """Choose clip levels for all rounds that were planned to read what those of this phase do."""
+    """Choose clip levels for all planned rounds that read the same records as this phase's."""
     rows, slopes, shift = fit.clipping.rows, fit.clipping.slopes, fit.geometry.shift
     if session.problem.link.curved and slopes.seen:
-        # A log link: the bias of clipped counts lies along the constant, whose whitened direction
-        # has this squared length.
+        # With a log link the clipping bias lies along the constant, whose whitened direction has
+        # this squared length.
         shift = 1.0 / rows.weight if fit.geometry.curvature_released else 1.0
     clipping = choose_clip(
         rows,
@@ -133,7 +133,7 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
 
 
 def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
-    """Return how records count by the curvature of their clipped slope."""
+    """Return the weighting of records by the curvature of their clipped slope."""
     limit = fit.clipping.slope_limit
     if session.problem.link.curved:
         half_step, bound = HALF_STEP, fit.geometry.largest_curvature
@@ -141,19 +141,19 @@ def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
     else:
         half_step = max(RESIDUAL_HALF_STEP * fit.clipping.slopes.spread, 1e-9)
         bound = min(fit.geometry.loss.curvature_bound(), limit / half_step)
-    # The curvature of others depends on the target, without bound.
+    # Without a canonical link the curvature depends on the target and has no bound.
     expected = session.problem.link.curved and not fit.geometry.loss.canonical
     kind = "expected-curvature" if expected else "curvature"
     return Weighting(kind=kind, slope_limit=limit, half_step=half_step, bound=bound)
 
 
 def update_curvature(session: FitSession, fit: Fit) -> Fit:
-    """Release the curvature at the present fit and whiten by it; skip it where noise forbids.
+    """Release the curvature at the present fit and whiten by it; skip it if it is too noisy.
 
-    The largest row limit whose noise, from public numbers, stays small against the released
-    curvature is taken.
+    It takes the largest row limit whose noise, known from public numbers, is small against the
+    released curvature.
     """
-    # Curvature is cut at the clip levels of this phase: they are chosen before it is asked for.
+    # The clip levels of this phase cut the curvature, so they are chosen before its release.
     fit = choose_clip_levels(session, fit)
     view, rows = fit.geometry.view, fit.clipping.rows
     stage, weights = session.stage("curvature"), curvature_weighting(session, fit)
@@ -176,9 +176,9 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
 
 
 def _residual_unit(before: SlopeDistribution) -> float:
-    """Return the unit of residuals: where slopes are bounded, that of the last histogram.
+    """Return the unit of bins of residuals: their last spread, if slopes are bounded.
 
-    Bins are as narrow as a quarter of the target's scale about zero, and columns may explain more.
+    Near zero a bin is a quarter of the target's scale wide, and residuals may be far smaller.
     """
     if not before.seen or not before.of_bounded_residual_loss:
         return 1.0
@@ -186,20 +186,20 @@ def _residual_unit(before: SlopeDistribution) -> float:
 
 
 def _smoothed(loss: Loss, distribution: NoisyDistribution) -> Loss:
-    """Return the loss; that of a quantile is smoothed over a share of residuals, not of targets.
+    """Return the loss; that of a quantile is smoothed in units of residuals, not of the target.
 
-    Where columns explain most of the target that window would hold most residuals, and what is
-    fitted would be no quantile.
+    If columns explain most of the target, a window in units of the target would hold most
+    residuals, and the fit would be no quantile.
     """
     spread = SlopeDistribution(None, distribution).spread / NORMAL_SPREAD
     return loss.narrowed(SMOOTHED * min(1.0, max(spread, SMALLEST_SPREAD)))
 
 
 def _started_at_center(fit: Fit, distribution: NoisyDistribution, center: float) -> Fit:
-    """Start in the middle of the residuals, where that is clearly elsewhere.
+    """Move the constant to the median residual, if that is clearly off zero.
 
-    A target whose place was not seen lies some of its scales off, as far as rounds may not go.
-    ``distribution`` is that of residuals about their middle.
+    A target whose location was not seen may be several of its scales away, farther than rounds
+    move. ``distribution`` is that of residuals about their median.
     """
     if not abs(center) > SlopeDistribution(None, distribution).spread:
         return fit

@@ -1,8 +1,8 @@
 """The default method: private units, whitening, chosen clip levels and damped Newton steps.
 
-No bounds on the data and no tuning are asked for. The whole schedule is planned from public
-numbers; what is decided on the way is decided on released numbers, and a stage that they show to be
-useless is skipped. The page ``docs/default-stages.md`` says what is released per loss.
+The user declares no bounds and tunes nothing. Public numbers fix the whole schedule. Decisions
+during the run use only released numbers; a stage that these show to be useless is skipped.
+``docs/default-stages.md`` lists the releases of each loss.
 
 Reference
 ---------
@@ -98,7 +98,7 @@ class WhitenedNewton:
             check_methods("shares", self.shares, ("settings", "rest"), "Shares or None")
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Lay the stages out from public numbers."""
+        """Plan the stages from public numbers."""
         check_problem(problem)
         default_shares = self.shares is None
         if default_shares and scales_hide(problem, guarantee, bulk=1.0):
@@ -152,7 +152,7 @@ class WhitenedNewton:
         return shares_for(problem, guarantee.gaussian_mu(), robust=self.target == "robust")
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Carry the plan out on gate answers."""
+        """Carry out the plan on released answers."""
         if CONSTANT_ONLY in plan.settings:
             return run_constant_plan(plan, gate)
         session = FitSession(plan, gate, self.shares_of(plan.problem, plan.guarantee))
@@ -161,27 +161,27 @@ class WhitenedNewton:
 
 
 def _carried_out(session: FitSession) -> Solution:
-    """Measure the columns and fit them, or a constant where noise hides them."""
+    """Measure the columns and fit them, or only a constant if noise hides them."""
     plan, columns = session.plan, columns_of(session.plan.problem)
     try:
-        units, found = find_units(session, columns)
+        units, scales = find_units(session, columns)
     except BEYOND_FLOATS:
         return constant_solution(plan, 0.0, f"{OVERFLOWED}a constant")
-    target_hides = columns.residual and not found.detected[columns.n_features]
-    nothing = not (columns.intercept or found.detected[: columns.n_features].any())
+    target_hides = columns.residual and not scales.detected[columns.n_features]
+    nothing = not (columns.intercept or scales.detected[: columns.n_features].any())
     if target_hides or nothing:
         whose = "the target" if target_hides else "any column"
         note = f"no coefficient was fitted: the budget showed no scale of {whose}"
         return constant_solution(plan, units.target_center, note)
-    fit = last_fit(fits(session, units, found))
+    fit = last_fit(fits(session, units, scales))
     if fit is None:
         return constant_solution(plan, units.target_center, f"{OVERFLOWED}a constant")
     return solution(session, fit)
 
 
-def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit]:
-    """Yield the fit after each part of the method: whatever stops it, the last one counts."""
-    fit = start(session, units, found)
+def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fit]:
+    """Yield the fit after each part of the method; if one overflows, the last fit counts."""
+    fit = start(session, units, scales)
     yield fit
     if session.problem.link.residual:
         fit = release_row_norms(session, fit)
@@ -195,7 +195,7 @@ def fits(session: FitSession, units: Units, found: ColumnScales) -> Iterator[Fit
             yield fall_back_to_constant(session, fit)
             return
         yield (fit := started)
-        for number in range(count):  # those of the last phase share what skipped stages left
+        for number in range(count):  # rounds of the last phase share the budget of skipped stages
             fit = step(session, fit, rounds_left=count - number if phase == last else 0)
             yield fit
     yield (fit := averaged(fit))

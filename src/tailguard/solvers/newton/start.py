@@ -1,4 +1,4 @@
-"""From released units to a first fit: row norms, second moments, whitening, a constant.
+"""The first fit, from released units: row norms, second moments, whitening, a constant.
 
 Reference
 ---------
@@ -26,24 +26,24 @@ from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD, HEADROOM
 from tailguard.solvers.newton.state import Fit, Geometry, unknown_noise
 from tailguard.solvers.newton.whitening import StepShortening, first_fit, noise_level, whiten
 
-# The search for a bound of rows begins and ends at these quantiles of their norms, and goes on
-# while noise stays below this share of a second moment. All by trial.
+# The search for a row limit begins and ends at these quantiles of row norms. It continues while the
+# noise is below this share of a second moment. All by trial.
 BULK_LEVEL, TAIL_LEVEL, MOMENT_NOISE = 0.4, 0.995, 0.05
-# The curvature at the mean, times n * mu, a coefficient, from which contributions are corrected:
-# with 8 noise moved log-rates of motorcycle claims by one, with 11 to 18 fits gained (pulsars,
-# crashes).
+# The least curvature at the mean, times n * mu, per coefficient, for the correction by
+# contributions: with 8, noise moved log-rates of motorcycle claims by one; with 11 to 18, fits
+# gained (pulsars, crashes).
 EVENTS_FOR_CORRECTION = 10.0
 
 
-def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
+def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
     """Release second moments of bounded rows, and return the first fit.
 
-    Columns whose scale was not seen are left out: their coefficient stays zero.
+    Columns whose scale was not detected are left out: their coefficient stays zero.
     """
     problem, shares, residual = session.problem, session.shares, session.problem.link.residual
     size, d = problem.size, problem.n_features
     session.share_out()
-    alive = np.concatenate([found.detected[:d], np.ones(1 + residual)]).astype(np.float64)
+    alive = np.concatenate([scales.detected[:d], np.ones(1 + residual)]).astype(np.float64)
     # The constant is measured even if it is not a coefficient, since it gives the mean row.
     measured = replace(units, intercept=True)
     view = View(session.loss, measured, np.diag(alive), residual, shares.bound)
@@ -59,12 +59,12 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
         units,
         replace(whitening, matrix=matrix, diagonal=diagonal),
         mean_row=moments[:size, d],
-        far_size=found.far_size[:d],
-        without_baseline=found.without_baseline[:d],
+        far_size=scales.far_size[:d],
+        without_baseline=scales.without_baseline[:d],
         bound=shares.bound,
         ridge=problem.ridge,
-        far_target=float(found.far_size[d]) / units.target_scale if problem.link.log else 0.0,
-        near_target=float(found.near_size[d]) / units.target_scale if problem.link.log else 0.0,
+        far_target=float(scales.far_size[d]) / units.target_scale if problem.link.log else 0.0,
+        near_target=float(scales.near_size[d]) / units.target_scale if problem.link.log else 0.0,
         weight_unit=session.plan.problem.n_rows / problem.n_rows,
     )
     clipping = Clipping.unknown(geometry.loss.slope_bound())
@@ -75,7 +75,7 @@ def start(session: FitSession, units: Units, found: ColumnScales) -> Fit:
 
 
 def second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
-    """Release second moments of rows bounded by a released norm; return their noise, too."""
+    """Release second moments of rows cut at a released norm; return them and their noise."""
     n_rows, n_features = session.problem.n_rows, session.problem.n_features
     lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)
     counts, noise_std = session.histograms(lengths, None, session.stage("row norms"))
@@ -95,7 +95,7 @@ def second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
 
 
 def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
-    """Release how far rows lie from zero; start a log link where they reach the target's scale."""
+    """Store the length of the mean row, for residuals; start a log link at the typical target."""
     geometry, link = fit.geometry, session.problem.link
     mean = geometry.matrix.T @ geometry.mean_row
     square = float(mean @ mean)
@@ -104,7 +104,7 @@ def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
         return replace(fit, geometry=replace(geometry, shift=shift))
     if not link.log or not shift > 0.0:
         return fit
-    typical = geometry.units.offset_center  # what scores are for the typical target
+    typical = geometry.units.offset_center  # the score of the typical target
     if session.problem.has_offset:
         typical = math.log(mean_target(session, geometry.units, session.stage("constant")))
     return replace(fit, weights=geometry.matrix @ (mean * typical * shift / square))

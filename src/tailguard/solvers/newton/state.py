@@ -1,7 +1,7 @@
-"""The state of a run: how records are read, what is clipped, and where the rounds arrived.
+"""The state of a run: the view of records, the clip levels, and the results of the rounds.
 
-Everything here was released or is public, so whatever is done with it costs nothing more. No
-record changes: a part of the method takes a fit and returns the next one.
+Everything here was released or is public, so computing with it costs no budget. All objects are
+immutable: each part of the method takes a fit and returns the next one.
 
 Reference
 ---------
@@ -28,36 +28,37 @@ OVERFLOWED = "released numbers overflowed: the fit is "
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """How records are read, and what is known of the whitened rows.
+    """The view of records, and released facts about the whitened rows.
 
     Attributes
     ----------
     loss
-        The loss whose slopes are taken.
+        The loss whose slopes are released.
     units, bound
-        Centre and scale of every column; within how many scales features are read.
+        Centre and scale of every column; the bound of features, in scales.
     whitening
-        From standardised coordinates to whitened ones.
+        The map from standardised coordinates to whitened ones.
     mean_row
         The standardised mean row, from the second moments.
     far_size
-        Of each feature the absolute value that one in 200 records exceeds, as far as seen.
+        The absolute value of each feature that one in 200 records exceeds, as far as detected.
     without_baseline
-        Indicators of levels whose baseline has too few records to be seen.
+        Indicators of levels whose baseline was not detected.
     shift
         Squared length of the mean whitened row, without its noise; 0 with an intercept,
         and for likelihoods.
     largest_curvature
-        Bound at which a record's curvature is cut where curvature varies.
+        Bound at which a record's curvature is cut if the curvature varies.
     ridge
-        How many times half the squared coefficients count beside the mean loss.
+        The factor of half the squared length of the coefficients, which is added to the mean loss.
     mean_target, far_target, near_target
-        With a log link, in scales of the target: the mean target where the start released it, what
-        one in 200 targets exceeds, and what one in 200 above zero stays below, as far as seen.
+        With a log link, in scales of the target: the mean target, if the start released it; the
+        value that one in 200 targets exceeds; and the value that one in 200 positive targets stays
+        below, as far as detected.
     cap
-        Length at which rows were cut when curvature was released; infinite before that.
+        Length at which rows were cut when the curvature was released; infinite before that.
     weight_unit
-        One over the mean weight of a record, where records count by weights.
+        One over the mean weight of a record, if records have weights.
     """
 
     loss: Loss
@@ -109,8 +110,9 @@ class Geometry:
     def penalty(self) -> FloatArray:
         """The curvature of the ridge in whitened weights, in units of the loss.
 
-        Coefficients are ``J @ weights`` in the user's units, and their half squared length counts
-        ``ridge`` times beside a mean loss that is a power of the target's scale times as large.
+        In the user's units the coefficients are ``J @ weights``. The penalty is ``ridge`` times
+        half their squared length, and the mean loss is a power of the target's scale times as large
+        as here.
         """
         units, loss = self.units, self.loss
         slopes = units.jacobian(loss.link)[: units.center.size] @ self.matrix
@@ -121,22 +123,22 @@ class Geometry:
 
     @property
     def curvature_released(self) -> bool:
-        """Whether the curvature of the loss was released, and whitens."""
+        """Whether the released curvature of the loss whitens rows."""
         return self.cap < math.inf
 
     @property
     def left_out(self) -> BoolArray:
-        """Features that the fit does not read, of whose coefficients nothing is known."""
+        """Features that the fit does not read; their coefficients are unknown."""
         return self.left_out_weights[: self.units.center.size]
 
     @property
     def left_out_weights(self) -> BoolArray:
-        """The same of weights, the constant among them where there is none."""
+        """The same for all weights, including the constant if the fit has none."""
         return np.asarray(~self.matrix.any(axis=1))
 
     @property
     def often_beyond(self) -> BoolArray:
-        """Features that more than one in 200 records are seen to have beyond their bounds."""
+        """Features that exceed their bounds in more than one in 200 records, if detected."""
         half, center = self.bound * self.units.scale, np.abs(self.units.center)
         # Far from zero an octave is wider than the bounds are apart.
         octaves = np.where(center < half, 1.0, 2.0)
@@ -144,22 +146,22 @@ class Geometry:
 
     @property
     def feature_bounds(self) -> FloatArray | None:
-        """Bounds of each feature in the user's units, infinite where it is not read, if any."""
+        """Bounds of each feature in the user's units, infinite if it is not read, or None."""
         if self.bound >= LARGEST_FEATURE:
             return None
         half = np.where(self.left_out, math.inf, self.bound * self.units.scale)
         return np.column_stack([self.units.center - half, self.units.center + half])
 
     def along_constant(self, whitened: FloatArray) -> FloatArray:
-        """Return the part of whitened weights that is a constant score."""
+        """Return the part of whitened weights along a constant score."""
         return np.asarray(self.constant @ (self.constant.T @ whitened))
 
 
 @dataclass(frozen=True, eq=False)
 class NewtonIterate:
-    """Where a Newton step started and arrived, in standardised weights, and the noise it carries.
+    """The start and the end of a full Newton step, in standardised weights, and its noise.
 
-    ``n_rows`` says how many records were read for it.
+    ``n_rows`` is the number of records that its gradient read.
     """
 
     start: FloatArray
@@ -170,18 +172,18 @@ class NewtonIterate:
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """A correction of whitened weights along a few directions, and what it is off by.
+    """A correction of whitened weights along a few directions, and its errors.
 
     Attributes
     ----------
     directions
         An orthonormal basis, as columns.
     noise
-        A matrix whose rows are what independent noise of one moves what was found wrong along each
-        direction by.
+        A matrix that maps independent standard noise to the privacy noise of the released
+        correction along each direction, before shrinkage.
     std, bias
-        How far off the correction is along each of them apart from ``noise``: by sampling, and by
-        what clipping may take away still, or was found wrong and not believed.
+        The other errors along each direction: the standard deviation from sampling, and the bias
+        that clipping may still cause or that shrinkage left uncorrected.
     """
 
     directions: FloatArray
@@ -190,17 +192,18 @@ class Correction:
     bias: FloatArray
 
     def covariance(self, others: FloatArray) -> FloatArray:
-        """Covariance of whitened weights, as if all that was found wrong had been believed.
+        """Covariance of whitened weights, as if the correction had not been shrunk.
 
-        Along the directions it is the correction's own, elsewhere that of ``others``.
+        Along the directions it is that of the correction; elsewhere it is ``others``.
         """
         outside = np.eye(len(others)) - self.directions @ self.directions.T
         along = self.noise @ self.noise.T + np.diag(self.std**2 + self.bias**2)
         return np.asarray(outside @ others @ outside + self.directions @ along @ self.directions.T)
 
 
-# Standard errors by which the last rounds may move a weight. Of 95 % intervals of simulated tables
-# 98 % of 1,660 held below 1, 64 of 65 from 1 to 3, and none of 30 above 4: all of one table.
+# The most standard errors by which the last rounds may move a weight. 95 % intervals of simulated
+# tables held for 98 % of 1,660 weights that moved by less than 1, for 64 of 65 from 1 to 3, and for
+# none of 30 above 4: all of one table.
 MOVING = 3.0
 
 
@@ -213,18 +216,18 @@ class Estimate:
     weights
         The corrected weights.
     noise
-        A matrix whose rows are what independent noise of one moves each weight by.
+        A matrix that maps independent standard noise to the privacy noise of the weights.
     covariance
-        Their covariance from sampling, and from the way that the rounds left.
+        Their covariance from sampling and from incomplete convergence of the rounds.
     bias
-        A matrix whose rows are the possible bias of each weight from what was cut, along the
-        directions in which that may lie.
+        A matrix whose rows are the possible clipping bias of each weight, along the directions in
+        which that may lie.
     unresolved
         Weights that the released moments do not resolve.
     settled
         Whether the rounds converged.
     step
-        By how much the average of the last rounds moved each weight from where they were.
+        The move of each weight from the starts of the last rounds to their average.
     """
 
     weights: FloatArray
@@ -238,8 +241,8 @@ class Estimate:
     def moving(self) -> BoolArray:
         """Return which weights the last rounds moved by many standard errors.
 
-        A step is as exact as the curvature: along a level whose mean is far below others that of a
-        log link falls as the fit moves, and steps stay too short.
+        A step is only as exact as the curvature. With a log link, along a level whose mean is far
+        below others, the curvature falls as the fit moves, so all steps are too short.
         """
         return np.asarray(np.abs(self.step) > MOVING * np.sqrt(np.diag(self.whole())))
 
@@ -254,35 +257,35 @@ class Estimate:
 
 
 def unknown_noise(width: int) -> FloatArray:
-    """Return the noise of ``width`` whitened coordinates where nothing is known of it."""
+    """Return the noise matrix of ``width`` whitened coordinates if it is unknown: NaN."""
     return np.full((width, width), math.nan)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fit under way.
+    """A fit during the run.
 
     Attributes
     ----------
     shortening
-        How gradients rose along the steps of the rounds so far.
+        The shortening of steps, from the gradients of the rounds so far.
     weights, noise
-        The weights of the standardised coordinates; a matrix whose rows are what independent noise
-        of one moves the whitened ones by, NaN where that is not known.
+        The weights of the standardised coordinates; a matrix that maps independent standard noise
+        to the privacy noise of the whitened weights, NaN if unknown.
     phase
-        Which phase is under way, counted from 0.
+        The current phase, counted from 0.
     iterates
-        Where the rounds arrived so far.
+        The full Newton steps of the rounds so far.
     residuals_of
-        The weights about which residuals were last released, if they were.
+        The weights whose residuals were last released, if any.
     constant_moved
-        Whether the constant was read off residuals before the rounds.
+        Whether the constant was moved to the median residual before the rounds.
     correction
-        The one that debiasing made, if it made any.
+        The correction by debiasing, if any.
     estimate
-        The result of the correction by contributions, if it was made.
+        The result of the correction by contributions, if any.
     total_error
-        Relative standard error of the predicted total; NaN where that was not calibrated.
+        Relative standard error of the predicted total; NaN if the total was not calibrated.
     """
 
     geometry: Geometry
@@ -300,7 +303,7 @@ class Fit:
     notes: tuple[str, ...] = ()
 
     def through(self, whitening: Whitening, cap: float = math.inf) -> "Fit":
-        """Return the fit with another whitening; ``cap`` where curvature told it."""
+        """Return the fit with another whitening; ``cap`` is given if it is by curvature."""
         geometry = replace(self.geometry, whitening=whitening, cap=cap)
         return replace(
             self,
@@ -316,25 +319,25 @@ class Fit:
 
     @cached_property
     def pull(self) -> FloatArray:
-        """The curvature of the ridge, in parts of that of the loss where nothing is clipped.
+        """The curvature of the ridge over that of the loss without clipping.
 
-        A gradient over ``clipping.curvature`` is a Newton step of the loss; this times the weights
-        is what the ridge adds to it, as large beside a clipped gradient as beside the whole.
+        A gradient over ``clipping.curvature`` is a Newton step of the loss; the ridge adds this
+        matrix times the weights to it. So the ridge has the same share with and without clipping.
         """
         return np.asarray(self.geometry.penalty / max(self.clipping.whole_curvature, 1e-300))
 
     @property
     def damping(self) -> FloatArray:
-        """What the ridge leaves of a Newton step of the loss, and of its noise."""
+        """The factor that the ridge puts on a Newton step of the loss, and on its noise."""
         return np.asarray(np.linalg.inv(np.eye(self.geometry.width) + self.pull))
 
     def noted(self, note: str) -> "Fit":
-        """Return the fit with one note more."""
+        """Return the fit with one more note."""
         return replace(self, notes=(*self.notes, note))
 
 
 def last_fit(reached: Iterable[Fit]) -> Fit | None:
-    """Return the last fit before released numbers overflow, if any came before that."""
+    """Return the last fit before released numbers overflow, or None if the first one did."""
     last = None
     try:
         for fit in reached:

@@ -1,4 +1,4 @@
-"""Whitening from noised second moments of bounded rows, and a first fit where they tell one.
+"""Whitening from noised second moments of bounded rows, and the first fit of a residual loss.
 
 Reference
 ---------
@@ -14,35 +14,38 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.solvers.newton.clipping import SIGNIFICANT
 
-# Parts of the largest eigenvalue of the noise: a second moment above the first stands out, and none
-# is taken to lie below the other.
+# Parts of the largest eigenvalue of the noise: a second moment above the first one stands out; the
+# floor of second moments is at least the other.
 RESOLVED, LEAST = 0.5, 0.15
-# How steep a gradient may be, where one is expected; by trial. Half a step, as rounds go, then
-# arrives, and beyond it swings back. With 1 the training family loses three percent more.
+# The largest curvature that needs no shorter steps, where the expected one is 1; by trial. Half a
+# step, as rounds take, then reaches the optimum; above it half a step goes too far. With 1 the
+# training family loses three percent more.
 STEEPEST = 2.0
-# Up to which squared radius variances are stretched: by 1.9. Noise that may be all of a second
-# moment made those of continuous columns 1.8 times as large (T39, T54 and T20: 1,450 errors).
+# The largest squared radius for which variances are stretched, which is by 1.9. If noise may be all
+# of a second moment, variances of continuous columns were 1.8 times as large (T39, T54 and T20:
+# 1,450 errors).
 LARGEST_RADIUS_SQUARED = 0.6
-# Of the mean second moment, where the loss is curved: along what few records show, as of a rare
-# indicator, noise would move their scores far more than others. Of .01, .03, .1 and .2 the last
-# one was best on ten real tables of counts; it does nothing on twelve of outcomes.
+# The floor of second moments as a part of their mean, if the loss is curved. Along directions that
+# few records have, as of a rare indicator, noise would move the scores of these far more than
+# others. Of .01, .03, .1 and .2 the last one was best on ten real tables of counts; it changes
+# nothing on twelve of outcomes.
 FLATTEST = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """A matrix from coordinates to whitened ones, and how well these are known.
+    """A matrix from coordinates to whitened ones, and the noise and resolution of these.
 
     Attributes
     ----------
     effective_dim
-        Second moments of the whitened rows, summed: fewer than columns where some are raised.
+        The sum of second moments of whitened rows: less than the width if some were raised.
     noise_radius_squared
-        Squared radius of the semicircle of whitened noise that second moments leave in a direction.
+        Squared radius of the semicircle law of the whitened noise, for each direction.
     resolved
-        The share of each direction's second moment that was surely seen, and not added by raising.
+        The part of each direction's raised second moment that surely comes from records.
     diagonal
-        Released second moments of the coordinates that the matrix starts from.
+        Released second moments of the coordinates before whitening.
     """
 
     matrix: FloatArray
@@ -53,11 +56,11 @@ class Whitening:
 
     @property
     def variance_inflation(self) -> FloatArray:
-        """How many times the variance of each direction is what exact whitening would make it.
+        """The variance along each direction over that of exact whitening.
 
-        Second moments of whitened rows are one less the whitened noise, whose eigenvalues lie in a
-        semicircle; it is the mean of the squared inverse of that. Where noise may have made all of
-        a second moment rounds hardly move, so that variances are stretched no further.
+        Second moments of whitened rows are one minus the whitened noise, whose eigenvalues follow
+        the semicircle law; the factor is the mean of their squared inverse. If a second moment may
+        be all noise, rounds hardly move along it, so the factor has an upper bound.
 
         Reference
         ---------
@@ -68,13 +71,13 @@ class Whitening:
 
     @property
     def resolved_coordinates(self) -> FloatArray:
-        """The same share of each coordinate: its second moment has far less noise."""
+        """The same part for each coordinate, whose second moment has far less noise."""
         whole = (np.linalg.pinv(self.matrix) ** 2).sum(axis=0)
         return np.asarray(self.diagonal / np.maximum(whole, 1e-300))
 
 
 def noise_level(noise_std: float, width: int) -> float:
-    """Largest eigenvalue of symmetric noise with that standard deviation on the diagonal."""
+    """Return the largest eigenvalue of symmetric noise with this deviation on the diagonal."""
     return noise_std * math.sqrt(2.0 * width)
 
 
@@ -82,11 +85,11 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     """Return ``Q / sqrt(max(cleaned eigenvalues, floor))``.
 
     A direction stands out of noise with largest eigenvalue ``level`` if its own second moment is
-    above half of that. What lies below can hardly be told apart, but its sum is known well: the
-    floor is its mean, within a share of ``level`` and half of it. The mean lets some steps be too
-    long, which an average of clipped steps bears, but not where the loss is ``curved`` along them:
-    there it is taken one standard deviation of its noise higher, which matters where it is the mean
-    of few.
+    above half of that. Second moments below are hardly known, but their sum is known well. The
+    floor is their mean, limited to a range between a share of ``level`` and half of it. The mean
+    makes some steps too long. The average of clipped steps tolerates this, unless the loss is
+    ``curved``: then the floor is one standard deviation of its noise higher, which matters if it is
+    the mean of few directions.
 
     Reference
     ---------
@@ -101,7 +104,7 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     floor = min(max(mean + curved * noise_std, LEAST * level), RESOLVED * level)
     if curved:
         floor = max(floor, FLATTEST * total / values.size)
-    floor = max(floor, 1e-9 * float(values.max()), 1e-12)  # duplicates have a share of nothing
+    floor = max(floor, 1e-9 * float(values.max()), 1e-12)  # duplicates have a second moment of 0
     raised = np.maximum(values, floor)
     effective_dim = float(np.clip((values / raised).sum(), 1.0, values.size))
     matrix = vectors / np.sqrt(raised)
@@ -111,10 +114,11 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
 
 
 def cleaned(eigenvalues: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Second moments along the released eigenvectors, without what noise did to eigenvalues.
+    """Return second moments along the released eigenvectors, corrected for noise in eigenvalues.
 
-    And the share of a direction's noise that leans it towards others: the less the more alike it
-    and its neighbours are, since what noise turns within directions that are alike stays as it is.
+    Also return the share of each direction's noise that rotates it towards directions of another
+    second moment. The closer its neighbours' second moments are, the smaller is this share, since a
+    rotation among equal second moments changes nothing.
 
     Reference
     ---------
@@ -141,7 +145,7 @@ def first_fit(whitening: FloatArray, cross: FloatArray, noise_std: float) -> Flo
 
 
 def shrunk(estimate: FloatArray, variance: float) -> float:
-    """Positive-part shrinkage towards zero of an estimate with that total variance.
+    """Return the factor of positive-part shrinkage of an estimate with this total variance.
 
     Reference
     ---------
@@ -153,15 +157,16 @@ def shrunk(estimate: FloatArray, variance: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class StepShortening:
-    """A symmetric matrix that shortens Newton steps, and what the phase's last one told, if any.
+    """A symmetric matrix that shortens Newton steps, and the phase's last gradient, if any.
 
-    That is where its gradient was asked for, the gradient over the curvature, and its noise.
+    ``last`` holds the whitened weights of that gradient, the gradient over the curvature, and its
+    noise.
 
-    Whitening makes the curvature one in all directions for rows cut at one length. Along columns
-    whose few long rows were cut then, and are cut elsewhere now, it can be many times that, and
-    rounds would swing ever further. Two gradients tell how much they rise on the way between them.
-    Where that is clearly more than half a step allows for, all later steps are as much shorter
-    along that way. Gradients are released anyway, so that this costs nothing.
+    Whitening makes the curvature one in all directions for rows cut at one length. Rounds cut rows
+    at another length, so along columns with a few long rows the curvature can be many times larger,
+    and rounds would diverge. The difference of two gradients measures the curvature between their
+    weights. If it is clearly too large for half steps, all later steps are shortened along that
+    difference. Gradients are released anyway, so this costs no budget.
 
     Reference
     ---------
@@ -173,11 +178,11 @@ class StepShortening:
 
     @classmethod
     def none(cls, width: int) -> "StepShortening":
-        """Take plain Newton steps."""
+        """Return the identity: plain Newton steps."""
         return cls(np.eye(width))
 
     def after(self, at: FloatArray, gradient: FloatArray, noise_std: float) -> "StepShortening":
-        """Learn from one more gradient with the same clip levels."""
+        """Return the shortening after one more gradient with the same clip levels."""
         matrix = self.matrix
         if self.last:
             before, earlier, noise = self.last
@@ -185,7 +190,7 @@ class StepShortening:
         return StepShortening(matrix, (at, gradient, noise_std))
 
     def _shortened(self, moved: FloatArray, rise: FloatArray, noise_std: float) -> FloatArray:
-        """Shorten steps along the rise of gradients, which points where it is steepest.
+        """Shorten steps along the rise of gradients, which points to large curvature.
 
         If ``rise = J @ moved`` for a symmetric ``J``, the inverse of ``J`` is known along the rise
         exactly: ``rise @ inv(J) @ rise = rise @ moved``.
@@ -203,6 +208,6 @@ class StepShortening:
         return np.asarray(shorter @ self.matrix @ shorter)
 
     def _steepest_along(self, moved: FloatArray) -> float:
-        """Return what gradients may rise on a way, times its length, for full steps to arrive."""
+        """Return the ``rise @ moved`` at which full steps reach the optimum."""
         reached = float(moved @ self.matrix @ moved)
         return float(moved @ moved) ** 2 / reached if reached > 0.0 else math.inf

@@ -1,4 +1,4 @@
-"""Rounds of the correction: parts of Newton steps on the mean of cut contributions.
+"""Rounds of the correction: damped Newton steps on the mean of cut contributions.
 
 Reference
 ---------
@@ -22,37 +22,39 @@ from tailguard.solvers.newton.whitening import StepShortening
 from tailguard.solvers.session import usable
 
 STEP = 0.5  # part of a Newton step; the average of half steps is as good as full ones
-# Share of the squared way to the average by which a Newton step may miss it, beside what the noise
-# of the curvature does.
+# The squared error of a Newton step, as a share of the squared distance from its start to the
+# average, without the part from noise in the curvature.
 MISS = 0.1
-# Squared lengths of the last gradients, over those of their noise, up to which the rounds have
-# settled; second moment of rows beyond their cut, a coordinate, up to which there are intervals.
+# The largest ratio of squared lengths of the last gradients to those of their noise at which the
+# rounds count as converged; the largest second moment of rows beyond their cut, per coordinate, at
+# which there are intervals.
 SETTLED, MOST_LOST = 4.0, 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """What the rounds of the correction told.
+    """The result of the rounds of the correction.
 
     Attributes
     ----------
     curvature, metric, level
-        How contributions are read and cut.
+        The released curvature; the metric and the level in which contributions are cut.
     inverse
-        The inverse curvature as the rounds shortened it.
+        The inverse curvature, as the rounds shortened it.
     start, mean
-        Whitened weights before them, and their average.
+        Whitened weights before the rounds, and their average.
     increments, increment_noise
         Mean parts of contributions by level, and their noise.
     noise, left
-        The noise of the averaged gradient through ``T``, with how far that of a sample is off, and
-        how far off the average the rounds started, in the metric of the curvature.
+        The noise of the averaged gradient through ``T``, including the sampling error if a sample
+        was read; and the distance of the rounds' starts from the average, in the metric of the
+        curvature.
     noise_along
         The noise of the average along a typical direction, in the metric of the curvature.
     late
         Squared lengths of the last gradients over that of their noise.
     step
-        By how much the average is away from where the averaged rounds started.
+        The average minus the average start of the averaged rounds.
     """
 
     curvature: Curvature
@@ -71,29 +73,29 @@ class Rounds:
 
     @property
     def gain(self) -> FloatArray:
-        """What moves whitened weights by a gradient through ``T``."""
+        """The matrix from a gradient through ``T`` to a step of whitened weights."""
         return np.asarray(self.inverse @ np.linalg.inv(self.metric.matrix).T)
 
     @property
     def undone(self) -> float:
-        """Squared way that is left, as far as the noise of the curvature leaves it undone."""
+        """The squared distance to the optimum that remains, in the metric of the curvature."""
         share = self.curvature.second.noise_std**2 / 2.0 + 0.02 * MISS
         remains = 0.25 * max(0.0, self.late - 2.0) * self.noise_along**2
         return self.left**2 * share + remains
 
     @property
     def settled(self) -> bool:
-        """Whether the rounds arrived, and rows were not cut too short."""
+        """Whether the rounds converged and rows were not cut too short."""
         return self.late <= SETTLED and self.curvature.lost() <= MOST_LOST
 
 
 def run_rounds(
     session: FitSession, fit: Fit, curvature: Curvature, metric: Metric, stages: list[Stage]
 ) -> Rounds:
-    """Go parts of Newton steps on cut contributions; average those of the last stage.
+    """Take damped Newton steps on cut contributions; average those of the last stage.
 
-    Where the curvature varies parts fall as those that make an average do: noise would carry single
-    rounds to where it is another one.
+    If the curvature varies, the parts of steps fall as those of a running average: at constant
+    parts, noise would move single rounds to points of another curvature.
     """
     geometry, n_rows = fit.geometry, session.n_rows(stages[-1])
     level = _level(metric, n_rows, math.hypot(*(stage.total_mu for stage in stages)))
@@ -131,7 +133,7 @@ def run_rounds(
         inverse_root, starts[-count:], arrivals[-count:], len(at) * size**2, miss
     )
     spread = float(np.linalg.norm(shares))
-    # Contributions vary by one along each direction through T: a sample's optimum is that far off.
+    # Through T contributions have variance one along each direction: this is a sample's error.
     apart = math.sqrt(1.0 / n_rows - 1.0 / session.problem.n_rows)
     inverse = root @ shortening.matrix @ root.T
     return Rounds(
@@ -145,7 +147,7 @@ def run_rounds(
 def _level(metric: Metric, n_rows: int, mu: float) -> float:
     """Return the level of least estimated error along a typical direction, through ``T``.
 
-    That is noise, and a share of what the level takes away.
+    The error is the noise, and a share of the mean length that the level cuts off.
     """
     width, tail = len(metric.last), metric.tail
     candidates = tail.levels()
@@ -159,7 +161,7 @@ def _average(
     inverse_root: FloatArray, starts: list[FloatArray], arrivals: list[FloatArray],
     noise: float, miss: float,
 ) -> tuple[FloatArray, FloatArray, float]:  # fmt: skip
-    """Average arrivals by the inverse of their errors; return shares, mean and way left."""
+    """Average arrivals by their inverse errors; return shares, mean and the starts' distance."""
     ends = np.array(arrivals)
     mean = ends.mean(axis=0)
     for _ in range(3):

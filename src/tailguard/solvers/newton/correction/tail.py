@@ -1,4 +1,4 @@
-"""How much of the contributions lies beyond a cut, seen in histograms or hidden by noise."""
+"""The tail of contributions beyond a cut: from histograms, and as far as noise may hide it."""
 
 import math
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Tail:
     least
         The least mean square of lengths: in a likelihood's own metric one for each coordinate.
     by_person
-        Whether contributions are sums of a person's rows. Unlike rows have a shorter sum, so
+        Whether contributions are sums of a person's rows. Sums of rows that differ are shorter, so
         ``residuals`` count only as far as noise may hide such lengths of sums.
     """
 
@@ -50,7 +50,7 @@ class Tail:
         return max(own, of_rows)
 
     def beyond(self, level: float, power: float = 1.0) -> float:
-        """Return the same, with the tail that is expected beyond the farthest bin seen."""
+        """Return the same, including the tail that is expected beyond the farthest seen bin."""
         hidden = self._hidden(level, power)
         # A length exceeds a level by at most its square over four levels.
         missing = max(0.0, self.least - self.lengths.mean(self.lengths.points**2))
@@ -59,7 +59,7 @@ class Tail:
         return self.seen_beyond(level, power) + max(HIDDEN_SHARE * hidden, missing)
 
     def _hidden(self, level: float, power: float) -> float:
-        """Return the mean excess that is expected beyond the farthest bin seen."""
+        """Return the mean excess that is expected beyond the farthest seen bin."""
         bins = np.arange(1, HIDDEN_BINS + 1)
         far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
         excess = np.maximum(far**power - level**power, 0.0)
@@ -68,7 +68,8 @@ class Tail:
     def least_variance(self, width: int) -> float:
         """Return the least variance of contributions along each of ``width`` directions.
 
-        Where few records carry it, as with rare events, moments are cut far below their length.
+        If few records carry the variance, as with rare events, their second moments are cut far
+        below their length.
         """
         return 0.0 if self.by_person else self.least / width
 
