@@ -4,11 +4,11 @@ The variance ``V`` of the clipped gradient is released as second moments weighte
 With its curvature ``c``, coefficients vary by ``V / (n c**2)`` through sampling, and by the known
 variance of the noise on top.
 
-Where residuals are skewed, what clipping may still take away in the directions that were debiased
-is an error too. How far histograms reach tells how much; it enters as a second moment, which widens
-intervals by at least what a bias of that size asks for: with ``b`` the bias and ``v`` the variance,
-a normal interval of variance ``v + b**2`` covers more often than one of variance ``v`` without
-bias. Along which rows residuals are large tells which other coefficients clipping moves.
+If residuals are skewed, the clipping bias that may remain in the debiased directions is an error
+too. Histograms estimate its size. It enters as a second moment, which widens intervals at least as
+much as a bias of that size requires: with ``b`` the bias and ``v`` the variance, a normal interval
+of variance ``v + b**2`` covers more often than one of variance ``v`` without bias. Clipping moves
+other coefficients, too, if residuals are large where their columns are.
 
 Reference
 ---------
@@ -45,25 +45,25 @@ from tailguard.solvers.newton.whitening import shrunk
 from tailguard.solvers.session import BEYOND_FLOATS
 
 # A coefficient has no interval if more than this share of its column's second moment was added by
-# raising and not released, if more of its variance lies along directions of such a kind, or if it
-# varies by more through such columns. By the first share 96 % of 95 % intervals on T00 to T55 held
-# the truth up to .2, 92 % to .3, 88 % to .4, and 40 % beyond .5, where columns are rare indicators.
+# raising and not released, if more of its variance lies along such directions, or if more of it
+# comes through such columns. By the first share 96 % of 95 % intervals on T00 to T55 held the truth
+# up to .2, 92 % to .3, 88 % to .4, and 40 % beyond .5, where columns are rare indicators.
 UNRESOLVED = 0.3
-# Bounds move a slope of this many standard errors by a good part of one: on training tasks by 6 to
-# 13 % if .7 to 2.8 % of the values lie beyond (T35, T09, T05).
+# Bounds move a slope of this many standard errors by a large part of one: on training tasks by 6 to
+# 13 % of the slope if .7 to 2.8 % of the values lie beyond (T35, T09, T05).
 BENT = 3.0
-# Share of the records that noise may hide in a bin beyond the farthest residual seen. Of 95 %
-# intervals of a constant beside lognormal residuals (log-sd .3 and 1) 80 to 90 % held it above, and
-# 98 % or more below (log-sd .6 to 1.2); of heavier ones less (1.4 and 1.7).
-# Without one, skewness is judged about zero: there 79 to 85 % of those of columns with a mean held
-# it at .014 (log-sd 1), and 95 % or more at .004.
+# The largest share of the records that noise may hide in a bin beyond the farthest seen residual.
+# With lognormal residuals, 80 to 90 % of the 95 % intervals of a constant held it above this share
+# (log-sd .3 and 1), and 98 % or more below (log-sd .6 to 1.2); of heavier ones less (1.4 and 1.7).
+# Without a constant, skewness is judged about zero: then 79 to 85 % of the intervals of columns
+# with a mean held the slope at .014 (log-sd 1), and 95 % or more at .004.
 LARGEST_HIDDEN = (0.02, 0.005)
-# By which share squared residuals are larger along a column than histograms show: on T5s and T08 it
-# is 1 to 1.7 for the column with which noise grows, whose coefficient clipping moves by 3 to 12
+# The relative excess of squared residuals along a column over those of histograms: on T5s and T08
+# it is 1 to 1.7 for the column with which noise grows, whose coefficient clipping moves by 3 to 12
 # standard errors, and .2 for others.
 UNEVEN = 0.75
-# Mean slope, as a share of the mean curvature, that clipping takes beyond what is seen: errors on
-# two real tables were 2 to 6 stated ones from .08 on, on others at most 2.5 below.
+# The mean of clipped slopes beyond the histogram, as a share of the mean curvature: errors on two
+# real tables were 2 to 6 stated ones from .08 on, on others at most 2.5 below.
 UNSEEN_SLOPE = 0.07
 UNSEEN_COLUMN = "the budget did not show its column"
 RARE_LEVEL = "fewer records have this level than the budget can tell"
@@ -88,7 +88,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     reasons, notes = np.full(std.size, "", dtype=object), list(fit.notes)
 
     def leave_out(columns: BoolArray, reason: str, *, estimated: bool) -> None:
-        """Give no interval, or no number at all, to what depends on some weights."""
+        """Remove the interval, or the number, of coefficients that depend on some weights."""
         lost = follows(jacobian, columns, whole if np.isfinite(whole).all() else noise)
         lost[:size] |= columns[:size]
         std[lost] = math.nan
@@ -154,8 +154,8 @@ def triangular(root: FloatArray, unknown: BoolArray) -> FloatArray:
 def residual_shares(fit: Fit) -> FloatArray | None:
     """Return distances from the prediction, in the target's units, and the share below each.
 
-    None where no histogram of residuals was released, or noise hides them. The prediction for a
-    mean row has moved since, and residuals with it.
+    None if no histogram of residuals was released, or noise hides them. Residuals are shifted by
+    the change in the prediction for a mean row since that release.
     """
     slopes, geometry = fit.clipping.slopes, fit.geometry
     if not (geometry.loss.link.residual and slopes.seen and fit.residuals_of is not None):
@@ -169,7 +169,7 @@ def residual_shares(fit: Fit) -> FloatArray | None:
 def follows(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
     """Return which coefficients have too much of their variance from some weights.
 
-    An intercept varies with the columns by whose centres it is moved.
+    An intercept depends on the columns, since their centres shift it.
     """
     through = jacobian * columns
     part, all_of_it = (np.diag(each @ covariance @ each.T) for each in (through, jacobian))
@@ -197,8 +197,8 @@ def unresolved(fit: Fit) -> BoolArray:
 def no_intervals(session: FitSession, fit: Fit) -> str | None:
     """Return why no coefficient has a known variance; None if some may have one.
 
-    Of log-rates whose curvature was not released 90 % of 195 intervals that one could compute held
-    the truth on two training tasks (T37, T77), 80 % of 148 on a third (T21).
+    For log-rates whose curvature was not released, 90 % of 195 intervals would hold the truth on
+    two training tasks (T37, T77), and 80 % of 148 on a third (T21).
     """
     if fit.estimate is not None:
         return None if fit.estimate.settled else UNSETTLED
@@ -217,7 +217,7 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
 
 
 def clips_hidden_targets(clipping: Clipping) -> bool:
-    """Whether slopes are clipped below a good part of them that no histogram shows."""
+    """Whether the clip level is below a large part of slopes that no histogram shows."""
     slopes, weight = clipping.slopes, clipping.rows.weight
     below = slopes.seen and clipping.slope_limit < slopes.reach
     return below and abs(slopes.unseen) > UNSEEN_SLOPE * weight
@@ -226,14 +226,14 @@ def clips_hidden_targets(clipping: Clipping) -> bool:
 def far_rows_still_matter(geometry: Geometry) -> bool:
     """Whether log-odds took the farthest bound, or one that still cuts many rows of many columns.
 
-    Rounds have not settled then: of 95 % intervals of lognormal columns a third to three quarters
-    held the coefficients (T4, L4 of the accuracy benchmark, where a bound of 16 cuts a fifth of the
-    columns or more; of other tasks at most one in 57, and 95 % of 1,600 hold).
+    Then the rounds have not converged: a third to three quarters of the 95 % intervals of lognormal
+    columns held the coefficients (T4, L4 of the accuracy benchmark, in which a bound of 16 cuts a
+    fifth of the columns or more; in other tasks at most one in 57, and 95 % of 1,600 hold).
     """
-    if geometry.loss.link.scaled:  # those of others settle
+    if geometry.loss.link.scaled:  # rounds of other losses converge
         return False
     farthest, (_, farther) = FEATURE_BOUNDS[Link.LOGIT][-1], FARTHER_STILL[Link.LOGIT]
-    # A tenth of the columns lies between the tasks that settle and those that do not.
+    # A tenth of the columns lies between the tasks that converge and those that do not.
     cuts = geometry.bound == farthest and float(geometry.often_beyond.mean()) > 0.1
     return cuts or geometry.bound == farther
 
@@ -241,10 +241,10 @@ def far_rows_still_matter(geometry: Geometry) -> bool:
 def covariances(
     session: FitSession, fit: Fit, *, with_sampling: bool
 ) -> tuple[FloatArray, FloatArray, list[tuple[BoolArray, str]]]:
-    """Return covariances of standardised weights, by noise alone and in all; NaN where unknown.
+    """Return covariances of standardised weights, from noise alone and in all; NaN if unknown.
 
-    And which weights have no known variance, with the reasons. Without ``with_sampling`` the whole
-    covariance is unknown.
+    Also return which weights have no known variance, with the reasons. Without ``with_sampling``
+    the whole covariance is unknown.
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
@@ -257,10 +257,10 @@ def covariances(
             if with_sampling:
                 variance = gradient_variance(session, fit)
                 total = whole_covariance(session, fit, variance)
-                # A correction may follow noise by more than all of it.
+                # A correction may respond to noise by more than its size.
                 more, directions = np.linalg.eigh(noise - total)
                 total = total + (directions * np.maximum(more, 0.0)) @ directions.T
-                # Both or neither: what cannot be judged is not shown.
+                # Both are set or neither: without reasons a covariance is not shown.
                 whole, hidden = total, hiding(fit, variance, np.sqrt(np.diag(total)))
     return noise, whole, hidden
 
@@ -268,9 +268,9 @@ def covariances(
 def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tuple[BoolArray, str]]:
     """Return which standardised weights have no known variance, each time with the reason.
 
-    A bound moves the slope of a column by a share of itself, as the values beyond are not followed:
-    that shows in a slope that stands out of its standard error. Other weights follow a slope that
-    is moved, as the inverse of the curvature tells.
+    A bound changes the slope of a column by a share of itself, since values beyond it are cut. This
+    matters if the slope is many standard errors from zero. Other weights follow such a slope, by
+    the inverse of the curvature.
     """
     geometry = fit.geometry
     n_features = geometry.units.center.size
@@ -297,9 +297,9 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
 
 
 def first_share(fit: Fit, std: FloatArray) -> FloatArray:
-    """Return which share of each variance lies along the first corrected direction: the constant.
+    """Return the share of each variance along the first corrected direction: the constant.
 
-    Without an intercept that is the mean row.
+    Without an intercept it is the mean row.
     """
     if (made := fit.correction) is None:
         return np.zeros(std.size)
@@ -311,17 +311,17 @@ def first_share(fit: Fit, std: FloatArray) -> FloatArray:
 def noise_covariance(fit: Fit) -> FloatArray:
     """Covariance of the privacy noise in standardised weights: of the rounds, and of debiasing.
 
-    What chose clip levels and bounds is no part of it.
+    It excludes the noise in the choices of clip levels and bounds.
     """
     moved = fit.geometry.matrix @ fit.noise
     return np.asarray(moved @ moved.T)
 
 
 def whole_covariance(session: FitSession, fit: Fit, variance: "GradientVariance") -> FloatArray:
-    """Covariance through sampling and noise in standardised weights.
+    """Covariance from sampling and noise in standardised weights.
 
-    Along what debiasing corrected it is that of the correction, unshrunk: how much of it is
-    believed follows the noise, too, so that a shrunk one would vary by more than its share.
+    Along the debiased directions it is that of the correction before shrinkage: shrinkage depends
+    on the noise, too, so a shrunk correction would vary by more than its share.
     """
     geometry, clipping, slopes = fit.geometry, fit.clipping, fit.clipping.slopes
     covariance = variance.matrix / (session.problem.n_rows * clipping.curvature**2)
@@ -331,7 +331,7 @@ def whole_covariance(session: FitSession, fit: Fit, variance: "GradientVariance"
     if fit.correction is not None:
         covariance = fit.correction.covariance(covariance)
     if slopes.of_bounded_residual_loss:
-        # A slope that is cut below its own bound aims elsewhere where residuals are skewed.
+        # If residuals are skewed, a slope that is cut below its own bound has another optimum.
         constant = geometry.constant * slopes.missed(clipping.slope_limit) / clipping.curvature
         covariance += constant @ constant.T
     return np.asarray(geometry.matrix @ covariance @ geometry.matrix.T)
@@ -344,9 +344,9 @@ class GradientVariance:
     Attributes
     ----------
     matrix
-        What is believed.
+        The estimate.
     excess, noise_std
-        What was released beyond what histograms tell, as a share of that, and its noise.
+        The released variance less that from histograms, as a share of the latter, and its noise.
     """
 
     matrix: FloatArray
@@ -354,16 +354,16 @@ class GradientVariance:
     noise_std: float
 
     def excess_along(self, rows: FloatArray) -> FloatArray:
-        """Excess along each of some rows."""
+        """Return the excess along each of some rows."""
         squares = np.maximum((rows**2).sum(axis=1), 1e-300)
         return np.asarray((rows @ self.excess * rows).sum(axis=1) / squares)
 
 
 def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
-    """Release the variance of the clipped gradient, if that was planned.
+    """Release the variance of the clipped gradient, if the plan has that stage.
 
-    Histograms tell it as well, if residuals do not depend on the row: what was released moves that
-    as far as it stands out of its noise.
+    Histograms estimate it as well, if residuals do not depend on the row. The release moves this
+    estimate as far as it stands out of its noise.
     """
     problem, view = session.problem, fit.geometry.view
     rows, slopes = fit.clipping.rows, fit.clipping.slopes
@@ -383,6 +383,6 @@ def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
     excess = session.ask(query, fit.weights, stage) * unit - alike
     total = noise_std**2 * width * (width + 1) / 2.0
     values, vectors = np.linalg.eigh(alike + shrunk(excess.ravel(), total) * excess)
-    # No direction is taken to vary by less than a tenth of what histograms tell.
+    # Along every direction the variance is at least a tenth of that from histograms.
     matrix = plain * (vectors * np.maximum(values, 0.1)) @ vectors.T
     return GradientVariance(np.asarray(matrix), excess, noise_std)

@@ -4,8 +4,8 @@ These are the constant (skewed residuals) and the fitted score (spread that grow
 Two coordinates carry little noise, so residuals can be clipped far higher than in all directions,
 and the level grows with ``n * mu``.
 
-Increments between levels are released side by side with shares of ``mu**2`` in proportion to their
-widths: their sum is then as noisy as the top level alone, and no other shares do better.
+Increments between levels are released jointly, with shares of ``mu**2`` in proportion to their
+widths: their sum then has the noise of the top level alone, the least of all shares.
 
 Reference
 ---------
@@ -37,20 +37,20 @@ ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is 
 # Unexpected corrections count beyond this many times their variance: all together if residuals are
 # symmetric, since clipping does not bias these; else along each direction.
 UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
-# For the curvature rows are cut at the largest of these multiples of the row limit whose noise is
-# at most this share of the curvature of rounds: a few rows may be far longer than most along
-# directions in which residuals lean. Eigenvalues are raised to the same share.
+# The curvature cuts rows at the largest of these multiples of the row limit whose noise is at most
+# this share of the curvature of rounds: a few rows may be far longer than most along directions in
+# which residuals are skewed. Eigenvalues are raised to the same share.
 CAPS, LEAST_CURVATURE = (8.0, 4.0, 2.0), 0.1
-# What clipping takes from the constant and from the fitted score if no release shows it, as shares
-# of what the histogram has beyond the level (its hidden tail is an upper estimate); chosen on
-# simulated tasks.
+# Clipping bias of the constant and of the fitted score if no release measures it, as shares of the
+# mean absolute excess over the level by the histogram (its hidden tail is an upper estimate);
+# chosen on simulated tasks.
 CLIPPED_SHARES = (0.7, 0.08)
 
 
 def debias(session: FitSession, fit: Fit) -> Fit:
-    """Move the fit in two directions to where gradients clipped far higher average zero.
+    """Move the fit in two directions to the zero of gradients that are clipped far higher.
 
-    It stays where it is if that was not planned.
+    The fit does not change if the plan has no debiasing.
     """
     slopes, geometry = fit.clipping.slopes, fit.geometry
     if not slopes.seen or not session.plans("debiasing"):
@@ -100,10 +100,10 @@ def debias(session: FitSession, fit: Fit) -> Fit:
 
 
 def _lean(fit: Fit, level: float) -> float:
-    """How far residuals that look symmetric may bias the first direction.
+    """Return the possible bias of the first direction from residuals that look symmetric.
 
-    About their median they may lean as far as their histogram does. About zero skewness looks like
-    location, so they may lean by all that is lost, along a mean row of that length.
+    About their median it is the bias that the histogram shows. About zero, skewness looks like
+    location, so it is the whole mean absolute excess, times the length of the mean row.
     """
     geometry, slopes = fit.geometry, fit.clipping.slopes
     if geometry.units.intercept or geometry.loss.link.curved:
@@ -114,17 +114,17 @@ def _lean(fit: Fit, level: float) -> float:
 def _corrected(
     fit: Fit, made: Correction, wrong: FloatArray, covariance: FloatArray, expected: FloatArray
 ) -> Fit:
-    """Move a fit by the believed part of its error; return it with its new noise and bias."""
+    """Move a fit by the shrunk estimate of its error; return it with its new noise and bias."""
     skewed, curved = fit.clipping.slopes.skewed, fit.geometry.loss.link.curved
     basis = made.directions
 
     def way(error: FloatArray) -> FloatArray:
-        """Newton's map is only local if the loss is curved: no move is longer than one then."""
+        """Return the move: of length one at most if the curvature of the loss varies."""
         believed = _believed(error, covariance, expected, skewed=skewed)
         return believed / max(1.0, float(np.linalg.norm(believed)) * curved)
 
     weights = usable(fit.weights - fit.geometry.matrix @ (basis @ way(wrong)))
-    # The move takes away as much of the noise as it responds to it, by its slope within the noise.
+    # The move removes the part of the noise that it responds to: its slope within the noise.
     steps = np.diag(np.sqrt(np.diag(covariance)))
     response = np.array([way(wrong + step) - way(wrong - step) for step in steps]).T
     response = basis @ response / (2.0 * np.maximum(steps.sum(axis=0), 1e-300))
@@ -150,14 +150,14 @@ def directions(fit: Fit) -> FloatArray:
 def _believed(
     wrong: FloatArray, covariance: FloatArray, expected: FloatArray, *, skewed: bool
 ) -> FloatArray:
-    """Return the part of an error to believe, by directions if ``skewed``.
+    """Return the shrunk estimate of an error, by directions if ``skewed``.
 
     The error of weights counts, not the gradient: a wrong constant also shows in the gradient along
     the fit, if that has another mean. By the rule of Bayes for normal distributions, with ``prior``
-    and ``covariance`` those of the error and of its noise, the part to believe is
-    ``prior @ inv(prior + covariance)``: what is not believed along one direction counts as noise
-    along others. Residuals may look skewed by noise alone, so all of it is multiplied by the odds
-    that there is an error at all.
+    and ``covariance`` those of the error and of its noise, the shrinkage is
+    ``prior @ inv(prior + covariance)``: the part removed along one direction counts as noise along
+    others. Noise alone may make residuals look skewed, so the result is multiplied by the odds that
+    there is an error at all.
     """
     variance = np.diag(covariance)
     if not skewed:
@@ -211,7 +211,7 @@ def increment_shares(levels: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def sure_squared_biases(increments: FloatArray, variances: FloatArray) -> list[float]:
-    """Return the squared bias that each level surely leaves, by the released increments.
+    """Return the squared bias that surely remains at each level, by the released increments.
 
     ``variances`` are those of each increment, per coordinate. Clipping does not bias residuals that
     look symmetric, so only a sure bias raises their level. The top level leaves none.
@@ -233,12 +233,12 @@ def squared_bias(
     above: FloatArray,
     variance: float,
 ) -> FloatArray:
-    """Return the expected squared bias that the first level leaves along debiased directions.
+    """Return the expected squared bias that remains at the first level along debiased directions.
 
-    The prior is that clipping takes ``shares`` of what the histogram has beyond the level. Releases
+    By the prior, the bias is ``shares`` of the mean absolute excess over the level. Releases
     up to the second level, the top, update it by the rule of Bayes for normal distributions. Beyond
-    the top nothing is measured: clipping may take all that the histogram has there from the first
-    direction. Residuals that look symmetric are not biased.
+    the top nothing is measured: the bias of the first direction may be the whole excess over the
+    top. Residuals that look symmetric are not biased.
     """
     level, top = levels
     if not slopes.skewed:

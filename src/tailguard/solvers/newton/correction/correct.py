@@ -1,4 +1,4 @@
-"""The last correction: move the fit to where contributions, cut only far out, average zero.
+"""The last correction: move the fit to the zero of the mean of contributions, cut only far out.
 
 The curvature of a likelihood varies with the fit, so it is released again after the early rounds.
 
@@ -34,11 +34,11 @@ from tailguard.solvers.session import usable
 
 # The correction is skipped if rows beyond their cut have more second moment per coordinate.
 MOST_LOST = 0.8
-# Standard deviations by which rounds are taken to be farther off than is seen where intervals rest
-# on it. With one, intervals of two of seven real tables of counts held 87 and 88 %.
+# Standard deviations that intervals add to the estimated squared error of the rounds. With one,
+# intervals of two of seven real tables of counts held 87 and 88 %.
 CAUTION = 2.0
-ALIGNED = 2.0  # contributions beyond the last level lean this many times as far as those below
-POINTING = 0.3  # part of what lies beyond the last level that points where far contributions do
+ALIGNED = 2.0  # contributions beyond the last level lean this many times as much as those below
+POINTING = 0.3  # part of the mean beyond the last level that has the direction of far contributions
 # Shares of a coefficient's variance along raised and vague directions above which it is not
 # estimated.
 RAISED, VAGUE = 0.3, 0.5
@@ -66,7 +66,7 @@ class Lean:
 
     @classmethod
     def of(cls, rounds: Rounds) -> "Lean":
-        """Judge by the rounds' increments."""
+        """Return the lean that the increments of rounds show."""
         tail, scale, width = rounds.metric.tail, rounds.metric.scale, len(rounds.mean)
         level = rounds.level / scale
         between = (tail.seen_beyond(CORRECTION_PARTS[0] * level) - tail.seen_beyond(level)) * scale
@@ -77,14 +77,14 @@ class Lean:
         return cls(tail.beyond(level) * scale, between, above, variance, prior)
 
     def along(self, directions: FloatArray) -> FloatArray:
-        """Return the squared share of what lies beyond that may lean along each direction."""
+        """Return the squared share of the length beyond that may lean along each direction."""
         believed = self.prior / max(self.prior + self.variance, 1e-300)
         seen = (ALIGNED * believed * (directions @ self.above)) ** 2
         return np.asarray((self.prior * (1.0 - believed) + seen) / max(self.between, 1e-300) ** 2)
 
 
 def correct(session: FitSession, fit: Fit) -> Fit:
-    """Correct a fit if that was planned, and attach the estimate of its error."""
+    """Correct a fit if the plan has a correction, and attach the estimate with its errors."""
     if not session.plans("contribution rounds") or not fit.iterates:
         return fit
     early, late = session.stage("early contribution rounds"), session.stage("contribution rounds")
@@ -106,7 +106,7 @@ def correct(session: FitSession, fit: Fit) -> Fit:
 
 
 def _estimated(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Estimate:
-    """Return the error of the corrected weights: noise, sampling, what the cut took, way left."""
+    """Return corrected weights and their errors: noise, sampling, clipping, convergence."""
     geometry, curvature, metric = fit.geometry, rounds.curvature, rounds.metric
     through = geometry.matrix @ rounds.gain
     lengths = np.linalg.norm(through, axis=1)
@@ -130,7 +130,7 @@ def _estimated(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Est
 def _far_shares(
     session: FitSession, fit: Fit, rounds: Rounds, directions: FloatArray
 ) -> FloatArray:
-    """Return the share of the far contributions that points along each direction."""
+    """Return the share of far contributions along each direction."""
     geometry, width = fit.geometry, directions.shape[1]
     stage, limit = session.stage("far contributions"), CORRECTION_PARTS[1] * rounds.level
     view = replace(geometry.view, loss=session.loss).contributions()
@@ -150,7 +150,7 @@ def _far_shares(
 
 
 def _believed(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Fit:
-    """Return the fit at the blend; it stays as it is if the rounds did not settle.
+    """Return the fit at the blend, or the fit unchanged if the rounds did not converge.
 
     With a log link the noise of scores makes the means of far rows many times too large. The
     released curvature shows its size, and scores are shrunk by their prior.
@@ -174,15 +174,15 @@ def _believed(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Fit:
 class Blend:
     """Whitened weights between those of a fit and the corrected ones, by the rule of Bayes.
 
-    A fit was cut for the least error of predictions: it has less noise, but is off by what the cut
-    took away. The distance between the two estimates how far, after allowing for noise.
+    The clip levels of a fit minimise the error of predictions: it has less noise, but a clipping
+    bias. The distance between the two, less the part from noise, estimates this bias.
 
     Attributes
     ----------
     weights, noise
-        The weights; a matrix whose rows are what independent noise of one moves each by.
+        The weights; a matrix that maps independent standard noise to their privacy noise.
     gained
-        Second moments of errors that corrected weights have, and these do not.
+        Second moments of errors that corrected weights have and these weights do not have.
     """
 
     weights: FloatArray
@@ -191,10 +191,10 @@ class Blend:
 
     @classmethod
     def typical(cls, session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> "Blend":
-        """Blend for predictions: what the level takes away counts as along a typical direction.
+        """Blend for predictions: the clipping bias of the level is that of a typical direction.
 
         Sampling moves the corrected weights more than the fit, whose residuals are cut lower. The
-        difference counts along every direction alike.
+        difference counts equally along all directions.
         """
         root, through = _root_and_gain(rounds)
         typical = float(lean.along(np.eye(len(root))).mean()) * lean.beyond**2
@@ -218,9 +218,9 @@ class Blend:
     def _of(cls, fit: Fit, rounds: Rounds, others: FloatArray, caution: float = 0.0) -> "Blend":
         """Blend by the errors of the corrected weights, where the curvature is one.
 
-        These errors are ``others``, noise, with that of the curvature, and the way left.
-        ``caution`` standard deviations are added to the squared distance between both weights,
-        those of a distance that known errors alone explain.
+        These errors are ``others``, noise, including that of the curvature, and incomplete
+        convergence. ``caution`` standard deviations are added to the squared distance between both
+        weights: those of a distance that comes from known errors alone.
         """
         root, through = _root_and_gain(rounds)
         noise = rounds.curvature.inflation * rounds.noise
@@ -242,7 +242,7 @@ class Blend:
         )
 
     def estimate(self, fit: Fit, corrected: Estimate) -> Estimate:
-        """Return the error of these weights, from that of the corrected ones."""
+        """Return these weights and their errors, from those of the corrected weights."""
         matrix = fit.geometry.matrix
         noise, whole = matrix @ self.noise, corrected.whole() - matrix @ self.gained @ matrix.T
         return replace(

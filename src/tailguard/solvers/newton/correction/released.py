@@ -35,20 +35,21 @@ from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import cleaned, noise_level
 
-# Cuts of rows and of contributions are raised until the noise's edge is this share of the mean
-# second moment of a coordinate.
+# Cuts of rows and of contributions are raised until the largest eigenvalue of the noise, its edge,
+# is this share of the mean second moment of a coordinate.
 ROWS_NOISE, CONTRIBUTIONS_NOISE = 0.5, 0.4
 # Eigenvalues of the curvature are raised to this share of the noise's edge, and to a tenth of the
 # mean; those of the covariance to half the edge, and to a twentieth of their mean.
 CURVATURE_FLOOR, LEAST_CURVATURE = 0.35, 0.1
 COVARIANCE_FLOOR, LEAST_COVARIANCE = 0.5, 0.05
-# A direction is vague if its curvature is below this many noise edges, or the last number if less.
+# A direction is vague if its curvature is below this many edges of the noise, or below the last
+# number if that is less.
 VAGUE, MOST_VAGUE = 1.5, 0.7
-# The part of what lies beyond a cut of second moments that a typical direction has: few records
-# carry it, and each has a direction of its own.
+# The part of the second moment beyond a cut that lies along a typical direction: few records carry
+# it, and each has its own direction.
 TYPICAL_TAIL = 0.5
-# Share of what the level takes away that is expected to lie along a typical direction, over the
-# root of their number.
+# The expected clipping bias along a typical direction, as a part of the mean length that the level
+# cuts off, times the root of the number of directions.
 TYPICAL_BIAS = 0.35
 
 
@@ -83,7 +84,7 @@ class Moments:
         return cleaned(values, self.edge)[0], vectors
 
     def raised(self, floor: float, power: float, more: float = 0.0) -> FloatArray:
-        """Return a power of the matrix, its eigenvalues raised to the floor, and by ``more``."""
+        """Return a power of the matrix; eigenvalues are raised to the floor, plus ``more``."""
         values, vectors = self.spectrum
         return np.asarray((vectors * (np.maximum(values, floor) + more) ** power) @ vectors.T)
 
@@ -137,7 +138,7 @@ class Curvature:
 
     @property
     def floor(self) -> float:
-        """To which eigenvalues of the second release are raised."""
+        """The least eigenvalue of the second release; lower ones are raised to it."""
         return curvature_floor(self.second.edge)
 
     @property
@@ -148,14 +149,14 @@ class Curvature:
 
     @property
     def inverse(self) -> FloatArray:
-        """The inverse of the same, with that of the ridge."""
+        """The inverse of the curvature, including that of the ridge."""
         if self.ridge.any():
             return np.asarray(np.linalg.inv(self.matrix + self.ridge))
         return np.asarray(self.first @ self.second.raised(self.floor, -1.0, self.tail) @ self.first)
 
     @property
     def tail(self) -> float:
-        """What a typical direction of the second release has beyond its cut."""
+        """The second moment beyond the cut along a typical direction of the second release."""
         return TYPICAL_TAIL * self.lost()
 
     @property
@@ -169,7 +170,7 @@ class Curvature:
         return np.asarray((self.first @ self.second.spectrum[1])[:, self.resolved])
 
     def lost(self) -> float:
-        """Second moment of rows beyond the cut, a coordinate."""
+        """Second moment of rows beyond the cut, per coordinate."""
         lengths, level = self.second.lengths, self.second.level
         beyond = np.maximum(lengths.points**2 - level**2, 0.0)
         return lengths.mean(beyond) / len(self.first)
@@ -187,7 +188,7 @@ class Curvature:
 
     @property
     def inflation(self) -> float:
-        """How many times a standard error is what an exact curvature would make it.
+        """The standard error over that with an exact curvature.
 
         Reference
         ---------
@@ -198,12 +199,12 @@ class Curvature:
 
 
 def curvature_floor(edge: float) -> float:
-    """Return to which eigenvalues of rows of about unit second moments are raised."""
+    """Return the least eigenvalue for rows whose second moments are about one."""
     return max(CURVATURE_FLOOR * min(edge, 1.0), LEAST_CURVATURE)
 
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:
-    """Release the curvature: second moments of rows, for likelihoods times its root."""
+    """Release the curvature: second moments of rows, for likelihoods times its root per record."""
     view, lengths, unit = _rows(session, fit), fit.clipping.rows.distribution, 1.0
     if session.loss.link.curved:
         unit = max(fit.clipping.curvature, 1e-12) ** -0.5  # in which the curvature is about one
@@ -214,7 +215,7 @@ def release_curvature(session: FitSession, fit: Fit) -> Curvature:
 
 
 def release_curvature_again(session: FitSession, fit: Fit, coarse: Curvature) -> Curvature:
-    """Release it again in the metric of the first release."""
+    """Release the curvature again, in the metric of the first release."""
     first = coarse.first @ coarse.second.raised(coarse.floor, -0.5)
     view = _rows(session, fit)
     again = view.through(view.whitening @ first)
@@ -232,7 +233,7 @@ def _rows(session: FitSession, fit: Fit) -> View:
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """The metric in which contributions are cut, and what was released to find it.
+    """The metric in which contributions are cut, and the releases that define it.
 
     Attributes
     ----------
@@ -292,9 +293,9 @@ def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metri
 
 
 def likely_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
-    """Return the metric in which contributions to a likelihood have unit covariance if it is right.
+    """Return the metric of unit covariance of contributions if the likelihood is correct.
 
-    Their lengths are released.
+    This releases their lengths.
     """
     view, first = _contributions(session, fit), _inverse_root_of(curvature.matrix)
     view = view.through(view.whitening @ first)
@@ -336,7 +337,7 @@ def _tail(
 
 
 def _root_inverse(moments: Moments, least: float = 0.0) -> FloatArray:
-    """Return the inverse root of a covariance, whose eigenvalues are known to be at least so."""
+    """Return the inverse root of a covariance whose eigenvalues are at least ``least``."""
     mean = max(float(moments.spectrum[0].mean()), 1e-12)
     floor = max(COVARIANCE_FLOOR * moments.edge, LEAST_COVARIANCE * mean, least)
     return moments.raised(floor, -0.5)

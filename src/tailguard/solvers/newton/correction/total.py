@@ -1,18 +1,18 @@
-"""Move the constant of a log link to where slopes average zero: for counts, to their total.
+"""Move the constant of a log link to the zero of the mean slope: for counts, to their total.
 
-Rounds clip slopes for the least error of a typical record, which cuts a good part of the sum of
-skewed targets. One number, the mean slope clipped far out, shows how much, and the intercept is
-moved by it. For counts it is released twice: the second move is small, so the mean target, which
-the slope is compared with, need only be roughly known. If exposures span decades even that fails,
-as the first mean target was clipped to a small part of its size. Then the first release is the mean
-target, clipped equally far out.
+Rounds clip slopes for the least error of a typical record, which cuts a large part of the sum of
+skewed targets. One number, the mean slope at a high clip level, estimates this part, and the
+intercept is moved by it. For counts it is released twice: the second move is small, so the mean
+target, which the slope is compared with, need only be roughly known. If exposures span decades,
+this fails too, as the first mean target was clipped to a small part of its size. Then the first
+release is the mean target at the same high level.
 
-A few of all amounts can have a quarter of the sum, in bins that noise hides, so no histogram shows
-where to clip. Slopes of amounts are clipped as far out as noise allows. They are compared with the
-mean curvature, which is known, so one release is enough.
+Few records can have a quarter of the sum of amounts, in bins that noise hides, so no histogram
+shows where to clip. Slopes of amounts are clipped as far out as noise allows. They are compared
+with the mean curvature, which is known, so one release is enough.
 
-The interval of a corrected fit says how well its constant is known, and the move is weighted by the
-rule of Bayes. If the correction did not settle, a few records reach so far that no histogram shows
+The interval of a corrected fit gives the error of its constant, and the rule of Bayes weights the
+move by it. If the correction did not converge, a few records are so large that no histogram shows
 their part of the sum: then the second move counts as an error, too.
 
 The slope is ``expected - paid`` with ``expected = m**(2 - p)`` and ``paid = target * m**(1 - p)``,
@@ -50,7 +50,7 @@ MOST_NOISE, FARTHEST = 0.07, 16.0
 
 
 def calibrate_total(session: FitSession, fit: Fit) -> Fit:
-    """Move the intercept so that slopes average zero, if that was planned."""
+    """Move the intercept so that slopes average zero, if the plan has a total."""
     if not session.plans(TOTAL) or not fit.iterates:
         return fit
     counts, relative, part = session.loss.canonical, math.inf, 1.0
@@ -96,7 +96,7 @@ def _mean_slope(
 ) -> tuple[float, float]:
     """Release the mean slope at some weights, clipped; return it with its standard error.
 
-    For counts it is the mean of predictions less targets. Histograms choose where it is clipped, or
+    For counts it is the mean of predictions less targets. Histograms choose the clip level; it is
     ``level`` if they show no slopes.
     """
     slopes, stage = fit.clipping.slopes, session.stage(name)
