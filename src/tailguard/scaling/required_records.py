@@ -15,12 +15,12 @@ from dataclasses import replace
 from tailguard.checks import InputError
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-# Weights are light if their total, plus so many deviations of its noise, is below this part of the
-# records.
+# Weights are light if their total, plus the second number times its noise deviation, is below the
+# first number times the number of records.
 LIGHT, BEYOND_NOISE = 0.1, 2.0
 WEIGHS_LITTLE = "weights are small: "
 """How the note on light weights begins."""
-# A mean of outcomes from 0 to 1 is seen if this many standard deviations of its noise fit into 1.
+# A mean of outcomes from 0 to 1 is useful if its noise has a deviation of at most one over this.
 MEAN_SIGNIFICANCE = 4.0
 # The search for a sufficient number: how often it doubles, its relative accuracy (enough for a
 # prediction), and the largest epsilon that is named.
@@ -28,7 +28,7 @@ DOUBLINGS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
 
 
 def mean_hides(n_rows: int, noise_std: float) -> bool:
-    """Whether the mean of numbers from 0 to 1 hides in the noise on their sum."""
+    """Whether noise on the sum of numbers from 0 to 1 hides their mean."""
     return n_rows < MEAN_SIGNIFICANCE * noise_std
 
 
@@ -41,7 +41,7 @@ def scale_warnings(
     noise_std: float,
     effect: str,
 ) -> tuple[str, ...]:
-    """Warn where no scale is predicted to be seen; refuse where not even a mean would be.
+    """Warn if noise is predicted to hide all scales; refuse if it would hide even a mean.
 
     Scales need the ``fewest`` records, a number that falls as the ``amount`` of the budget grows.
     ``noise_std`` is that of a sum released with the whole budget.
@@ -101,7 +101,7 @@ def remedy(n_rows: float, guarantee: Guarantee, hides: Callable[[Guarantee], boo
 
 
 def least(hides: Callable[[float], bool], start: float) -> float:
-    """Return roughly the least number above ``start`` that does not hide; infinity if none."""
+    """Return roughly the least number above ``start`` that noise does not hide, or infinity."""
     low, high = start, 2.0 * start
     try:
         for _ in range(DOUBLINGS):

@@ -1,9 +1,8 @@
-"""Scales by octaves: of values, which say how large a column is, and of differences of pairs.
+"""Scales from histograms of octaves: of absolute values, and of differences of random pairs.
 
-The size, the typical absolute value, is cheap to see, since all records tell it, and is all that is
-known at first; where a column is far from zero it says nothing of how far its records lie apart.
-Differences of random pairs do, wherever the column lies; but there are half as many, and most
-differences of a mostly constant column are zero.
+The size of a column is its typical absolute value. It is cheap to release, since all records inform
+it, but far from zero it does not show the spread of the column. Differences of random pairs do, at
+any location; but there are half as many, and most differences of a mostly constant column are zero.
 
 Reference
 ---------
@@ -26,37 +25,37 @@ from tailguard.scaling.columns import ColumnQueries, ColumnScales
 from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution, detection_threshold
 
 SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
-"""Octaves of absolute values; the first holds zeros and what is too small to tell."""
+"""Octaves of absolute values; the first holds zeros and all values below the second."""
 
 SIZE_WINDOW = 0.4
 """The share of a typical column's records in one window of octaves."""
 
-# The ones of a rare indicator stand out; FALSE_ONES is the chance in a fit that noise alone does.
-# Its other values are fewer than INDICATOR_REST noise standard deviations.
+# A rare indicator's ones stand out; FALSE_ONES is the chance in a fit that noise alone stands out.
+# Its other values are fewer than INDICATOR_REST standard deviations of the noise.
 FALSE_ONES, INDICATOR_REST = 2e-3, 2.0
-# Units of most columns lie within COMMON_OCTAVES octaves of one. Units beyond have to stand out
-# more, as if they were one of UNCOMMON_FACTOR times as many windows.
+# Sizes of most columns lie within COMMON_OCTAVES octaves of one. Sizes beyond must stand out more,
+# as if there were UNCOMMON_FACTOR times as many windows.
 COMMON_OCTAVES, UNCOMMON_FACTOR = 32.0, 100.0
-MOSTLY_ZERO = 0.5  # from this share of zeros on, few other records are left to be seen
-INDICATOR_STD = 0.5  # the most that the standard deviation of zeros and ones can be
+MOSTLY_ZERO = 0.5  # from this share of zeros on, too few other records remain to be detected
+INDICATOR_STD = 0.5  # the largest standard deviation of zeros and ones
 NEAREST_BOUND = 4.0  # scales: a default fit never bounds a column more narrowly
 MANY_ZEROS = 0.25  # from this share of zeros on, zero is the centre of a column; by trial
 DIFFERENCE_OVER_SIZE = 1.4  # typical difference over typical size of a normal column with mean zero
 # Share of the records by which pairs of a typical column stand out: there are half as many pairs,
 # and a quarter of these in one window.
 PAIRS_DETECTED = 0.12
-# Differences of pairs over the size of their column, and about how many windows lie between. By
-# trial; nothing is looked for elsewhere.
+# The range of differences of pairs over the size of their column, and about how many windows it
+# has. By trial; differences outside are ignored.
 LIKELY_DIFFERENCES, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2
 FAR_SHARE = 0.005  # of the records lie beyond the far size, and as many below the near one
-LEAST_PART = 1.0 / 16.0  # of the bin of a coarse centre: the smallest scale that is read there
+LEAST_PART = 1.0 / 16.0  # of the bin of a coarse centre: the smallest scale of its column
 
 
 def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
-    """Release the size of every column; again, if planned, of undetected ones that may be seen.
+    """Release the size of every column; again, if planned, of undetected ones with few zeros.
 
-    These are zero in less than half of their records. They are fewer, so that each has less
-    noise. The two releases are averaged by their precision.
+    These are zero in less than half of their records. They are fewer, so each has less noise. The
+    two releases are averaged by their precision.
     """
     total = queries.session.n_rows()
     counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, stage)
@@ -75,10 +74,10 @@ def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
 def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> None:
     """Take shared sizes for the features that are often zero and were not detected.
 
-    Too few records show any one of such indicators and rare amounts, but together they are seen.
-    Where ones are, all have the size of indicators. But where other lengths stand out of the noise,
-    columns that cannot be indicators have the middle length of records in all of them, and so large
-    a size that no such length lies beyond the nearest bound of features.
+    Too few records have a value in any one of these rare indicators and amounts, but together they
+    can be detected. If ones are seen, all columns have the size of indicators. But if other lengths
+    stand out of the noise, the size of columns that cannot be indicators is the median length of
+    records in all of them; it is larger if a seen length would exceed the nearest feature bound.
     """
     hidden = ~found.detected & found.often_zero & (np.array(queries.indices) < n_features)
     if not hidden.any() or not queries.plans("shared size"):
@@ -125,9 +124,9 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
 def _far_size(distribution: NoisyDistribution, records: float, noise_std: float) -> float:
     """Return the size that ``records`` records exceed; within an octave, tails fall by a power.
 
-    One standard deviation of noise is taken off the counts beyond an octave; more would overlook
-    sizes that records have, which matters more here. That many may hide there all the same, or a
-    quarter of the records asked for.
+    One standard deviation of noise is subtracted from the counts beyond an octave. Subtracting more
+    would overlook sizes of records, which matters more here. Noise may still hide that many records
+    there, or a quarter of the requested ones.
     """
     masses = distribution.total * distribution.mass.reshape(-1, POINTS).sum(axis=1)
     beyond = np.cumsum(masses[::-1])[::-1] - noise_std
@@ -149,10 +148,10 @@ def fewest_records(columns: int, noise_std: float) -> float:
 
 
 def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
-    """Take the scale from differences of pairs, the best source where they can be seen.
+    """Take the scale from differences of pairs, the best source if they can be detected.
 
-    Where public numbers say that they hardly can, only columns whose centres stayed too coarse are
-    asked for. If noise could hide all unequal pairs of such a column its scale stays unknown.
+    If public numbers predict that they hardly can, only columns whose centres stayed too coarse
+    are measured. If noise could hide all unequal pairs of such a column, its scale stays unknown.
     """
     stage = queries.stage("scale")
     needed = detection_threshold(len(queries)) * queries.session.noise_std(len(queries), stage)
@@ -176,8 +175,8 @@ def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
 def _often_zero_factor(row: FloatArray, noise_std: float, total: float, columns: int) -> float:
     """Return the scale of a column that is often zero, over the size of its other records.
 
-    It follows from the root mean square, but is not so small that rows with one of these would be
-    far longer than others, and be cut.
+    It follows from the root mean square, but has a lower bound: otherwise rows with a nonzero value
+    would be far longer than others, and be cut.
     """
     others = max(total - row[0], noise_std) / total
     return min(max(math.sqrt(others), 1.0 / math.sqrt(math.sqrt(columns))), 1.0)
@@ -197,5 +196,5 @@ def _are_indicators(row: FloatArray, noise_std: float, columns: int) -> bool:
 
 
 def _ones_threshold(columns: int) -> float:
-    """Return how many noise standard deviations ones must stand out."""
+    """Return by how many standard deviations of the noise ones must stand out."""
     return detection_threshold(columns, FALSE_ONES, windows=1.0)
