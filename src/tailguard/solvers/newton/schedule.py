@@ -1,4 +1,4 @@
-"""Every release of the method, laid out from public numbers and shares of the budget.
+"""The plan of all releases of the method, from public numbers and shares of the budget.
 
 Reference
 ---------
@@ -33,7 +33,7 @@ from tailguard.solvers.units import columns_of
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
 CORRECTION_LENGTHS = Bins("octaves", -8.0, 3.0, 66)
-"""Of rows and contributions in a metric: thirds of octaves from 2**-8 to 2**14."""
+"""Bins of lengths of rows and contributions in a metric: thirds of octaves, 2**-8 to 2**14."""
 CORRECTION_PARTS = (0.25, 0.5, 1.0)
 """Levels at which contributions are cut, as parts of the last; their differences show the lean."""
 STEERING = {
@@ -42,16 +42,16 @@ STEERING = {
     "contribution lengths", "contribution moments", "early contribution rounds",
 }  # fmt: skip
 """Stages that read the sample if there is one, besides the early rounds. Those of the correction
-are released again later, or only have to come near.
+are released again later, or need only be approximate.
 
 The target's size and a likelihood's first constant depend on rare events, the shared size on rare
 indicators: these read all records, like all stages that the last rounds and the standard errors
-rest on.
+use.
 """
 HALFWAY = 2
 """Bounds of features are chosen before this phase; phases count from 0."""
 DEBIASING_LEVELS = 4
-"""Clip levels above the first that are released side by side where clipping bias is measured."""
+"""Clip levels above the first that debiasing releases jointly to measure the clipping bias."""
 # With a log link, slopes and curvatures are resolved up to this many times the mean target.
 HEADROOM = 4.0
 # The first bound, in scales of a column, then others to choose from. The more a far row can do, the
@@ -80,23 +80,23 @@ CORRECTION_OF_LIKELIHOOD = {
 }  # fmt: skip
 """The same for likelihoods, whose curvature gives the first metric of contributions."""
 CORRECTION_ROUNDS, CORRECTION_ROUNDS_OF_LIKELIHOOD = (6, 12), (4, 8)
-"""How many early rounds, which only come near, and how many that count."""
+"""The number of early rounds, which are approximate, and of the rounds that are averaged."""
 ROUGH_TOTAL, TOTAL = "rough total", "total"
 """The stages that calibrate a predicted total."""
-ROUGH_SHARE = 0.25  # of their share, for the first one of counts, which only has to come near
+ROUGH_SHARE = 0.25  # of their share, for the first one of counts, which need only be approximate
 AFTER_ROUNDS = (
     *("debiasing", ROUGH_TOTAL, TOTAL, "debiasing curvature", "choice of fit", "variance"),
     *(CORRECTION | CORRECTION_OF_LIKELIHOOD),
 )
-# Of mu**2 for the total weight: its noise moves all means alike, and no coefficient.
+# The share of mu**2 for the total weight: its noise scales all means equally, and no coefficient.
 WEIGHT_SHARE = 0.01
-# Part of its share that a round on the sample gets: it only has to come near.
+# The part of its share that a round on the sample gets: it need only be approximate.
 EARLY_ROUNDS_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of ``mu**2`` by purpose; what is not named goes to the rounds.
+    """Shares of ``mu**2`` by purpose; the rest goes to the rounds.
 
     Attributes
     ----------
@@ -105,8 +105,8 @@ class Shares:
     levels
         Counts of the levels that a schema declares; their indicators need no other release.
     size, size_retry, shared_size, location, pair_differences
-        Of the other columns: the first and the second release of sizes; one size for those that
-        are not seen; centres; differences of pairs.
+        For the other columns: the first and the second release of sizes; one size for undetected
+        columns; centres; differences of pairs.
     constant, row_norms, second_moments, whitened_row_norms, slopes, curvature
         The stages of these names.
     bound_choice, debiasing, fit_choice, variance
@@ -121,11 +121,11 @@ class Shares:
         The phases before which clip levels are chosen anew, and the curvature is released.
     sample, early
         How many records the random sample has, and how many of the first phases read it, together
-        with all that steers them; 0 where there is none.
+        with the stages that steer them; 0 if there is no sample.
     balanced
-        Whether a logistic loss takes the slopes of ``BalancedLogistic``.
+        Whether a logistic loss uses the slopes of ``BalancedLogistic``.
     bound
-        Within how many scales of their location features are read, at first.
+        The first bound of features, in scales from their location.
     """
 
     target: float = 0.02
@@ -156,7 +156,7 @@ class Shares:
     bound: float = LARGEST_FEATURE
 
     def __post_init__(self) -> None:
-        """Refuse shares with which a run would stop."""
+        """Refuse shares with which a run would fail."""
         needed = {"target", "size", "location", "pair_differences"}
         needed |= {"row_norms", "second_moments", "whitened_row_norms"}
         for one in fields(self):
@@ -194,7 +194,7 @@ class Shares:
         return 1.0 - sum([stage.total_mu**2 for stage in stages])
 
     def units_stages(self, problem: Problem, total_mu: float) -> list[Stage]:
-        """Lay out the histograms that units come from."""
+        """Plan the histograms that give the units."""
         return histogram_stages(
             columns_of(problem),
             Gaussian(total_mu),
@@ -208,7 +208,7 @@ class Shares:
         )
 
     def settings(self) -> dict[str, float]:
-        """Return what a plan says of bounds and of the sample."""
+        """Return the plan's settings of the bound and the sample."""
         sampled = {SAMPLED: self.sample} if self.sample else {}
         return {"feature_bound": self.bound, **sampled}
 
@@ -226,7 +226,7 @@ def feature_bound(problem: Problem, *, few: bool = False) -> float:
 
 
 def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:
-    """Lay out every release of the method; the mu**2 of a round grows from phase to phase."""
+    """Plan every release of the method; the mu**2 of a round grows from phase to phase."""
     stages = stages_before(problem, shares, total_mu)
     rest = 1.0 - sum([stage.total_mu**2 for stage in stages]) / total_mu**2
     require(
@@ -246,7 +246,7 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
 
 
 def round_weights(shares: Shares) -> list[float]:
-    """Weigh rounds for their shares of ``mu**2``; rounds on the sample get a tenth.
+    """Return the weights of phases in ``mu**2``; rounds on the sample get a tenth.
 
     Later rounds start nearer to the fit, so they get more budget and less noise.
     """
@@ -268,7 +268,7 @@ def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
 
 
 def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
-    """Lay out all releases except the rounds."""
+    """Plan all releases except the rounds."""
     stages = shares.units_stages(problem, total_mu)
     for each in _after_units(problem, shares):
         if each.share > 0.0 and each.times > 0:
@@ -293,7 +293,7 @@ class PlannedReleases(NamedTuple):
 
 
 def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
-    """List what is released beside units and rounds."""
+    """List all releases except units and rounds."""
     n_columns = problem.n_features + 2  # features, constant, target
     square = problem.size * (problem.size + 1) // 2
     n_releases = len(shares.diagnostic_phases)
