@@ -1,10 +1,10 @@
-"""How the budget is shared out, from public numbers alone.
+"""The allocation of the budget to stages, from public numbers alone.
 
-``REGIMES`` chooses all shares except those of rounds and of the units of columns. Each regime says
-for which losses and budgets it overrides earlier regimes, and why. Shares were chosen by trial on
-the training family and former evaluation families of ``benchmarks/accuracy``, and its laboratory
-tasks were seen; they are not optimal in any proved sense. ``docs/accuracy.md`` says what they reach
-on tasks on which they were not chosen.
+``REGIMES`` chooses all shares except those of rounds and of the units of columns. Each regime
+states the losses and budgets for which it overrides earlier regimes, and why. Shares were chosen by
+trial on the training family and former evaluation families of ``benchmarks/accuracy``, and its
+laboratory tasks were seen; they are not optimal in any proved sense. ``docs/accuracy.md`` has their
+accuracy on tasks on which they were not chosen.
 
 Reference
 ---------
@@ -155,8 +155,8 @@ REGIMES = {
 }  # fmt: skip
 # A unit of n * mu and the most rounds, for residuals and for likelihoods; and the eighths of each
 # phase. A phase has its eighths times min((n * mu / (unit * size))**2, most / 8) rounds, and at
-# least its eighths. Many cheap rounds come nearer to the fit than few costly ones, above all if
-# noise hides directions and steps are short. Their average has as little noise, unless noise makes
+# least its eighths. Many cheap rounds come nearer to the optimum than few costly ones, above all if
+# noise hides directions and steps are short. Their average has the same noise, unless noise makes
 # some of them diverge.
 ROUNDS, ROUNDS_OF_LIKELIHOOD, EIGHTHS = (2.5, 64), (7.0, 24), (1, 1, 2, 4)
 # With twice this many records, or more, stages that only steer read a random tenth of them, or this
@@ -164,38 +164,39 @@ ROUNDS, ROUNDS_OF_LIKELIHOOD, EIGHTHS = (2.5, 64), (7.0, 24), (1, 1, 2, 4)
 # max_rows records, at most the second number since rare columns need many persons.
 SMALLEST_SAMPLE, MOST_ROWS_COUNTED = 100_000, 10
 SAMPLE_SUFFICES = {"size**1.5": 40.0, "fixed": 3000.0}
-SAMPLE_FOR_EVENTS = 0.3  # with rare events a sample is worth the number of its events over this
-# Below this many times size, n * mu**2 is so small that noise costs more than balanced slopes do.
-# From 40 on that depends on the task: F15, F01 and F09 gain, T2 and T4 (another link, long tails)
-# lose.
+SAMPLE_FOR_EVENTS = 0.3  # if events are rare, a sample counts as its events over this
+# Slopes are balanced if n * mu**2 is below this many times size: then noise costs more than the
+# bias of balanced slopes. From 40 on this depends on the task: F15, F01 and F09 gain, T2 and T4
+# (another link, long tails) lose.
 BALANCED_BELOW = 80.0
-# How clearly the first constant of a likelihood should be seen: n times its share of mu.
+# The precision of the first constant of a likelihood, n times its share of mu; its largest share.
 CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
 # With few columns and skewed residuals the noise of rounds is the smallest error. So debiasing gets
 # this share over the number of columns, at most the next number, and leaves as much to the rounds.
 DEBIASING_FACTOR, LARGEST_DEBIASING = 4.0, 0.3
 # A typical column should stand out by this many times the threshold of detection.
 SIZE_MARGIN = 1.3
-# For each histogram of columns: a factor for the share at which columns stand out, and the most.
+# For each histogram of columns: the factor of the share at which columns stand out, and the largest
+# share.
 DETECTING = {
-    "target": (5.0, 0.16),  # without it all is lost
+    "target": (5.0, 0.16),  # without it only a constant is fitted
     "levels": (30.0, 0.12),  # a level of a fourteenth of the records, by trial
-    # Not all of many columns are worth it.
+    # If columns are many, detecting all of them costs too much.
     "size": (1.0, 0.12), "size_retry": (1.0, 0.2), "shared_size": (1.0, 0.05),
-    # Pairs are half as many as records. If they would cost more than the most, they get the least,
-    # and serve the few columns whose centres stay coarse.
+    # There are half as many pairs as records. If they would need more than the largest share, they
+    # get the least one, and serve the few columns whose centres stay coarse.
     "pair_differences": (8.0, 0.12),
     # Locations have fewer windows than sizes; likelihoods have more budget left for them.
     "location": (0.6, 0.12), "location of likelihoods": (1.5, 0.12),
 }  # fmt: skip
 # The least share of a second release of sizes; what it and locations must leave to the rounds.
 LEAST_RETRY, LEAST_ROUNDS = 0.015, 0.2
-LEAST_LEVELS = 0.02  # of counts of levels: the default share of a target
+LEAST_LEVELS = 0.02  # the least share of counts of levels: the default share of a target
 ROUNDING = 1e-9  # smaller rests are rounding, which differs between versions of Python
 
 
 def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
-    """Choose shares by what the loss does with targets and by how far the budget reaches."""
+    """Choose shares by the loss and the budget."""
     budget, sample = problem.n_rows * mu, _sample_for(problem, mu)
     few = budget < MOSTLY_NOISE
     shares = Shares(
@@ -231,7 +232,7 @@ def corrected_from(problem: Problem, *, robust: bool) -> float:
 
 
 def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
-    """Return the words of regimes that are true of the loss and of the plan."""
+    """Return the words of regimes that hold for the loss and the plan."""
     link = problem.link
     bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
     squares = fits_squares(problem, robust=robust)
@@ -290,7 +291,7 @@ def _sufficient(problem: Problem) -> float:
 
 
 def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
-    """Give the debiasing of few columns more, if it is planned in full."""
+    """Give more budget to the debiasing of few columns, if it is planned in full."""
     planned = REGIMES["conditional mean"].shares["debiasing"]
     if shares.debiasing < planned or budget < FEW or shares.correction > 0.0:
         return shares
@@ -300,7 +301,7 @@ def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
 
 
 def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
-    """Give histograms what columns need to stand out, and leave enough to the rounds."""
+    """Give histograms the share at which columns stand out, and leave enough to the rounds."""
     residual, categorical = problem.link.residual, len(problem.levels)
     measured = problem.n_features - sum(map(len, problem.levels))
     alone, all_columns, counted = (
