@@ -1,4 +1,4 @@
-"""Records chosen by an adversary: the worst values that floats offer, in every mixture."""
+"""Adversarial records: extreme float values, in every mixture."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def records(rng, count, width):
 
 
 def datasets(rng, count, n_rows, width):
-    """Datasets that are ordinary, extreme, or all copies of one record."""
+    """Datasets that are ordinary, extreme, or copies of one record."""
     for index in range(count):
         kind = index % 4
         if kind == 0:
@@ -35,7 +35,7 @@ def datasets(rng, count, n_rows, width):
 
 
 def neighbours(rng, data, count):
-    """Pairs ``(slot, replacement)``: adversarial records, and the old one turned round."""
+    """Pairs ``(slot, replacement)``: adversarial records, and the negated old record."""
     n_rows, width = data.shape
     for index in range(count):
         slot = int(rng.integers(n_rows))

@@ -1,4 +1,4 @@
-"""Attacks on a query: replace records by the worst ones and measure the move in lattice steps."""
+"""Attacks on a query: replace records by extreme ones; measure the change in lattice steps."""
 
 from functools import lru_cache
 
@@ -15,7 +15,7 @@ MU = 0.7
 
 
 def has_pure_form(query):
-    """Whether the query may be asked with an epsilon of pure DP."""
+    """Whether the query can be calibrated to an epsilon of pure DP."""
     return type(query).pure_sensitivity is not GaussianQuery.pure_sensitivity
 
 
@@ -32,7 +32,7 @@ def rows_of(example, data):
 
 
 def lattice(example, data, *, pure=False, order=None, home=None, calibration=None):
-    """The exact integers that the query would release, before noise; read in an order if given.
+    """The exact integers that the query releases, before noise; records are read in a given order.
 
     ``home`` makes other rows of records in memory, and ``calibration`` is that of the example if
     None.
@@ -46,12 +46,12 @@ def lattice(example, data, *, pure=False, order=None, home=None, calibration=Non
 
 
 def unordered(rows):
-    """Records without an order, as a home of :func:`lattice`."""
+    """Records without an order, for the argument ``home`` of :func:`lattice`."""
     return UnorderedRows(rows, make_source(0))
 
 
 def homes_of(example):
-    """Where records may lie: in an order, and without one where the query needs no places."""
+    """The storage of records: with an order, and without one if the query needs no places."""
     return (None,) if example.query.by_place else (None, unordered)
 
 
@@ -76,14 +76,14 @@ def allowed(example, n_rows=N_ROWS, *, pure=False):
 
 @lru_cache(maxsize=40)
 def worst_neighbours(n_pairs, seed, n_rows, width):
-    """Datasets, and of each the records to replace: the same ones for all queries of a width."""
+    """Datasets and the records to replace in each: the same ones for all queries of a width."""
     rng, pairs_each = np.random.default_rng(seed), 25
     drawn = datasets(rng, n_pairs // pairs_each, n_rows, width)
     return [(data, [*neighbours(rng, data, pairs_each)]) for data in drawn]
 
 
 def attack(example, n_pairs, seed, *, n_rows=N_ROWS, pure=False, home=None):
-    """Replace ``n_pairs`` records in all and return the largest move over the allowed one."""
+    """Replace ``n_pairs`` records in total; return the largest change over the allowed one."""
     worst, norm = 0.0, norm_of(example, pure=pure)
     how = {"home": home, "calibration": calibrated(example, n_rows, pure=pure)}
     for data, pairs in worst_neighbours(n_pairs, seed, n_rows, example.width):

@@ -1,4 +1,4 @@
-"""Tables that are read in batches, of which nothing is kept, and the arrays of the same rows."""
+"""Tables that are read in batches and not kept in memory, and arrays of the same rows."""
 
 from itertools import pairwise
 
@@ -12,20 +12,20 @@ from tailguard.data.rows import streams
 
 @pytest.fixture
 def small_memory(monkeypatch):
-    """Make a few thousand records too many to be kept, and several windows of them."""
+    """Limit memory so that a few thousand records do not fit and fill several windows."""
     monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
     monkeypatch.setattr(streams, "NUMBERS_AT_ONCE", 3 * 2**12)
     monkeypatch.setattr(streams, "NUMBERS_GATHERED", 3 * 2**13)
 
 
 def arrow_table(features, **others):
-    """A table of float columns x0, x1, ... and of others by name."""
+    """A table of float columns x0, x1, ... and of further columns by name."""
     columns = {f"x{j}": features[:, j] for j in range(features.shape[1])}
     return pa.table({name: np.ascontiguousarray(c) for name, c in (columns | others).items()})
 
 
 def parquet_sources(table, folder):
-    """The same rows as files: with three sizes of row groups, and cut into a folder of files."""
+    """The same rows as files: with three sizes of row groups, and split over a folder."""
     sources = {}
     for size in (100, 1024, 5000):
         sources[f"groups of {size}"] = folder / f"groups-{size}.parquet"

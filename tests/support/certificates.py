@@ -1,4 +1,4 @@
-"""Certificates as tests want them."""
+"""Certificates for tests."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Tables of which at least 55 percent of the records can be used, and how many stop a run."""
+"""Tables with at least 55 percent usable records, and the number of them that stop a run."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ COLUMNS = (TableColumn("feature", "x"), TableColumn("target", "y"))
 
 
 def n_stopped(n_tables, mu=0.5):
-    """Ask the count of every table, with noise of its own; the first has just enough records."""
+    """Count usable records in every table, with fresh noise; the first has just enough."""
     stopped = 0
     for number in range(n_tables):
         n_rows = int(FEWEST / mu) + 1 + 10 * number % 2000

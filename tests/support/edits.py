@@ -1,6 +1,6 @@
-"""Edits of what compiled code depends on, and scripts whose output they change."""
+"""Edits to dependencies of compiled code, and scripts whose output they change."""
 
-# Each prints what compiled functions make of fixed numbers.
+# Each prints results of compiled functions on fixed numbers.
 PROBES = {
     "gaussian": """
 import numpy as np

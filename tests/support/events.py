@@ -21,7 +21,7 @@ from tailguard.privacy.events import (
     ZeroConcentrated,
 )
 
-# A few only, because each profile takes a moment.
+# Only a few, because each profile takes a moment.
 AMPLIFIED = [
     *(Sampled(0.5, 0.1), Sampled(1.0, 0.01), Sampled(0.5, 0.1, "poisson")),
     *(Shuffled(0.3, 50), Shuffled(0.2, 1000), ShuffledPure(0.5, 50), ShuffledPure(0.2, 1)),
@@ -41,7 +41,7 @@ LEAVES = st.one_of(
 
 
 def trees_of(leaves):
-    """Trees of compositions over the given leaves."""
+    """Trees of compositions of the given leaves."""
     return st.recursive(
         leaves,
         lambda inner: st.one_of(
@@ -58,5 +58,5 @@ GAUSSIAN_TREES = trees_of(st.builds(Gaussian, SIZES))
 
 
 def epsilon_of_zcdp_simple(rho, delta):
-    """The textbook's conversion (Bun and Steinke 2016, Proposition 1.3), looser than ours."""
+    """The textbook's conversion (Bun and Steinke 2016, Proposition 1.3), looser than the library's."""
     return rho + 2.0 * math.sqrt(-rho * math.log(delta))

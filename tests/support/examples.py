@@ -1,5 +1,4 @@
-"""The examples of every registered query: its worst pair, and those of its own file in
-``support/queries``, where it has one."""
+"""The examples of every registered query: its worst pair, and those in ``support/queries``."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -10,7 +9,7 @@ from tailguard.audit.worst_pairs import worst_pair
 from tailguard.queries.registry import QUERIES
 
 FILES = {each.name.replace("_", "-") for each in iter_modules(support.queries.__path__)}
-"""The names of queries, as the files are called that show more of them."""
+"""The names of queries that have a file of further examples."""
 
 
 def query_examples():
@@ -23,7 +22,7 @@ def query_examples():
 
 
 def by_weight(examples):
-    """One example of each way of counting, by records in pairs or not, with a weight a record."""
+    """One example of each way of counting, with and without pairs, with a weight per record."""
     seen = set()
     for example in examples:
         pairs = example.query.random_order
@@ -38,9 +37,9 @@ BY_CELL = {
     *("cell-kinds", "value-histograms", "level-tables", "count-of-levels", "bounded-moments"),
     *("cell-products", "usable-records/any-cell"),
 }
-"""Queries, and examples of them, of which a bad cell leaves the other cells of its record alone."""
+"""Queries, and their examples, in which a bad cell does not affect the rest of its record."""
 
 
 def reads_by_cell(name):
-    """Whether an example is of a query by cell."""
+    """Whether an example has a query by cell."""
     return not BY_CELL.isdisjoint({name, name.split("/")[0]})

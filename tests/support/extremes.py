@@ -1,4 +1,4 @@
-"""Records at the ends of the floats, and fits that must survive them in silence."""
+"""Records with extreme floats, and fits that must handle them without a warning."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def records(kind, seed, n_rows, n_features=3):
 
 
 def in_units(loss, X, y, feature_unit, target_unit):
-    """The records in other units, with targets that the loss takes."""
+    """The records in other units, with targets that the loss accepts."""
     with np.errstate(all="ignore"):
         if not loss.link.scaled:
             return X * feature_unit, (y > 0.0).astype(float)
@@ -47,9 +47,9 @@ def in_units(loss, X, y, feature_unit, target_unit):
 
 
 def survive(problem, X, y, guarantee, *, solver="auto", seed=0):
-    """Plan, reserve and run where every floating-point error raises; return the solution.
+    """Plan, reserve and run with every floating-point error raised; return the solution.
 
-    None where the plan is refused, before budget is reserved.
+    Return None if the plan is refused before budget is reserved.
     """
     gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=seed)
     try:

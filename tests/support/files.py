@@ -1,4 +1,4 @@
-"""What a file holds, as numbers or as cells of its columns."""
+"""Contents of a file, as numbers or as cells of its columns."""
 
 from tailguard.data.columns import cells_of
 from tailguard.data.design import design_matrix

@@ -1,4 +1,4 @@
-"""Fits of the default method as a test wants them, and the session that they ask."""
+"""Fits of the default method for tests, and their session."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from tailguard.solvers.newton.whitening import StepShortening, Whitening
 
 
 def plain_fit(loss, n_features, *, intercept=True, weights=None, mean_row=None, **geometry):
-    """A fit that knows nothing yet, in raw units."""
+    """A fit before its first release, in raw units."""
     size = n_features + intercept
     nothing = np.zeros(size)
     seen = Geometry(
@@ -27,6 +27,6 @@ def plain_fit(loss, n_features, *, intercept=True, weights=None, mean_row=None, 
 
 
 def reserved(plan, gate, shares):
-    """A session of a plan that the gate has reserved."""
+    """A session of a plan that is reserved at the gate."""
     gate.reserve(plan.event, coordinates=plan.coordinates)
     return FitSession(plan, gate, shares)

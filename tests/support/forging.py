@@ -1,4 +1,4 @@
-"""Certificates of several kinds of runs, and every way to change one place of each."""
+"""Certificates of several kinds of runs, and forgeries that change one place of each."""
 
 import json
 import tempfile
@@ -32,7 +32,7 @@ def minimised(name, guarantee, **options):
 
 
 def stopped():
-    """Of a run that stops early, and whose ledger counts less than was reserved."""
+    """The certificate of a run that stops early; its ledger counts less than was reserved."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = tg.Ledger(f"{folder}/budget.sqlite", "claims", epsilon=9.0, delta=1e-4)
         return certificate_of_stopped(ledger)
@@ -108,7 +108,7 @@ def leaves(data, place=()):
 
 
 def pattern(place):
-    """The place with the numbers of lists left out: what is alike in all releases."""
+    """The place without list indices, which is equal for all releases."""
     return "".join("[]" if isinstance(key, int) else f".{key}" for key in place)
 
 
@@ -125,7 +125,7 @@ def with_value(data, place, value):
 
 
 def forged_values(value):
-    """What may stand in the place of a value."""
+    """Values to substitute for a value."""
     if isinstance(value, bool) or value is None:
         return [0.001, "no"]
     if isinstance(value, int):
@@ -141,7 +141,7 @@ def forged_values(value):
 
 
 def forgeries(certificate, rng, per_pattern):
-    """Yield place and forged data: of each kind of place some, drawn at random."""
+    """Yield place and forged data: a random sample of each kind of place."""
     data = json.loads(certificate.to_json())
     kinds = {}
     for place in leaves(data):

@@ -1,4 +1,4 @@
-"""Structured fuzzing: values that are wrong in every way, and documents with parts exchanged."""
+"""Structured fuzzing: invalid values of every kind, and documents with exchanged parts."""
 
 import copy
 from time import process_time
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tailguard.checks import TailguardError
 
-FEW, MANY = 15, 20_000  # by default, and behind the audit marker
+FEW, MANY = 15, 20_000  # by default, and with the audit marker
 
 NUMBERS = st.one_of(
     st.integers(-(2**70), 2**70),
@@ -46,7 +46,7 @@ def places(document, path=()):
 
 @st.composite
 def changed(draw, document):
-    """A document with up to three parts exchanged, left out or doubled."""
+    """A document with up to three parts exchanged, removed or duplicated."""
     document = copy.deepcopy(document)
     for _ in range(draw(st.integers(1, 3))):
         path = draw(st.sampled_from([path for path in places(document) if path] or [()]))
@@ -68,14 +68,14 @@ def changed(draw, document):
 
 
 SECOND = 1_000  # milliseconds
-LONGEST = 5.0  # seconds of work; by the clock six times as many, on a machine that others use
+LONGEST = 5.0  # seconds of CPU time; the wall-clock limit is six times this, for a busy machine
 how_often = pytest.mark.parametrize(
     "count", [FEW, pytest.param(MANY, marks=pytest.mark.audit)], ids=["few", "many"]
 )
 
 
 def often(count, check, **strategies):
-    """Try a check on so many examples, each within a time: nothing hangs."""
+    """Run a check on many examples, each within a time limit, so that nothing hangs."""
 
     def timed(**example):
         begin = process_time()
@@ -86,7 +86,7 @@ def often(count, check, **strategies):
 
 
 def attempt(act):
-    """What is returned, and the one sentence in which it was refused; other errors pass through."""
+    """Return the result, and the message of a refusal, which must be one sentence."""
     result, words = None, ""
     try:
         result = act()

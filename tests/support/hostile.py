@@ -1,6 +1,6 @@
-"""Cells chosen by an adversary: Python objects of every kind, with the number each counts as.
+"""Adversarial cells: Python objects of every kind, and the number that each must be read as.
 
-The numbers are written down here and not computed by the library, so that both can be compared.
+The numbers are stated here, not computed by the library, so that both can be compared.
 """
 
 import datetime
@@ -21,12 +21,12 @@ QUESTIONS = (
     *("float", "int", "index", "complex", "bool", "len", "iter", "getitem", "array", "buffer"),
     *("eq", "hash", "lt", "repr", "str", "getattr", "getattribute", "instancecheck"),
 )
-VICTIMS = []  # what an object of the kind "meddler" overwrites if any of its methods is run
+VICTIMS = []  # overwritten by a "meddler" if any of its methods runs
 
 
 @dataclass(frozen=True)
 class Hostile:
-    """A cell, the kind it is of, and the number it counts as."""
+    """A cell, its kind, and the number that it must be read as."""
 
     kind: str
     cell: Any
@@ -34,7 +34,7 @@ class Hostile:
 
 
 def raiser(raised, questions=QUESTIONS):
-    """An object whose every method raises; its class answers no question either."""
+    """An object whose methods all raise, as do those of its class."""
 
     def refuse(*_, **__):
         warnings.warn("a record is odd", stacklevel=1)
@@ -48,7 +48,7 @@ def raiser(raised, questions=QUESTIONS):
 
 
 def object_array(given):
-    """An array of these very objects, none of which is asked what it is."""
+    """An array of these objects; no method of them is called."""
     held = np.empty(len(given), dtype=object)
     for place, cell in enumerate(given):
         held[place] = cell
@@ -75,7 +75,7 @@ def meddler():
 
 
 class Level(enum.IntEnum):
-    """Whole numbers that are no plain ones."""
+    """Whole numbers of a subclass."""
 
     LOW = 1
 
@@ -99,7 +99,7 @@ class Word(str):
 
 
 def texts(rng):
-    """Text: numbers, what nearly is one, and anything at all."""
+    """Text: numbers, near-numbers and arbitrary text."""
     spelled = {
         **{" 5 ": 5.0, "1_000": 1e3, "infinity": np.inf, "-INF": -np.inf, "1e400": np.inf},
         **{"True": 1.0, "false": 0.0, "TRUE": 1.0, "fAlSe": 0.0, "+.5": 0.5, "\uff11\uff12": 12.0},
@@ -127,7 +127,7 @@ def numpy_scalars(rng):
 
 
 def wrapped(rng):
-    """Sequences: one number counts as that number, anything else is missing."""
+    """Sequences: one number is read as that number, anything else is missing."""
     one = float(rng.standard_normal())
     yield from ((cell, one) for cell in ([one], (one,), np.array(one), np.array([one])))
     yield from ((cell, 1.0) for cell in (["1"], np.array([True]), np.array(["1.0"])))
@@ -139,7 +139,7 @@ def wrapped(rng):
 
 
 def plain(rng):
-    """Numbers of the standard library, wide ones and ones that are no number of ours."""
+    """Numbers of the standard library, including wide ones and types that the library rejects."""
     whole = int(rng.integers(2**60)) * 2**10
     yield from ((cell, float(cell)) for cell in (True, 2**63, -(2**64), whole, 10**30, 0.1))
     yield from ((10**400, np.inf), (-(10**400), -np.inf), (np.inf, np.inf))
@@ -152,7 +152,7 @@ def plain(rng):
 
 
 def dates(_):
-    """Dates, times and what pandas calls missing."""
+    """Dates, times and pandas' missing values."""
     day = datetime.date(2020, 1, 1)
     missing = [day, datetime.datetime.max, datetime.time(), datetime.timedelta.max, pd.NA, pd.NaT]
     missing += [pd.Timestamp(day), pd.Timedelta(1), pd.Period("2020"), pd.Interval(0, 1)]
@@ -161,7 +161,7 @@ def dates(_):
 
 
 def objects(_):
-    """Things that are no data at all, and objects that do what they can."""
+    """Objects that are not data, and objects with harmful methods."""
     forged = Fraction(1, 2)
     forged._numerator = raiser(KeyboardInterrupt)
     missing = [object(), int, len, ..., NotImplemented, ValueError("1"), np, lambda: 1.0, type]
@@ -185,13 +185,13 @@ KINDS = {
 
 
 def data(seed=0):
-    """One cell of every kind that is data: libraries themselves may crash on the other objects."""
+    """One cell of every kind that is data: other objects may crash third-party libraries."""
     rng = np.random.default_rng(seed)
     return [cell for kind, draws in KINDS.items() if kind != "object" for cell, _ in draws(rng)]
 
 
 def cells(count, seed=0):
-    """``count`` hostile cells: every kind in turn, over and over, with other draws."""
+    """``count`` hostile cells: all kinds in turn, repeatedly, with new draws."""
     rng = np.random.default_rng(seed)
     found = []
     while len(found) < count:

@@ -1,4 +1,4 @@
-"""Cells and lines of files chosen by an adversary, and files that hold them."""
+"""Adversarial cells and lines of files, and files that contain them."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-# Text that is no number, or none that is finite; the lone surrogates become bytes that are no text.
+# Text that is not a finite number; lone surrogates become bytes that are not valid text.
 NO_NUMBERS = (
     *("", " ", "words", "None", "NULL", "NA", "nan", "-nan", "inf", "-Infinity", "1e400"),
     *("9" * 400, "-" + "9" * 5000, "1,5", "1.5.2", "0x1F", "1/3", "1+2j", "--1", "1e", "e1", "$5"),
@@ -30,7 +30,7 @@ NUMBERS = (
     *(str(2**64), str(-(2**63) - 1), "1e308", "-1e308", "5e-324", "1e-320", "0", "-0.0", "7.50"),
     *(" 3 ", "1_000", "+4", ".5", "5.", "1E5", "\u0663", "0" * 300 + "1", "0." + "0" * 400 + "1"),
 )
-# Whole lines that no CSV writer wrote; what they hold is void.
+# Malformed CSV lines; their cells are void.
 LINES = (
     *("", ",", '"', '"""', '"40', '40,"', '40,"north', '"40,north', ",,,,,,,,", "40", "words"),
     *('4"0,no"rth', '"40"x,"north"y', "\0", "40\r50", "'", "\udcff,\udcfe", "z" * 200_000, '""",'),
@@ -38,7 +38,7 @@ LINES = (
 
 
 def csv_bytes(header, rows, lines=None):
-    """A CSV file as its writer writes it; ``lines`` maps places of rows to lines in their stead."""
+    """A CSV file; ``lines`` maps row numbers to lines that replace these rows."""
     texts = []
     for place, row in enumerate([header, *rows]):
         file = io.StringIO()
@@ -48,7 +48,7 @@ def csv_bytes(header, rows, lines=None):
 
 
 def text_array(cells):
-    """A pyarrow column of text, whose bytes may be no text; None is a missing cell."""
+    """A pyarrow column of text whose bytes may be invalid; None is a missing cell."""
     coded = [b"" if cell is None else cell.encode("utf-8", "surrogateescape") for cell in cells]
     ends = np.cumsum([0, *map(len, coded)]).astype(np.int32)
     known = np.packbits([cell is not None for cell in cells], bitorder="little")
@@ -57,6 +57,6 @@ def text_array(cells):
 
 
 def write_parquet(path, header, rows):
-    """A Parquet file of text, as a writer that infers types makes of one cell that is no number."""
+    """A Parquet file of text, as a type-inferring writer makes it if one cell is not a number."""
     columns = [text_array(cells) for cells in zip(*rows, strict=True)]
     parquet.write_table(pa.Table.from_arrays(columns, names=list(header)), path)

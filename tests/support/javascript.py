@@ -1,4 +1,4 @@
-"""The page's verifier in Node, and pages in a browser without a screen, where there are any."""
+"""The page's verifier in Node, and pages in a headless browser, if these are installed."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ BROWSER = next(
     filter(None, map(which, ("chromium-headless-shell", "chromium", "google-chrome"))), None
 )
 
-# Each line of the input is a call, [name, arguments]; each of the output what it returned.
+# Each input line is a call, [name, arguments]; each output line is its result.
 HARNESS = """
 const names = ["erfcx", "logDelta", "epsilonOfMu", "checks", "verdictOf"];
 const found = new Function(`${process.argv[1]}; return {${names}}`)();
@@ -37,7 +37,7 @@ lines.on("line", (line) => {
 
 
 def called(calls, source=None):
-    """Call functions of the verifier, one after the other, in one process."""
+    """Call functions of the verifier in sequence, in one process."""
     text = SOURCE.read_text() if source is None else source
     lines = "\n".join(json.dumps(call) for call in calls)
     done = subprocess.run(
@@ -52,7 +52,7 @@ def verdicts(certificates, source=None):
 
 
 def opened(path, *more):
-    """The page as a browser has it once its script has run; ``more`` options for the browser."""
+    """The page after its script has run in a browser; ``more`` are options of the browser."""
     options = ["--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom", *more]
     done = subprocess.run([BROWSER, *options, path], check=True, capture_output=True, text=True)
     return done.stdout

@@ -1,4 +1,4 @@
-"""What JSON Schema demands, as far as the schemas of this package go."""
+"""A validator for the part of JSON Schema that the schemas of this package use."""
 
 import re
 
@@ -8,7 +8,7 @@ KNOWN |= {"const", "pattern", "minLength", "minItems", "minProperties", "minimum
 
 
 def breaches(schema, value, place="$"):
-    """Yield where a value is not what a schema demands."""
+    """Yield the places where a value violates a schema."""
     assert {*schema} <= KNOWN, f"{place}: a word of JSON Schema that is not checked here"
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds

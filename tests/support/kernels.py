@@ -1,4 +1,4 @@
-"""Every query with a loop, and the loops that an example of a query asks for."""
+"""Every query with a loop, and the loops that an example of a query requests."""
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from tailguard.queries.base import GaussianQuery
 
 
 def all_queries():
-    """Class by name of whatever says how a block adds up."""
+    """Map each name to a class that defines a loop over a block."""
     found = [class_called(name, ALL_QUERIES) for name in ALL_QUERIES]
     plain = GaussianQuery.sum_block
     return {kind.__name__: kind for kind in found if getattr(kind, "sum_block", plain) is not plain}
 
 
 class Overheard(ArrayRows):
-    """Records that remember the kernels they were asked to sum, and whether places were asked."""
+    """Records that log the kernels they sum, and whether places were requested."""
 
     def overhear(self):
         self.asked, self.by_place = [], False
@@ -40,7 +40,7 @@ def overheard(rows):
 
 
 def examples():
-    """Name -> query, and a function that asks it of records: they remember what was asked."""
+    """Name -> query, and a function that runs it on records, which log the requests."""
     found = {}
     for example in query_examples():
         found[example.name] = example.query, example.width, asker(example)

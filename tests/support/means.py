@@ -1,11 +1,11 @@
-"""Means as tests ask for them: sizes, promise and moment in one line."""
+"""Mean estimation tasks in one line: sizes, guarantee and moment."""
 
 from tailguard.gate.plan import Problem
 from tailguard.means.base import MeanFacts
 
 
 def task_of(n_rows, n_features, guarantee, moment=None, unit=None):
-    """What a method plans for."""
+    """The task that a method plans for."""
     return MeanFacts(Problem(None, n_rows, n_features, moment=moment, unit=unit), guarantee)
 
 

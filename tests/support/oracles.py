@@ -1,4 +1,4 @@
-"""Oracles of a descent as their queries show them: hardly cutting anything, over so many groups."""
+"""Oracles of a descent with hardly any clipping, over a given number of groups."""
 
 from dataclasses import fields
 
@@ -7,7 +7,7 @@ from tailguard.solvers.oracles import ORACLES, make_oracle
 
 
 def wide_oracle(name, reach, n_groups=1):
-    """The oracle of that name; over one group it is nearly the plain mean."""
+    """The oracle with this name; over one group it is nearly the plain mean."""
     kind = class_of(ORACLES[name])
     grouped = {"n_groups": n_groups, "centre": "median"}
     known = {field.name for field in fields(kind)}

@@ -1,4 +1,4 @@
-"""Pages of HTML as tests read them: tables cell by cell, tags, attributes and what else is said."""
+"""HTML pages parsed for tests: tables by cell, tags, attributes and other text."""
 
 from html.parser import HTMLParser
 
@@ -7,7 +7,7 @@ VOID = {"meta", "rect", "line", "br", "img", "link", "input"}
 
 
 class Page(HTMLParser):
-    """A page: its tables by caption, its elements, and the words outside of tables."""
+    """A page: its tables by caption, its elements, and the text outside tables."""
 
     def __init__(self, text):
         super().__init__()

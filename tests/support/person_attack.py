@@ -1,4 +1,4 @@
-"""A person replaced with all of her rows: by few or many, hostile, void or alike, under any key."""
+"""Attacks that replace a person and all her rows: few or many, hostile, void or equal."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from tailguard.queries.base import calibration_for
 
 N_PERSONS, REPLACED = 40, 7  # as many as rows elsewhere: some examples have 40 groups
 AUDITED_PERSONS, AUDITED_ROWS, AUDITED_MU = 200, 5, 1.5
-"""How many persons, and of how many rows at most, there are in whole runs that are overheard."""
+"""The number of persons in overheard runs, and the most rows of each."""
 EXAMPLES = {e.name: e for e in query_examples() if getattr(e.query, "takes_persons", False)}
 UNITS = [
     Unit(person="key", max_rows=1),
@@ -31,7 +31,7 @@ UNITS = [
 
 
 def table(rng, width, kind):
-    """Rows of some persons, and their keys: multiples of ten, in no order."""
+    """Rows of some persons and their keys, which are unordered multiples of ten."""
     counts = rng.integers(1, 9, N_PERSONS)
     keys = np.repeat(10 * np.arange(N_PERSONS), counts)
     rows = records(rng, len(keys), width) if kind % 2 else rng.standard_normal((len(keys), width))
@@ -40,7 +40,7 @@ def table(rng, width, kind):
 
 
 def replacement(rng, width, old, most):
-    """All rows of another person: few or many, hostile, void, one of them often, or old ones."""
+    """All rows of another person: few or many, hostile, void, repeated, or old ones."""
     count = int(rng.choice([1, 2, 3, 5, 40, most]))
     kind = int(rng.integers(5))
     if kind == 0:
@@ -56,9 +56,9 @@ def replacement(rng, width, old, most):
 
 
 def neighbour(rng, rows, keys, width, most=100):
-    """The table with one person replaced, under her key or a new one, and some rows of nobody.
+    """The table with one person replaced, with her key or a new one; some rows have no person.
 
-    ``most`` rows, above all caps of ``UNITS``, may be the new one's.
+    The new person may have up to ``most`` rows, which is above all caps of ``UNITS``.
     """
     own = keys == 10 * REPLACED
     other = replacement(rng, width, rows[own], most)
@@ -83,11 +83,11 @@ def lattice(example, rows, calibration, order):
 
 
 class OverheardPersons(OverheardGate):
-    """Overhears runs on persons, of whom one is replaced with all of her rows."""
+    """Overhear runs on persons; one person is replaced with all her rows."""
 
     @classmethod
     def told(cls, solver, plan, pair, *, seed, loss=None):
-        """Run on one of two tables: features, targets, keys. Return how far releases differ."""
+        """Run on one of two tables (features, targets, keys); return the transcript."""
         unit = Unit(person="key", max_rows=AUDITED_ROWS)
         rows = [
             PersonRows(make_rows(X, y, loss=loss), Persons.of(keys, unit), SimulationSource(0))
@@ -102,9 +102,9 @@ class OverheardPersons(OverheardGate):
 
 
 def audited_pair(others, *replaced):
-    """Tables of the same persons of two rows, ``others``, and a first one: her rows, all alike.
+    """Two tables with the same ``others``, of two rows each, and a different first person.
 
-    Of her are told, for each table, how many rows she has, and what is in each.
+    The arguments state, for each table, the number of her rows and their common content.
     """
     keys = np.tile(np.arange(1, AUDITED_PERSONS), 2)
     for count, row in replaced:
@@ -113,14 +113,14 @@ def audited_pair(others, *replaced):
 
 
 def overheard(statistics, pair, n_runs):
-    """Runs of everything that statistics release, on either table by turns."""
+    """Runs of all releases of statistics, alternately on the two tables."""
     problem = Problem(None, AUDITED_PERSONS, pair[0][0].shape[1], max_rows=AUDITED_ROWS)
     plan = statistics.plan(problem, GDP(AUDITED_MU))
     return [OverheardPersons.told(statistics, plan, pair, seed=seed) for seed in range(n_runs)]
 
 
 def check_overheard(told, n_queries):
-    """Check that whole runs show most of what they claim of a person, and never more."""
+    """Check that whole runs attain most of the claim for a person, and never more."""
     for one in told:
         assert 0.7 * AUDITED_MU <= one.mu <= AUDITED_MU * (1.0 + 1e-9)
     assert len({query.name for query in told[0].queries}) == n_queries

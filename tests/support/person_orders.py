@@ -1,19 +1,19 @@
-"""In which order persons are read, and how far that is from a random one."""
+"""The order in which persons are read, and its deviation from a random one."""
 
 import numpy as np
 
 from tailguard.queries.loop import LatticeSum
 
-STRANGE = 6.0  # a random order is stranger than this once in some ten million reads
+STRANGE = 6.0  # a random order exceeds this about once in ten million reads
 
 
 def strangeness(order, n_persons):
-    """How far persons, by their ranks below ``n_persons``, are from a random order of some of them.
+    """Deviation of a sequence of persons, by ranks below ``n_persons``, from a random order.
 
-    It is the largest of three numbers of deviations: the correlation of ranks and places, how often
-    persons who are read one after the other are as far apart as others are (each distance comes
-    about once by chance), and how often neighbours are both read or both not (Wald and Wolfowitz
-    1940).
+    It is the largest of three statistics in standard deviations: the correlation of ranks and
+    places; the largest number of equal distances between consecutive persons (each distance occurs about
+    once by chance); and the number of neighbours that are both read or both not read (Wald and
+    Wolfowitz 1940).
     """
     order, n_read = np.asarray(order), len(order)
     places = np.argsort(np.argsort(order))
@@ -29,12 +29,12 @@ def strangeness(order, n_persons):
 
 
 def first_seen(values):
-    """Different values in the order in which they come."""
+    """Distinct values in order of first occurrence."""
     return list(dict.fromkeys(np.asarray(values).tolist()))
 
 
 class HeardReads:
-    """What queries read: which records together, and the first cells of the rows as they come."""
+    """A log of queries' reads: the records read together, and the first cells of rows in order."""
 
     def __init__(self, monkeypatch):
         self.reads, sum_block = [], LatticeSum.sum_block

@@ -1,4 +1,4 @@
-"""Tables of persons with several rows, scattered over files and partitions in many ways."""
+"""Tables of persons with several rows, split over files and partitions in many ways."""
 
 from functools import partial
 
@@ -26,7 +26,7 @@ COLUMNS = ["x0", "x1"]
 
 
 def persons_frame(seed=0, n_persons=N_PERSONS):
-    """Visits of patients, in no order; some visits are of nobody, and some cells are missing."""
+    """Unordered visits of patients; some visits have no patient, and some cells are missing."""
     rng = np.random.default_rng(seed)
     keys = np.repeat(np.arange(n_persons), rng.integers(1, 9, n_persons))
     n_rows = len(keys)
@@ -42,7 +42,7 @@ def persons_frame(seed=0, n_persons=N_PERSONS):
 
 
 def texts(frame):
-    """The same persons by keys of text, some of which write numbers."""
+    """The same persons with keys of text, some of which are numbers."""
     keys = [None if pd.isna(k) else f"p{k}" if k % 3 == 0 else str(k) for k in frame.key]
     return frame.assign(key=pd.array(keys, dtype="string"))
 
@@ -53,7 +53,7 @@ def written(frame, path, **options):
 
 
 def cuts_of(frame, folder):
-    """The same rows in memory, in files of several cuts and types, and in partitions."""
+    """The same rows in memory, in files of several layouts and types, and in partitions."""
     found = {"pandas": frame, "shuffled": shuffled(frame, 5)}
     for seed, size in enumerate((100, 5000)):
         path = folder / f"{size}.parquet"
@@ -74,13 +74,13 @@ def cuts_of(frame, folder):
 
 @pytest.fixture
 def on_disk(monkeypatch):
-    """Keep nothing in memory that has a file, and read few rows at a time."""
+    """Limit memory so that tables in files stay on disk, and few rows are read at a time."""
     monkeypatch.setattr(person_file, "NUMBERS_GATHERED", 0)
     monkeypatch.setattr(streams, "NUMBERS_AT_ONCE", 4 * 2**10)
 
 
 def scattered(rows, keys, unit, *, loss=None, exposed=False, weighted=False, seed=3, cut=37):
-    """Persons of numbers in batches of ``cut`` rows, under the key that ``seed`` draws."""
+    """Persons in numeric batches of ``cut`` rows, under the secret key drawn from ``seed``."""
     width = rows.shape[1] - 1 - exposed - weighted
     names = [f"x{j}" for j in range(width)]
     beside = ["target", *["exposure"] * exposed, *["weight"] * weighted]

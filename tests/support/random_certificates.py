@@ -1,4 +1,4 @@
-"""Certificates of random plans and releases, and changes of one number that enters a total."""
+"""Certificates of random plans and releases, and changes to one number that enters a total."""
 
 import json
 import math
@@ -10,11 +10,11 @@ from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Gaussian, Laplace
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 
-ROOM = 1.001  # a promise is that much more than what is planned
+ROOM = 1.001  # ratio of the promise to the planned cost
 
 
 def _without_promise(rng):
-    """A certificate of a kind that the page can judge, with a promise that says nothing."""
+    """A certificate of a kind that the page can verify, with a vacuous promise."""
     pure = rng.random() < 0.25
     releases = [_release(rng, pure, number) for number in range(rng.integers(1, 12))]
     spent, more = spent_event(releases), 10 ** rng.uniform(-3, -1)
@@ -30,7 +30,7 @@ def _without_promise(rng):
 
 
 def certificate_of_promise(rng):
-    """One that the page can judge, whose promise is a little more than what was planned costs."""
+    """A certificate that the page can verify, whose promise slightly exceeds the planned cost."""
     certificate = _without_promise(rng)
     total = certificate.total
     delta = 10 ** rng.uniform(-12, -3)
@@ -66,7 +66,7 @@ FACTORS = (0.5, 0.9, 0.999, 1.001, 1.1, 2.0, 10.0)
 
 
 def changed(certificate, rng):
-    """Its data with one number changed that enters a total."""
+    """The data of a certificate with one number changed that enters a total."""
     data = json.loads(certificate.to_json())
     place, factor = PLACES[rng.integers(len(PLACES))], FACTORS[rng.integers(len(FACTORS))]
     if place in {"total", "spent"}:
@@ -74,7 +74,7 @@ def changed(certificate, rng):
         name = names[rng.integers(len(names))]
         data[place][name] *= factor
     elif place == "guarantee":
-        # A promise that is not kept: one below what was reserved.
+        # A broken promise: below the reserved cost.
         strength = next(name for name in ("epsilon", "mu", "rho") if name in data["guarantee"])
         data["guarantee"][strength] = data["total"][strength] * min(factor, 0.99)
     elif place == "planned":

@@ -1,4 +1,4 @@
-"""Noiseless recursions, written apart from the library, and solvers without noise beside them."""
+"""Noiseless recursions, independent of the library, and solvers without noise for comparison."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def data(n_rows, n_features=3, seed=0):
 
 
 def without_noise(solver, X, y, constraint, *, loss=None, intercept=False, monkeypatch=None):
-    """What a solver finds on quiet noise, with minimisers as exact as floats allow."""
+    """The solution of a solver on zero noise, with minimisers as exact as floats allow."""
     if monkeypatch is not None:
         monkeypatch.setattr(
             clipped_minimiser,

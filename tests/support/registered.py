@@ -14,7 +14,7 @@ def class_of(place):
 
 
 def examples_of(registry, more=None):
-    """Map each name to its examples: ``more``, what the class shows, or it without parameters."""
+    """Map each name to its examples: from ``more``, from the class, or the class with defaults."""
     return {name: (more or {}).get(name) or _shown(registry[name]) for name in registry}
 
 
@@ -32,4 +32,4 @@ def _shown(place):
 
 
 ESTIMATORS = {kind.__name__: kind for kind in sorted(map(class_of, PLACES.values()), key=repr)}
-"""Name of the class -> class, of all estimators that are registered."""
+"""Class name -> class, for all registered estimators."""

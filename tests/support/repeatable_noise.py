@@ -1,8 +1,8 @@
-"""Secret words that repeat: those of a test, or of a fixture, follow from its name.
+"""Repeatable noise: the random words of a test or fixture are derived from its name.
 
-A test that fails once in a thousand runs is a fair one; of a thousand such tests one fails in every
-run. So the noise of the default run is the same each time, as the examples of Hypothesis are; no
-seed is chosen. With ``--fresh-noise``, in long audits and in other processes noise stays secret.
+A test may fail by chance once in a thousand runs; among a thousand such tests one fails in every
+run. So the noise of the default run repeats, as the examples of Hypothesis do; nobody chooses a
+seed. With ``--fresh-noise``, in long audits and in other processes the noise is secret.
 """
 
 import os
@@ -16,7 +16,7 @@ from tailguard.noise.sources import CryptographicSource, Words
 
 
 class RepeatableNoise:
-    """Stands for the operating system's generator while a test of a known name runs."""
+    """Replace the operating system's generator while a test with a known name runs."""
 
     def __init__(self) -> None:
         self._secret = CryptographicSource().words
@@ -24,21 +24,21 @@ class RepeatableNoise:
         self._stream: np.random.PCG64 | None = None
 
     def install(self) -> None:
-        """Have every cryptographic source draw from here."""
+        """Make every cryptographic source draw from this generator."""
         CryptographicSource.words = self._words
 
     def follow(self) -> None:
-        """Repeat in this process, too, which was forked from the one that repeats."""
+        """Repeat the noise also in this process, a fork of the one that repeats."""
         self._process = os.getpid()
 
     @property
     def repeats(self) -> bool:
-        """Whether what is drawn now follows from a name."""
+        """Whether the words are now derived from a name."""
         return self._stream is not None
 
     @contextmanager
     def named(self, name: str | None) -> Iterator[None]:
-        """Draw what belongs to ``name``, or secret words for None; then go on as before."""
+        """Within this context, draw the words of ``name``, or secret words for None."""
         before = self._stream
         seed = None if name is None else int.from_bytes(sha256(name.encode()).digest())
         self._stream = None if seed is None else np.random.PCG64(seed)

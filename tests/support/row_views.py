@@ -1,10 +1,10 @@
-"""Parts and orders of rows, as which sums over them are compared."""
+"""Parts and orders of rows over which sums are compared."""
 
 import numpy as np
 
 
 def views(order):
-    """Return views by name: functions from rows to rows, made with an order of all of them."""
+    """Return views by name: functions from rows to rows, for an order of all rows."""
     return {
         "as they lie": lambda rows: rows,
         "in order": lambda rows: rows.in_order(order),

@@ -23,7 +23,7 @@ def make_block(rng, n_rows, n_features, *, extreme, dtype=np.float64, offset=Tru
 
 
 def make_query(rng, name, n_features, *, intercept=True, offset_center=0.1, **limits):
-    """A query of clipped gradients in odd units, and weights to ask it at."""
+    """A query of clipped gradients in odd units, and weights to evaluate it at."""
     center, scale = rng.standard_normal(n_features), rng.uniform(0.5, 2.0, n_features)
     units = Units(center, scale, intercept, 0.3, 2.0, offset_center)
     loss = None if name is None else make_loss(name)
@@ -32,5 +32,5 @@ def make_query(rng, name, n_features, *, intercept=True, offset_center=0.1, **li
 
 
 def make_kernel(rng, name, n_features, *, grid=2.0**-40, **options):
-    """The loop of such a query."""
+    """The loop of a query of clipped gradients."""
     return loop(*make_query(rng, name, n_features, **options), grid)

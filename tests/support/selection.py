@@ -1,4 +1,4 @@
-"""Best tries of mechanisms with few outcomes, exactly."""
+"""The best of several tries of mechanisms with few outcomes, computed exactly."""
 
 import math
 
@@ -19,19 +19,19 @@ def generating(tries, z):
 
 
 def best_of(tries, chances):
-    """Chances of outcomes, the best of which is last, to be the best of many tries."""
+    """Probabilities that each outcome is the best of many tries; the last outcome is the best."""
     ends = np.minimum(np.concatenate([[0.0], np.cumsum(chances)]), 1.0)
     return np.diff(generating(tries, ends))
 
 
 def cells(mu, cuts):
-    """Chances of the cells between cuts, for two Gaussian releases that differ by mu."""
+    """Probabilities of the cells between cuts, for two Gaussian releases that differ by mu."""
     pair = (norm.cdf(np.sort(cuts) - shift) for shift in (0.0, mu))
     return [np.diff(np.concatenate([[0.0], ends, [1.0]])) for ends in pair]
 
 
 def hockey_stick(first, second, epsilon):
-    """The larger one of both orders."""
+    """The larger value of both orders of the pair."""
     factor = math.exp(epsilon)
     return max(
         float(np.maximum(one - factor * other, 0.0).sum())
@@ -40,7 +40,7 @@ def hockey_stick(first, second, epsilon):
 
 
 def renyi(first, second, order):
-    """Renyi divergence of an order, the larger one of both orders of the pair."""
+    """Renyi divergence of an order: the larger value of both orders of the pair."""
     seen = (first > 1e-290) & (second > 1e-290)
     logs = np.log(first[seen]), np.log(second[seen])
     return max(

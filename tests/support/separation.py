@@ -1,8 +1,8 @@
-"""What each record adds to a sum, seen bit by bit: does one record change what another adds?
+"""The bits that each record adds to a sum: does one record change the contribution of another?
 
-Every record gets a column of its own that is zero in all others. What a sum holds in that column
-is what this record adds, exactly, since zeros add nothing. Where a kernel counts, its counts less
-those of one record alone are those of the others.
+Every record gets a column of its own that is zero in all other records. A sum in that column is
+exactly the contribution of this record, since zeros add nothing. If a kernel counts, its counts
+minus those of one record alone are the counts of the others.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ HOSTILE = (
     *(np.nan, np.inf, -np.inf, 1.7e308, -1e300, 1e155, -1e140, 1e80),
     *(0.0, -0.0, 5e-324, -1e-310, 1e-200, -1e-150, 1e-20, 1.0, -7.0, 2.0**60),
 )
-# What a record's own column holds, and the steps in which its part of a sum is read.
+# The value in a record's own column, and the steps in which its part of a sum is read.
 OWN, GRID = 2.0**-10, 2.0**-56
 N_ROWS, N_SHARED = 70, 5
 N_COLUMNS = N_SHARED + N_ROWS
@@ -53,7 +53,7 @@ class Separate:
         self.offset = rng.standard_normal(N_ROWS)
 
     def block(self, slot=None, value=np.nan, *, where="features", alone=False):
-        """Return the records, one of them replaced; ``alone`` leaves it and its partner only."""
+        """Return the records with one replaced; ``alone`` keeps only it and its partner."""
         features = np.hstack([self.shared, OWN * np.eye(N_ROWS)])
         target, offset = self.target.copy(), self.offset.copy()
         if alone:
@@ -76,7 +76,7 @@ def view_of(rng, loss):
 
 
 def adding_kernels(rng):
-    """Loops whose sums have places that belong to one record each: name, loop, places."""
+    """Loops whose sums have separate places for each record: name, loop, places."""
     losses = {name: make_loss(name) for name in LOSSES}
     by_level = np.concatenate([OWN_COLUMNS, OWN_COLUMNS + N_COLUMNS])
     weights = rng.standard_normal(N_COLUMNS)
@@ -142,12 +142,12 @@ def counting_kernels(rng):
 
 
 def parts(kernel, places, block):
-    """Return what each record adds, one column a record."""
+    """Return the contribution of each record, one column per record."""
     return kernel.sum_block(block)[places].reshape(-1, N_ROWS)
 
 
 def unlike_parts(kernel, places, records, slot, value, where):
-    """Whether another record adds something else once this one is replaced."""
+    """Whether replacing this record changes the contribution of another."""
     others = np.arange(N_ROWS) != slot
     before = parts(kernel, places, records.block())
     after = parts(kernel, places, records.block(slot, value, where=where))
@@ -155,7 +155,7 @@ def unlike_parts(kernel, places, records, slot, value, where):
 
 
 def unlike_counts(kernel, records, slot, value, where):
-    """Whether others are counted elsewhere once this record, and its partner, are replaced."""
+    """Whether replacing this record, and its partner, changes the counts of others."""
 
     def others(place):
         full = kernel.sum_block(records.block(slot, place, where=where))
@@ -165,7 +165,7 @@ def unlike_counts(kernel, records, slot, value, where):
 
 
 def unlike_slopes(loss, rng, slot, value):
-    """Whether the slope at one score and target changes with another's."""
+    """Whether the slope at one score and target depends on those of another record."""
     scores, targets = rng.standard_normal((2, N_ROWS))
     others = np.arange(N_ROWS) != slot
     before = [loss.slope(scores, targets), loss.mean(scores)]
@@ -178,7 +178,7 @@ def unlike_slopes(loss, rng, slot, value):
 
 
 def unlike_readings(rng, n_features, slot, value):
-    """Whether what is read of one record of a whole chunk changes with another."""
+    """Whether the read values of one record in a chunk depend on another record."""
     width, block = n_features + 1, RecordBlock(rng.standard_normal((CHUNK_ROWS, n_features)))
     units, weights = Units.raw(n_features, intercept=True), rng.standard_normal(width)
     view = View(None, units, rng.standard_normal((width, width)))
@@ -194,7 +194,7 @@ def unlike_readings(rng, n_features, slot, value):
 
 
 class Spy:
-    """A kernel that keeps what it is given."""
+    """A kernel that keeps its inputs."""
 
     size = 1
     together = "none"
@@ -206,7 +206,7 @@ class Spy:
 
 
 def unlike_offsets(rng, slot, value):
-    """Whether the offset of one record changes with another's exposure."""
+    """Whether the offset of one record depends on the exposure of another."""
     exposure, found = rng.uniform(0.1, 9.0, N_ROWS), []
     for entry in (1.0, value):
         exposure[slot], spy = entry, Spy()
@@ -216,7 +216,7 @@ def unlike_offsets(rng, slot, value):
 
 
 def entangled(*, seed=0, n_slots=3):
-    """Name everything in which one record changes another's bits: nothing, it is hoped."""
+    """Name everything in which one record changes another's bits; it should be empty."""
     rng, records, found = np.random.default_rng(seed), Separate(seed), []
     adding, counting = list(adding_kernels(rng)), list(counting_kernels(rng))
     for value in HOSTILE:

@@ -1,4 +1,4 @@
-"""The same rows in other orders, and cut in other ways, with a column that tells them apart."""
+"""The same rows in other orders and layouts, with a column that identifies them."""
 
 import dask.dataframe as dd
 import numpy as np

@@ -22,7 +22,7 @@ NUMERICAL = {"calibration": "numerical"}
 
 @dataclass(frozen=True)
 class SmoothExample:
-    """A query, its state, what it is asked for, and on how many rows."""
+    """A query, its state, the requested event and the number of rows."""
 
     name: str
     query: Any
@@ -80,7 +80,7 @@ def smooth_examples():
 
 
 def answer(example, data, query=None):
-    """Value and scale that reach the noise: the query's, within the mechanism's public limits."""
+    """Value and scale for the noise: the query's, within the mechanism's public limits."""
     public = example.calibration()
     features, target = data[:, :N_FEATURES].copy(), data[:, N_FEATURES].copy()
     rows = make_rows(features, target, loss=example.loss)
@@ -95,7 +95,7 @@ def answer(example, data, query=None):
 
 
 def breach(example, first, second):
-    """How far two answers exceed the smoothness, and the scales: at most 1 each if they do not."""
+    """The changes of scale and value between two answers, over those allowed; at most 1 if valid."""
     (f, s), (g, r) = first, second
     ratio = float(np.abs(np.log(s / r)).max()) / example.calibration().smoothness
     least = np.minimum(s, r)
@@ -105,7 +105,7 @@ def breach(example, first, second):
 
 
 def smooth_attack(example, n_pairs, seed, query=None):
-    """Replace ``n_pairs`` records in all and return the two largest breaches."""
+    """Replace ``n_pairs`` records in total; return the largest of both ratios."""
     rng = np.random.default_rng(seed)
     worst = (0.0, 0.0)
     for data in datasets(rng, max(n_pairs // 10, 4), example.n_rows, example.width):

@@ -1,4 +1,4 @@
-"""Solvers by name: the registered ones, and those of the papers where these are installed."""
+"""Solvers by name: the registered ones, and those of the papers if these are installed."""
 
 from importlib.util import find_spec
 
@@ -8,7 +8,7 @@ from tailguard.solvers.newton.schedule import Shares
 from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.registry import SOLVERS as REGISTERED
 
-# The default method in an eighth of its rounds, for what does not depend on how near a fit comes.
+# The default method with an eighth of its rounds, for tests that need no accurate fit.
 FEW_ROUNDS = WhitenedNewton(shares=Shares(constant=0.01, rounds=(1, 1, 2, 4)))
 
 
@@ -32,13 +32,13 @@ def make_solver(name, **options):
 
 
 def few_rounds(model, **options):
-    """A model of few rounds, but for one estimator, which has all of its solver's own choices."""
+    """A model with few rounds; one estimator keeps all of its solver's own choices."""
     few = model in FREE.values() and model is not ESTIMATORS["LinearRegression"]
     return model(**{"solver": FEW_ROUNDS} if few else {}, **options)
 
 
 def brief_solver(name):
-    """A solver of few steps, for what does not depend on how near an answer comes."""
+    """A solver with few steps, for tests that do not need an accurate answer."""
     if name == "whitened-newton":
         return FEW_ROUNDS
     return make_solver(name, **{"n_steps": 20} if name == "noisy-gradient-descent" else {})

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 class QuietSource:
-    """Every word is the median, which means zero noise for every sampler."""
+    """Return the median as every word, so every sampler draws zero noise."""
 
     private = False
 
@@ -16,7 +16,7 @@ class QuietSource:
 
 
 class ScriptedSource:
-    """Hands out the given words in order, then fails; ``exhausted`` says whether all were used."""
+    """Return the given words in order, then fail; ``exhausted`` is whether all were used."""
 
     private = False
 

@@ -1,4 +1,4 @@
-"""A gate that tests can look into: quiet noise, and a record of what was booked."""
+"""A gate for tests: zero noise, and a log of its books."""
 
 import math
 
@@ -11,7 +11,7 @@ from tailguard.noise.sources import SimulationSource
 
 
 def gate_over(problem, X, y, guarantee, *, seed=None):
-    """A gate with zero noise, or with simulated noise where a seed is given, and its books."""
+    """A gate with zero noise, or with simulated noise if a seed is given, and its books."""
     source = QuietSource() if seed is None else SimulationSource(seed)
     rows = make_rows(X, y, loss=problem.loss)
     gate = Gate(rows, guarantee=guarantee, source=source)
@@ -19,13 +19,13 @@ def gate_over(problem, X, y, guarantee, *, seed=None):
 
 
 def in_known_order(gate):
-    """A gate whose random order of the records an attacker knows: they lie as they came."""
+    """A gate that keeps the records in the given order, so an attacker knows it."""
     gate._partitions = KnownOrder(gate._rows, gate._source)
     return gate
 
 
 def spent_mu(books):
-    """Root of the sum of squares of what was booked, recomputed from the plain numbers."""
+    """Root of the sum of squared mu of all releases, recomputed from the plain numbers."""
     releases = books.releases
     assert all(release.mechanism == "gaussian" for release in releases)
     return math.sqrt(sum(r.times * (r.sensitivity / r.noise_std) ** 2 for r in releases))

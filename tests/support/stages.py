@@ -1,4 +1,4 @@
-"""Stages of one release, for tests that ask a gate without a plan."""
+"""Stages of one release, for tests that use a gate without a plan."""
 
 from tailguard.gate.stage import Stage
 from tailguard.privacy.events import Laplace
@@ -15,10 +15,10 @@ def pure(epsilon, name=""):
 
 
 def smooth(event, name=""):
-    """One release that costs an event, with noise that follows the records."""
+    """One release that costs an event, with a noise scale that depends on the records."""
     return Stage.of(event, name, "", 1, 1, kept=event)
 
 
 def of_sample(mu, n_rows, of_rows, name=""):
-    """One release that spends mu on a sample of so many records."""
+    """One release that spends mu on a sample of a given number of records."""
     return Stage(name, "", mu, 1, 1, sampled=n_rows / of_rows)

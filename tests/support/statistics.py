@@ -1,8 +1,8 @@
 """Statistical tests with a stated false-alarm rate and a stated power.
 
-Every test here takes ``false_alarm``, the probability that it rejects what is right, and reports
-``power``, the probability that it rejects the wrong thing named in the call. A test without power
-proves nothing, so callers assert the power too.
+Every test here takes ``false_alarm``, the probability that it rejects a true hypothesis, and
+reports ``power``, the probability that it rejects the false one named in the call. A test without
+power proves nothing, so callers assert the power too.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Targets that an estimator's loss takes, by its link, so that a new estimator brings no table."""
+"""Targets for an estimator's loss, by its link, so that a new estimator needs no entry here."""
 
 import numpy as np
 from scipy.special import expit
@@ -6,17 +6,17 @@ from scipy.special import expit
 from support.registered import ESTIMATORS
 
 FREE = {name: kind for name, kind in ESTIMATORS.items() if kind()._constraint() is None}
-"""The estimators whose weights no set holds: the default method fits them."""
+"""The estimators without a constraint set: the default method fits them."""
 
 
 def takes_labels(model):
-    """Whether targets of an estimator are labels, 0 and 1 unless it is told others."""
+    """Whether targets of an estimator are labels, by default 0 and 1."""
     return model()._loss().n_classes is not None
 
 
 def target_for(model, score, rng):
-    """Targets of which a score tells the expected one, as the loss's link says: outcomes, counts,
-    or the score itself with a noise of heavy tails."""
+    """Targets whose expectation follows from a score by the loss's link: outcomes, counts, or the
+    score itself with heavy-tailed noise."""
     loss = model()._loss()
     if takes_labels(model):
         return (rng.random(len(score)) < expit(score)).astype(int)
@@ -28,7 +28,7 @@ def target_for(model, score, rng):
 
 
 def column_for(model):
-    """The column of targets in tables that have labels, counts and costs."""
+    """The name of the target column in tables that have labels, counts and costs."""
     if takes_labels(model):
         return "ill"
     return "claims" if model()._loss().link.log else "cost"

@@ -1,4 +1,4 @@
-"""The statistical tests themselves: false alarms and powers are what they say."""
+"""Tests of the statistical tests: false alarms and powers are as stated."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from support.statistics import (
 )
 from tailguard.audit.bounds import clopper_pearson_upper, smallest_sample
 
-# Loose enough that 1000 repetitions see both rates.
+# Loose enough that 1000 repetitions measure both rates.
 FALSE_ALARM = 0.05
 N_REPEATS = 1000
 
@@ -75,7 +75,7 @@ def test_mu_lower_bound_tends_to_mu():
 
 @pytest.mark.parametrize(("threshold", "n_runs"), [(0.65, 500), (0.6, 900)])
 def test_gdp_audit_power_agrees_with_simulation_and_holds_its_false_alarm(threshold, n_runs):
-    """Halfway, where the sum of both errors is judged, and elsewhere, where each is."""
+    """A threshold halfway tests the sum of both errors; any other tests each error."""
     settings = {"threshold": threshold, "claimed_mu": 1.0, "false_alarm": 1e-3}
     generator = np.random.default_rng(7)
     rejected = np.mean(
@@ -86,7 +86,7 @@ def test_gdp_audit_power_agrees_with_simulation_and_holds_its_false_alarm(thresh
     )
     stated = gdp_audit_power(n_runs, true_mu=1.3, **settings)
     assert 0.1 < stated < 0.9
-    assert rejected == pytest.approx(stated, abs=0.12)  # 3.4 of its deviations
+    assert rejected == pytest.approx(stated, abs=0.12)  # 3.4 standard deviations
     assert gdp_audit_power(n_runs, true_mu=1.0, **settings) <= 1e-3
 
 

@@ -1,8 +1,8 @@
-"""A listener that keeps what a run tells of its progress."""
+"""A listener that records the progress messages of a run."""
 
 
 class Told:
-    """Hears the progress of a run."""
+    """Receive the progress of a run."""
 
     def __init__(self):
         self.heard = []

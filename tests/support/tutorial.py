@@ -18,7 +18,7 @@ NAME, PLACE = re.search(r'^    "([\w-]+)": "([\w.:]+)",$', PAGE, re.MULTILINE).g
 def module():
     """The page's file, compiled under its own name."""
     made = ModuleType(PLACE.partition(":")[0])
-    sys.modules[made.__name__] = made  # a dataclass looks its module up
+    sys.modules[made.__name__] = made  # a dataclass looks up its module
     exec(compile(FILE, "tutorial-solver.md", "exec"), vars(made))
     return made
 

@@ -1,4 +1,4 @@
-"""Weights that no call takes: a table has a column ``w``."""
+"""Weights that every call refuses, for a table with a column ``w``."""
 
 MISUSED = [
     ({"sample_weight": "w"}, "weight_bound must be declared beside sample_weight="),
@@ -8,4 +8,4 @@ MISUSED = [
     ({"sample_weight": "nobody", "weight_bound": 1.0}, "must have a column 'nobody'"),
     ({"sample_weight": [1.0], "weight_bound": 1.0}, "sample_weight must have one entry per row"),
 ]
-"""Arguments, and what the refusal says."""
+"""Arguments, and words of the error message."""

@@ -18,8 +18,8 @@ from tailguard.solvers.units import columns_of
 def example_run(loss: Loss) -> FitSession:
     """Plan a fit of 4000 records of two columns and reserve its budget.
 
-    The target is skewed: ``x_0 - x_1 / 2``, an exponential and a constant. Labels say whether that
-    is above its mean.
+    The target is skewed: ``x_0 - x_1 / 2``, an exponential and a constant. Labels are 1 where
+    it is above its mean.
     """
     order = np.arange(4000.0)
     X = np.column_stack([np.sin(order), np.cos(np.sqrt(2.0) * order)])
@@ -35,7 +35,7 @@ def example_run(loss: Loss) -> FitSession:
 
 
 def example_fit(loss: Loss, *, phase: int | None = None) -> tuple[FitSession, Fit]:
-    """Return the example's fit as it begins, or with the clip levels of a first phase chosen."""
+    """Return the example's fit at its beginning, or after its first phase chose clip levels."""
     session = example_run(loss)
     fit = start(session, *find_units(session, columns_of(session.problem)))
     if phase is None:
