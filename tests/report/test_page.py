@@ -183,7 +183,7 @@ def test_the_budget_went_where_the_releases_say(model, text):
         cost, times = stages.get(release.stage, (0.0, 0))
         cost += release.times * (release.sensitivity / release.noise_std) ** 2
         stages[release.stage] = cost, times + release.times
-    head, *shown = table(page, "Shares of what was reserved")
+    head, *shown = table(page, "Shares of the reserved budget")
     assert head == ["stage", "releases", "share", "picture", "what was released"]
     assert [row[:3] for row in shown] == [
         [stage, str(times), f"{100.0 * cost / total.mu**2:.1f} %"]
@@ -195,7 +195,7 @@ def test_the_budget_went_where_the_releases_say(model, text):
 
 
 def test_every_release_is_listed(model, text):
-    head, *rows = table(Page(text), "Everything that left")
+    head, *rows = table(Page(text), "All releases, in order")
     assert head == ["release", "times", "sensitivity", "noise std", "mechanism and query"]
     assert sum(int(row[1]) for row in rows) == sum(r.times for r in model.certificate_.releases)
     listed = {tuple(row[2:4]) for row in rows}
@@ -221,7 +221,7 @@ def test_no_other_number_is_said(model, text):
 def test_the_ledger_that_was_charged_is_named():
     page = Page(Report(subject="stopped", certificate=certificate_of("early stop")).to_html())
     [entry] = certificate_of("early stop").ledger_entries
-    assert f"Charged was {entry.describe()}." in page.words
+    assert f"The charge is {entry.describe()}." in page.words
     page = Page(Report(subject="fit", certificate=certificate_of("fit")).to_html())
     assert any(words.startswith("No ledger was charged:") for words in page.words)
 
@@ -240,7 +240,7 @@ def test_a_mean_has_no_interval_and_says_its_noise():
     [_, row] = table(page, "Each picture")
     noise = "unknown" if math.isnan(result.noise_std) else f"{result.noise_std:.3g}"
     assert row == ["x0", f"{result.value:.6g}", noise, "unknown", ""]
-    assert "This is no private result: simulation: NOT PRIVATE." in page.words
+    assert "This is not a private result: simulation: NOT PRIVATE." in page.words
     assert any(words.startswith("Nothing is promised to anybody") for words in page.words)
 
 
@@ -255,7 +255,7 @@ def test_a_search_says_what_was_chosen():
     assert ["curator", "me"] in table(page, "As declared")
     [chosen] = [words for words in page.words if words.startswith("chosen among 2 settings")]
     assert str(search.best_params_) in chosen
-    shares = [row[2] for row in table(page, "Shares of what was reserved")]
+    shares = [row[2] for row in table(page, "Shares of the reserved budget")]
     assert "unknown" in shares  # the best of many tries has no rho
 
 
@@ -263,8 +263,8 @@ def test_certificates_alone_and_tables_of_words():
     planned = Composed((Gaussian(0.5), Laplace(0.25), ZeroConcentrated(0.1)))
     certificate = certify(planned, [gaussian(0.5), laplace(0.25)])
     page = Page(Report(subject="certificate", certificate=certificate).to_html())
-    assert "This report is of a certificate alone." in page.words
-    shares = [row[2] for row in table(page, "Shares of what was reserved")[1:]]
+    assert "This report describes a certificate alone." in page.words
+    shares = [row[2] for row in table(page, "Shares of the reserved budget")[1:]]
     rhos = [0.125, 0.25 + math.expm1(-0.25), 0.1]
     assert shares == [f"{100.0 * rho / sum(rhos):.1f} %" for rho in rhos[:2]]
     quantiles = ReportTable("Quantiles", ("column", "median"), (("age", "41"),), "of noisy counts")

@@ -1,13 +1,13 @@
-"""What is claimed of a release, and confidence bounds on what it tells, from counted errors.
+"""Privacy claims about a release, and confidence bounds on its privacy loss from counted errors.
 
-A test that tells two neighbours apart errs in two ways: it takes the first for the second (wrong),
-or misses the second. Upper bounds on both chances prove that at least so much privacy is lost. The
-chances that a claim allows are a convex set, and stay one where both are exchanged: either
-neighbour may be the first.
+A test that distinguishes two neighbours makes errors of two kinds: it takes the first for the
+second (wrong), or it takes the second for the first (missed). Upper bounds on both probabilities
+prove a lower bound on the privacy loss. The pairs of error probabilities that a claim allows are a
+convex set. This set is symmetric, since either neighbour may be the first.
 
-A verdict rejects a claim where errors are so few that the claim is disproved, with a stated chance
-of a false alarm, whatever the release is. Its power is the chance that it rejects a release at
-which the errors have stated chances; a verdict without power says nothing.
+A verdict rejects a claim if the test makes too few errors for the claim to hold. The probability of
+a false alarm is stated and holds for every release. The power is the probability that the verdict
+rejects a release whose errors have stated probabilities; a verdict without power proves nothing.
 
 Reference
 ---------
@@ -33,25 +33,25 @@ from tailguard.checks import InputError, check_finite, check_positive, shown
 from tailguard.privacy.guarantees import Guarantee
 
 ORDERS = 1.0 + np.geomspace(0.01, 63.0, 60)
-"""Renyi orders at which a claim in rho is tested: any of them is valid, more are sharper."""
+"""Renyi orders at which a claim in rho is tested. Each order is valid; more give a sharper test."""
 
 
 Least = Callable[[FloatArray, FloatArray], FloatArray]
-"""From bounds on the chances of both errors to the least amount that is possible with them."""
+"""From upper bounds on both error probabilities to the least privacy loss that they allow."""
 
 
 @dataclass(frozen=True)
 class PrivacyClaim:
-    """What is claimed: an amount in some unit, which counted errors may prove to be too small.
+    """A claimed amount of privacy loss in some unit; counted errors may prove that it is too small.
 
     Attributes
     ----------
     unit, amount
-        One of mu, epsilon, rho or delta, and how much of it is claimed.
+        One of mu, epsilon, rho or delta, and the claimed amount.
     least
-        What errors prove.
+        The lower bound on the amount that bounds on the errors prove.
     given
-        What else the claim states, in words.
+        Further conditions of the claim, in words.
     """
 
     unit: str
@@ -78,7 +78,7 @@ def epsilon_claim(epsilon: float, delta: float) -> PrivacyClaim:
     """Claim (``epsilon``, ``delta``)-DP; the audit bounds epsilon at that delta."""
 
     def least(wrong: FloatArray, missed: FloatArray) -> FloatArray:
-        """Return the least epsilon, of the event and of its complement."""
+        """Return the least epsilon that both the event and its complement allow."""
         one = np.maximum(1.0 - delta - missed, 1e-300) / wrong
         other = np.maximum(1.0 - delta - wrong, 1e-300) / missed
         return np.asarray(np.log(np.maximum(np.maximum(one, other), 1.0)))
@@ -90,32 +90,32 @@ def concentrated_claim(rho: float) -> PrivacyClaim:
     """Claim ``rho``-zCDP: no event has a larger Renyi divergence than the whole release."""
 
     def least(wrong: FloatArray, missed: FloatArray) -> FloatArray:
-        """Return the largest of the event's divergences over their orders, in either direction."""
+        """Return the event's largest ratio of divergence to order, in either direction."""
         q, r = np.broadcast_arrays(np.asarray(wrong, float), np.asarray(missed, float))
-        found = np.zeros(q.shape)
+        largest = np.zeros(q.shape)
         for first, second in (((1.0 - r), q), ((1.0 - q), r)):
-            found = np.maximum(found, np.where(first > second, _divergence(first, second), 0.0))
-        return found
+            largest = np.maximum(largest, np.where(first > second, _divergence(first, second), 0.0))
+        return largest
 
     return PrivacyClaim("rho", rho, least)
 
 
 def _divergence(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the largest Renyi divergence over its order, of two coins."""
+    """Return the largest ratio of Renyi divergence to order between two Bernoulli distributions."""
     order = ORDERS[:, None]
     p, q = (np.clip(np.ravel(chance), 1e-300, 1.0 - 1e-16) for chance in (first, second))
     heads = order * np.log(p) + (1.0 - order) * np.log(q)
     tails = order * np.log1p(-p) + (1.0 - order) * np.log1p(-q)
     divergences = np.logaddexp(heads, tails) / (order - 1.0) / order
-    found: FloatArray = divergences.max(axis=0).reshape(np.shape(first))
-    return found
+    largest: FloatArray = divergences.max(axis=0).reshape(np.shape(first))
+    return largest
 
 
 def profile_claim(epsilon: float, delta: float) -> PrivacyClaim:
     """Claim one point of a privacy profile: ``delta`` at ``epsilon``, which may be 0."""
 
     def least(wrong: FloatArray, missed: FloatArray) -> FloatArray:
-        """Return the least delta, of the event and of its complement."""
+        """Return the least delta that both the event and its complement allow."""
         ratio = np.exp(epsilon)
         one, other = 1.0 - missed - ratio * wrong, 1.0 - wrong - ratio * missed
         return np.asarray(np.maximum(np.maximum(one, other), 0.0))
@@ -123,7 +123,7 @@ def profile_claim(epsilon: float, delta: float) -> PrivacyClaim:
     return PrivacyClaim("delta", delta, least, f" at epsilon = {epsilon:.4g}")
 
 
-# What a guarantee of each kind claims; a pure one has no delta.
+# The claim of each kind of guarantee; pure DP has delta = 0.
 KINDS: dict[str, Callable[[Any], PrivacyClaim]] = {
     "gdp": lambda guarantee: gaussian_claim(guarantee.mu),
     "pure": lambda guarantee: epsilon_claim(guarantee.epsilon, 0.0),
@@ -133,7 +133,7 @@ KINDS: dict[str, Callable[[Any], PrivacyClaim]] = {
 
 
 def claim_of(guarantee: Guarantee) -> PrivacyClaim:
-    """Return what a guarantee claims."""
+    """Return the claim of a guarantee."""
     kind = getattr(guarantee, "kind", None)
     if kind not in KINDS:
         raise InputError(
@@ -146,7 +146,7 @@ def claim_of(guarantee: Guarantee) -> PrivacyClaim:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a test said: whether it accepts, the number it judged, and its power."""
+    """The result of a test: whether it accepts, its statistic and its power."""
 
     accepted: bool
     statistic: float
@@ -154,7 +154,7 @@ class Judgement:
 
 
 def clopper_pearson_upper(successes: ArrayLike, trials: int, false_alarm: float) -> FloatArray:
-    """Return the one-sided upper confidence bound on a chance.
+    """Return the one-sided upper confidence bound on a probability.
 
     *Reference.* Clopper and Pearson 1934.
     """
@@ -173,11 +173,11 @@ def judge(
     false_alarm: float,
     summed: bool = False,
 ) -> Judgement:
-    """Accept a claim unless the errors of ``n_runs`` a side prove more.
+    """Accept a claim unless the errors of ``n_runs`` runs per neighbour prove a larger loss.
 
-    Each kind of error is bounded with half of the false alarm; or, ``summed``, their mean with all
-    of it, which proves more where both are equally likely. Which of the two must be settled before
-    errors are counted.
+    Each kind of error is bounded at half of ``false_alarm``. With ``summed`` their mean is bounded
+    at all of it, which proves more where both errors are equally likely. Choose between the two
+    before errors are counted.
 
     Guarantee
     ---------
@@ -185,11 +185,11 @@ def judge(
     which must be at most 0.05. The power is that against a release at which the errors have the
     chances ``rates``.
 
-    *Proof* for sums. The errors that a claim allows are a convex set that holds the mirror image of
-    each of its points, hence the point of their mean. Of all independent coins with that mean those
-    that are alike have a sum so small the oftenest, if it is below its mean by one at least
-    (Hoeffding 1956, Theorem 4). A sum with a chance of 0.05 is, unless the mean error is near 1,
-    which proves nothing.
+    *Proof* for sums. The error pairs that a claim allows are a convex set that contains the mirror
+    image of each of its points, hence also the pair in which both errors equal their mean. Among
+    independent coins with that mean, equal coins are the likeliest to have so small a sum, if the
+    sum is at least one below its expectation (Hoeffding 1956, Theorem 4). A sum at the 0.05
+    quantile is, unless the mean error is near 1, and then nothing is proved.
     """
     if summed:
         chances = clopper_pearson_upper([wrong + missed] * 2, 2 * n_runs, false_alarm)
@@ -208,9 +208,10 @@ def audit_power(
     false_alarm: float,
     summed: bool = False,
 ) -> float:
-    """Return the exact chance that :func:`judge` rejects where errors have the chances ``rates``.
+    """Return the exact probability that :func:`judge` rejects at error probabilities ``rates``.
 
-    For each number of the one error it rejects where few enough of the other, or of both, are made.
+    For each count of the one error, it rejects if the count of the other, or of both, is small
+    enough.
     """
     counts = np.arange(n_runs + 1)
     if summed:
@@ -240,7 +241,7 @@ def runs_for(
     power: float,
     summed: bool = False,
 ) -> int:
-    """Return the fewest runs a side, to one per cent, at which a verdict has that power."""
+    """Return the fewest runs per neighbour, to one per cent, at which a verdict has that power."""
     return smallest_sample(
         lambda n_runs: audit_power(
             claim, n_runs, rates=rates, false_alarm=false_alarm, summed=summed

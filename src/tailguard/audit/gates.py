@@ -1,8 +1,8 @@
-"""Gates over made-up records for attacks: they keep what left, and some are broken on purpose.
+"""Gates over made-up records for attacks: they keep all released numbers; some are faulty.
 
-Each mutant has a fault that an audit must see: noise of the wrong scale, or a sensitivity that is
-understated. Both keep books that look right. A simulation alone may be overheard: of whole runs on
-a pair of neighbours, how far the pair differs, and the noise upon it.
+Each mutant has a fault that an audit must detect: noise of the wrong scale, or an understated
+sensitivity. Its books look right. Only a simulation may be overheard: an overheard run on one of
+two neighbours records the difference of their answers and the noise that was added.
 
 Reference
 ---------
@@ -30,22 +30,22 @@ from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
 
 NOISE = 0.8
-"""How large a mutant's noise is, over what it should be: less than that an audit must catch."""
+"""A mutant's noise scale over the correct one; an audit must detect this and smaller ratios."""
 
 
 class KnownOrder(Partitions):
-    """Partitions of records whose order is known to who attacks: no claim counts on its secrecy."""
+    """Partitions of records in an order that the attacker knows: no claim relies on its secrecy."""
 
     def all_rows(self, *, random_order: bool) -> Rows:
-        """Return the records as they lie."""
+        """Return the records in the given order."""
         return self._rows
 
 
 class AttackedGate(Gate):
-    """A gate whose noised numbers are kept in ``heard`` as they leave, before any finishing.
+    """A gate that keeps its noised numbers in ``heard``, before any post-processing.
 
-    ``factor`` says how many times a mutant understates smooth scales; 1 is the truth. A gate that
-    does not ``keeps_books`` is of a run whose like was booked before.
+    A mutant divides smooth scales by ``factor``; 1 is correct. ``keeps_books`` is False where an
+    equal run was recorded before.
     """
 
     factor = 1.0
@@ -63,7 +63,7 @@ class AttackedGate(Gate):
         return cls(rows, guarantee=guarantee, source=SimulationSource(seed))
 
     def ask_often(self, query: Any, state: Any, stage: Stage, times: int) -> None:
-        """Ask ``times`` times, with one calibration and one booking, to save time."""
+        """Answer a query ``times`` times; calibrate and record it once, to save time."""
         self.ask(query, state, stage)
         for _ in range(times - 1):
             self._noised(*self._asked)
@@ -88,7 +88,7 @@ class AttackedGate(Gate):
 
 
 class LessNoise(AttackedGate):
-    """Draws noise of ``NOISE`` times the scale that its books state."""
+    """Draw noise of ``NOISE`` times the scale that the books state."""
 
     factor = 1.0 / NOISE
 
@@ -110,7 +110,7 @@ class LessNoise(AttackedGate):
 
 
 class HalfSensitivity(LessNoise):
-    """Draws noise for half of every sensitivity, or smooth scale: adding, not replacing."""
+    """Draw noise for half of every sensitivity or smooth scale, as for add-or-remove neighbours."""
 
     factor = 2.0
 
@@ -119,11 +119,11 @@ MUTANTS: dict[str, type[AttackedGate]] = {
     "noise at 0.8": LessNoise,
     "half the sensitivity": HalfSensitivity,
 }
-"""The gates that every audit must reject, by what is wrong with them."""
+"""The gates that every audit must reject, by their fault."""
 
 
 class Relayed:
-    """All that a query is, but that its answers pass through a function before noise is added."""
+    """A query whose answers pass through a function before noise is added."""
 
     def __init__(self, query: Any, relay: Callable[[Any], Any]) -> None:
         self._query, self._relay = query, relay
@@ -132,30 +132,30 @@ class Relayed:
         return getattr(self._query, name)
 
     def answer(self, rows: Rows, state: Any, calibration: Any) -> Any:
-        """Answer as the query does, and relay it."""
+        """Return the query's answer after the function."""
         return self._relay(self._query.answer(rows, state, calibration))
 
 
 def understated(query: Any, factor: float) -> Relayed:
     """Return a query on a smooth scale with its scale divided by ``factor``."""
-    return Relayed(query, lambda found: replace(found, scale=found.scale / factor))
+    return Relayed(query, lambda answer: replace(answer, scale=answer.scale / factor))
 
 
 def _louder(stage: Stage, factor: float) -> Stage:
-    """Return a stage that spends ``factor`` times as much, with the same kind of noise."""
+    """Return a stage with ``factor`` times the budget and the same kind of noise."""
     asked = stage.asked
-    assert isinstance(asked, Gaussian | Laplace)  # smooth scales are understated
+    assert isinstance(asked, Gaussian | Laplace)  # for smooth noise the scale is understated
     amount = asked.mu if isinstance(asked, Gaussian) else asked.epsilon
     return Stage.of(type(asked)(amount * factor), stage.name, stage.purpose, 1, stage.size)
 
 
 @dataclass
 class Transcript:
-    """Per release: how far a pair differs, in noise deviations, and where the answer lies.
+    """Per release: the difference of the pair's answers, and the noise along that difference.
 
-    The noise of a release, seen in the direction in which the pair differs, is standard normal
-    after division by its deviation, whatever was released before. The sum of all such readings,
-    weighted by how far the pair differs, is the privacy loss itself: no other statistic tells more.
+    Both are in standard deviations of the noise. So the noise along the difference is standard
+    normal, whatever was released before. The sum of these noises, weighted by the differences, is
+    the privacy loss itself: no other statistic is more powerful.
     """
 
     shifts: list[float] = field(default_factory=list)
@@ -164,22 +164,22 @@ class Transcript:
 
     @property
     def mu(self) -> float:
-        """What the pair attains of the budget."""
+        """The part of the budget, in mu, that the pair attains."""
         return float(np.linalg.norm(self.shifts))
 
     def score(self, *, neighbour: bool) -> float:
-        """Return the privacy loss, scaled: standard normal, and around mu with the neighbour.
+        """Return the scaled privacy loss: N(0, 1), or N(mu, 1) if the neighbour was read.
 
-        ``neighbour`` says which of the two was read.
+        ``neighbour`` states which of the two was read.
         """
         reading = float(np.dot(self.shifts, self.noises)) / self.mu
         return reading + (self.mu if neighbour else 0.0)
 
 
 class OverheardGate(AttackedGate):
-    """Answers from one of two neighbours and notes what the answer tells about which.
+    """Answer from one of two neighbours and keep a transcript of the privacy loss.
 
-    It is for Gaussian releases of all records.
+    It supports Gaussian releases of all records.
     """
 
     there: Rows
@@ -222,7 +222,7 @@ class OverheardGate(AttackedGate):
         return noised
 
     def _note(self, query: Any, way: FloatArray, noise: FloatArray) -> None:
-        """Write down what a release tells, if the pair differs in it."""
+        """Add a release to the transcript if the pair's answers differ."""
         shift = float(np.linalg.norm(way))
         if shift > 0.0:
             self.transcript.queries.append(query)
@@ -234,4 +234,4 @@ OVERHEARD_MUTANTS: dict[str, type[OverheardGate]] = {
     fault: type(f"Overheard{mutant.__name__}", (OverheardGate, mutant), {})
     for fault, mutant in MUTANTS.items()
 }
-"""The mutants, overheard, by what is wrong with them."""
+"""Overheard gates with the faults of the mutants, by their fault."""

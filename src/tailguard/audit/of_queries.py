@@ -1,8 +1,8 @@
-"""Audits of every registered query on its worst pair, through the gate, by all released numbers.
+"""Audits of every registered query on its worst pair, through the gate, from all released numbers.
 
-With Gaussian noise the attack projects them onto the line that joins the two answers: that is the
-likelihood ratio. With Laplace noise there are many equal columns, each with a release of its own;
-for one number the best event is that it exceeds the higher answer.
+With Gaussian noise the attack projects the numbers onto the line that joins the two answers: this
+is the likelihood ratio. With Laplace noise the data have many equal columns, each with its own
+release; for a single number the best event is that it exceeds the higher answer.
 
 Reference
 ---------
@@ -42,15 +42,14 @@ from tailguard.queries.value_histograms import ValueHistograms
 
 N_ROWS = 40  # the tests of every query's contract have as many
 MU = 2.5
-"""Claimed by audits of Gaussian noise: at 2.5 to 3 they need the fewest runs. For power 0.9995 at a
-false alarm of 2.4e-5 that is 952 a side at 2.5, 1112 at 2 and 3072 at 1 (computed)."""
+"""The mu that audits of Gaussian noise claim: at 2.5 to 3 they need the fewest runs. Power 0.9995
+at a false alarm of 2.4e-5 needs 952 runs per neighbour at 2.5, 1112 at 2 and 3072 at 1 (computed).
+"""
 
-EPSILON, N_COLUMNS = (
-    2.0,
-    50,
-)  # claimed of each number with Laplace noise; needs the fewest runs, as measured
+# The epsilon claimed for each number with Laplace noise, which needs the fewest runs (measured).
+EPSILON, N_COLUMNS = 2.0, 50
 PURE_QUERIES = ("count-below", "clamped-mean", "truncated-mean", "soft-mean")
-"""Queries to audit with Laplace noise on equal columns, of one number each."""
+"""Queries to audit with Laplace noise on equal columns; each column's answer is one number."""
 
 CELLS, GROUP = tuple(range(N_COLUMNS)), ((N_COLUMNS,),)
 UNIT = np.zeros((1, N_COLUMNS)), np.ones((1, N_COLUMNS))
@@ -71,12 +70,12 @@ OF_CELLS: dict[str, tuple[Any, Any, tuple[float, float], tuple[float, float]]] =
 }  # fmt: skip
 """Queries by cell with Laplace noise: query, state, and the cell and the group of both records.
 
-All columns are equal, and each releases several numbers that move; a count is one number. A value
-and its square move furthest in l1 norm from -0.3012, ``-1 / (2 b)``, to 1."""
+All columns are equal. In each, several released numbers differ between the records; a count is one
+number. A value and its square move furthest in l1 norm from -0.3012, ``-1 / (2 b)``, to 1."""
 
 
 def gaussian_rates(mu: float) -> Rates:
-    """Return both errors of a threshold halfway, for noise that is so many times too small."""
+    """Return both errors of a threshold halfway, for noise that is too small by a given factor."""
     return even_rates(lambda factor: norm.sf(factor * mu / 2.0))
 
 
@@ -91,7 +90,7 @@ def arsinh_rates(shift: float) -> Rates:
 
 
 def halfway_claim(rates: Rates) -> PrivacyClaim:
-    """Return the delta at epsilon 0 that a threshold with these errors shows."""
+    """Claim the delta at epsilon 0 that a threshold with these errors proves."""
     return profile_claim(0.0, 1.0 - 2.0 * rates(1.0)[0])
 
 
@@ -114,7 +113,7 @@ def heard(
 
 
 def _cost(calibration: Any, stage: Stage) -> Event:
-    """Return the cost of one release, as the books will state it."""
+    """Return the cost of one release, as the books state it."""
     if calibration.mechanism in PEELING_MECHANISMS:
         return PEELING_MECHANISMS[calibration.mechanism].event(calibration)
     return stage.asked
@@ -129,7 +128,7 @@ def _exact(query: Any, state: Any, rows: Rows, asked: Event) -> FloatArray:
 
 
 def _scores(query: Any, state: Any, stage: Stage, pair: Sequence[Rows], score: Score) -> Scoring:
-    """Return the score of releases of both neighbours."""
+    """Return the scoring of releases of both neighbours."""
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
         first, second = (
@@ -142,8 +141,8 @@ def _scores(query: Any, state: Any, stage: Stage, pair: Sequence[Rows], score: S
 
 
 def _between(low: FloatArray, high: FloatArray) -> Score:
-    """Return the score of every number by itself: 0 at the first answer, 1 at the second."""
-    return lambda told: ((told - low) / (high - low)).ravel()
+    """Score each number by itself: 0 at the first answer, 1 at the second."""
+    return lambda released: ((released - low) / (high - low)).ravel()
 
 
 def query_case(name: str, mu: float = MU) -> ThresholdCase:
@@ -151,10 +150,12 @@ def query_case(name: str, mu: float = MU) -> ThresholdCase:
     pair = worst_pair(name)
     rows = [pair.rows(record, N_ROWS) for record in (pair.old, pair.new)]
     low, high = (_exact(pair.query, pair.state, each, Gaussian(mu)) for each in rows)
-    way = (high - low) / float((high - low) @ (high - low))
+    direction = (high - low) / float((high - low) @ (high - low))
     std = pair.query.calibrate(N_ROWS, N_FEATURES, mu).noise_std
     stage = Stage(name, "", mu, 1, low.size)
-    scores = _scores(pair.query, pair.state, stage, rows, lambda told: (told - low) @ way)
+    scores = _scores(
+        pair.query, pair.state, stage, rows, lambda released: (released - low) @ direction
+    )
     attained = float(np.linalg.norm(high - low)) / std
     return ThresholdCase(f"query {name}", gaussian_claim(mu), scores, gaussian_rates(attained))
 
@@ -180,8 +181,8 @@ def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
 def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     """Return the audit of a query by cell with Laplace noise, on equal columns.
 
-    A column shows the second record if all numbers that move pass its answer: at odds of
-    ``exp(epsilon)``, of which the query attains what the claim of a column states.
+    A column points to the second record if all of its differing numbers pass that record's answer.
+    The odds of this event are ``exp(epsilon)`` if the query attains the claim of a column.
     """
     query, state, *records = OF_CELLS[name]
     n_columns = 1 if name == "count-of-levels" else N_COLUMNS
@@ -194,22 +195,23 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
         rows.append(make_rows(data))
     low, high = (_exact(query, state, each, asked) for each in rows)
     moved = np.flatnonzero(low != high)
-    # With groups the numbers of all columns lie together, otherwise those of one column.
+    # With groups, numbers of different columns are adjacent; without, numbers of one column.
     by_groups = getattr(query, "by", ()) and n_columns > 1
     places = moved.reshape(-1, n_columns) if by_groups else moved.reshape(n_columns, -1).T
 
-    def passed(told: FloatArray) -> FloatArray:
-        scores = (told[:, places] - low[places]) / (high - low)[places]
+    def passed(released: FloatArray) -> FloatArray:
+        scores = (released[:, places] - low[places]) / (high - low)[places]
         return np.asarray(scores.min(axis=1).ravel())
 
     scores = _scores(query, state, stage, rows, passed)
-    way = float(np.abs(high - low).sum()) / query.calibrate_pure(N_ROWS, 1, asked.epsilon).charged
+    charged = query.calibrate_pure(N_ROWS, 1, asked.epsilon).charged
+    attained = float(np.abs(high - low).sum()) / charged
     each = 0.5 ** len(places)
     return ThresholdCase(
         f"query {name}, Laplace",
         epsilon_claim(epsilon, 0.0),
         scores,
-        rates=lambda factor: (each * math.exp(-factor * epsilon * way), 1.0 - each),
+        rates=lambda factor: (each * math.exp(-factor * epsilon * attained), 1.0 - each),
         threshold=1.0,
         scores_per_run=n_columns,
         tester="threshold at the higher answer",
@@ -217,7 +219,7 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
 
 
 def _columns(pair: WorstPair) -> WorstPair:
-    """Return the pair's query on many columns, all equal to its first."""
+    """Return the pair with its query on many columns, all equal to its first."""
     state, units = np.zeros(N_COLUMNS), Units.raw(N_COLUMNS, intercept=False)
     if hasattr(pair.query, "units"):
         return replace(pair, query=replace(pair.query, units=units), state=state)
@@ -225,17 +227,17 @@ def _columns(pair: WorstPair) -> WorstPair:
 
 
 def _equal_columns(pair: WorstPair, first: float) -> Rows:
-    """Return equal columns with one record set."""
+    """Return rows of equal columns; one record has the value ``first``."""
     data = pair.background(N_ROWS)
     data[4] = first
     return make_rows(np.repeat(data[:, :1], N_COLUMNS, axis=1))
 
 
 def choice_case(ratio: float = 2.0) -> ThresholdCase:
-    """Return the audit of a choice by peeling, which the books charge apart from the value.
+    """Return the audit of a choice by peeling, which the books charge separately from the value.
 
-    One magnitude rises and another one falls by the whole sensitivity, so that the exponential
-    mechanism attains its profile: at epsilon 0, ``tanh(ratio / 2)``.
+    One magnitude rises and another one falls by the whole sensitivity. So the exponential mechanism
+    attains its profile, which is ``tanh(ratio / 2)`` at epsilon 0.
     """
     query = PeeledStep(None, Units.raw(2, intercept=False), 4.0, 1.0, n_nonzero=1)
     stage, state = Stage("choice", "", ratio * math.sqrt(2.0), 1, 2), np.full(2, 9.0)
@@ -245,7 +247,9 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
         X = np.zeros((20, 2))
         X[3] = record
         pair.append(make_rows(X))
-    scores = _scores(query, state, stage, pair, lambda told: (told[:, 0] != 0.0).astype(np.float64))
+    scores = _scores(
+        query, state, stage, pair, lambda released: (released[:, 0] != 0.0).astype(np.float64)
+    )
     rates = even_rates(lambda factor: 1.0 / (1.0 + math.exp(factor * ratio)))
     claim = profile_claim(0.0, math.tanh(ratio / 2.0))
     tester = "which entry is chosen"
@@ -255,7 +259,7 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
 def trimmed_case(rho: float = 1.45) -> ThresholdCase:
     """Return the audit of a trimmed mean whose median moves by its whole scale.
 
-    The books state by how many scales an answer may move; a threshold halfway shows just that.
+    The books state how many scales an answer may move; a threshold halfway proves exactly this.
     """
     options: dict[str, Any] = {"n_trimmed": 20, "resolution": 100.0, "calibration": "numerical"}
     units = Units.raw(N_COLUMNS, intercept=False)
@@ -269,15 +273,15 @@ def trimmed_case(rho: float = 1.45) -> ThresholdCase:
 
 
 def _first_record(features: FloatArray, target: FloatArray | None) -> FloatArray:
-    """Return the one record of a block, as a point."""
+    """Return the only record of a block, as a point."""
     point: FloatArray = features[0]
     return point
 
 
 def sample_aggregate_case() -> ThresholdCase:
-    """Return the audit of nine points on a line; the first moves from end to end.
+    """Return the audit of nine points on a line; the first moves from one end to the other.
 
-    The centre moves with it, by as much as its scale states.
+    The centre moves with it, by exactly the smooth scale.
     """
     query = SampleAggregate(_first_record, (0.0,), 4.0, n_blocks=9, calibration="numerical")
     event = Approximate(20.0, 0.1)
@@ -289,7 +293,7 @@ def sample_aggregate_case() -> ThresholdCase:
 
 
 def _smooth_scores(query: Any, event: Event, pair: Sequence[Rows]) -> Scoring:
-    """Return the score of releases of a query whose noise follows the records."""
+    """Return the scoring of releases of a query whose noise scale depends on the records."""
     size = pair[0].n_features
     calibration = query.calibrate_event(pair[0].n_rows, size, event)
     stage = Stage.of(event, "smooth", "", 1, size, kept=event)

@@ -1,8 +1,8 @@
-"""Audits of whole runs of every solver and mean, on pairs that show nearly all that is claimed.
+"""Audits of whole runs of every solver and mean, on pairs that attain nearly the whole claim.
 
 One of a few records differs, and methods take at most three steps. The attacker sees all points of
-a run, and tells neighbours apart by the discriminant of a pilot. The default method has seventy
-releases a fit, all of which the attacker sees.
+a run and distinguishes neighbours by a linear discriminant, learned from pilot runs. The default
+method makes seventy releases per fit, and the attacker sees all of them.
 
 Reference
 ---------
@@ -39,28 +39,29 @@ from tailguard.summaries.statistics import Statistics
 Records = tuple[FloatArray, FloatArray | None]
 Pair = tuple[Records, Records]
 
-N_ROWS, MU = 60, 2.5  # as for queries: the fewest runs
-N_PILOT = 300  # a side: 0.994 of the best discriminant of five normal numbers (simulated)
+N_ROWS, MU = 60, 2.5  # this mu needs the fewest runs, as for queries
+# Pilot runs per neighbour: 0.994 of the best discriminant of five normal numbers (simulated).
+N_PILOT = 300
 SEEN = 0.98
-"""Share of the claim that runs are planned with. Measured with 1500 pilot runs a side at mu = 2:
-0.989 to 1.03 for seven solvers, more than 1 being the error of the measurement; 0.785 for hard
+"""The share of the claim that the power calculation assumes. Measured with 1500 pilot runs per
+neighbour at mu = 2: 0.989 to 1.03 for seven solvers (above 1 is measurement error); 0.785 for hard
 thresholding if it chooses entries, which the options here prevent."""
 
 HARD_THRESHOLDING: Mapping[str, Any] = {
     "n_nonzero": 2, "n_steps": 1, "threshold": 8.0, "step_size": 1.0,
     "feature_scale": 1.0, "target_scale": 1.0,
 }  # fmt: skip
-"""All entries are kept, so that nothing is chosen: choices are audited with the query."""
+"""All entries are kept, so the solver makes no choice: the query's audit covers choices."""
 
 
 def examples_of(registry: Mapping[str, str]) -> dict[str, Any]:
-    """Return the examples of those classes that state options which show one record."""
-    found = {name: getattr(class_called(name, registry), "example", None) for name in registry}
-    return {name: each for name, each in found.items() if each and each.shown is not None}
+    """Return the examples of the classes that state options for an audit of one record."""
+    examples = {name: getattr(class_called(name, registry), "example", None) for name in registry}
+    return {name: each for name, each in examples.items() if each and each.shown is not None}
 
 
 def _lonely() -> Pair:
-    """Return zero rows and a first row whose target pulls as far as possible."""
+    """Return rows of zeros, except for a first row with an extreme target."""
     X, y = np.zeros((N_ROWS, 1)), np.zeros(N_ROWS)
     X[0] = 1.0
     other = y.copy()
@@ -82,19 +83,19 @@ def points(
 ) -> FloatArray:
     """Return all points of runs, one run per row.
 
-    Only the first run keeps books, which check plan and releases against the guarantee: they are
-    the same for all runs, and take as long as the rest of a run.
+    Only the first run keeps books, which check plan and releases against the guarantee. The books
+    would be the same in all runs, and would double the time of each.
     """
-    found: list[list[float]] = []
+    runs: list[list[float]] = []
     rows = make_rows(*records, loss=plan.problem.loss)
     for seed in seeds:
         attacked = gate.of(rows, guarantee=plan.guarantee, seed=seed)
-        attacked.keeps_books = not found
+        attacked.keeps_books = not runs
         if attacked.keeps_books:
             attacked.reserve(plan.event, coordinates=plan.coordinates)
         solution = solver.run(plan, attacked)
-        found.append([*solution.trace.ravel(), *solution.coef, solution.intercept])
-    return np.array(found)
+        runs.append([*solution.trace.ravel(), *solution.coef, solution.intercept])
+    return np.array(runs)
 
 
 def _both(
@@ -111,7 +112,7 @@ def _both(
 def _run_case(
     name: str, solver: Solver, problem: Problem, guarantee: Guarantee, pair: Pair, **facts: Any
 ) -> ThresholdCase:
-    """Return the audit of runs, told apart by the discriminant of a pilot."""
+    """Return the audit of runs by a discriminant that pilot runs determine."""
     plan = solver.plan(problem, guarantee)
 
     @cache
@@ -156,14 +157,14 @@ def mean_case(name: str, mu: float = MU) -> ThresholdCase:
 
 
 def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
-    """Return the audit of the trimmed mean of columns whose medians move by their whole scale."""
+    """Return the audit of the trimmed mean of columns whose medians move by the whole scale."""
     low, high = moved_medians(N_COLUMNS)
     n_rows, n_columns = low.shape
     method = Trimmed(calibration="numerical", low=-2.0, high=2.0, n_trimmed=20)
     problem = Problem(None, n_rows, n_columns)
     plan = method.plan(problem, ZCDP(rho * n_columns))
-    told = (float(plan.settings[name]) for name in ("low", "high", "spread"))
-    query = method.query(Units.raw(n_columns, intercept=False), *told)
+    settings = (float(plan.settings[name]) for name in ("low", "high", "spread"))
+    query = method.query(Units.raw(n_columns, intercept=False), *settings)
     rates = arsinh_rates(query.calibrate_event(n_rows, n_columns, plan.stage("mean").asked).shift)
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
@@ -181,10 +182,11 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
 def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> ThresholdCase:
     """Return the audit of sample and aggregate, on nine blocks of one record.
 
-    A block's minimiser is its target. The first one moves from end to end of the ball, and the
-    central one with it, as far as the scale states. With few coordinates more of the budget is for
-    a change of scale, which this pair lacks, and many take longer: with four a threshold halfway
-    shows 0.999 of the claim (computed). At a large delta an audit needs the fewest runs.
+    A block's minimiser is its target. The first minimiser moves from one end of the ball to the
+    other, and the central one moves with it by exactly the smooth scale. Fewer coordinates would
+    reserve more of the budget for a change of scale, which this pair lacks; more would take longer.
+    With four, a threshold halfway proves 0.999 of the claim (computed). A large delta needs the
+    fewest runs.
     """
     solver = SampleAndAggregate(n_blocks=9, diameter=2.0, calibration="numerical")
     problem = Problem(Squared(), 9, size)
@@ -235,9 +237,9 @@ def _noise_case(
 def newton_case(mu: float = 1.5) -> NoiseCase:
     """Return the audit of the default method of regressions.
 
-    The records that differ were found by search: their sizes tell them apart, so that every
-    histogram moves, their rows are orthogonal where the target belongs to the row and opposite
-    where it does not, so that scores move by their whole sensitivity and moments by nearly that.
+    A search found the two records that differ. Their sizes differ, so every histogram changes.
+    Their rows are orthogonal where the row includes the target, and opposite where it does not. So
+    scores change by their whole sensitivity, and moments by nearly theirs.
     """
     n_rows = 200
     turn = np.arange(n_rows)
@@ -247,15 +249,15 @@ def newton_case(mu: float = 1.5) -> NoiseCase:
     for x[0], y[0] in ((2.0**6, 2.0**6), (-(2.0**12), 2.0**12)):
         pair.append((x[:, None].copy(), y.copy()))
     solver, problem = make_solver("whitened-newton"), Problem(Squared(), n_rows, 1)
-    # About 60 readings a fit.
+    # About 60 readings of noise per fit.
     return _noise_case("solver whitened-newton", solver, problem, (pair[0], pair[1]), mu, 24)
 
 
 def private_mean_case(mu: float = MU) -> NoiseCase:
     """Return the audit of a mean that releases its own units and clip level.
 
-    The first record has a partner that is far out. So their difference changes, and the record's
-    bins in the histograms of size, place and magnitude, and its side for the mean.
+    The first record has an extreme partner. So these change: their difference, the record's bins in
+    the histograms of size, place and magnitude, and the sign of its contribution to the mean.
     """
     n_rows = 200
     X = norm.ppf((np.arange(n_rows)[:, None] * 37 % n_rows + 0.5) / n_rows)
@@ -264,17 +266,17 @@ def private_mean_case(mu: float = MU) -> NoiseCase:
     for X[0] in (-1e300, 2.0**13):
         pair.append((X.copy(), None))
     name, problem = "mean clipped, in private units", Problem(None, n_rows, 1)
-    # About five readings a fit.
+    # About five readings of noise per fit.
     return _noise_case(name, make_method("clipped"), problem, (pair[0], pair[1]), mu, 200)
 
 
 def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
     """Return the audit of a whole description: quantiles, moments, products and levels.
 
-    Columns are skewed, so that zero lies below nearly all cells, and near the mean in deviations.
-    The record is zero in one column and far out in the other, or the other way round: so its bins
-    change in every histogram and its sides for the moments, and its rows for the products are
-    nearly orthogonal. Its level changes, and with it the group where there are groups.
+    Columns are skewed: zero is below nearly all cells, but within few deviations of the mean. The
+    record is zero in one column and extreme in the other, or the other way round. So its bins
+    change in every histogram, its contributions to the moments change sign, and its rows for the
+    products are nearly orthogonal. Its level changes, and with it its group if there are groups.
     """
     n_rows = 200
     turn = np.arange(n_rows)
@@ -289,6 +291,6 @@ def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
         moments=True, products=not by_groups, tables=(table,),
     )  # fmt: skip
     name, problem = "summary describe", Problem(None, *X.shape)
-    # About eight readings a run, and eleven by groups, of which four make a run slow.
+    # About eight readings of noise per run; eleven by groups, four of which make a run slow.
     n_fits = 64 if by_groups else 96
     return _noise_case(name, summary, problem, (pair[0], pair[1]), mu, n_fits)

@@ -36,7 +36,7 @@ from tailguard.sets.base import ConstraintSet
 from tailguard.solvers.registry import plan_for, planned_guarantee
 
 EXTRAPOLATIONS = ("bounded", "linear")
-"""How predictions read a feature beyond the bounds of the fit."""
+"""The treatment of a feature beyond the bounds of the fit, in predictions."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -44,8 +44,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     """Base of the estimators of a linear score.
 
     A subclass defines its loss. It is a dataclass; its fields are the parameters that scikit-learn
-    expects in a constructor. A record with a missing or infinite value is void: it adds nothing to
-    the fit and stays counted, unless ``missing`` declares a constant.
+    expects in a constructor. A record with a missing or infinite value is void, unless ``missing``
+    declares a constant: it adds nothing to the fit but is counted.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         larger ones are cut.
     person, max_rows, weight
         The column of person keys, and the most rows of one person that are used, chosen without
-        looking at the rows: then all rows of a person are protected together. With ``"person"``
-        each person counts once, with ``"row"`` each used row. None protects single rows.
+        looking at the rows. Then all rows of a person are protected together. With ``"person"``
+        each person counts once; with ``"row"`` each used row counts. None protects single rows.
     one_row_per_person
         True states that no person has two rows; the certificate repeats it.
     extrapolate
@@ -80,43 +80,43 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         stops, the same fit continues from there when it is started again, and pays nothing twice.
     check_records, on_unusable
         Whether a fit begins with a count of usable records, at .5 % of its squared mu. If these are
-        surely under half, ``"stop"`` raises ``tg.UnusableTableError``, which names the column to
-        blame and has cost 2 % of the squared mu; ``"fit"`` goes on and says so in a note.
+        surely under half, ``"stop"`` raises ``tg.UnusableTableError``, which names the column that
+        is the cause and costs 2 % of the squared mu; ``"fit"`` continues and adds a note.
     verbose
         Whether a fit shows its progress on a terminal or in a notebook.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
-        PRIVATE and says so everywhere.
+        PRIVATE; all its outputs state this.
 
     Attributes
     ----------
     coef_, intercept_
         The released coefficients, in the user's units.
     feature_bounds_
-        Bounds of each feature, within which ``coef_`` is a slope; None if features are not cut.
+        Bounds of each feature; ``coef_`` is a slope within them. None if features are not cut.
     score_bounds_
         Least and largest score of a prediction; with several classes, of each log-probability. A
         log link without exposures has an upper bound, Gamma and Tweedie both; others none.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each, given the choices made on noisy
         histograms; NaN for coefficients that were not estimated. If intervals have another centre,
-        it is the noise of that.
+        it is the noise of this centre.
     coef_std_, intercept_std_
-        The same for sampling and privacy noise together, as ``conf_int`` uses it.
+        Standard deviation from sampling and privacy noise together, which ``conf_int`` uses.
     covariance_
-        Covariance of the coefficients, the intercept last, from both; NaN for coefficients without
-        an interval, None if the solver releases no sampling variance.
+        Covariance of the coefficients, the intercept last, from sampling and privacy noise; NaN for
+        coefficients without an interval, None if the solver releases no sampling variance.
     interval_center_
-        The centre of the intervals, the intercept last, if that is not ``coef_``.
+        The centre of the intervals, the intercept last, if it is not ``coef_``.
     reasons_
-        Why each coefficient, the intercept last, has no interval or was not estimated; empty if it
-        has one.
+        The reason why each coefficient, the intercept last, has no interval or was not estimated;
+        empty if it has an interval.
     notes_
         Assumptions about columns and labels, how many records are usable, and decisions of the fit.
     certificate_, plan_
-        What was promised, spent, released and assumed; what was planned.
+        The promise, costs, releases and assumptions; the plan.
     schema_
-        The schema with its features named; None without a schema.
+        The schema with the names of its features; None without a schema.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         return schema
 
     def _labels(self, y: Any) -> tuple[Any, ...] | None:
-        """Return the labels that targets are compared with; None where targets are numbers."""
+        """Return the labels that targets are compared with; None if targets are numbers."""
         return None
 
     def _assumptions(self) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         row_id
             The name of a column with a different value in every row: the rows then need no order.
         order
-            ``"any"`` if rows have neither an order nor a ``row_id``, for methods without places.
+            ``"any"`` if rows have neither an order nor a ``row_id``, for methods that use no order.
         exposure, offset, sample_weight
             How long each row was observed, for log links; a number added to its score; its weight,
             which needs a ``weight_bound``. Each is one number per row or the name of a column, by
@@ -233,7 +233,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         beside = {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
         return self._fit(X, y, **named, **beside, person=person)
 
-    def _fit(self, X: Any, y: Any, **told: Any) -> Self:
+    def _fit(self, X: Any, y: Any, **arguments: Any) -> Self:
         solver = self._solver()
         if isinstance(y, str) or (isinstance(X, str) and "~" in X):
             raise InputError(
@@ -242,9 +242,9 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
                 "formula='cost ~ age')."
             )
         rule = RecordRule(self.check_records, self.on_unusable)
-        asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
-        guarantee = planned_guarantee(self.solver, asked, self.ledger)
-        table, labels, problem = self._task(X, y, **told)
+        whole = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
+        guarantee = planned_guarantee(self.solver, whole, self.ledger)
+        table, labels, problem = self._task(X, y, **arguments)
         chosen, plan, check = rule.plan(
             lambda rest: plan_for(solver, problem, rest), guarantee, problem, table.columns
         )
@@ -267,29 +267,31 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             self._keep(run(chosen, plan, gate, assumptions=assumed, check=check))
         return self
 
-    def _task(self, X: Any, y: Any, **told: Any) -> tuple[Inputs, tuple[Any, ...] | None, Problem]:
+    def _task(
+        self, X: Any, y: Any, **arguments: Any
+    ) -> tuple[Inputs, tuple[Any, ...] | None, Problem]:
         """Return the table, the labels of its target if it has labels, and the problem.
 
-        Only the head of a table is read. ``told`` are the arguments of ``fit`` about the table.
+        Only the head of a table is read. ``arguments`` are those of ``fit`` about the table.
         """
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
-        stated = self._given_schema()
-        declared = None if stated is None else stated.exposure
-        declared = declared if told.get("offset") is None else None  # which takes its place
-        check_exposure(self, told.get("exposure"), declared)
-        told = with_declared(told, stated, self.weight_bound)
+        schema = self._given_schema()
+        declared = None if schema is None else schema.exposure
+        declared = declared if arguments.get("offset") is None else None  # an offset replaces it
+        check_exposure(self, arguments.get("exposure"), declared)
+        arguments = with_declared(arguments, schema, self.weight_bound)
         if not (self.person is None or isinstance(self.person, str)):
             raise InputError(
                 "person must be the name of a column; give keys beside X: fit(X, y, person=keys)."
             )
-        keys = told.pop("person", None)
+        keys = arguments.pop("person", None)
         persons = {"keys": self.person if keys is None else keys, "max_rows": self.max_rows}
         persons |= {"weight": self.weight, "one_row_per_person": self.one_row_per_person}
-        table = read_inputs(X, y, schema=stated, missing=self.missing, persons=persons, **told)
+        table = read_inputs(X, y, schema=schema, missing=self.missing, persons=persons, **arguments)
         return table, self._checked_labels(table), self._problem(table)
 
     def _problem(self, table: Inputs) -> Problem:
-        """Return the public facts of a fit."""
+        """Return the problem of the fit: its public facts."""
         loss = self._loss()
         return Problem(
             loss,
@@ -323,7 +325,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         self.notes_: tuple[str, ...] = (*solved.notes, *unseen)
 
     def _checked_labels(self, table: Inputs) -> tuple[Any, ...] | None:
-        """Return the labels of the targets, if they are labels; refuse targets of other types."""
+        """Check the types of the targets; return their labels, if they are labels."""
         if not table.targets:
             check_target(self, None)
         for column in table.targets:

@@ -1,42 +1,42 @@
-"""The cap of a ledger: whether one more run may be charged, and what would still fit.
+"""The cap of a ledger: it decides whether one more run may be charged, and what would still fit.
 
-Each run may be planned in the light of all earlier answers. So it is not enough that the events
-found in the ledger would keep the cap had they been fixed in advance: what is enforced are
-*filters*, totals that hold however later charges depend on earlier answers.
+Each run may depend on all earlier answers. So a bound for events that were fixed in advance is not
+enough. The cap uses privacy *filters*: totals that are valid however later charges depend on
+earlier answers.
 
-* A cap in pure epsilon, rho or mu adds up in its own currency.
-* Under (epsilon, delta), charges may be added up in pure epsilon, up to ``epsilon``, or in mu, up
-  to the mu that (epsilon, delta) allows. Gaussian releases over all records, or over blocks of
-  which the costliest counts, have a mu of their own. The rest of a run, such as noise that follows
-  the records, samples and shuffles, is priced as a whole at a Gaussian release that covers it up to
-  a small failure probability (``privacy/accounting/cover.py``); a hundredth of delta is kept for
-  failures.
-* The first charge is checked by every accountant, as a single fit is.
+* A cap in pure epsilon, rho or mu adds charges up in that currency.
+* Under (epsilon, delta), the filter adds charges up in pure epsilon, up to ``epsilon``, or in mu,
+  up to the mu that (epsilon, delta) allows. Gaussian releases over all records, or over blocks of
+  which the costliest counts, have a mu of their own. The rest of a run, such as noise whose scale
+  depends on the records, samples and shuffles, gets the price of a Gaussian release that covers all
+  of it up to a small failure probability (``privacy/accounting/cover.py``). A hundredth of delta is
+  reserved for failures.
+* Every accountant checks the first charge, as it checks a single fit.
 
-What counts. A run that is open counts with all that it reserved. One that was settled after an
-early stop counts with what it released, where ``charges.py`` allows that, and every other one for
-ever with what it reserved.
+Which amounts count. An open run counts with all that it reserved. A run that was settled after an
+early stop counts with what it released, where ``charges.py`` allows that. Every other run counts
+forever with what it reserved.
 
-Proof that filters may stand side by side. Let the *released total* of a history, in the currency of
-a filter, be the price of every Gaussian or pure release, and that of a whole cover from the first
-of the releases that it covers. It never falls. At the last admission the charges met one filter:
-what settled runs had released and open ones had reserved was within its limit. After it, open runs
-release within what they reserved and settled ones nothing. So the released total is within that
-limit at the end, and hence all along, whatever was given back on the way. Let a run that stops
-before the released total of the first filter passes its limit be (epsilon, 0)-DP, and one of the
-second (epsilon, delta)-DP. Split the histories into those that end within the first filter and all
-others. A set of histories is the union of its two parts, and each part has the probability that a
-run of one filter alone gives it. So with both filters the probability is at most exp(epsilon) times
-that of a neighbour plus delta. The first charge follows from nothing that was released: if it meets
-no filter, it is all that is ever released, and it keeps the cap by itself; nothing of it is ever
-given back. Runs may be under way at one time: their releases, each priced by itself, are one
+Proof that two filters may be combined. Let the *released total* of a history, in the currency of a
+filter, be the sum of the prices of all Gaussian or pure releases, plus the price of each cover from
+the first release that it covers. It never decreases. At the last admission the charges met one
+filter: what settled runs had released and open runs had reserved was within its limit. After it,
+open runs release within what they reserved, and settled runs release nothing. So the released total
+is within that limit at the end, and hence at all times, whatever was given back earlier. Let a run
+that stops before the released total of the first filter exceeds its limit be (epsilon, 0)-DP, and
+one of the second (epsilon, delta)-DP. Split the histories into those that end within the first
+filter and all others. A set of histories is the union of its two parts, and each part has the
+probability that a run of one filter alone gives it. So with both filters the probability is at most
+exp(epsilon) times that of a neighbour plus delta. The first charge depends on no release: if it
+meets no filter, nothing else is ever released, and it keeps the cap by itself; nothing of it is
+ever given back. Runs may be open at the same time: their releases, each priced by itself, are one
 adaptive sequence.
 
 Reference
 ---------
 Rogers, Roth, Ullman and Vadhan 2016 (filters; adding up pure epsilons); Feldman and Zrnic 2021
 (filters in rho); Smith and Thakurta 2022, and Koskela, Tobaben and Honkela 2023 (filters in mu);
-Haney et al. 2023 (filters for runs that are under way at one time, covers among them).
+Haney et al. 2023 (filters for runs that are open at the same time, including covers).
 """
 
 import math
@@ -64,28 +64,28 @@ from tailguard.privacy.guarantees import (
     check_guarantee,
 )
 
-# The share of delta that is kept for events that may fail; it takes 5e-4 of epsilon = 1. At delta
-# = 1e-6 it is enough for 90 runs that are priced by a cover.
+# The share of delta that is reserved for failures of covers; it costs 5e-4 of epsilon = 1. At
+# delta = 1e-6 it is enough for 90 runs that are priced by a cover.
 FAILURE_SHARE = 1e-2
 
-# Less than this share of a limit is what rounding left of it.
+# A remainder below this share of a limit is a rounding error.
 ROUNDED = Fraction(1e-9)
 
-# A delta at which a cap in mu or rho is shown in epsilon, too.
+# The delta at which messages convert a cap in mu or rho to epsilon.
 USUAL_DELTA = 1e-6
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What a run was charged.
+    """The charge of a run.
 
     Attributes
     ----------
     event
-        Its planned event, which is what it costs.
+        The planned event, which is the cost of the run.
     cover
-        The mu of a Gaussian release that covers all of it but what is Gaussian, and what that may
-        miss; None where the event has a price of its own, or none at all.
+        The mu of a Gaussian release that covers all parts of the event that are not Gaussian, and
+        its failure probability. None where the event has a price of its own, or no price at all.
     """
 
     event: Event
@@ -100,16 +100,16 @@ class Charge:
 
     @cached_property
     def prices(self) -> dict[type[AdditiveAccountant], tuple[Fraction, Fraction] | None]:
-        """Its price in each currency asked for so far; each is computed once.
+        """The prices computed so far, by currency.
 
-        A ledger prices all of its charges before each new one.
+        They are kept because a ledger prices all of its charges before each new one.
         """
         return {}
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A currency that adds up, and how much of it there is."""
+    """An additive currency and its limit."""
 
     accountant: type[AdditiveAccountant]
     limit: Fraction
@@ -121,14 +121,14 @@ class Filter:
         return left is not None and left >= 0
 
     def left(self, charges: Sequence[Charge]) -> Fraction | None:
-        """Return how much of the currency is left; None where a charge has no price in it."""
+        """Return the rest of the limit; None if a charge has no price in this currency."""
         prices, failures = [], []
         for charge in charges:
-            found = price(self.accountant, charge)
-            if found is None:
+            priced = price(self.accountant, charge)
+            if priced is None:
                 return None
-            prices.append(found[0])
-            failures.append(found[1])
+            prices.append(priced[0])
+            failures.append(priced[1])
         return None if exact_sum(failures) > self.failure else self.limit - exact_sum(prices)
 
 
@@ -145,23 +145,23 @@ class Cap:
     guarantee: Guarantee
 
     def __post_init__(self) -> None:
-        filters_of(self.guarantee)  # refuses a guarantee that cannot be a cap
+        filters_of(self.guarantee)  # raises an error for a guarantee that cannot be a cap
 
     def admits(self, charges: Sequence[Charge]) -> bool:
-        """Whether all of it may be charged; the last charge is the one that is asked for."""
+        """Whether the last charge may be added to the others."""
         if len(charges) == 1 and satisfies(charges[0].event, self.guarantee):
             return True
         return self.meets_filter(charges)
 
     def meets_filter(self, charges: Sequence[Charge]) -> bool:
-        """Whether the charges are within a filter; a first charge may be admitted without."""
+        """Whether the charges are within a filter; a first charge may be admitted without one."""
         return any(each.admits(charges) for each in filters_of(self.guarantee))
 
     def left(self, charges: Sequence[Charge]) -> Guarantee | None:
-        """Return the weakest promise of a run that would still be admitted; None if there is none.
+        """Return the weakest guarantee that a run may still have; None if no run fits.
 
-        In four digits, rounded down; under (epsilon, delta) that of a run with Gaussian noise,
-        where one fits.
+        It is rounded down to four digits. Under (epsilon, delta) it is that of a run with Gaussian
+        noise, if one fits.
         """
         if not charges:
             return self.guarantee
@@ -173,18 +173,18 @@ class Cap:
         return next((each for each in fits if each is not None), None)
 
     def charge(self, event: Event) -> Charge:
-        """Return the event as a charge, with a cover where it has no price of its own."""
+        """Return the event as a charge, with a cover if the event has no price of its own."""
         by_cover = isinstance(self.guarantee, ApproxDP) and not GdpAccountant().supports(event)
         charge = Charge(event)
         _, others = flatten(event).split()
         return replace(charge, cover=covering_mu(others.event)) if by_cover else charge
 
     def agrees(self, charge: Charge) -> bool:
-        """Whether a charge's cover is the one that is found here, to a thousandth."""
-        found = self.charge(charge.event).cover
-        if found is None or charge.cover is None:
-            return found == charge.cover
-        return charge.cover[0] >= 0.999 * found[0] and charge.cover[1] >= 0.999 * found[1]
+        """Whether a charge's cover is at least the recomputed one, to a thousandth."""
+        computed = self.charge(charge.event).cover
+        if computed is None or charge.cover is None:
+            return computed == charge.cover
+        return charge.cover[0] >= 0.999 * computed[0] and charge.cover[1] >= 0.999 * computed[1]
 
     def describe_left(self, charges: Sequence[Charge]) -> str:
         """Describe the largest run that still fits."""
@@ -205,7 +205,7 @@ class Cap:
 
 
 def price(accountant: type[AdditiveAccountant], charge: Charge) -> tuple[Fraction, Fraction] | None:
-    """Return what a charge costs in a currency, and how likely it fails; None without a price."""
+    """Return a charge's price in a currency and its failure probability; None without a price."""
     if accountant not in charge.prices:
         charge.prices[accountant] = _worked_out(accountant, charge)
     return charge.prices[accountant]
@@ -228,7 +228,7 @@ def squared_mu(gaussian: FlatEvents) -> Fraction:
 
 
 def exact_sum(numbers: Iterable[Fraction]) -> Fraction:
-    """Add up many fractions of few denominators, such as floats are, by one addition for each."""
+    """Add up fractions exactly, with one Fraction addition per denominator; floats have few."""
     tops: dict[int, int] = {}
     for number in numbers:
         top, bottom = number.as_integer_ratio()
@@ -251,10 +251,10 @@ def filters_of(cap: Guarantee) -> tuple[Filter, ...]:
 
 
 def within_filter(guarantee: Guarantee, ledger: object) -> Guarantee:
-    """Return what a run plans with that asks for a ledger's whole (epsilon, delta).
+    """Return the guarantee to plan with if a run requests a ledger's whole (epsilon, delta).
 
-    It is less the hundredth of delta that the ledger keeps for failures. So Gaussian noise is
-    within the filter in mu, and the run is not charged as a first one that meets no filter, of
+    The hundredth of delta that the ledger reserves for failures is subtracted. So Gaussian noise is
+    within the filter in mu. Otherwise the run would be a first charge that meets no filter, of
     which nothing can be given back. Any other guarantee is returned as it is.
     """
     cap = getattr(ledger, "cap", None)  # books in memory have none
@@ -264,7 +264,7 @@ def within_filter(guarantee: Guarantee, ledger: object) -> Guarantee:
 
 
 def fitting(left: Filter, delta: float | None, amount: Fraction) -> Guarantee | None:
-    """Return the promise of a run that takes an amount of a filter's currency, or None."""
+    """Return the guarantee of a run that costs ``amount`` of a filter's currency, or None."""
     value = float(amount)
     if amount <= ROUNDED * left.limit:
         return None
@@ -279,7 +279,7 @@ def fitting(left: Filter, delta: float | None, amount: Fraction) -> Guarantee | 
 
 
 def _largest_number(flat_events: FlatEvents) -> float:
-    """Return the largest number of any leaf, and of how often one happens."""
+    """Return the largest number of any leaf, including the number of its repetitions."""
     fields = [each for leaf in flat_events.leaves for each in astuple(leaf)]
     numbers = [each for each in fields if not isinstance(each, str)]
     blocks = [part for parts in flat_events.blocks.values() for part in parts.values()]

@@ -1,4 +1,4 @@
-"""The ledger: the budget of a data set, in a file that all processes share."""
+"""The ledger: the privacy budget of a data set, in a file that all processes share."""
 
 import os
 from collections.abc import Sequence
@@ -45,9 +45,9 @@ from tailguard.privacy.unit import Unit
 from tailguard.version import __version__
 
 MOST_COORDINATES = 10**11
-"""Released numbers in one charge: beyond it the bound on sampled noise would be useless."""
+"""Most released numbers in one charge; beyond it the bound on sampled noise would be useless."""
 MOST_STARTS = 10**9
-"""How often one run may be resumed: a limit that no run reaches, and that fits into a line."""
+"""Most resumptions of one run; no run reaches it, and the number fits into a line."""
 
 
 class Ledger:
@@ -59,31 +59,31 @@ class Ledger:
         An SQLite file on a disk of this machine. One file may hold the ledgers of several data
         sets.
     name
-        The data set, in the curator's words. Copies, extracts and later editions of the same
-        records belong under the same name. None takes the one that the file holds.
+        The name of the data set, which the curator chooses. Use one name for all copies, extracts
+        and later editions of the same records. None uses the only name in the file.
     epsilon, delta, guarantee
-        The cap, in any guarantee, where the ledger is new. An existing one keeps the cap that it
-        has, and refuses another.
+        The cap of a new ledger, in any guarantee. An existing ledger keeps its cap and refuses a
+        different one.
     person
-        The column of keys by which runs protect persons, where the ledger is new; None counts rows.
-        Runs of another unit are refused, and what other tools charge must protect this one.
+        For a new ledger, the column of person keys if runs protect persons; None protects rows.
+        Runs with another unit are refused; charges of other tools must protect the same unit.
 
     Guarantee
     ---------
     A run is charged, and its charge is on the disk, before its first query reads a record. All runs
     that were charged keep the cap together, however later ones were chosen in the light of earlier
     answers, for replace-one neighbours and up to the distance of sampled from ideal noise, which
-    ``total()`` adds. What was charged stays charged, whatever becomes of the run, unless it stops
-    early by a choice made on released numbers: then it counts with what it released, where
+    ``total()`` adds. A charge stays, however the run ends, with one exception: a run that stops
+    early by a choice made on released numbers counts with what it released, where
     ``ledger/charges.py`` allows that.
 
     Edge cases
     ----------
-    Processes and threads share the file and wait for one another. A ledger is pickled by its path
-    and cloned as itself, so that ``GridSearchCV`` and joblib charge the same budget. A file that
-    cannot be written, is damaged, was edited, is of a newer format or lies on a network file system
-    is an error of one sentence, and nothing is released. Whoever can write the file can also
-    replace it: see :meth:`verify`.
+    Processes and threads share the file and wait for one another. A pickled ledger holds its path,
+    and a clone is the ledger itself, so ``GridSearchCV`` and joblib charge the same budget. A file
+    that cannot be written, is damaged, was edited, has a newer format or lies on a network file
+    system raises an error of one sentence, and nothing is released. Anyone who can write the file
+    can also replace it: see :meth:`verify`.
 
     Reference
     ---------
@@ -134,7 +134,7 @@ class Ledger:
 
     @property
     def unit(self) -> str:
-        """What is protected one by one: ``"rows"``, or persons by a column of keys."""
+        """The protected unit: ``"rows"``, or persons by a column of keys."""
         return unit_of(self.lines())
 
     @property
@@ -144,12 +144,12 @@ class Ledger:
 
     @property
     def left(self) -> Guarantee | None:
-        """What the next run may promise at most; None if nothing would fit."""
+        """The weakest guarantee that the next run may have; None if no run fits."""
         lines = self.lines()
         return cap_of(lines).left(charges_of(lines))
 
     def describe_left(self) -> str:
-        """Describe what the next run may promise at most."""
+        """Describe the weakest guarantee that the next run may have."""
         lines = self.lines()
         return cap_of(lines).describe_left(charges_of(lines))
 
@@ -160,11 +160,11 @@ class Ledger:
         return lines
 
     def total(self, delta: float | None = None) -> TotalCost:
-        """Return what all charges cost together, by the smallest bound of all accountants.
+        """Return the total cost of all charges, as the smallest bound of all accountants.
 
-        It is taken at ``delta``, by default the cap's, and includes the distance of sampled from
-        ideal noise. The cap itself is checked by a privacy filter, which allows later runs to
-        depend on earlier answers; its total is never smaller.
+        It is computed at ``delta``, by default the cap's, and includes the distance of sampled from
+        ideal noise. A privacy filter checks the cap itself and allows later runs to depend on
+        earlier answers; its total is never smaller.
         """
         lines = self.lines()
         cap = cap_of(lines).guarantee
@@ -176,10 +176,10 @@ class Ledger:
         )
 
     def with_key(self, key: str) -> "Ledger":
-        """Return the ledger for one run, under a key of your own.
+        """Return the ledger for one run, under a key that you choose.
 
-        A key is charged once. A job that is started a second time, after a crash or by mistake, is
-        refused, and does not pay again: what the first one released may have left already.
+        A key is charged once. A job that starts a second time, after a crash or by mistake, is
+        refused and pays nothing: the first one may have released its results already.
 
         Examples
         --------
@@ -193,10 +193,10 @@ class Ledger:
         return keyed
 
     def charge(self, event: Event, *, key: str, coordinates: int = 0) -> LedgerEntry:
-        """Charge an event that another tool is going to release; return its entry.
+        """Charge an event that another tool will release; return its entry.
 
-        The same event under the same key is charged once; another one is refused. ``coordinates``
-        says how many noised numbers it releases.
+        The same event under the same key is charged once; a different event is refused.
+        ``coordinates`` is the number of noised numbers that it releases.
 
         Examples
         --------
@@ -213,11 +213,11 @@ class Ledger:
         return self._run(check_run(run), again=False)
 
     def resumed(self, run: str, *, start: int | None) -> "LedgerRun":
-        """Return the books of a run that goes on from a checkpoint, whose charge stands.
+        """Return the books of a charged run that continues from a checkpoint.
 
-        ``start`` counts its resumptions, or is None if everything had been released. A checkpoint
-        that is not the latest of its run, or a copy of one, is refused: later numbers would be
-        released twice.
+        ``start`` counts its resumptions; None if everything was released before. A checkpoint that
+        is not the latest of its run, or a copy of one, is refused: later numbers would be released
+        twice.
         """
         key = self._key or run
         check_run(run)
@@ -251,15 +251,15 @@ class Ledger:
         return head_of(self.lines())
 
     def export(self) -> dict[str, Any]:
-        """Return all lines and their head as plain data, to be kept elsewhere."""
+        """Return all lines and their head as plain data, to keep elsewhere."""
         return exported(self.lines())
 
     def verify(self, known: Any = None) -> int:
         """Check file, chain and every charge; return the number of lines.
 
-        With ``known``, an earlier ``export()`` or ``head()``, it also checks that no line since was
-        rewritten or removed: older backups, diverged copies and re-created ledgers are refused. A
-        ``Certificate`` as ``known`` must be of a run that was charged here.
+        With ``known``, an earlier ``export()`` or ``head()``, it also checks that no line was
+        rewritten or removed since then: older backups, diverged copies and re-created ledgers are
+        refused. A ``Certificate`` as ``known`` must belong to a run that was charged here.
 
         Examples
         --------
@@ -275,7 +275,7 @@ class Ledger:
         return len(lines)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the whole file, as it is at one moment, to a new one."""
+        """Copy a consistent snapshot of the whole file to a new file."""
         copy = checked_path(path)
         if os.path.exists(copy):
             raise InputError(f"path must be that of a new file; got {str(path)!r}.")
@@ -293,7 +293,7 @@ class Ledger:
         return names[0]
 
     def _open(self, cap: Guarantee | None, unit: Unit) -> None:
-        """Find the ledger, or begin it with cap and unit."""
+        """Open the ledger, or create it with cap and unit."""
         if cap is None:
             if self.name not in (self._store.names() if self._store.exists() else ()):
                 raise InputError(
@@ -303,7 +303,7 @@ class Ledger:
             if unit.person is not None:
                 check_same(self.name, self.lines(), self.cap, unit)
             return
-        Cap(cap)  # refuses a guarantee that cannot be a cap
+        Cap(cap)  # raises an error for a guarantee that cannot be a cap
         content = {"cap": cap.to_dict(), "software": __version__, "unit": unit.budget}
         if not self._store.exists():
             self._store.create()
@@ -320,7 +320,7 @@ class Ledger:
     def _charged(
         self, event: Event, key: str, coordinates: int, *, again: bool, by: str
     ) -> LedgerEntry:
-        """Write a charge if it fits; with ``again``, an equal earlier charge is returned."""
+        """Write a charge if it fits; with ``again``, return an equal earlier charge."""
         numbers = check_integer("coordinates", coordinates, minimum=0)
         if numbers > MOST_COORDINATES:
             raise InputError(f"coordinates must be at most {MOST_COORDINATES}; got {numbers}.")
@@ -332,17 +332,17 @@ class Ledger:
             "cover": charge.cover,
             "coordinates": numbers,
             "software": __version__,
-            "released_by": by,  # a gate's charge is its own run's alone
+            "released_by": by,  # only this run may use a charge made by its gate
         }
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
-            there = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
+            earlier = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
             stands = standing(lines).get(key) == charge  # and nothing of it was given back
-            if stands and again and there[0].content == canonical(content):
-                return there[0]
-            if there:
-                raise taken(self.name, there[0])
+            if stands and again and earlier[0].content == canonical(content):
+                return earlier[0]
+            if earlier:
+                raise taken(self.name, earlier[0])
             cap, before = cap_of(lines), charges_of(lines)
             if not cap.admits((*before, charge)):
                 raise beyond(self.name, cap, before)
@@ -353,7 +353,7 @@ class Ledger:
     def _settled(
         self, entries: Sequence[LedgerEntry], releases: Sequence[Release], stopped_early: bool
     ) -> Line:
-        """Write down what a run released against its charges."""
+        """Settle a run's charges by its releases."""
         keys = [entry.key for entry in entries]
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
@@ -376,7 +376,7 @@ class Ledger:
         return hash((self.path, self.name, self._key))
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the table that a notebook displays."""
         facts = {"cap": self.cap.describe(), "counts": self.unit, "fits": self.describe_left()}
         facts |= {"file": self.path}
         return html_table([("ledger", self.name), *facts.items()])
@@ -387,7 +387,7 @@ class Ledger:
 
 
 def _restored(path: str, name: str, key: str | None) -> Ledger:
-    """Return a pickled ledger; its file is looked for when it is charged."""
+    """Restore a pickled ledger; the file is opened when it is charged."""
     ledger = Ledger.__new__(Ledger)
     ledger.path, ledger.name, ledger._key = path, name, key
     return ledger

@@ -1,6 +1,6 @@
-"""The page of a report: one HTML file that loads nothing, made from the data of a report.
+"""The page of a report: one HTML file that loads nothing, rendered from the data of a report.
 
-Every text is escaped. The only script that may run is the verifier, identified by its digest; it
+Every text is escaped. The only script that may run is the verifier, identified by its digest. It
 reads the data in the page and recomputes the totals of the certificate.
 """
 
@@ -46,11 +46,11 @@ WHO_IS_PROTECTED_BY_PERSON = (
     "apart. The number of persons is public; how many rows a person has is not."
 )
 WHAT_IS_LEARNED = (
-    "The results tell something about people in general; that is their purpose. They tell little "
-    "about any one person. The table takes an attacker who knows all other records, and that this "
-    "one is one of two versions, and bounds how well the best attack can tell which."
+    "The results describe people in general; that is their purpose. They reveal little about any "
+    "one person. The table assumes an attacker who knows all other records and two versions of "
+    "this one. It bounds how often the best attack finds the true version."
 )
-NOTHING_PROMISED = "Nothing is promised to anybody: the numbers below are what a private run costs."
+NOTHING_PROMISED = "Nothing is promised to anybody: the numbers below are costs of a private run."
 UNVERIFIED = (
     "Totals, worked out again by this page: not checked here: run tailguard verify. No script ran, "
     "or the certificate is too large for a page."
@@ -58,14 +58,14 @@ UNVERIFIED = (
 PICTURES = (
     "Each picture has its own scale: the middle is zero, an edge is the end of the interval that "
     "is farther from zero. Privacy noise is the predicted standard deviation of the added noise "
-    "alone; an interval counts sampling as well."
+    "alone; an interval includes sampling error as well."
 )
 
 
 def report_page(
     data: Mapping[str, Any], shares: Sequence[StageShare], unproven: Iterable[str]
 ) -> str:
-    """Render a report's dictionary, the shares of its stages and what a file cannot prove."""
+    """Render a report: its data, the budget shares of stages, and claims that no file can prove."""
     certificate = data["certificate"]
     facts, script = certificate_facts(certificate), asset("verifier.js")
     parts = [
@@ -89,7 +89,7 @@ DATA = '<script type="application/json" id="report-data">'
 
 
 def page_text(page: str) -> str:
-    """Return the data that a page holds, as JSON; nothing where it holds none."""
+    """Return the data in a page, as JSON; an empty text if there is none."""
     _, _, rest = page.partition(DATA)
     return rest.partition("</script>")[0]
 
@@ -122,7 +122,7 @@ def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
     yield f"<header>\n<h1>{html_text(title)}</h1>"
     if certificate["mode"] != "private":
         mode = html_text(certificate["mode"])
-        yield f'<p class="panel alarm">This is no private result: {mode}.</p>'
+        yield f'<p class="panel alarm">This is not a private result: {mode}.</p>'
     facts = {
         **{name: text or NOT_STATED for name, text in data["stated"].items()},
         "protects": certificate["protects"],
@@ -154,30 +154,30 @@ def _paragraph(text: str, begin: str = "") -> Iterator[str]:
 
 
 def _sentences(sentences: Iterable[str]) -> Iterator[str]:
-    """Yield a list, or a sentence that it is empty."""
+    """Yield a list, or "Nothing." for an empty one."""
     items = [f"<li>{html_text(sentence)}</li>" for sentence in sentences]
     yield "<ul>\n" + "\n".join(items) + "\n</ul>" if items else "<p>Nothing.</p>"
 
 
 class Picture(str):
-    """Markup that is made of numbers alone, and is not escaped again."""
+    """Markup that contains only numbers and is not escaped."""
 
     __slots__ = ()
 
 
 NAME = re.compile(r"(?!(?:nan|inf)\b)[^\W\d_]")
-"""How a cell begins that is no number."""
+"""The beginning of a cell that is not a number."""
 FRAME = 'preserveAspectRatio="none" aria-hidden="true" focusable="false"'
-"""Pictures repeat numbers that stand beside them, so that a screen reader leaves them out."""
+"""Screen readers skip pictures, since these repeat the numbers beside them."""
 NUMBER = ' class="number"'
 MOST_BESIDE = 3
-"""Columns that fit beside one another on a telephone, 390 pixels wide."""
+"""The most columns that fit side by side on a telephone, 390 pixels wide."""
 MOST_IN_TEXT = 8
-"""Columns that fit into the width of the text; wider tables may take the whole window."""
+"""The most columns that fit into the width of the text; wider tables may use the whole window."""
 
 
 def _interval_picture(value: float, low: float, high: float) -> Picture:
-    """Draw an interval, scaled so that its end farther from zero is at the edge."""
+    """Draw an interval, scaled so that the end that is farther from zero touches the edge."""
     far = max(abs(low), abs(high))
     left, middle, right = (100.0 + 100.0 * (x / far) for x in (low, value, high))
     return Picture(
@@ -204,9 +204,9 @@ def html_table(
     numbers: Iterable[int] = (),
     key: str = "",
 ) -> Iterator[str]:
-    """Yield a table whose rows begin with a heading; ``numbers`` are columns set to the right.
+    """Yield a table whose rows begin with a heading; ``numbers`` are right-aligned columns.
 
-    On a narrow screen the cells of wide tables stand below one another, each beside its header.
+    On a narrow screen the cells of a wide table are stacked, each beside its header.
     """
     right, lines = {*numbers}, [*rows]
     stacked = lines and len(headers) > MOST_BESIDE
@@ -241,7 +241,7 @@ def _cell(place: int, cell: str, label: str, right: bool) -> str:
 
 
 def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the promise in words, and the most that an attacker can learn."""
+    """Yield the promise in words, and bounds on the success of an attacker."""
     yield f'<p class="panel">Promised: {html_text(certificate["promise"])}.</p>'
     if certificate["mode"] != "private":
         yield from _paragraph(NOTHING_PROMISED)
@@ -254,14 +254,14 @@ def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _odds(certificate: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the odds of an attack, by the promise and, if known, by the noise of the run."""
+    """Yield the odds of an attack under the promise and, if known, under the noise of the run."""
     columns = {"at most, by the promise": odds_of(certificate["guarantee"])}
     total = certificate["total"]
     if total["accountant"] == "gdp" and certificate["guarantee"]["kind"] != "gdp" and total["mu"]:
         columns["at most, by the noise of this run"] = odds_of_mu(total["mu"])
     rows = [
         (
-            "Guesses right, where a coin does in 50 %",
+            "Guesses right (a coin toss: 50 %)",
             [each.right_guesses for each in columns.values()],
         )
     ]
@@ -274,7 +274,7 @@ def _odds(certificate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _results(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield estimates with their intervals, what was not estimated, and notes."""
+    """Yield estimates with their intervals, reasons for missing ones, tables and notes."""
     estimates = data["estimates"]
     if estimates:
         level = f"{100.0 * data['level']:g} % interval"
@@ -288,12 +288,12 @@ def _results(data: Mapping[str, Any]) -> Iterator[str]:
         )
         yield from _paragraph(table["note"]) if table["note"] else ()
     if not (estimates or data["tables"]):
-        yield from _paragraph("This report is of a certificate alone.")
+        yield from _paragraph("This report describes a certificate alone.")
     yield from _sentences(data["notes"]) if data["notes"] else ()
 
 
 def _number_columns(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the places of columns without names: of numbers, and of dashes where there is none."""
+    """Return the places of columns that hold only numbers, or dashes for missing numbers."""
     named = {place for row in rows for place, cell in enumerate(row) if NAME.match(cell)}
     return [place for place in range(1, len(rows[0]) if rows else 0) if place not in named]
 
@@ -316,7 +316,7 @@ def _reasons(estimates: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         if each["reason"]:
             named.setdefault(each["reason"], []).append(each["name"])
     if named:
-        yield from _paragraph("", "What has no number or no interval, and why.")
+        yield from _paragraph("", "Missing numbers and intervals, with the reasons.")
         yield from _sentences(
             f"{', '.join(names[:MOST_ROWS])}: {reason}" for reason, names in named.items()
         )
@@ -326,7 +326,7 @@ def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[
     """Yield totals, and the share of each stage."""
     totals = ("reserved", "released", "unused", "composition")
     yield from html_table("What is reserved counts as spent", (), ((k, facts[k]) for k in totals))
-    caption = "Shares of what was reserved, in rho, which adds up; the longest bar is the largest"
+    caption = "Shares of the reserved budget, in rho, which adds up; the largest fills its bar"
     headers = ("stage", "releases", "share", "picture", "what was released")
     largest = max((each.share or 0.0 for each in shares), default=0.0)
     rows = (
@@ -343,10 +343,10 @@ def _share(share: float | None, largest: float) -> tuple[str, str]:
 
 
 def _ledger(certificate: Mapping[str, Any], facts: Mapping[str, str]) -> str:
-    """Describe which lines of ledgers were charged."""
+    """Describe the ledger lines of the charge."""
     if not certificate["ledger_entries"]:
         return "No ledger was charged: what other runs on these records cost is not counted."
-    return f"Charged was {facts['ledger']}."
+    return f"The charge is {facts['ledger']}."
 
 
 def _check(facts: Mapping[str, str]) -> Iterator[str]:
@@ -364,13 +364,13 @@ def _releases(certificate: Mapping[str, Any]) -> Iterator[str]:
     releases = printed_releases(certificate["releases"])
     headers = ("release", "times", "sensitivity", "noise std", "mechanism and query")
     rows = ((what, *numbers, how.strip("()")) for *numbers, what, how in releases)
-    caption = "Everything that left, in this order"
+    caption = "All releases, in order"
     yield from html_table(caption, headers, rows, range(1, 4))
     yield from _sentences(certificate["remarks"]) if certificate["remarks"] else ()
 
 
 def safe_json(data: Mapping[str, Any]) -> str:
-    r"""Return data as JSON in which no sign can end a script."""
+    r"""Return data as JSON in which no character can end a script."""
     text = json.dumps(data, allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

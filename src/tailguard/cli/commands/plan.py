@@ -1,4 +1,4 @@
-r"""List the methods for a task: predicted error, passes over the data, noise.
+r"""List the methods for a task, with predicted error, passes over the data, noise.
 
 No record is read and no budget is spent. TASK is one of
 {tasks}.
@@ -6,8 +6,8 @@ No record is read and no budget is spent. TASK is one of
 --html writes one page, plan.html, with sliders over columns, records and
 epsilon, for a mean and the models of 'tailguard fit'.
 
-The theorems of the papers want a moment of the gradients and the diameter of
-the set; a mean and the models of 'tailguard fit' can do without.
+The theorems of the papers need a moment of the gradients and the diameter of
+the set; a mean and the models of 'tailguard fit' do not.
 
 [bold]Examples[/bold]
 
@@ -38,13 +38,13 @@ from tailguard.planning import plan as plan_of
 from tailguard.report.plan_page import plan_page
 
 __doc__ = (__doc__ or "").replace("{tasks}", ", ".join(TASKS))
-ALONE = "--html must be given without --json, --error, --persons and what theorems ask for."
+ALONE = "--html must be given without --json, --error, --persons and the facts for theorems."
 
 fact = partial(options.typed, panel="What is publicly known")
 
 
 def list_methods(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="The task.")],
     columns: Annotated[int, fact("COUNT", "How many columns; an intercept counts.")],
     delta: options.DeltaOption,
     rows: Annotated[int | None, fact("COUNT", "How many rows.")] = None,
@@ -52,7 +52,7 @@ def list_methods(
     persons: Annotated[int | None, fact("COUNT", "How many persons, instead of --rows.")] = None,
     rows_per_person: Annotated[str | None, fact("A,B", "Guesses of a person's rows.")] = None,
     error: Annotated[
-        float | None, fact("NUMBER", "Instead of --rows or --epsilon: the error that would do.")
+        float | None, fact("NUMBER", "Instead of --rows or --epsilon: the error to reach.")
     ] = None,
     moment_bound: Annotated[float | None, fact("NUMBER", "A bound on that moment.")] = None,
     moment_order: Annotated[float, fact("NUMBER", "The order of the moment.")] = 2.0,
@@ -71,7 +71,7 @@ def list_methods(
     json: Annotated[bool, options.typed(None, "As JSON.", "--json")] = False,
     html: Annotated[bool, options.typed(None, "As a page with sliders.", "--html")] = False,
     out: Annotated[
-        Path, options.typed("PATH", "Where --html writes it; plan.html by default.", "--out")
+        Path, options.typed("PATH", "The page's path for --html; plan.html by default.", "--out")
     ] = Path("plan.html"),
 ) -> None:
     """Print the methods.

@@ -1,22 +1,22 @@
-"""The books: what is reserved before any record is read, and what is released against it.
+"""The books: the event reserved before any record is read, and the releases charged against it.
 
-What is asked next, and at which price, may depend on all earlier answers; the books refuse a
-release that, with the earlier ones, is not covered by what was reserved (``FlatEvents.covers``).
-That suffices: whoever asks, all answers together cost at most the reserved event, in the sense of
+The next query and its price may depend on all earlier answers. The books refuse a release if it and
+the earlier ones are not covered by the reserved event (``FlatEvents.covers``). This suffices:
+whatever the queries, all answers together cost at most the reserved event, in the sense of
 dominating pairs and hence by every accountant.
 
 Proof, by induction on the number of releases, which is at most the number of reserved coordinates.
 Let the remaining Gaussian part be worth ``m``, and let the other remaining leaves of each family be
-``l_1 >= l_2 >= ...``. If the next release is Gaussian at ``a``, whatever its answer is, what
-follows is dominated by a Gaussian at ``sqrt(m**2 - a**2)`` and these leaves. By adaptive
+``l_1 >= l_2 >= ...``. If the next release is Gaussian at ``a``, then for every answer of it the
+later releases are dominated by a Gaussian at ``sqrt(m**2 - a**2)`` and these leaves. By adaptive
 composition of dominating pairs (Zhu, Dong and Wang 2022, Theorem 10) both together are dominated by
 the product of the two, and the product of Gaussians at ``a`` and ``sqrt(m**2 - a**2)`` is one at
-``m``. If it is another leaf, let it stand for the smallest of its family that is as large: whatever
-the leaves covered with it, those left cover without it. Of blocks, a record meets those releases
-alone that read its own, and the costliest block is counted. So nothing has to be Gaussian: plans
-that mix Gaussian, pure and smooth releases keep the same rule. Where a leaf is known by its Renyi
-divergences alone, as zCDP is, these take the place of dominating pairs, order by order (Feldman and
-Zrnic 2021).
+``m``. If it is another leaf, let it use up the smallest leaf of its family that is as large:
+whatever the leaves cover together with it, the remaining leaves cover without it. For blocks, a
+record is read only by the releases of its own block, and the costliest block is counted. So nothing
+has to be Gaussian: the same rule holds for plans that mix Gaussian, pure and smooth releases. If a
+leaf is stated only by its Renyi divergences, as zCDP is, these replace the dominating pairs, order
+by order (Feldman and Zrnic 2021).
 
 Reference
 ---------
@@ -41,7 +41,7 @@ from tailguard.privacy.flat_events import FlatEvents, flatten
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One line of a ledger, by which a certificate names where a run was written down.
+    """One line of a ledger, by which a certificate refers to the charge of its run.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class LedgerEntry:
     position
         The line's number in the ledger of that data set, from 1.
     key
-        A text that no other charge has.
+        A text that is unique among the charges.
     digest
         The digest of the line and of all lines before it.
 
@@ -81,7 +81,7 @@ class LedgerEntry:
 
 
 class Books(Protocol):
-    """Where a gate writes before it draws.
+    """The record that a gate writes before it draws noise.
 
     Examples
     --------
@@ -90,12 +90,12 @@ class Books(Protocol):
 
     @property
     def reserved(self) -> Event:
-        """Everything that was reserved; it counts as spent for ever."""
+        """Everything that was reserved; it counts as spent forever."""
         ...
 
     @property
     def charged(self) -> Event:
-        """What stays charged: what was reserved, or less after an early stop."""
+        """The final charge: everything that was reserved, or less after an early stop."""
         ...
 
     @property
@@ -105,7 +105,7 @@ class Books(Protocol):
 
     @property
     def entries(self) -> Sequence[LedgerEntry]:
-        """Lines of a durable ledger that name the charge; empty without a ledger."""
+        """Lines of a durable ledger that state the charge; empty without a ledger."""
         ...
 
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
@@ -115,22 +115,22 @@ class Books(Protocol):
     def settle(self, *, stopped_early: bool = False) -> None:
         """Close the books: later reservations and releases are refused.
 
-        What was reserved stays charged. ``stopped_early`` names the one end after which a durable
-        ledger may give back what the run left unspent.
+        What was reserved stays charged. Only after ``stopped_early`` may a durable ledger give back
+        what the run did not spend.
         """
         ...
 
     def check(self, release: Release) -> None:
-        """Raise ``BudgetError`` if what is reserved does not cover the release on top."""
+        """Raise ``BudgetError`` if the reserved event does not cover the release as well."""
         ...
 
     def record(self, release: Release) -> None:
-        """Check a release and write it down; call this before drawing its noise."""
+        """Check and record a release; call this before drawing its noise."""
         ...
 
 
 class AnyLedger(Protocol):
-    """What runs are charged to: a ``tg.Ledger``, or ``MemoryBooks``, which end with the process.
+    """A budget that runs are charged to: a ``tg.Ledger``, or ``MemoryBooks`` within one process.
 
     Examples
     --------
@@ -140,16 +140,16 @@ class AnyLedger(Protocol):
     """
 
     def opened(self, run: str) -> Books:
-        """Return the books of one run, under a name that no other run has."""
+        """Return the books of one run, under a unique name."""
         ...
 
 
 class MemoryBooks:
-    """Books without a cap that last as long as the object; a ``tg.Ledger`` has a cap and lasts.
+    """Books in memory, without a cap; a ``tg.Ledger`` has a cap and outlives the process.
 
     *Guarantee.* Everything recorded costs at most what was reserved, whatever the accountant.
 
-    *Edge cases.* A refused release is not written down. Equal releases in a row share one line. A
+    *Edge cases.* A refused release is not recorded. Equal consecutive releases share one line. A
     gate sets ``unprotected`` where a simulation of printed noise costs more than its guarantee.
 
     Examples
@@ -181,16 +181,16 @@ class MemoryBooks:
         self._process = os.getpid()
 
     def __sklearn_clone__(self) -> "MemoryBooks":
-        """Return the books themselves: a copied model is charged to the same budget."""
+        """Return the books themselves, so a copied model is charged to the same budget."""
         return self
 
     def __copy__(self) -> Self:
-        """Return the books themselves: a copy that is settled would leave these open."""
+        """Return the books themselves: settling a copy would leave these open."""
         return self
 
     @property
     def reserved(self) -> Event:
-        """Everything that was reserved, as a copy: holders of an event may change it."""
+        """Everything that was reserved, as a copy, since a holder of an event may change it."""
         return own_copy(Composed(self._reserved))
 
     @property
@@ -200,16 +200,16 @@ class MemoryBooks:
 
     @property
     def charged(self) -> Event:
-        """What was reserved: without a cap nothing can be given back."""
+        """Everything that was reserved: without a cap nothing can be given back."""
         return self.reserved
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """No durable ledger was charged."""
+        """Empty: no durable ledger was charged."""
         return ()
 
     def opened(self, run: str) -> "MemoryBooks":
-        """Return the books of one run, which are written into these books as well."""
+        """Return the books of one run, whose entries are written into these books as well."""
         return MemoryBooks(shared=self)
 
     def settle(self, *, stopped_early: bool = False) -> None:
@@ -219,7 +219,7 @@ class MemoryBooks:
             self._settled = True
 
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
-        """Reserve a planned event, on top of earlier ones."""
+        """Reserve a planned event in addition to earlier ones."""
         with self._lock:
             self._check_open()
             self._planned = FlatEvents.total((self._planned, flatten(event)))
@@ -228,11 +228,11 @@ class MemoryBooks:
                 self._shared.reserve(event, coordinates=coordinates)
 
     def check(self, release: Release) -> None:
-        """Raise ``BudgetError`` if what is reserved does not cover the release on top."""
+        """Raise ``BudgetError`` if the reserved event does not cover the release as well."""
         self._spent_with(release)
 
     def record(self, release: Release) -> None:
-        """Check a release and write it down, in one step for all threads."""
+        """Check and record a release in one step; other threads wait."""
         with self._lock:
             self._spent = self._spent_with(release)
             last = self._releases[-1] if self._releases else None
@@ -253,14 +253,14 @@ class MemoryBooks:
             )
 
     def _check_process(self) -> None:
-        """Refuse the copy in a forked process, which could release everything once more."""
+        """Refuse a copy in a forked process, which could release everything again."""
         if os.getpid() != self._process:
             raise BudgetError(
                 "books must be written by the process that opened them; a fork has a copy of them."
             )
 
     def _spent_with(self, release: Release) -> ComposedReleases:
-        """Return what is spent with the release on top, or refuse."""
+        """Return everything spent, including the release; raise ``BudgetError`` if not covered."""
         self._check_open()
         spent = self._spent.plus(release)
         if not self._planned.covers(spent.flat_events):
@@ -272,7 +272,7 @@ class MemoryBooks:
 
 
 class ReadOnlyBooks:
-    """A view of books that can be read and not written.
+    """A read-only view of books.
 
     Examples
     --------
@@ -298,7 +298,7 @@ class ReadOnlyBooks:
 def own_copy(event: Event) -> Event:
     """Return a copy of the event that shares no object with it.
 
-    Only the classes of ``tailguard.privacy.events`` are accepted: the cost of others is unknown.
+    Only classes of ``tailguard.privacy.events`` are accepted: the cost of others is unknown.
 
     Examples
     --------
