@@ -58,5 +58,5 @@ GAUSSIAN_TREES = trees_of(st.builds(Gaussian, SIZES))
 
 
 def epsilon_of_zcdp_simple(rho, delta):
-    """The textbook's conversion (Bun and Steinke 2016, Proposition 1.3), looser than the library's."""
+    """The textbook's conversion (Bun and Steinke 2016, Proposition 1.3), looser than ours."""
     return rho + 2.0 * math.sqrt(-rho * math.log(delta))

@@ -11,9 +11,9 @@ def strangeness(order, n_persons):
     """Deviation of a sequence of persons, by ranks below ``n_persons``, from a random order.
 
     It is the largest of three statistics in standard deviations: the correlation of ranks and
-    places; the largest number of equal distances between consecutive persons (each distance occurs about
-    once by chance); and the number of neighbours that are both read or both not read (Wald and
-    Wolfowitz 1940).
+    places; the largest number of equal distances between consecutive persons (each distance occurs
+    about once by chance); and the number of neighbours that are both read or both not read (Wald
+    and Wolfowitz 1940).
     """
     order, n_read = np.asarray(order), len(order)
     places = np.argsort(np.argsort(order))

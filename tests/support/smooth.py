@@ -95,7 +95,7 @@ def answer(example, data, query=None):
 
 
 def breach(example, first, second):
-    """The changes of scale and value between two answers, over those allowed; at most 1 if valid."""
+    """Changes of scale and value between two answers, over those allowed; at most 1 if valid."""
     (f, s), (g, r) = first, second
     ratio = float(np.abs(np.log(s / r)).max()) / example.calibration().smoothness
     least = np.minimum(s, r)
