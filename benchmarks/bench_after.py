@@ -1,11 +1,11 @@
-"""Methods from after the five papers beside the theorems of the five.
+"""Methods published after the five papers, compared with the theorems of the five.
 
     python benchmarks/bench_after.py [pure] [polytope] [population] [--quick]
 
 A linear regression on independent columns with tails of Student's t(5), and residuals of t(3).
 Figures are medians over seeds of half of the squared distance from the true weights, which is the
 excess risk. The theorems of the papers promise zCDP of epsilon^2 / 2, which follows from pure DP.
-NON-PRIVATE simulation: noise and records follow seeds.
+NON-PRIVATE simulation: seeds determine noise and records.
 """
 
 import argparse

@@ -1,20 +1,20 @@
-"""Fits of several classes beside the best fit without privacy, on simulated and on real tables.
+"""Fits of several classes and the best fit without privacy, on simulated and real tables.
 
     python benchmarks/bench_classes.py [--quick] [--seeds N] [--out FILE.csv]
                                        [FILE.parquet:TARGET ...]
 
-A line is a law of the classes or a table, an epsilon, and numbers over seeds. "explained" is by how
-much the mean log-loss of the private fit is below that of the best constant, in parts of what
-scikit-learn's optimum on features within the same bounds is below it: median and least. "beyond" is
-by how many percent of the constant's log-loss a fit is above it, at most over seeds, and zero where
-none is. "constant" is how many fits are the shares of the classes alone. "given" is how many slopes
-of all fits have an interval, and "hold" how many of these hold the simulated difference to the
-first class.
+A line is a distribution of the classes or a table, an epsilon, and results over seeds. "explained"
+is the gain in mean log-loss of the private fit over the best constant, as a fraction of the gain of
+scikit-learn's optimum on features within the same bounds: median and minimum. "beyond" is the
+largest excess of a fit over the constant's log-loss over seeds, in percent of that loss; zero if no
+fit exceeds it. "constant" is the number of fits that consist of the class shares alone. "given" is
+the number of slopes of all fits with an interval, and "hold" the number of these intervals that
+cover the simulated difference to the first class.
 
 Simulated features are a measurement far from zero, an indicator, and normal and lognormal columns;
-scores of classes are linear in them. Of a file the target is the column of that name. Columns of
-text with at most a dozen values become indicators and others are left out; missing cells are the
-median. Noise follows seeds: nothing here is private.
+scores of classes are linear in them. In a file, TARGET is the name of the target column. Text
+columns with at most a dozen values become indicators, other text columns are dropped, and missing
+cells become the median. Seeds determine the noise: nothing here is private.
 """
 
 import argparse

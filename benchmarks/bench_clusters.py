@@ -1,13 +1,13 @@
-"""What other processes add: the same file by workers of Dask or Spark, and as an array.
+"""The overhead of other processes: one file read by workers of Dask or Spark, or as an array.
 
     python benchmarks/bench_clusters.py [--quick] [--sizes 1000000] [--engine dask spark]
 
 Float32 records of twenty columns in one Parquet file of eight row groups. Dask reads it with two
-processes, which are kept and get one task at a time, and Spark with ``local[2]``; the array is in
-memory. They take turns: some gradient passes each, then one default fit each, and medians are told.
-Times are on the clock, and of the processor: of this process and all below it, the Java machine and
-the workers too. An engine that is not installed is left out: pyspark has an environment of its own
-(``make test-spark``), whose Python runs this as well.
+processes, which stay alive and get one task at a time, and Spark with ``local[2]``; the array is
+in memory. They take turns: some gradient passes each, then one default fit each. The output gives
+medians of wall-clock time and of processor time. Processor time includes all child processes, also
+the Java machine and the workers. Engines that are not installed are skipped: pyspark has its own
+environment (``make test-spark``), whose Python can run this file as well.
 """
 
 import argparse

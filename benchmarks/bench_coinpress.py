@@ -1,12 +1,12 @@
-"""CoinPress and range-then-mean beside the means of the five papers, on light and heavy tails.
+"""CoinPress, range-then-mean and the means of the five papers, on light and heavy tails.
 
     python benchmarks/bench_coinpress.py
 
 Records have independent columns of standard deviation 1 around means of 3. CoinPress and the mean
-after Kamath, Singhal and Ullman are told that deviation, and a radius of 100; the papers' means are
-told a bound on the second moment, which their theorems ask for; tg.mean is told nothing. Figures
-are median l2 errors over seeds at the same promise, with the least noise that keeps it.
-NON-PRIVATE simulation: noise and records follow seeds.
+after Kamath, Singhal and Ullman receive this deviation and a radius of 100; the papers' means
+receive a bound on the second moment, which their theorems need; tg.mean receives nothing. Figures
+are median l2 errors over seeds at the same guarantee, with the least noise that satisfies it.
+NON-PRIVATE simulation: seeds determine noise and records.
 """
 
 import argparse

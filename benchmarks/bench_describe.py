@@ -1,28 +1,29 @@
-"""Accuracy of ``tg.describe`` on tables, beside rivals that are told the true bounds.
+"""Accuracy of ``tg.describe`` on tables, compared with rivals that receive the true bounds.
 
     python benchmarks/bench_describe.py [TABLE.parquet ...] [--draws 10] [--methods tailguard tree]
         [--pieces FOLDER] [--out FOLDER]
     TAILGUARD_NUM_THREADS=1 python benchmarks/bench_describe.py --speed [--out FOLDER]
     python benchmarks/bench_describe.py --file TABLE.parquet --rows 20000000 [--out FOLDER]
 
-Without tables, a simulated one of 50 000 records is described, or of 5 000 with ``--quick``. With
-``--speed`` nothing but processor time on one thread is measured, of quantiles of 20 columns; with
-``--file`` time and memory of a file of five columns, which is written first if it is not there.
+Without tables, the table is simulated, of 50 000 records, or of 5 000 with ``--quick``. ``--speed``
+measures only processor time on one thread, for quantiles of 20 columns. ``--file`` measures time
+and memory on a file of five columns, which is written first if it does not exist.
 
-Of every column of numbers five quantiles, the mean and the standard deviation are asked for, all on
-one budget (epsilon, 1e-6), replace-one neighbours. ``tailguard`` is told nothing of the columns.
-Its rivals (``describe_rivals.py``) are told each column's smallest and largest value, and share the
-same zCDP out evenly over columns and statistics, five quantiles, a mean and a spread.
+For every numeric column the methods estimate five quantiles, the mean and the standard deviation,
+all from one budget (epsilon, 1e-6), for replace-one neighbours. ``tailguard`` receives no facts
+about the columns. Its rivals (``describe_rivals.py``) receive each column's smallest and largest
+value, and split the same zCDP evenly over columns and statistics: five quantiles, mean and spread.
 
-A piece is a table and a method. With ``--pieces`` each has a file in that folder, and what is there
-with as many draws is not measured again: so a long run goes on where it stopped, and methods that
-live in environments of their own add their pieces to the same folder. ``--out`` then writes what
-pages quote, of all pieces; with ``--speed`` and ``--file`` it adds to ``describe_cost.json``.
+A piece is a table and a method. With ``--pieces`` each piece has a file in that folder, and a piece
+that exists with as many draws is not measured again. So a long run continues where it stopped, and
+methods with environments of their own add their pieces to the same folder. ``--out`` then writes
+the figures that pages quote, from all pieces; with ``--speed`` and ``--file`` it updates
+``describe_cost.json``.
 
 An error is the distance to the table's own statistic over the larger of its interquartile range and
-of its standard deviation between the 1 % and 99 % quantiles. A cell is a column, a statistic and an
-epsilon; its figure is the median over draws of noise. ``level`` counts cells where ours is the
-smaller, or larger by at most two standard errors of the median's. Nothing here is private.
+its standard deviation between the 1 % and 99 % quantiles. A cell is a column, a statistic and an
+epsilon; its figure is the median over draws of noise. ``level`` counts cells where our error is
+smaller, or larger by at most two standard errors of the median. Nothing here is private.
 """
 
 import argparse

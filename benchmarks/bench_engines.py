@@ -1,16 +1,15 @@
-"""Tables on disk: memory and time of one gradient pass and of a whole fit, and what Dask adds.
+"""Tables on disk: memory and time of a gradient pass and of a whole fit, and the overhead of Dask.
 
     python benchmarks/bench_engines.py [--quick] [--sizes 1000000 10000000] [--work passes fit]
                                        [--out FILE.json]
 
-Float32 records of twenty columns in one Parquet file, which repeat after five million, so that
-long files are written soon. Each size is measured in a process of its
-own, whose largest memory is told beside the file's size. A pass sums clipped gradients; to read
-with pyarrow alone decodes the same columns and does nothing with them; and records without an order
-are rounded one by one; they take turns. Times are on the clock, and of the processor, all threads
-of the process together. The slope is that of the logarithm of the processor time over that of the
-number of rows. With ``row_id`` records have no order, in files or in an array. Dask works on the
-same records in memory, in eight partitions, by threads of this machine.
+Float32 records of twenty columns in one Parquet file; they repeat after five million, so that long
+files are quick to write. Each size runs in a process of its own; the output gives its peak memory
+and the size of the file. Three passes take turns: one sums clipped gradients; one only decodes the
+same columns with pyarrow; one sums records without an order, which are rounded one by one. Times
+are wall-clock time and processor time of all threads of the process. The slope is the slope of log
+processor time over log number of rows. With ``row_id`` records have no order, in files or in an
+array. Dask runs on the same records in memory, in eight partitions, with threads of this machine.
 """
 
 import argparse

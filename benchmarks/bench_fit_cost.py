@@ -1,13 +1,13 @@
-"""CPU seconds of a default fit, beside a fit without privacy and one without the last correction.
+"""CPU seconds of a default fit, of a fit without privacy, and of one without the last correction.
 
     python benchmarks/bench_fit_cost.py [--quick] [--out FILE.json]
 
-Records are simulated and heavy-tailed, in float64: a million with 50 columns beside scikit-learn,
-400,000 with 20 columns beside the default whose plan leaves out the correction by contributions.
-Times are CPU seconds of the whole process over all its threads. The two fits take turns, a ratio is
-the median over turns, and the first fit of each, which compiles, is not counted. "passes" is how
-often the planned stages read the records: one that is planned on a random sample counts by its
-share of them.
+Records are simulated and heavy-tailed, in float64: a million with 50 columns for the comparison
+with scikit-learn; 400,000 with 20 columns for the comparison with the default whose plan omits the
+correction by contributions. Times are CPU seconds of all threads of the process. The two fits take
+turns, and a ratio is the median over turns. The first fit of each, which compiles, is not counted.
+"passes" is the number of times that the planned stages read the records; a stage on a random sample
+counts by its share of them.
 """
 
 import argparse

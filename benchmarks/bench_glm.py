@@ -1,22 +1,22 @@
-"""Gamma, Tweedie and ridge fits beside the best fit without privacy, on simulated and real tables.
+"""Gamma, Tweedie and ridge fits and the best fit without privacy, on simulated and real tables.
 
     python benchmarks/bench_glm.py [--quick] [--seeds N] [--ridge] [--out FILE.csv]
         [FILE.parquet[:TARGET] ...]
 
-A line is a law of the target or a table, an epsilon, and medians over seeds. "excess" is the mean
-loss of the private fit above that of scikit-learn's optimum on features within the same bounds, in
-parts of what the optimum gains on the best constant: above 1 the fit is worse than a constant, and
-one less it is the share of the deviance that it explains of what can be explained. "worst" is the
-largest over seeds. "beyond" is by how many percent of the constant's deviance a fit is above it, at
-most. "hold" is the share of 95 % intervals that hold the true coefficient, where it is known, and
-else that of the optimum; "given" is the share of coefficients with an interval.
+A line is a distribution of the target or a table, an epsilon, and medians over seeds. "excess" is
+the excess of the private fit's mean loss over that of scikit-learn's optimum on features within the
+same bounds, as a fraction of the optimum's gain over the best constant. Above 1 the fit is worse
+than a constant; 1 - excess is the fit's share of the deviance that can be explained. "worst" is the
+largest excess over seeds. "beyond" is the largest excess of a fit over the constant's deviance, in
+percent of it. "hold" is the share of 95 % intervals that cover the true coefficient, if it is
+known, or else that of the optimum; "given" is the share of coefficients with an interval.
 
 Simulated features are a measurement far from zero, an indicator, and normal and lognormal columns;
-targets follow the law about the exponential of a linear score. Of a file the target is the column
-of that name ("target" by default); Gamma is fitted where all targets are above zero, and Tweedie of
-power 1.5 where they are not. Columns of text become indicators, missing cells the median, for all
-fits alike. With --ridge least squares is fitted too, and all fits have a ridge of 0.1, of columns
-of standard deviation one; it counts in all losses. Noise follows seeds: nothing here is private.
+the mean of the target is the exponential of a linear score. In a file, TARGET is the name of the
+target column ("target" by default); the fit is Gamma if all targets are positive, and else Tweedie
+of power 1.5. For all fits, text columns become indicators and missing cells become the median. With
+--ridge, least squares is fitted too, and all fits have a ridge of 0.1 on columns of standard
+deviation one, which all losses include. Seeds determine the noise: nothing here is private.
 """
 
 import argparse

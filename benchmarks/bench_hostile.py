@@ -1,14 +1,14 @@
-"""CPU time on hostile records against usual ones of the same shape: does running time tell?
+"""CPU time on hostile and on usual records of the same shape: does running time leak?
 
     python benchmarks/bench_hostile.py [--quick] [--only kernels|fits] [--out FILE.json] [NAME ...]
 
-Usual records are normal numbers. In hostile ones every feature, or the target, is one value, in one
-row, in a random half of the rows or in all: subnormal, 0.5, 1e300, infinite, NaN. Usual and hostile
-runs take turns on one core; a ratio is the median over pairs of runs. A row of the table is the
-least and the largest ratio over all values, of features and target alike. ``noise`` is the same for
-usual records against copies of themselves: no other ratio can be known better than that. A fit that
-sees no scales ends early, as its certificate says; its time is left out, and the number of its
-released answers is printed instead.
+Usual records are normal numbers. In hostile records every feature, or the target, has one value
+(subnormal, 0.5, 1e300, infinite or NaN) in one row, in a random half of the rows or in all rows.
+Usual and hostile runs take turns on one core; a ratio is the median over pairs of runs. A row of
+the table gives the smallest and the largest ratio over all values, for features and target.
+``noise`` is the ratio of usual records to copies of themselves: the accuracy of all other ratios. A
+fit that cannot estimate scales ends early, as its certificate states; its time is omitted, and the
+number of its released answers is printed instead.
 """
 
 import json

@@ -1,28 +1,28 @@
-"""Do 95 % intervals hold the coefficients that real tables have without privacy?
+"""Do 95 % intervals cover the coefficients of fits without privacy on real tables?
 
     python benchmarks/bench_intervals.py --data FOLDER [--quick] [--tables NAME ...]
                                          [--schema] [--permuted] [--out FILE.json]
 
-FOLDER holds tables as ``benchmarks/accuracy/tables.py`` tells. Columns that others nearly repeat
-are left out, missing cells are the median, and a table has at most 30,000 records; those of fewer
-than 2,000 or of more than 60 columns are not run. The private fit reads features within the bounds
-that it releases, and so does the fit without privacy that its intervals are to hold: an interval
-counts sampling, too, so that it should hold that fit at least as often as it says. A line is a
-table and an epsilon, over seeds: slopes, how many have an interval ("given"), how many of these
-hold ("held"), and the median of their widths over those of the sandwich intervals (HC0) without
-privacy. For counts "totals" is how many predicted totals lie within 5 % and two stated errors of
-the actual one. Noise follows seeds: nothing here is private.
+FOLDER contains the tables that ``benchmarks/accuracy/tables.py`` describes. Columns that nearly
+repeat others are dropped, missing cells become the median, and a table has at most 30,000 records;
+tables of fewer than 2,000 records or more than 60 columns are skipped. The private fit and the
+reference fit without privacy read features within the bounds that the private fit releases. An
+interval includes sampling error, too, so it should cover the reference at least at its stated rate.
+A line is a table and an epsilon, over seeds: slopes, how many have an interval ("given"), how many
+of these cover the reference ("held"), and the median of their widths over those of the sandwich
+intervals (HC0) without privacy. For counts "totals" is the number of predicted totals within 5 %
+and two stated errors of the actual one. Seeds determine the noise: nothing here is private.
 
-With ``--schema`` tables are as a user has them: categories are put together again from their
-one-hot columns ("region=north") and declared, the first level being the baseline, and columns that
-repeat others stay. Tables without a category of three levels are not run. "Slopes" are then those
-that the records determine; an interval of any other is "false". "Silent" are intervals left out
-without a reason, and "excess" is what a fit loses above the best one without privacy, in parts of
-what a constant loses: the mean of the fits.
+With ``--schema`` tables are as a user has them: categories are rebuilt from their one-hot columns
+("region=north") and declared, with the first level as the baseline, and columns that repeat others
+stay. Tables without a category of three levels are skipped. "Slopes" are then those that the
+records determine; an interval of any other slope is "false". "Silent" are missing intervals without
+a reason. "excess" is the excess loss of a fit over the best one without privacy, as a fraction of
+the loss of a constant: the mean of the fits.
 
-With ``--permuted`` a table has up to five of its columns once more, permuted together, so that they
-say nothing of the target. "Slopes" are theirs alone, and "rejected" are those whose interval leaves
-zero out, which one in twenty may.
+With ``--permuted`` up to five columns of a table are added again, permuted together, so that they
+are independent of the target. "Slopes" are only theirs, and "rejected" are those whose interval
+excludes zero, at most one in twenty if coverage is right.
 """
 
 import argparse

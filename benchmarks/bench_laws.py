@@ -1,11 +1,12 @@
-"""How often intervals of ``tg.describe`` hold the quantiles and the mean of a known law.
+"""Coverage of the intervals of ``tg.describe`` for quantiles and means of known distributions.
 
     python benchmarks/bench_laws.py [--quick] [--seeds N] [--out FILE.csv]
 
-Tables of ten columns, a law each, are drawn anew for every seed, of few and of many records, and
-described at epsilon 1. A line of the file is a size, a kind of law and a statistic: how many
-intervals were given, and how many of these hold the law's own value. "n mu" is the number of
-records, times mu, over the root of the number of columns. Noise follows seeds: nothing is private.
+Each seed draws tables of ten columns, one distribution each, with few and with many records, and
+describes them at epsilon 1. A line of the file is a size, a kind of distribution and a statistic:
+the number of intervals given, and the number of these that cover the true value. "n mu" is the
+number of records times mu over the root of the number of columns. Seeds determine the noise:
+nothing is private.
 """
 
 import argparse

@@ -3,10 +3,9 @@
     python benchmarks/bench_length.py [--quick] [--folder /tmp] [--out FILE.json]
 
 Float32 records of ten columns and a target: in an array, or in a folder of files of a million rows
-each. Each fit is made in a process of its own, after a small one that compiles. Told are the time
-on the clock, that of the processor, and the largest memory of the process before the fit and
-after it, all records of an array among it. A slope is that of the logarithm of the processor time
-over that of the number of rows.
+each. Each fit runs in a process of its own, after a small fit that compiles. The output gives
+wall-clock time, processor time, and the peak memory of the process before and after the fit, which
+includes all records of an array. A slope is that of log processor time over log number of rows.
 """
 
 import argparse

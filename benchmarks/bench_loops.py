@@ -1,12 +1,12 @@
-"""What the loops of queries take for a record, by chunk and by record, beside two plain products.
+"""Time per record of the loops of queries, by chunk and by record, and of two plain products.
 
     python benchmarks/bench_loops.py [--quick]
 
-Records are simulated in memory and read on one thread; figures are processor time of a record in
-nanoseconds, medians of some turns, in either order by turns. The products are the usual NumPy
-version of a clipped gradient: score by ``X @ w``, slope, clip by row norms that it is given for
-free, sum by ``a @ X``. It neither standardises, nor survives overflow, nor gives reproducible bits.
-Then the integers of a permuted copy, cut into small pieces, are compared with those of the whole.
+Records are simulated in memory and read on one thread. Figures are processor time per record in
+nanoseconds, medians over turns in alternating order. The products are the usual NumPy version of a
+clipped gradient: score by ``X @ w``, slope, clip by precomputed row norms, sum by ``a @ X``. They
+do not standardise, fail on overflow and give no reproducible bits. Then the integers of a permuted
+copy, cut into small pieces, are compared with those of the whole.
 """
 
 import argparse

@@ -1,21 +1,22 @@
-"""Accuracy of the private means: every method in every cell, beside clipping with a perfect radius.
+"""Accuracy of the private means: every method in every cell, and clipping with a perfect radius.
 
     python benchmarks/bench_means.py [--quick]
 
-A cell is a law of the records, a number of columns, a promise, and whether a moment is stated. The
-figure is the median l2 error over seeds, and its ratio to the best method of the cell. Two lines
-are NON-PRIVATE: "oracle clip" is the clipped mean about a point one standard deviation from the
-true mean (the zero of the spikes), at the radius of a grid that is best on the true error in the
-median over the seeds, with Gaussian noise of the whole budget, or with the like for pure DP;
-"no noise" is the mean of the records. The spike law is the hard instance of the lower bound at this
-n, d and promise, in a random direction of its packing. Cells with pure promises stand apart.
+A cell is a distribution of the records, a number of columns, a guarantee, and whether a moment is
+stated. The figure is the median l2 error over seeds, and its ratio to the best method of the cell.
+Two lines are NON-PRIVATE: "oracle clip" is the clipped mean about a point one standard deviation
+from the true mean (for the spikes, about zero), with Gaussian noise of the whole budget, or its
+counterpart for pure DP; its radius minimises the median true error over the seeds, on a grid. "no
+noise" is the mean of the records. The spike distribution is the hard instance of the lower bound at
+this n, d and guarantee, in a random direction of its packing. Cells with pure guarantees are
+separate.
 
 A stated moment is the same for every method: a bound on ``E<u, x>^2``, for records whose mean is
-one standard deviation long; "trimmed" takes none and refuses. Methods by name take their threshold
-from it; "auto" may leave it aside, and then mostly errs less than all of them. So where a moment is
-stated there is a second ratio, "overall", to the best of these and of four that run on the same
-records without the moment. Noise and records follow seeds: nothing here is private, and nobody's
-records are involved.
+one standard deviation long; "trimmed" accepts none and refuses. Named methods derive their
+threshold from it; "auto" may ignore it, and then mostly has a smaller error than all of them. So
+cells with a stated moment have a second ratio, "overall", to the best of these and of four methods
+that run on the same records without the moment. Seeds determine noise and records: nothing here is
+private, and no real records are involved.
 """
 
 import csv

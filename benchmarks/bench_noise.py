@@ -1,7 +1,7 @@
-"""Cost of lattice noise per coordinate, beside floating-point normals that protect nothing.
+"""Cost of lattice noise per coordinate, and of floating-point normals, which are not private.
 
 Run ``python benchmarks/bench_noise.py``. Each figure is a median over repeats, in microseconds per
-coordinate, private words from the operating system included.
+coordinate, including secret random words from the operating system.
 """
 
 import statistics

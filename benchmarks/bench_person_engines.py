@@ -1,12 +1,12 @@
-"""Persons on disk: memory and time of a fit that protects persons, beside the fit of rows.
+"""Persons on disk: memory and time of a fit that protects persons, and of one that protects rows.
 
     python benchmarks/bench_person_engines.py [--quick] [--persons 100000 1000000] [--folder DIR]
                                               [--out FILE.json]
 
-Float32 rows of ten columns in one Parquet file, in no order, of persons who have one to nineteen
-rows, ten on average. Each fit is in a process of its own, whose largest memory is told; what it has
-imported before is told beside it. Times are on the clock, and of the processor, all threads
-together. The files are removed.
+Float32 rows of ten columns in one Parquet file, unordered, of persons who have one to nineteen
+rows, ten on average. Each fit runs in a process of its own; the output gives its peak memory, and
+that after the imports. Times are wall-clock time and processor time of all threads. The files are
+removed.
 """
 
 import argparse

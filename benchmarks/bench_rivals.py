@@ -1,25 +1,26 @@
-"""Default fits beside rivals that are told bounds and scales: risks on real tables, and intervals.
+"""Default fits and rivals that receive bounds and scales: risks on real tables, and intervals.
 
     python benchmarks/bench_rivals.py --data FOLDER [--quick] [--tables NAME ...] [--out FILE.json]
 
-FOLDER holds tables as ``benchmarks/accuracy/tables.py`` tells; those of more than 60 columns are
-not run, and a fit has at most 30,000 records. ``delta`` is ``n^-1.1``, and neighbours differ in a
-replaced record.
+FOLDER contains the tables that ``benchmarks/accuracy/tables.py`` describes; tables of more than 60
+columns are skipped, and a fit has at most 30,000 records. ``delta`` is ``n^-1.1``, and neighbours
+differ in one replaced record.
 
-Rivals are told for each table, free of charge, bounds of all columns and of the target: the range
+For each table, rivals receive bounds of all columns and of the target at no privacy cost: the range
 of the records, or the 99 % quantile of the distances from the median. Both are run, and each rival
-has, for each epsilon, the one that suits it better over all tables. Its features are held within
-these bounds when it fits and when it predicts, and predictions do not leave those of the target.
+gets, for each epsilon, the choice that suits it better over all tables. Its features are clipped to
+these bounds in fits and predictions, and its predictions are clipped to the bounds of the target.
 
-*Risk*: excess over the best fit without privacy on the test rows, in parts of what a constant
-loses, as mean over splits. Less than 1 % counts as 1 % in ratios of ours to theirs.
+*Risk*: excess over the best fit without privacy on the test rows, as a fraction of the loss of a
+constant, as mean over splits. Less than 1 % counts as 1 % in ratios of ours to theirs.
 
-*Intervals* of 95 %, of the tables of squared loss of ``bench_intervals.py``: whether they hold the
-slopes of the table's own least squares, for ours on features within its released bounds, for a
-rival on features and target within its told ones, which favours it. Width is over that of the
-sandwich (HC0) of the same fit without privacy. "Level" is the width after all intervals of a method
-are stretched or shrunk alike until 95 % hold. Rivals are judged on the slopes that have an interval
-of ours ("shared"), and on all. Noise follows seeds: nothing here is private.
+*Intervals* of 95 %, on the tables of squared loss of ``bench_intervals.py``: do they cover the
+slopes of the table's own least squares? For ours, features are within the released bounds; for a
+rival, features and target are within the bounds that it receives, which favours it. Width is
+relative to that of the sandwich (HC0) of the same fit without privacy. "Level" is the width after
+all intervals of a method are rescaled by one factor until 95 % hold. Rivals are evaluated on the
+slopes for which ours has an interval ("shared"), and on all. Seeds determine the noise: nothing
+here is private.
 """
 
 import argparse

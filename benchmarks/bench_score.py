@@ -1,10 +1,11 @@
-"""How often intervals of private scores hold what a model explains of a population.
+"""Coverage of the intervals of private scores for a model's score on a population.
 
     python benchmarks/bench_score.py [--quick] [--tables 40] [--out FILE.json]
 
-One model a law is fitted once; each table is drawn anew, and the truth is that of 300 000 rows. A
-line is a law and an epsilon: the share of tables with a score, of these the share of intervals that
-hold, the root mean square error and the mean width; of labels the first two of the area, too.
+One model per distribution is fitted once; each table is drawn anew, and the true score is that on
+300 000 rows. A line is a distribution and an epsilon: the share of tables with a score and, of
+these, the share of intervals that hold, the root mean square error and the mean width; for labels
+also the first two for the area.
 """
 
 import argparse

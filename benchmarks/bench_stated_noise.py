@@ -1,22 +1,23 @@
-"""Is the stated privacy noise of coefficients, and of a predicted total, what fits vary by?
+"""Does the stated privacy noise of coefficients and totals match their variation over fits?
 
     python benchmarks/bench_stated_noise.py [--quick] [--seeds N] [--out FILE.json]
                                             [FILE.parquet[:TARGET] ...]
 
-The same records are fitted with other noise again and again. A line is a table, a loss and an
-epsilon: "noise" is the standard deviation of a coefficient over the seeds, over the root of the
-mean squared ``coef_noise_std_``, as median and 90th percentile over the coefficients that were
-estimated in four of five fits, "stated" their share. Bounds of features are released, too, and a
-coefficient is that of features within them: of corrected fits the deviation is that from the best
-coefficients without privacy within the fit's own bounds, and "raw" the same of coefficients as they
-are. Fits that were corrected, and those that were not, are told apart, as the two state the noise
-of other numbers. For counts "total" is the share of fits whose predicted total lies within 5 % and
-two ``total_error_`` of the actual one, and the root mean square of its relative error over the
-stated one. By chance alone the 90th percentile of 20 seeds is about 1.2.
+The same records are fitted repeatedly with fresh noise. A line is a table, a loss and an epsilon.
+"noise" is the standard deviation of a coefficient over the seeds, over the root mean square of
+``coef_noise_std_``, as median and 90th percentile over the coefficients that were estimated in four
+of five fits; "stated" is the share of these coefficients. Bounds of features are released, too, and
+a coefficient belongs to features within them. So for corrected fits the deviation is that from the
+best coefficients without privacy within the fit's own bounds; "raw" is the same ratio for the
+coefficients themselves. Corrected and other fits are separate, as they state the noise of different
+numbers. For counts "total" is the share of fits whose predicted total lies within 5 % and two
+``total_error_`` of the actual one, and the root mean square of its relative error over the stated
+one. By chance alone the 90th percentile of 20 seeds is about 1.2.
 
-Simulated tables are skewed, heavy, or counts. Of a file the target is the column of that name
-("target" by default): outcomes where it is 0 or 1, counts where it is whole and not negative, else
-squares; missing cells are the median. Noise follows seeds: nothing here is private.
+Simulated tables are skewed, heavy, or counts. In a file, TARGET is the name of the target column
+("target" by default). The loss is logistic if it is 0 or 1, that of counts if it is whole and not
+negative, and else squared; missing cells become the median. Seeds determine the noise: nothing here
+is private.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""From how many records on do fits beat a constant? Behind ``tg.plan(...).useful_rows``.
+"""The number of records from which fits beat a constant: the basis of ``tg.plan(...).useful_rows``.
 
-Fits of skewed columns at epsilon 1, delta 1e-6, on multiples of the records from which typical
-scales are predicted to stand out of the noise (``scales_hide``). A fit beats a constant if it
-explains a part of the deviance of 5,000 other records.
+Fits of skewed columns at epsilon 1, delta 1e-6. The numbers of records are multiples of the one at
+which typical scales are predicted to exceed the noise (``scales_hide``). A fit beats a constant if
+it explains a part of the deviance of 5,000 other records.
 
     python benchmarks/bench_useful_rows.py --out benchmarks/results/useful_rows.json
 """

@@ -1,14 +1,14 @@
-"""A hash of the numbers of some hundred seeded calls: whether a change keeps every bit.
+"""Hashes of the results of some hundred seeded calls, to check that a change keeps every bit.
 
     python benchmarks/bits.py --out before.json
     python benchmarks/bits.py --against before.json
 
 Run it before and after a change that should only rename or move things. A line of the JSON is a
-call and the SHA-256 of its numbers: coefficients, intercepts, standard errors, predictions, and
-for every release sensitivity and noise, with the cost that was planned and spent. Words, such as
-notes and the names of stages, are not hashed. Noise is simulated with fixed seeds, so that the
-table is the same at every run on one machine; another processor or another NumPy may round
-otherwise. ``--only TEXT`` runs the calls whose name holds the text.
+call and the SHA-256 of its numbers: coefficients, intercepts, standard errors, predictions, the
+sensitivity and noise of every release, and the planned and spent cost. Texts, such as notes and the
+names of stages, are not hashed. Noise is simulated with fixed seeds, so the table is the same in
+every run on one machine; another processor or NumPy version may round differently. ``--only TEXT``
+runs the calls whose name contains TEXT.
 """
 
 import argparse

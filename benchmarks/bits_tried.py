@@ -1,7 +1,7 @@
-"""What ``bits.py`` calls of every registry, so that what is new there has its rows.
+"""The calls of ``bits.py`` for every registry, so that new entries get rows automatically.
 
-Rows are compared with those of earlier states: what was chosen for one stays as it is, and what is
-new is tried on what its class shows.
+Rows are compared with those of earlier states. So the arguments of an existing row must not change;
+a new entry uses the example of its class.
 """
 
 from collections.abc import Iterable

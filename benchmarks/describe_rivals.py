@@ -1,25 +1,25 @@
-"""Published mechanisms and libraries that are told the true bounds, for ``bench_describe.py``.
+"""Published mechanisms and libraries that receive the true bounds, for ``bench_describe.py``.
 
-A rival takes a column's sorted values and returns a function of rho, the zCDP of one statistic, and
-a generator, to five quantiles, mean and standard deviation; NaN for what it does not have. All
-protect a replaced record among a known number of them.
+A rival takes a column's sorted values and returns a function. Its arguments are rho, the zCDP of
+one statistic, and a random generator; its results are five quantiles, mean and standard deviation,
+with NaN for those that the rival does not support. All protect a replaced record among a public
+number of records.
 
-* ``exponential``: quantiles by the exponential mechanism (Smith 2011, Algorithm 2), at the price of
+* ``exponential``: quantiles by the exponential mechanism (Smith 2011, Algorithm 2), at the cost of
   its bounded range, rho = epsilon^2 / 8 (Cesar and Rogers 2021, Lemma 3);
-* ``tree``: all quantiles of a column from one tree of counts, 16 children a node and 4 levels
+* ``tree``: all quantiles of a column from one tree of counts, 16 children per node and 4 levels
   between the true bounds, with Gaussian noise (Hay et al. 2010 without their consistency), at the
-  price of five;
+  cost of five statistics;
 * both: mean and second moment of values between the true bounds, with Gaussian noise;
 * ``diffprivlib``: its own quantiles, mean and deviation, by the exponential and the Laplace
   mechanism, each at the same part of rho (epsilon^2 / 8 and epsilon^2 / 2);
 * ``opendp``: quantiles of 1 000 candidates by its noisy maximum, clamped mean and variance with its
   Gaussian noise, each at the same part of rho for two edits of a table of known size;
 * ``google``: the quantile tree of Google's library as PyDP wraps it, of its default size, with its
-  Gaussian noise for a record in two places, at the price of five;
-* ``tumult``: the quantile of Tumult Core, without Spark, by its own price for two edits.
+  Gaussian noise for a record in two places, at the cost of five statistics;
+* ``tumult``: the quantile of Tumult Core, without Spark, at its own cost for two edits.
 
-The last four are there where they are installed (``make peers``). The noise of the last three is
-not seeded.
+The last four run if they are installed (``make peers``). The noise of the last three is not seeded.
 """
 
 import math

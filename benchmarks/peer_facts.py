@@ -1,8 +1,8 @@
-"""Ask other tools what docs/statement-of-need.md says of them: ``make peer-facts``.
+"""Check the statements of docs/statement-of-need.md about other tools: ``make peer-facts``.
 
-Each fact is a few lines that anybody can run, and what they print. They run in the environment of
-``make bench-accuracy-peers``, which tailguard is not part of. Of tools that bring Spark or another
-PyTorch the installed files are read, and nothing is run.
+Each fact is a few lines that anybody can run, and their output. They run in the environment of
+``make bench-accuracy-peers``, which does not contain tailguard. For tools that bring Spark or
+another PyTorch, only the installed files are read; nothing is run.
 """
 
 import argparse
