@@ -62,7 +62,7 @@ def test_ten_tries_cost_less_than_twice_one_fit():
     page = prose("docs/mechanisms/best-of-tries.md")
     assert f"Ten expected tries cost {low:.2f} to {high:.1f} times the epsilon" in page
     assert cost(50, "geometric") < cost(10, "poisson") < cost(70, "geometric")
-    assert "at the cost of ten Poisson tries the geometric law makes more than fifty" in page
+    assert "at the cost of ten Poisson tries the geometric distribution makes more than fifty" in page
     covers = [of_fits(1.0, mean, 0.0)[1] for mean in (3, 10)]
     said = "from {:.1f} times the mu of a fit of the same epsilon for 3 expected tries to {:.1f}"
     assert said.format(*covers) in prose("docs/counted-search.md")
@@ -71,7 +71,7 @@ def test_ten_tries_cost_less_than_twice_one_fit():
 def test_what_speaks_for_one_table_and_what_an_attacker_learns():
     held, share = 0.2, 0.1  # of the records held out; of the squared mu of a try, for its score
     noise = [1 / (1 - held), (1 - share) ** -0.5, 1 / held, share**-0.5]
-    said = "{:.2f} times what it is with all records, against {:.2f} times with nine tenths of the "
+    said = "{:.2f} times that with all records, against {:.2f} times with nine tenths of the "
     said += "squared mu, and the noise of scores {:.0f} against {:.1f} times"
     assert said.format(*noise) in prose("docs/mechanisms/best-of-tries.md")
     odds = math.exp(1.0)
