@@ -44,7 +44,7 @@ PREDICTS = {
     Link.LOG: ("the logarithm of the prediction", "for a mean of about one", "1 to 20"),
     Link.LOGIT: ("the score, as log-odds,", "for slopes and curvatures of about one", "2 to 13"),
 }
-# 50 of 54 fits with this many times the records from which scales are seen beat a constant, and 25
+# 47 of 54 fits with this many times the records from which scales are seen beat a constant, and 14
 # of 54 with half as many (benchmarks/bench_useful_rows.py).
 USEFUL = 2.0
 # Intervals from rounds hold if noise moves predictions by less than this part of the residuals'
