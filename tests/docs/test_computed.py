@@ -62,7 +62,8 @@ def test_ten_tries_cost_less_than_twice_one_fit():
     page = prose("docs/mechanisms/best-of-tries.md")
     assert f"Ten expected tries cost {low:.2f} to {high:.1f} times the epsilon" in page
     assert cost(50, "geometric") < cost(10, "poisson") < cost(70, "geometric")
-    assert "at the cost of ten Poisson tries the geometric distribution makes more than fifty" in page
+    said = "at the cost of ten Poisson tries the geometric distribution makes more than fifty"
+    assert said in page
     covers = [of_fits(1.0, mean, 0.0)[1] for mean in (3, 10)]
     said = "from {:.1f} times the mu of a fit of the same epsilon for 3 expected tries to {:.1f}"
     assert said.format(*covers) in prose("docs/counted-search.md")
