@@ -147,7 +147,7 @@ class NoisyDistribution:
         """Shares of the mass expected in the bins beyond the last seen one.
 
         A tail falls by a constant factor from bin to bin. Its size and factor are estimated from
-        the last seen bins and those beyond, by the rule of Bayes: the prior of the size is flat,
+        the last seen bins and those beyond, by Bayes' rule: the prior of the size is flat,
         that of the factor normal. No bin holds more than noise may hide.
         """
         beyond = np.arange(1, HIDDEN_BINS + 1)

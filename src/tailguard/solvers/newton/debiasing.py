@@ -153,7 +153,7 @@ def _believed(
     """Return the shrunk estimate of an error, by directions if ``skewed``.
 
     The error of weights counts, not the gradient: a wrong constant also shows in the gradient along
-    the fit, if that has another mean. By the rule of Bayes for normal distributions, with ``prior``
+    the fit, if that has another mean. By Bayes' rule for normal distributions, with ``prior``
     and ``covariance`` those of the error and of its noise, the shrinkage is
     ``prior @ inv(prior + covariance)``: the part removed along one direction counts as noise along
     others. Noise alone may make residuals look skewed, so the result is multiplied by the odds that
@@ -236,7 +236,7 @@ def squared_bias(
     """Return the expected squared bias that remains at the first level along debiased directions.
 
     By the prior, the bias is ``shares`` of the mean absolute excess over the level. Releases
-    up to the second level, the top, update it by the rule of Bayes for normal distributions. Beyond
+    up to the second level, the top, update it by Bayes' rule for normal distributions. Beyond
     the top nothing is measured: the bias of the first direction may be the whole excess over the
     top. Residuals that look symmetric are not biased.
     """

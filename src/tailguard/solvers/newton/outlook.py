@@ -208,7 +208,8 @@ def why_no_interval(
 
 def _noise_seen(problem: Problem) -> float:
     """Return the ``n * mu`` from which intervals of rounds without correction hold."""
-    return max(MOSTLY_NOISE, 2.0 * TYPICAL_LIMITS * problem.size / LARGEST_NOISE)
+    most_noise = problem.n_rows * predicted_error(problem, 1.0) / LARGEST_NOISE
+    return max(MOSTLY_NOISE, most_noise)
 
 
 def _curvature_seen(problem: Problem) -> float:

@@ -172,7 +172,7 @@ def _believed(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Fit:
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """Whitened weights between those of a fit and the corrected ones, by the rule of Bayes.
+    """Whitened weights between those of a fit and the corrected ones, by Bayes' rule.
 
     The clip levels of a fit minimise the error of predictions: it has less noise, but a clipping
     bias. The distance between the two, less the part from noise, estimates this bias.

@@ -11,7 +11,7 @@ Few records can have a quarter of the sum of amounts, in bins that noise hides, 
 shows where to clip. Slopes of amounts are clipped as far out as noise allows. They are compared
 with the mean curvature, which is known, so one release is enough.
 
-The interval of a corrected fit gives the error of its constant, and the rule of Bayes weights the
+The interval of a corrected fit gives the error of its constant, and Bayes' rule weights the
 move by it. If the correction did not converge, a few records are so large that no histogram shows
 their part of the sum: then the second move counts as an error, too.
 
