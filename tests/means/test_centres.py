@@ -32,7 +32,7 @@ def test_the_plane_against_a_fine_fan(n_points):
         assert reach(points, direction[None], count)[0] == pytest.approx(found, rel=1e-12)
 
 
-@pytest.mark.parametrize(("n_features", "n_points"), [(5, 20), (10, 50), (20, 200), (50, 20)])
+@pytest.mark.parametrize(("n_features", "n_points"), [(5, 20), (20, 200), (50, 20)])
 def test_further_dimensions_against_many_random_starts(n_features, n_points):
     rng = np.random.default_rng(n_features)
     points = rng.standard_t(2.5, (n_points, n_features)) + 4.0 / math.sqrt(n_features)
@@ -51,7 +51,7 @@ def test_alternation_never_lowers_the_reach():
         assert after >= before
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     points=st.lists(
         st.lists(st.floats(-1e200, 1e200), min_size=3, max_size=3), min_size=1, max_size=12
@@ -102,8 +102,8 @@ def test_another_unit_changes_no_centre(centre):
     """By a power of two, which floats multiply by exactly."""
     points = np.random.default_rng(0).standard_t(2.0, (21, 3))
     for unit in (2.0**-60, 2.0**60):
-        np.testing.assert_array_equal(centre_of(unit * points, centre) / unit,
-                                      centre_of(points, centre))  # fmt: skip
+        found = centre_of(unit * points, centre) / unit
+        np.testing.assert_array_equal(found, centre_of(points, centre))
 
 
 @pytest.mark.parametrize("centre", CENTRES)
@@ -115,31 +115,8 @@ def test_a_tenth_of_bad_groups_moves_no_centre_far(centre):
     assert np.linalg.norm(points.mean(axis=0)) > 1e4
 
 
-def test_a_walk_from_the_origin_moves_and_one_from_the_median_hardly_does():
-    """Of 60 clouds of groups around (3, 3): from the median no step is taken in most."""
-    rng = np.random.default_rng(4)
-    moved = {"median": 0, "origin": 0}
-    for _ in range(60):
-        points = 3.0 + rng.normal(size=(40, 2))
-        for start in moved:
-            begin = np.median(points, axis=0) if start == "median" else np.zeros(2)
-            end = centre_of(points, "updates", start=start)
-            moved[start] += not np.array_equal(end, begin)
-    assert moved["median"] < 12
-    assert moved["origin"] == 60
-
-
 def test_a_start_that_no_step_betters_is_kept():
     points = np.full((20, 2), 1.0)
     assert updated_centre(points, np.zeros(2), n_steps=0).tolist() == [0.0, 0.0]
     split = np.array([[0.0], [1.0]] * 10)
     assert updated_centre(split, np.array([0.5]), level=0.3, n_steps=3).tolist() == [0.5]
-
-
-def test_alternation_ends_after_its_turns_with_what_the_last_one_gained(monkeypatch):
-    points = np.random.default_rng(3).standard_t(2.5, (50, 8)) + 0.5
-    start, reached = np.eye(8)[0], []
-    for turns in (0, 1, 2):
-        monkeypatch.setattr(centres, "TURNS", turns)
-        reached.append(reach(points, centres._alternate(points, start, 45)[None], 45)[0])
-    assert reached[0] < reached[1] < reached[2]

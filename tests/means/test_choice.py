@@ -42,8 +42,7 @@ def test_trimming_takes_no_unit():
         planned(make_method("trimmed"), task_of(5_000, 10, tg.ZCDP(1.0), unit=1.0))
 
 
-@pytest.mark.parametrize("distribution", ["student", "spikes"])
-@pytest.mark.parametrize("scale", [1.0, 1e6])
+@pytest.mark.parametrize(("distribution", "scale"), [("student", 1.0), ("spikes", 1e6)])
 def test_a_histogram_beats_the_threshold_of_the_worst_law_in_any_unit(distribution, scale):
     rng, n_rows, n_features = np.random.default_rng(0), 20_000, 30
     X = rng.standard_t(3.0, (n_rows, n_features))
@@ -144,8 +143,10 @@ def test_the_number_of_groups_may_be_stated(name):
 
 def test_the_smoothing_may_be_stated_and_a_range_needs_both_ends():
     task = task_of(5_000, 2, tg.ZCDP(0.5))
-    noise = [planned(make_method("soft", threshold=1.0, **each), task).expected.noise for each in (
-        {"smoothing": 1.0}, {"smoothing": 4.0})]  # fmt: skip
+    noise = [
+        planned(make_method("soft", threshold=1.0, smoothing=each), task).expected.noise
+        for each in (1.0, 4.0)
+    ]
     assert noise[0] < noise[1]  # the limit rises with the smoothing
     with pytest.raises(tg.InputError, match="low and high must be given together"):
         planned(make_method("trimmed", low=0.0), task)

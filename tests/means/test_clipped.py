@@ -43,7 +43,7 @@ def clip_errors(X, truth, mu):
 @pytest.mark.parametrize("distribution", ["student", "pareto", "lognormal"])
 def test_it_is_near_the_best_clip_level_that_nobody_knows(distribution, n_features):
     mu, squares, oracle = 0.2, [], 0.0
-    for seed in range(8 if n_features < 50 else 3):
+    for seed in range(4 if n_features < 50 else 2):
         X, truth = draw(distribution, n_features, seed)
         result = tg.mean(X, guarantee=tg.GDP(mu), method="clipped", random_state=100 + seed)
         squares.append(((result.value - truth) ** 2).sum())
@@ -121,14 +121,14 @@ def test_noise_at_every_level_is_that_of_the_module():
 
 def test_released_noise_has_that_spread():
     gate = Gate.over(np.zeros((FEW_ROWS, 2)), guarantee=tg.GDP(20.0), random_state=0)
-    gate.reserve(Gaussian(20.0), coordinates=6 * 1_500)
+    gate.reserve(Gaussian(20.0), coordinates=6 * 500)
     query = ClippedShells(RAW, RADII)
-    drawn = np.array([gate.ask(query, None, once(MU)) for _ in range(1_500)])
-    assert drawn.shape == (1_500, 3, 2)
+    drawn = np.array([gate.ask(query, None, once(MU)) for _ in range(500)])
+    assert drawn.shape == (500, 3, 2)
     ratio = drawn.std(axis=(0, 2)) / query.noise_stds(FEW_ROWS, MU)
-    np.testing.assert_allclose(ratio, 1.0, atol=0.08)
-    correlation = np.corrcoef(drawn.reshape(1_500, 6).T) - np.eye(6)
-    assert np.abs(correlation).max() < 0.12
+    np.testing.assert_allclose(ratio, 1.0, atol=0.1)
+    correlation = np.corrcoef(drawn.reshape(500, 6).T) - np.eye(6)
+    assert np.abs(correlation).max() < 0.2
 
 
 def test_the_books_state_the_sensitivity_of_all_shells_together():
@@ -140,7 +140,7 @@ def test_the_books_state_the_sensitivity_of_all_shells_together():
     assert release.parameters == {"largest_radius": 8.0, "shells": 3, "coordinates": 2}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_the_minimum_is_on_the_simplex_and_nothing_beats_it(seed):
     rng = np.random.default_rng(seed)
     factor = rng.standard_normal((4, 3))
@@ -151,16 +151,6 @@ def test_the_minimum_is_on_the_simplex_and_nothing_beats_it(seed):
     others = rng.dirichlet(np.ones(4), 2_000)
     values = np.einsum("ni,ij,nj->n", others, gram, others) + others @ linear
     assert found @ gram @ found + linear @ found <= values.min() + 1e-9
-
-
-def test_without_bias_the_quietest_level_is_believed_and_with_bias_the_widest():
-    rng = np.random.default_rng(0)
-    noise = np.array([[0.1, 0.0], [0.1, 1.0]])
-    drawn = rng.standard_normal((2, 50))
-    quiet = least_error_weights(noise @ drawn, noise)
-    biased = least_error_weights(noise @ drawn + np.array([[0.0], [9.0]]), noise)
-    assert quiet[0] > 0.7
-    assert biased[1] > 0.95
 
 
 def test_the_choice_costs_little_beside_the_best_level():
@@ -176,10 +166,7 @@ def test_the_choice_costs_little_beside_the_best_level():
         assert np.mean(errors) < 1.3 * best + 3.0
 
 
-def test_one_level_needs_no_choice():
+def test_one_level_or_equal_ones_are_no_trouble():
     np.testing.assert_array_equal(least_error_weights(np.ones((1, 3)), np.ones((1, 1))), [1.0])
-
-
-def test_levels_that_agree_in_everything_are_no_trouble():
     weights = least_error_weights(np.zeros((3, 4)), np.zeros((3, 3)))
     assert weights.sum() == pytest.approx(1.0)

@@ -82,7 +82,7 @@ def test_what_is_spent_is_what_was_planned(method, moment):
 @pytest.mark.parametrize("guarantee", [tg.GDP(0.5), tg.ZCDP(0.1)])
 def test_other_promises_count_on_disjoint_groups(guarantee):
     task = task_of(5_000, 3, guarantee, MOMENT)
-    plan, gate, _ = run(Iterative(n_groups=500), task)
+    plan, gate, _ = run(Iterative(n_groups=50), task)
     assert plan.settings["proof"] == "parallel"
     assert gate.certificate().spent.mu == pytest.approx(guarantee.gaussian_mu(), rel=1e-6)
     with pytest.raises(InputError, match="unless epsilon and delta"):
@@ -217,25 +217,11 @@ def test_it_is_handed_the_released_group_means_and_nothing_else(monkeypatch):
     assert (len(handed), len(released), named) == (1, 1, {})
     answer, n_booked = released[0]
     assert n_booked == len(result.certificate.releases)  # all is paid for before it is called
-    assert means.shape == answer.shape == (8, 3)
-    assert np.isfinite(answer).all()
+    np.testing.assert_array_equal(means, answer)
+    assert answer.shape == (8, 3)
     assert type(means) is np.ndarray
     assert means.base is None
     assert not np.shares_memory(means, X)
-
-
-def test_in_the_means_of_groups_there_is_nothing_but_their_noise():
-    handed = []
-
-    def kept(means):
-        handed.append(means)
-        return means[0]
-
-    for seed in range(30):
-        tg.mean(np.zeros((800, 3)), centre=kept, random_state=seed, **CLIPPED)
-    noise = 2.0 * 5.0 / 1.0 / 100  # twice the clip norm over mu, of a group of a hundred
-    assert np.std(handed) == pytest.approx(noise, rel=0.15)
-    assert abs(np.mean(handed)) < 4.0 * noise / math.sqrt(np.size(handed))
 
 
 def test_it_sees_means_in_the_units_of_the_data():

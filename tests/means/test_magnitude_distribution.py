@@ -29,21 +29,21 @@ def test_quantiles_within_and_beyond_what_is_seen(index):
 
 
 def test_noise_alone_is_no_law_and_adds_no_tail():
-    empty = [released_distribution(*histogram(np.zeros(0), 1.0, seed), 1.0) for seed in range(200)]
-    assert empty.count(None) == 200
+    empty = [released_distribution(*histogram(np.zeros(0), 1.0, seed), 1.0) for seed in range(100)]
+    assert empty.count(None) == 100
     values = np.abs(np.random.default_rng(2).standard_normal(10_000))
     far = [
         released_distribution(*histogram(values, 50.0, seed), 50.0).quantile(0.005)
-        for seed in range(200)
+        for seed in range(100)
     ]
     assert max(far) < 6.0
 
 
-@pytest.mark.parametrize("noise_std", [10.0, 100.0])
+@pytest.mark.parametrize("noise_std", [2.0, 20.0])
 def test_light_tails_end_soon_after_what_is_seen(noise_std):
     """Far fewer than 1 % are beyond 14 of the norms of 100 normal numbers, which lie around 10."""
     rng = np.random.default_rng(4)
-    norms = np.linalg.norm(rng.standard_normal((100_000, 100)), axis=1) / 10.0
+    norms = np.linalg.norm(rng.standard_normal((20_000, 100)), axis=1) / 10.0
     for seed in range(20):
         distribution = released_distribution(*histogram(norms, noise_std, seed), noise_std)
         assert distribution.quantile(0.02) < 1.5

@@ -173,14 +173,13 @@ def test_too_few_rows_are_refused_in_one_sentence_before_any_is_read():
     query = TrimmedMean(None, ONE, -1.0, 1.0)
     with pytest.raises(InputError, match=r"n_rows must be above .* use more rows, a larger share"):
         query.calibrate_event(200, 1, ZeroConcentrated(0.02))
-    with pytest.raises(InputError, match="n_trimmed must be below half of n_rows = 100"):
-        TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=50).calibrate_event(
-            100, 1, ZeroConcentrated(9.0)
-        )
-    with pytest.raises(InputError, match="cover the noise in addition"):
-        TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=5).calibrate_event(
-            100, 1, ZeroConcentrated(0.1)
-        )
+    for n_trimmed, rho, words in (
+        (50, 9.0, "n_trimmed must be below half of n_rows = 100"),
+        (5, 0.1, "cover the noise in addition"),
+    ):
+        query = TrimmedMean(None, ONE, -1.0, 1.0, n_trimmed=n_trimmed)
+        with pytest.raises(InputError, match=words):
+            query.calibrate_event(100, 1, ZeroConcentrated(rho))
 
 
 def test_a_range_that_floats_cannot_tell_apart_is_refused():
@@ -244,8 +243,7 @@ def test_a_range_reaches_as_far_as_is_said_and_no_farther(reach):
 
 TASKS = [
     (task_of(n_rows, n_features, tg.ApproxDP(epsilon, 1e-6)), Trimmed(calibration=calibration))
-    for n_rows, n_features in ((5_000, 1), (100_000, 1), (100_000, 10))
-    for epsilon in (0.3, 1.0)
+    for n_rows, n_features, epsilon in ((5_000, 1, 1.0), (100_000, 10, 0.3))
     for calibration in ("tight", "numerical")
 ]
 
@@ -272,7 +270,7 @@ def test_skewed_columns_are_trimmed_little():
     x = np.random.default_rng(0).pareto(3.0, 100_000)
     errors = [
         tg.mean(x, epsilon=1.0, delta=1e-6, method="trimmed", random_state=seed).value - 0.5
-        for seed in range(3)
+        for seed in range(2)
     ]
     assert np.abs(errors).max() < 0.04  # 0.13 where a fiftieth of the budget buys smoothness
 

@@ -8,7 +8,6 @@ import pytest
 
 import tailguard as tg
 from support.transcripts import check_noises
-from support.weights import MISUSED
 from tailguard.audit.gates import OverheardGate
 from tailguard.data.rows import arrays
 from tailguard.data.rows.arrays import make_rows
@@ -51,7 +50,7 @@ def test_whole_weights_are_repeated_rows():
 
 def test_predicted_noise_is_that_of_the_mean():
     runs = [
-        tg.mean(TABLE, **WEIGHED, guarantee=tg.GDP(1.0), random_state=seed) for seed in range(60)
+        tg.mean(TABLE, **WEIGHED, guarantee=tg.GDP(1.0), random_state=seed) for seed in range(30)
     ]
     values = np.array([run.value for run in runs])
     predicted = np.mean([run.noise_std for run in runs], axis=0)
@@ -80,15 +79,6 @@ def test_a_person_s_rows_count_by_their_weights_and_shares():
     found = tg.mean(cells, person="id", max_rows=2, **WEIGHED, **CLEAR)
     assert found.certificate.n_rows == N_ROWS // 2
     np.testing.assert_allclose(found.value, EXPECTED, atol=0.03)
-
-
-def test_a_schema_may_declare_them_and_files_have_the_same_bits(tmp_path):
-    expected = tg.mean(TABLE, **WEIGHED, **PROMISE).value
-    schema = {"weight": "w", "weight_bound": BOUND}
-    np.testing.assert_array_equal(tg.mean(TABLE, schema=schema, **PROMISE).value, expected)
-    file = tmp_path / "rows.parquet"
-    TABLE.to_parquet(file, row_group_size=1_024)
-    np.testing.assert_array_equal(tg.mean(file, **WEIGHED, **PROMISE).value, expected)
 
 
 SPOILED = {-1.0: 0.0, np.nan: 0.0, np.inf: 0.0, -np.inf: 0.0, 1e300: BOUND, 4.0000001: BOUND}
@@ -130,13 +120,6 @@ def test_a_moment_is_replaced_by_released_scales():
     np.testing.assert_allclose(found.value, EXPECTED, atol=0.02)
 
 
-@pytest.mark.parametrize(("options", "message"), MISUSED)
-def test_what_does_not_fit_is_refused_in_a_sentence(options, message):
-    with pytest.raises(tg.InputError, match=message) as refused:
-        tg.mean(TABLE, **PROMISE, **options)
-    assert "\n" not in str(refused.value)
-
-
 def test_a_pair_weighs_as_its_lighter_record():
     """Three pairs, of which two differ by more than one; the last record has none."""
     features = np.array([[0.0], [3.0], [5.0], [5.5], [0.0], [4.0], [9.0]])
@@ -154,7 +137,7 @@ def test_noise_of_a_small_total_is_stated():
     own, promise = np.average(X, axis=0, weights=weight), {"guarantee": tg.GDP(2.0)}
     found = [
         tg.mean(X, sample_weight=weight, weight_bound=1.0, random_state=seed, **promise)
-        for seed in range(120)
+        for seed in range(50)
     ]
     missed = [(one.value - own) / one.noise_std for one in found]
     assert (np.mean(np.abs(missed) < 1.96, axis=0) > 0.88).all()
@@ -220,7 +203,7 @@ def overheard(name, n_runs):
 
 @pytest.mark.parametrize(("name", "least"), [("cells", 0.8), ("weight", 0.4)])
 def test_a_whole_mean_shows_most_of_what_it_claims_of_a_record_and_never_more(name, least):
-    told = list(overheard(name, 300))
+    told = list(overheard(name, 250))
     for one in told:
         assert least * AUDITED_MU <= one.mu <= AUDITED_MU * (1.0 + 1e-9)
     moved = {"clipped mean by shells"}
@@ -236,10 +219,8 @@ def test_weights_that_are_not_cut_are_overheard(monkeypatch):
 
 
 def test_where_persons_are_protected_the_note_speaks_of_them():
-    X, person = TABLE[NUMBERS], np.arange(N_ROWS) // 2
-    found = tg.mean(
-        X, sample_weight=np.full(N_ROWS, 0.02), weight_bound=1.0, person=person, max_rows=2,
-        epsilon=4.0, delta=1e-6, random_state=0,
-    )  # fmt: skip
+    persons = {"person": np.arange(N_ROWS) // 2, "max_rows": 2}
+    light = {"sample_weight": np.full(N_ROWS, 0.02), "weight_bound": 1.0}
+    found = tg.mean(TABLE[NUMBERS], **persons, **light, guarantee=tg.GDP(1.0), random_state=0)
     (note,) = (note for note in found.notes if note.startswith(WEIGHS_LITTLE))
     assert "persons weigh on average" in note

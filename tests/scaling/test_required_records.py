@@ -19,23 +19,13 @@ def test_it_is_said_below_a_tenth_of_the_records_beyond_noise(total, noise_std, 
     assert bool(light_weights(total, noise_std, 10_000)) is noted
 
 
-def test_it_says_how_little_and_what_to_do():
-    (note,) = light_weights(125.0, 1.0, 10_000)
-    for words in (
-        "records weigh on average about 1/80 of weight_bound",
-        "noise is that of about 130 records in place of 10,000",
-        "declare a smaller weight_bound",
-        "about 80 times smaller",
-        "weights above the bound are cut to it",
-    ):
-        assert words in note
-
-
-def test_persons_are_called_by_their_name():
-    (note,) = light_weights(125.0, 1.0, 10_000, by_person=True)
-    assert "persons weigh on average about 1/80" in note
-    assert "130 persons in place of 10,000" in note
-    assert "records" not in note
+@pytest.mark.parametrize(("by_person", "who"), [(False, "records"), (True, "persons")])
+def test_it_says_who_weighs_how_little_and_what_to_do(by_person, who):
+    (note,) = light_weights(125.0, 1.0, 10_000, by_person=by_person)
+    assert f"{who} weigh on average about 1/80 of weight_bound" in note
+    assert f"about 130 {who} in place of 10,000" in note
+    assert "declare a smaller weight_bound" in note
+    assert by_person is ("records" not in note)
 
 
 def test_where_the_total_hides_it_says_a_bound():

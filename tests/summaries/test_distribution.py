@@ -13,7 +13,6 @@ from tailguard.summaries.distribution import (
     WINDOWS,
     DistributionEstimate,
     octaves_of,
-    roundest,
 )
 
 RNG = np.random.default_rng(0)
@@ -47,7 +46,7 @@ def test_shares_are_those_of_the_records_where_there_is_hardly_any_noise(name):
     values = COLUMNS[name]
     estimate = looked(values, 1e-3, np.random.default_rng(1))
     exact = np.array([np.mean(values <= edge) for edge in estimate.edges])
-    np.testing.assert_allclose(estimate.shares(), exact, atol=2e-3)
+    np.testing.assert_allclose(estimate.shares, exact, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", ["normal", "zeros"])
@@ -115,7 +114,7 @@ def test_unevenness_is_a_part_of_what_one_value_in_each_bin_would_show(lower, pa
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_distribution_function_never_falls_and_ends_at_one(name, noise_std):
     estimate = looked(COLUMNS[name], noise_std, np.random.default_rng(3))
-    shares = estimate.shares()
+    shares = estimate.shares
     assert shares[0] == 0.0
     assert shares[-1] == 1.0
     assert (np.diff(shares) >= 0.0).all()
@@ -141,15 +140,6 @@ def test_zero_is_zero_and_one_value_is_its_roundest_number():
     assert zeros.interval(0.25, 2.0) == (0.0, 0.0)
     assert (np.abs(zeros.edges) >= LEAST_SIZE).all()
     assert looked(COLUMNS["constant"], 5.0, np.random.default_rng(6), 12).quantile(0.5, 5.0) == -3.7
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "number"),
-    [(1.94, 2.07, 2.0), (-0.5, 7.0, 0.0), (-7.3, -6.9, -7.0), (0.22, 0.28, 0.25), (1e9, 1e9, 1e9)],
-)
-def test_the_roundest_number_has_the_fewest_digits(low, high, number):
-    assert roundest(low, high) == number
-    assert low <= roundest(low, high) <= high
 
 
 def test_octaves_of_both_signs_are_found_though_noise_hides_each_of_them():
@@ -278,7 +268,7 @@ def test_an_interval_ends_where_the_function_is_z_deviations_from_the_level():
     _, estimate = spread_evenly(100, 3.0, np.random.default_rng(10))
     sampling, noise = 0.25 / estimate.total, estimate.noise_of_shares(0.5, seen=True) ** 2
     for end, way in zip(estimate.interval(0.5, 2.0), (2.0, -2.0), strict=True):
-        ends = estimate.shares() + way * np.sqrt(sampling + noise)
+        ends = estimate.shares + way * np.sqrt(sampling + noise)
         assert np.interp(end, estimate.edges, ends) == pytest.approx(0.5, abs=1e-9)
 
 

@@ -9,7 +9,6 @@ import tailguard as tg
 from support.transcripts import check_noises
 from support.weights import MISUSED
 from tailguard.audit.gates import OverheardGate
-from tailguard.data.rows import arrays
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate.plan import Problem
 from tailguard.summaries.statistics import Statistics
@@ -127,15 +126,12 @@ def test_a_person_s_rows_count_by_their_weights_and_shares():
 
 # Weights that are none --------------------------------------------------------------------------
 
-SPOILED = {-1.0: 0.0, np.nan: 0.0, np.inf: 0.0, -np.inf: 0.0, 1e300: BOUND, 4.0000001: BOUND}
 
-
-@pytest.mark.parametrize("weight", SPOILED)
-def test_a_weight_that_is_none_counts_nothing_and_a_larger_one_as_the_bound(weight):
+def test_a_weight_that_is_none_counts_nothing_and_a_larger_one_as_the_bound():
     """Every number agrees in all bits: a release of how many can be used alone may tell."""
     found, expected = (
         numbers_of(tg.describe(TABLE.assign(w=column), schema=SCHEMA, **WEIGHED, **PROMISE))
-        for column in (np.append(weight, TIMES[1:]), np.append(SPOILED[weight], TIMES[1:]))
+        for column in (np.append([np.nan, 1e300], TIMES[2:]), np.append([0.0, BOUND], TIMES[2:]))
     )
     assert found == expected
 
@@ -247,12 +243,6 @@ def test_a_whole_description_shows_most_of_what_it_claims_of_a_weight_and_never_
         "histograms of cells", "first and second moments of cells", "tables of levels"
     }  # fmt: skip
     check_noises(np.concatenate([one.noises for one in told]))
-
-
-def test_weights_that_are_not_cut_are_overheard(monkeypatch):
-    uncut = lambda weight, n_rows: np.nan_to_num(weight.column / weight.bound)  # noqa: E731
-    monkeypatch.setattr(arrays, "weight_parts", uncut)
-    assert min(one.mu for one in overheard("cells", 4)) > 2.0 * AUDITED_MU
 
 
 # Intervals --------------------------------------------------------------------------------------

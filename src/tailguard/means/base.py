@@ -25,12 +25,6 @@ from tailguard.queries.base import Query, calibration_for
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
 ANY_TAIL = "means exist"
-# More numbers than any method here plans: histograms of columns, one of magnitudes, four shells.
-RELEASES_PER_COLUMN, RELEASES_BESIDES = 1100, 100
-# Products with sizes and budgets must stay far from the largest and smallest floats.
-SMALLEST_LEVEL, LARGEST_LEVEL = 1e-200, 1e200
-LAPLACE_TAIL = 1.8
-"""Laplace noise exceeds 8 deviations as rarely as Gaussian noise exceeds 4.5."""
 
 
 @dataclass(frozen=True)
@@ -270,8 +264,8 @@ def column_scale(moment: Moment, n_features: int) -> float:
 
 
 def most_coordinates(problem: Problem) -> int:
-    """Return more numbers than any method releases."""
-    return RELEASES_PER_COLUMN * problem.n_features + RELEASES_BESIDES
+    """Return more numbers than any method releases: histograms, and shells."""
+    return 1100 * problem.n_features + 100
 
 
 def mean_solution(
@@ -282,8 +276,16 @@ def mean_solution(
     notes: tuple[str, ...] = (),
 ) -> Solution:
     """Return the mean of each column and its predicted noise."""
-    told: dict[str, Any] = {"found": dict(found or {}), "notes": notes}
-    return Solution(value, 0.0, plan, noise_std, math.nan, trace=value[None, :], **told)
+    return Solution(
+        value,
+        0.0,
+        plan,
+        noise_std,
+        math.nan,
+        trace=value[None, :],
+        found=dict(found or {}),
+        notes=notes,
+    )
 
 
 def usable_share(guarantee: Guarantee, *, coordinates: int) -> Share:
@@ -307,14 +309,15 @@ def noise_std_of(query: Query, n_rows: int, n_features: int, asked: Event) -> fl
 
 def tail_noise(query: Query, n_rows: int, n_features: int, asked: Event) -> float:
     """Return the deviation of Gaussian noise that is large as rarely as this noise."""
-    factor = LAPLACE_TAIL if isinstance(asked, Laplace) else 1.0
+    # Laplace noise exceeds 8 deviations as rarely as Gaussian noise exceeds 4.5.
+    factor = 1.8 if isinstance(asked, Laplace) else 1.0
     return noise_std_of(query, n_rows, n_features, asked) * factor
 
 
 def check_level(name: str, value: object) -> float:
     """Return a clip norm, threshold or bound, refused where the noise would overflow."""
     check_positive(name, value)
-    return check_between(name, value, SMALLEST_LEVEL, LARGEST_LEVEL)
+    return check_between(name, value, 1e-200, 1e200)
 
 
 def directional_level(facts: MeanFacts, formula: Callable[..., float], **others: float) -> Level:

@@ -39,16 +39,7 @@ Estimate: TypeAlias = Callable[[FloatArray], Any]
 
 CENTRES = ("updates", "median", "geometric-median")
 STARTS = ("median", "origin")
-PART = 0.25  # of the reach that a step covers
 LEVEL = 0.9  # part of the points that must lie ahead
-MOST_STEPS = 40
-WEISZFELD_STEPS = 100
-MOST_FOR_ALL_TIES = 50  # points in the plane whose ties are all tried: some 2500 directions
-TURNS = 10  # at most, of alternation; three or four usually suffice
-ASCENT_STEPS = 60
-FIRST_STEP = 0.5  # of an ascent; the length of step t is this over sqrt(t)
-NEAR = 0.1  # part of the points that counts as next to the reach
-ENCLOSED = 1e-9  # below this residual the centre lies in the hull, and no direction leads out
 
 
 def centre_of(
@@ -78,10 +69,10 @@ def own_centre(points: FloatArray, estimate: Estimate) -> FloatArray:
 
 
 def _geometric_median(points: FloatArray, start: FloatArray) -> FloatArray:
-    """Weiszfeld's iteration; distances count as at least a small part of the spread."""
+    """Take 100 of Weiszfeld's steps; distances count as at least a small part of the spread."""
     spread = float(np.abs(points - start).max())
     centre = start
-    for _ in range(WEISZFELD_STEPS if spread > 0.0 else 0):
+    for _ in range(100 if spread > 0.0 else 0):
         distances = np.linalg.norm((points - centre) / spread, axis=1)
         weights = 1.0 / np.maximum(distances, 1e-9)
         centre = weights @ points / weights.sum()
@@ -89,7 +80,7 @@ def _geometric_median(points: FloatArray, start: FloatArray) -> FloatArray:
 
 
 def updated_centre(
-    points: FloatArray, start: FloatArray, *, level: float = LEVEL, n_steps: int = MOST_STEPS
+    points: FloatArray, start: FloatArray, *, level: float = LEVEL, n_steps: int = 40
 ) -> FloatArray:
     """Walk from ``start`` to the bulk of the points; return the centre of least reach on the way.
 
@@ -106,7 +97,7 @@ def updated_centre(
             best, least = centre, distance
         if distance <= 0.0:
             break
-        centre = centre + PART * distance * direction
+        centre = centre + 0.25 * distance * direction
     return best
 
 
@@ -131,7 +122,7 @@ def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArr
     if scale == 0.0:
         return 0.0, np.eye(1, d)[0]
     scaled = offsets / scale
-    if d == 2 and k <= MOST_FOR_ALL_TIES:
+    if d == 2 and k <= 50:  # some 2500 directions
         distance, direction = _best_direction(scaled, _ties(scaled), count)
         return distance * scale, direction
     searched = [_search_direction(scaled, start, count) for start in _starts(scaled)]
@@ -180,7 +171,7 @@ def _search_direction(offsets: FloatArray, start: FloatArray, count: int) -> Flo
 def _alternate(offsets: FloatArray, direction: FloatArray, count: int) -> FloatArray:
     """Turn to the direction of widest margin of the furthest points, while the reach grows."""
     reached = reach(offsets, direction[None], count)[0]
-    for _ in range(TURNS):
+    for _ in range(10):  # three or four usually suffice
         furthest = np.argpartition(offsets @ direction, -count)[-count:]
         turned = _widest_margin(offsets[furthest])
         gained = -np.inf if turned is None else reach(offsets, turned[None], count)[0]
@@ -199,7 +190,7 @@ def _widest_margin(points: FloatArray) -> FloatArray | None:
         weights, residual = nnls(system, goal)
     except RuntimeError:  # no convergence: the current direction is kept
         return None
-    if residual < ENCLOSED:
+    if residual < 1e-9:  # the centre lies in the hull
         return None
     direction = points.T @ weights  # the nearest point of the hull, up to its length
     size = float(np.linalg.norm(direction))
@@ -207,10 +198,13 @@ def _widest_margin(points: FloatArray) -> FloatArray | None:
 
 
 def _ascend(offsets: FloatArray, direction: FloatArray, count: int) -> FloatArray:
-    """Climb the reach; return the best direction passed."""
-    near = max(1, round(NEAR * len(offsets)))
+    """Climb the reach by 60 steps; return the best direction passed.
+
+    Step t has length ``0.5 / sqrt(t)`` and goes towards the tenth of the points next to the reach.
+    """
+    near = max(1, round(0.1 * len(offsets)))
     passed = [direction]
-    for step in range(1, ASCENT_STEPS + 1):
+    for step in range(1, 61):
         projections = offsets @ direction
         level = np.partition(projections, -count)[-count]
         nearest = np.argpartition(np.abs(projections - level), near - 1)[:near]
@@ -219,7 +213,7 @@ def _ascend(offsets: FloatArray, direction: FloatArray, count: int) -> FloatArra
         size = float(np.linalg.norm(uphill))
         if size == 0.0:
             break
-        direction = direction + FIRST_STEP / np.sqrt(step) * uphill / size
+        direction = direction + 0.5 / np.sqrt(step) * uphill / size
         direction = direction / np.linalg.norm(direction)
         passed.append(direction)
     return _best_direction(offsets, np.array(passed), count)[1]

@@ -66,10 +66,7 @@ from tailguard.queries.base import GaussianQuery, sum_sensitivity
 from tailguard.queries.units import Units
 from tailguard.scaling.required_records import light_weights
 
-# How many shells there are at most, and the ratio of their radii. One or two columns say little
-# about which clip level is right: they get a second level only.
-MOST_SHELLS, SHELL_RATIO = 4, 2.0
-FEW_COLUMNS, FEW_SHELLS, FEW_SHELLS_RATIO = 2, 2, 3.0
+MOST_SHELLS = 4  # by trial, as the ratios of their radii
 
 
 @dataclass(frozen=True)
@@ -269,9 +266,8 @@ def _from_shells(
     """
     d, stage = gate.n_features, plan.stage("mean")
     largest = released.distribution.radius(_noise_per_unit(total, d, stage.mu))
-    most, ratio = MOST_SHELLS, SHELL_RATIO
-    if d <= FEW_COLUMNS:
-        most, ratio = FEW_SHELLS, FEW_SHELLS_RATIO
+    # One or two columns say little about which clip level is right: they get a second one only.
+    most, ratio = (MOST_SHELLS, 2.0) if d > 2 else (2, 3.0)
     room = math.log(max(largest / released.distribution.quantile(0.5), 1.0), ratio)
     count = 1 + min(most - 1, int(room))
     radii = largest * ratio ** -np.arange(count - 1.0, -1.0, -1.0)
@@ -284,13 +280,14 @@ def _from_shells(
     weights = least_error_weights(means, noise)
     scale, value = released.units.scale, weights @ means
     found: dict[str, float | int | str] = {
-        "largest clip norm": float(largest), "believed clip norm": float(weights @ radii),
-    }  # fmt: skip
+        "largest clip norm": float(largest),
+        "believed clip norm": float(weights @ radii),
+    }
     notes: tuple[str, ...] = ()
     if total_noise > 0.0:
         found["total weight, in weight_bound"] = total
-        noise_std, by_person = total_noise * total, gate.unit.person is not None
-        notes = light_weights(total, noise_std, gate.n_records, by_person=by_person)
+        by_person = gate.unit.person is not None
+        notes = light_weights(total, total_noise * total, gate.n_records, by_person=by_person)
     return mean_solution(
         plan,
         released.units.center + scale * value,

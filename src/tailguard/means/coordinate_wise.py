@@ -158,10 +158,12 @@ class CoordinateMean(GaussianQuery):
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
         """Sum the bounded gradients of a block by groups, for weights and the number of records."""
-        return bounded_group_sums(
-            *(self.loss, self.units, self.bound, state[0], block),
-            n_rows=state[1], n_groups=self.group_count, grid=grid,
-        ).ravel()  # fmt: skip
+        weights, n_rows = state
+        groups = {"n_rows": n_rows, "n_groups": self.group_count}
+        sums = bounded_group_sums(
+            self.loss, self.units, self.bound, weights, block, grid=grid, **groups
+        )
+        return sums.ravel()
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
@@ -208,11 +210,10 @@ class CoordinateWise(MeanMethod):
         query = self.query(released.units, threshold, groups)
         mean = gate.ask(query, state, stage) / released.fraction
         noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
-        noise_std /= released.fraction
         return mean_solution(
             plan,
             released.units.center + released.units.scale * mean,
-            released.units.scale * noise_std,
+            released.units.scale * (noise_std / released.fraction),
             {"threshold in private units": threshold},
         )
 
@@ -226,29 +227,28 @@ class CoordinateWise(MeanMethod):
         query = self.raw_query(d, threshold, groups)
         bias = BIAS_SHARE * distribution.expected(lambda t: t - query.bound.apply(t))
         level = Level(threshold, bias, facts.sampling)
-        stages, expected = self._asked(facts, left, level, groups)
-        stages = (*units_plan.stages, *stages)
-        return self.planned(facts, stages, expected, settings={"groups": groups})
+        stage, expected = self._asked(facts, left, level, groups)
+        return self.planned(facts, (*units_plan.stages, stage), expected, {"groups": groups})
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan with one threshold."""
         groups = self.groups(facts.problem)
         level = self.chosen_level(facts, facts.budget, groups)
         budget = self.spent(facts, level.value, groups)
-        stages, expected = self._asked(facts, budget, level, groups)
+        stage, expected = self._asked(facts, budget, level, groups)
         settings = {"groups": groups, "threshold": level.value}
-        return self.planned(facts, stages, expected, settings)
+        return self.planned(facts, (stage,), expected, settings)
 
     def _asked(
         self, facts: MeanFacts, budget: Share, level: Level, groups: int
-    ) -> tuple[tuple[Stage, ...], Expected]:
+    ) -> tuple[Stage, Expected]:
         """Return the stage that releases the mean, and its error over all columns."""
         d, root = facts.n_features, math.sqrt(facts.n_features)
         query = self.raw_query(d, level.value, groups)
         noise = noise_std_of(query, facts.n_rows, d, budget)
         sampling = level.sampling * (CENTRE_LOSS if groups > 2 else 1.0)
         stage = Stage.of(budget, "mean", f"the {query.name}", 1, d, by_place=query.by_place)
-        return (stage,), Expected(noise * root, level.bias * root, sampling * root)
+        return stage, Expected(noise * root, level.bias * root, sampling * root)
 
     def _balance(
         self, distribution: MagnitudeDistribution, problem: Problem, budget: Event, groups: int

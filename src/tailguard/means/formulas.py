@@ -23,8 +23,6 @@ from tailguard.gate.plan import beyond_floats
 Facts = ParamSpec("Facts")
 Result = TypeVar("Result")
 
-# Theorems hide the constants of their logarithms, so they say nothing if log(1 / chance) is near 0.
-LARGEST_FAILURE_PROBABILITY = 0.5
 LARGEST_COUNT = 2**63 - 1  # the longest array
 FAILURE_PROBABILITY = 0.1  # default of a median of means: a round figure
 # The spread of a median over that of a mean, for nearly Gaussian group means (Laplace 1818); the
@@ -36,7 +34,9 @@ def check_facts(**facts: float) -> None:
     """Refuse a public fact that is out of its range; the name of a fact says its range.
 
     Counts (``n_...``) are whole and at least 1, ``delta`` lies strictly between 0 and 1, a
-    ``failure_probability`` is at most 1/2 besides, and everything else is finite and above 0.
+    ``failure_probability`` is at most 1/2 besides (theorems hide the constants of their logarithms,
+    so they say nothing if ``log(1 / failure_probability)`` is near 0), and everything else is
+    finite and above 0.
     """
     for name, value in facts.items():
         if name.startswith("n_"):
@@ -45,7 +45,7 @@ def check_facts(**facts: float) -> None:
         elif name == "delta":
             check_open_unit(name, value)
         elif name == "failure_probability":
-            if check_open_unit(name, value) > LARGEST_FAILURE_PROBABILITY:
+            if check_open_unit(name, value) > 0.5:
                 raise InputError(
                     f"{name} must be a number above 0 and at most 0.5; got {shown(value)}."
                 )
@@ -106,16 +106,13 @@ def moment_scale(moment_bound: float, moment_order: float) -> float:
     return math.pow(moment_bound, 1.0 / moment_order)
 
 
-PLAIN_ORDERS = 140.0  # above 143 ``k^k`` is beyond the floats
-
-
 def cut_factor(moment_order: float) -> float:
     """Return the largest ``(t - 1) / t^k``, which is ``(k-1)^(k-1) / k^k``.
 
     The mean part of ``|x|`` beyond a cut at c is at most this many times ``E|x|^k / c^(k-1)``.
     """
     below = moment_order - 1.0
-    if moment_order > PLAIN_ORDERS:
+    if moment_order > 140.0:  # above 143 ``k^k`` is beyond the floats
         return math.exp(below * math.log1p(-1.0 / moment_order)) / moment_order
     return float(below**below / moment_order**moment_order)
 

@@ -81,9 +81,9 @@ STAYED = (
     "the updates stayed at the origin, where they start: no direction has enough of the noised "
     "group means ahead; start='median' starts among these."
 )
-FEW_GROUPS, FEWEST_ROWS = 20, 20  # groups, and records in each
-WORTHWHILE = 1e-3  # a shuffle is used if it adds at least this part of mu
-ACCURACY = 1e-3  # of mu in an accountant's search: each step takes a fraction of a second
+# A shuffle is used if it adds at least this part of mu, and is calibrated to this part: each step
+# of an accountant's search takes a fraction of a second.
+ACCURACY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ class Iterative(MeanMethod):
     def groups(self, problem: Problem) -> int:
         """Return the number of groups."""
         if self.n_groups is None:
-            return max(1, min(FEW_GROUPS, problem.n_rows // FEWEST_ROWS))
+            return max(1, min(20, problem.n_rows // 20))
         return check_group_count(self.n_groups, problem.n_rows)
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
@@ -361,7 +361,7 @@ class Iterative(MeanMethod):
             """Return the cost of all releases together."""
             return Composed((*released, Shuffled(mu, k)))
 
-        more = amount_of(alone) * (1.0 + WORTHWHILE)
+        more = amount_of(alone) * (1.0 + ACCURACY)
         # A closed form shows quickly whether a shuffle gains anything.
         hidden = shuffled_epsilon(more, n_units=k, delta=promise.delta)
         pays = hidden < epsilon_of(amount_of(alone), promise.delta) and satisfies(

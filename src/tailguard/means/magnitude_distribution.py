@@ -26,12 +26,9 @@ TAIL_CELLS = 40  # of a power tail: to 2**20 times the last cell
 # The survival function of the assumed entries is (1 + 2 t^2)^(-3/2): tails like Student's t with
 # three degrees of freedom, and a root mean square of 1, in units of the median pair difference.
 ASSUMED_INDEX = 3.0
-# Range of an index estimated from a few noisy cells: from almost no mean to almost no tail.
-LEAST_INDEX, LARGEST_INDEX = 1.5, 4.0
 # A cell counts if it exceeds this many standard deviations of the noise, so that none counts by
 # chance. Cells next beyond one that counts need fewer.
 SIGNIFICANT, SIGNIFICANT_BESIDE = 4.5, 2.0
-BODY = 0.3  # the tail starts where fewer than this part remain
 # Tails on opposite sides cancel in part, so half of the worst bias is balanced against the noise.
 BIAS_SHARE = 0.5
 
@@ -124,13 +121,17 @@ def released_distribution(
 
 
 def _tail_index(points: FloatArray, survival: FloatArray) -> float:
-    """Estimate the power by which the tail falls, from its start to the last point."""
-    start = int(np.argmax(survival <= BODY))
-    if len(points) - start < 3 or survival[start] > BODY:
-        return (LEAST_INDEX + LARGEST_INDEX) / 2.0
+    """Estimate the power by which the tail falls, from where 0.3 remain to the last point.
+
+    From almost no mean to almost no tail; in the middle between these if there are too few cells.
+    """
+    least, largest, body = 1.5, 4.0, 0.3
+    start = int(np.argmax(survival <= body))
+    if len(points) - start < 3 or survival[start] > body:
+        return (least + largest) / 2.0
     fall = math.log(survival[start] / max(survival[-1], 1e-300))
     index = fall / math.log(points[-1] / points[start])
-    return min(max(index, LEAST_INDEX), LARGEST_INDEX)
+    return min(max(index, least), largest)
 
 
 def _grid(unit: float) -> FloatArray:

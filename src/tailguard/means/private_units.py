@@ -54,24 +54,18 @@ from tailguard.scaling.units import find_columns, histogram_stages
 
 Magnitude = Literal["norm", "entries"]
 
-# Parts of the budget of units. There are half as many pairs as records, and only the first location
-# is always asked for.
-SIZE_SHARE, LOCATION_SHARE, PAIRS_SHARE = 0.25, 0.55, 0.2
 BIN_NOISE = 1.0 / 40.0  # target noise of a bin, as a part of the records: a third of a typical bulk
 SMALLEST_SHARE, LARGEST_SHARE = 0.02, 0.25
 TAIL_SHARE = 0.1
 WEIGHT_SHARE = 0.01  # of the squared mu, for the total weight, as in fits
-AFFORDED = 1.5  # times the fewest records at which sizes are seen: locations take a little more
-MISSED = 3.0  # noise standard deviations by which a count must fall short to show missing records
-SMALLEST_FRACTION = SMALLEST_SLOPE = 0.25  # the least number that a mean is divided by
+SMALLEST_DIVISOR = 0.25  # of a mean
 
-TWO_BINS = Bins("linear", -1.0, 1.0, 2)  # noise is that of any bins
 ROUNDING = 1.0 - 1e-12  # sums of squares are rounded
 
 
 def noise_of(stage: Stage, columns: int, n_rows: int, n_features: int) -> float:
     """Return the std of Gaussian noise with as heavy a tail as the noise of the histograms."""
-    query = ColumnHistograms(tuple(range(columns)), TWO_BINS)
+    query = ColumnHistograms(tuple(range(columns)), Bins("linear", -1.0, 1.0, 2))  # as of any bins
     return tail_noise(query, n_rows, n_features, stage.asked)
 
 
@@ -95,13 +89,11 @@ class MeanHistograms:
         """Return the planned stage of that name."""
         return self._stages[name]
 
-    def unspent(self, stage: Stage) -> float:
-        """Return the mu of a planned stage that was not spent."""
-        return stage.mu * math.sqrt(self._times_left[stage.name])
-
     def left(self) -> float:
         """Return the mu that these stages have left."""
-        return math.hypot(*(self.unspent(stage) for stage in self._stages.values()))
+        return math.hypot(
+            *(s.mu * math.sqrt(self._times_left[s.name]) for s in self._stages.values())
+        )
 
     def noise_std(self, columns: int, stage: Stage) -> float:
         """Return the noise of joint histograms of this many columns."""
@@ -135,7 +127,7 @@ class ReleasedUnits:
         slope = self.distribution.expected(
             lambda r: np.where(r <= radius, 1.0, beside * radius / r)
         )
-        return max(slope * self.fraction, SMALLEST_SLOPE)
+        return max(slope * self.fraction, SMALLEST_DIVISOR)
 
 
 @dataclass(frozen=True)
@@ -158,9 +150,9 @@ class PrivateUnits:
         assert isinstance(calibration, Calibration)
         spent = calibration.share  # noise on a lattice is a little more than what is asked for
         tail = Laplace(spent) if facts.pure else Gaussian(spent)
-        words = f"a histogram of {_WORDS[of_what]}"
-        by_place = cells.by_place
-        histogram = Stage.of(tail, "tail", words, 1, len(cells.edges) + 1, by_place=by_place)
+        what = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}[of_what]
+        words, size = f"a histogram of {what}", len(cells.edges) + 1
+        histogram = Stage.of(tail, "tail", words, 1, size, by_place=cells.by_place)
         unit = facts.problem.unit
         if unit is not None:
             return cls((histogram,), of_what, unit), part_of(budget, 1.0 - TAIL_SHARE)
@@ -200,12 +192,13 @@ class PrivateUnits:
         noise_std, rare = noise_std_of(query, *asked), tail_noise(query, *asked)
         distribution = released_distribution(np.array(query.edges), counts, rare)
         counted = counts.sum() / (total * query.per_record)
-        slack = MISSED * noise_std * math.sqrt(counts.size) / (total * query.per_record)
+        # Fewer than all by three deviations of the noise: records are missing.
+        slack = 3.0 * noise_std * math.sqrt(counts.size) / (total * query.per_record)
         fraction = counted if counted < 1.0 - slack else 1.0
         return ReleasedUnits(
             units,
             distribution or self.assumed(gate.n_features),
-            float(max(fraction, SMALLEST_FRACTION)),
+            float(max(fraction, SMALLEST_DIVISOR)),
         )
 
     def _units(self, gate: Gate, total: int) -> tuple[Units, Stage]:
@@ -245,8 +238,8 @@ def released_total(plan: Plan, gate: Gate) -> tuple[int, float]:
 
 
 def affords_units(plan: Plan) -> bool:
-    """Whether typical columns are nearly sure to be measured."""
-    return plan.problem.n_rows > AFFORDED * _fewest_records(plan)
+    """Whether typical columns are nearly sure to be measured: locations take more than sizes."""
+    return plan.problem.n_rows > 1.5 * _fewest_records(plan)
 
 
 def mean_scale_warnings(plan: Plan) -> tuple[str, ...]:
@@ -274,9 +267,6 @@ def affords_tail(plan: Plan) -> bool:
     return n_rows * n_features / 8.0 > (TAIL_SIGNIFICANT + 1.0) * noise
 
 
-_WORDS = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}
-
-
 def units_share(facts: MeanFacts, budget: Share) -> float:
     """Return the part of the budget at which a bin's noise is as small as wanted."""
     sizes = _histograms(facts, budget, LARGEST_SHARE)[0]
@@ -287,13 +277,16 @@ def units_share(facts: MeanFacts, budget: Share) -> float:
 
 
 def _histograms(facts: MeanFacts, budget: Share, part: float) -> tuple[Stage, ...]:
-    """Share a part of the budget out over the histograms of columns."""
+    """Share a part of the budget out over the histograms of columns.
+
+    There are half as many pairs as records, and only the first location is always asked for.
+    """
     stages = histogram_stages(
         MeasuredColumns(facts.n_features),
         budget,
-        size=part * SIZE_SHARE,
-        location=part * LOCATION_SHARE,
-        pair_differences=part * PAIRS_SHARE,
+        size=part * 0.25,
+        location=part * 0.55,
+        pair_differences=part * 0.2,
         refinements=len(FINEST_BINS),
     )
     for stage in stages:  # calibration refuses what lattices do not carry

@@ -47,14 +47,7 @@ FALSE_LOCATION, LOCATION_WINDOWS = 0.05, 2e2
 SCALE_SIGNIFICANCE = 9.0
 NEAR = 0.35  # of the size: a median nearer than this counts as zero, and the size gives the scale
 
-LOCATIONS_A_BIN = 2
 LEAST_SHARE = 0.5  # of the records: a fitted curve that holds fewer counts as noise
-# Spreads in bins: the smallest, how many octaves they cover, and the steps in an octave.
-LEAST_SPREAD, OCTAVES, STEPS_AN_OCTAVE = 0.15, 9, 2
-NARROW = 1.2  # bins: a narrower curve counts as one bin, and its spread is an upper bound
-# Fitted curves are logistic, with heavier tails than normal ones. This is roughly their scale over
-# the median absolute difference of two of their records.
-LOGISTIC = 0.64
 
 
 @dataclass(frozen=True)
@@ -100,16 +93,21 @@ def fit_location_scale(
 def _candidates(bins: Bins) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray, FloatArray]:
     """Tabulate the curves that bins can distinguish: every centre with every spread.
 
+    Two centres a bin; spreads from 0.15 bins over nine octaves, in half octaves. A curve narrower
+    than 1.2 bins counts as one bin, and its spread is an upper bound.
+
     Return locations, scales, whether narrow, bin shares over their norms, and the norms.
     """
-    position = (np.arange(LOCATIONS_A_BIN * bins.count) + 0.5) / LOCATIONS_A_BIN
+    position = (np.arange(2 * bins.count) + 0.5) / 2
     width = bins.value(np.floor(position) + 1.0) - bins.value(np.floor(position))
-    steps = np.arange(OCTAVES * STEPS_AN_OCTAVE) / STEPS_AN_OCTAVE
+    steps = np.arange(18) / 2
     locations = np.repeat(bins.value(position), steps.size)
-    scales = (LEAST_SPREAD * width[:, None] * 2.0**steps).ravel()
-    narrow = scales < np.repeat(NARROW * width, steps.size)
+    scales = (0.15 * width[:, None] * 2.0**steps).ravel()
+    narrow = scales < np.repeat(1.2 * width, steps.size)
     edges = bins.value(np.arange(1.0, bins.count))
-    below = expit((edges - locations[:, None]) / (scales[:, None] * LOGISTIC))
+    # Logistic curves have heavier tails than normal ones. Their scale is roughly 0.64 times the
+    # median absolute difference of two of their records.
+    below = expit((edges - locations[:, None]) / (scales[:, None] * 0.64))
     nothing, all_of_it = np.zeros((locations.size, 1)), np.ones((locations.size, 1))
     shares = np.diff(np.hstack([nothing, below, all_of_it]), axis=1)
     norms = np.linalg.norm(shares, axis=1)

@@ -15,21 +15,14 @@ from dataclasses import replace
 from tailguard.checks import InputError
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-# Weights are light if their total, plus the second number times its noise deviation, is below the
-# first number times the number of records.
-LIGHT, BEYOND_NOISE = 0.1, 2.0
 WEIGHS_LITTLE = "weights are small: "
 """How the note on light weights begins."""
-# A mean of outcomes from 0 to 1 is useful if its noise has a deviation of at most one over this.
-MEAN_SIGNIFICANCE = 4.0
-# The search for a sufficient number: how often it doubles, its relative accuracy (enough for a
-# prediction), and the largest epsilon that is named.
-DOUBLINGS, ACCURACY, LARGEST_EPSILON = 40, 1.05, 1e3
+LARGEST_EPSILON = 1e3  # that is named
 
 
 def mean_hides(n_rows: int, noise_std: float) -> bool:
-    """Whether noise on the sum of numbers from 0 to 1 hides their mean."""
-    return n_rows < MEAN_SIGNIFICANCE * noise_std
+    """Whether noise hides a mean of numbers from 0 to 1: its deviation is above a quarter."""
+    return n_rows < 4.0 * noise_std
 
 
 def scale_warnings(
@@ -71,10 +64,10 @@ def light_weights(
     >>> light_weights(2_500.0, 10.0, n_rows=200_000)[0].partition(",")[0]
     'weights are small: records weigh on average about 1/80 of weight_bound'
     """
-    most = total + BEYOND_NOISE * noise_std
-    if most >= LIGHT * n_rows:
+    most = total + 2.0 * noise_std
+    if most >= 0.1 * n_rows:
         return ()
-    seen = total > 2.0 * BEYOND_NOISE * noise_std
+    seen = total > 4.0 * noise_std
     about, total = ("about", total) if seen else ("less than", most)
     times, records = rounded(n_rows / total), "persons" if by_person else "records"
     return (
@@ -101,16 +94,16 @@ def remedy(n_rows: float, guarantee: Guarantee, hides: Callable[[Guarantee], boo
 
 
 def least(hides: Callable[[float], bool], start: float) -> float:
-    """Return roughly the least number above ``start`` that noise does not hide, or infinity."""
+    """Return the least number above ``start`` that noise does not hide, to 5 %, or infinity."""
     low, high = start, 2.0 * start
     try:
-        for _ in range(DOUBLINGS):
+        for _ in range(40):
             if not hides(high):
                 break
             low, high = high, 2.0 * high
         else:
             return math.inf
-        while high > ACCURACY * low:
+        while high > 1.05 * low:
             middle = math.sqrt(low * high)
             low, high = (middle, high) if hides(middle) else (low, middle)
     except InputError:  # too small a budget for any plan

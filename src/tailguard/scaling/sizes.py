@@ -116,8 +116,10 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
             )
             found.far_size[column] = _far_size(distribution, FAR_SHARE * total, noise_std)
             found.near_size[column] = distribution.quantile(FAR_SHARE)
-        elif rest[column] < hidden[column] and _are_indicators(row, noise_std, len(counts)):
-            found.scale[column] = often_zero_factor
+        elif rest[column] < hidden[column]:
+            zeros_seen = row[0] > least * noise_std
+            if zeros_seen and row[_ones()] > _ones_threshold(len(counts)) * noise_std:
+                found.scale[column] = often_zero_factor
     return found
 
 
@@ -186,13 +188,6 @@ def _often_zero_factor(row: FloatArray, noise_std: float, total: float, columns:
 def _ones() -> int:
     """Return the bin that all ones of an indicator are in."""
     return int(SIZE_BINS.index(1.0))
-
-
-def _are_indicators(row: FloatArray, noise_std: float, columns: int) -> bool:
-    """Whether both zeros and ones are seen."""
-    zeros, ones = row[0], row[_ones()]
-    seen = zeros > detection_threshold(columns) * noise_std
-    return bool(seen and ones > _ones_threshold(columns) * noise_std)
 
 
 def _ones_threshold(columns: int) -> float:

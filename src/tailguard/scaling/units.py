@@ -53,17 +53,10 @@ PURPOSES = {
 }
 UNITS = tuple(PURPOSES)
 """The stages that release units."""
-# Parts of the target's share for its typical size, its location and its scale; the last two are
-# skipped if the size is not detected. By trial.
-TARGET_SIZE, TARGET_LOCATION, TARGET_SCALE = 0.5, 0.35, 0.15
 # A level has records if its count is above this many standard deviations of its noise. By trial, 2
 # is better than 3.5: noise costs a fit less than the loss of a rare level.
 LEAST_SEEN = 2.0
 SPREAD = math.sqrt(2.0)  # the scale of an indicator over the root of its share, by trial
-
-
-# Stages that count differences of pairs of records.
-PAIRED = frozenset({"scale", "target scale"})
 
 
 def histogram_stages(
@@ -89,10 +82,11 @@ def histogram_stages(
     others = len(columns.indices) - columns.target - counted
     stages: list[tuple[str, float, int, int, int]] = []
     if columns.target and columns.target_shifted:
+        # The last two are skipped if the size is not detected. Parts by trial.
         stages = [
-            ("target typical size", TARGET_SIZE * target, 1, 1, SIZE_BINS.count),
-            ("target location", TARGET_LOCATION * target, 1 + REFINEMENTS, 1, FINE_BINS[-1].count),
-            ("target scale", TARGET_SCALE * target, 1, 1, SIZE_BINS.count),
+            ("target typical size", 0.5 * target, 1, 1, SIZE_BINS.count),
+            ("target location", 0.35 * target, 1 + REFINEMENTS, 1, FINE_BINS[-1].count),
+            ("target scale", 0.15 * target, 1, 1, SIZE_BINS.count),
         ]
     elif columns.target:
         stages = [("target typical size", target, 1, 1, SIZE_BINS.count)]
@@ -105,18 +99,13 @@ def histogram_stages(
         stages.append(("location", location / 2, 1, others, LOCATION_BINS.count))
         stages.append(("fine location", location / 2, refinements, others, FINE_BINS[-1].count))
         stages.append(("scale", pair_differences, 1, others, SIZE_BINS.count))
-    return [
-        Stage.of(
-            part_of(budget, share, times=times),
-            name,
-            PURPOSES[name],
-            times,
-            count * bins,
-            by_place=name in PAIRED,
-        )
-        for name, share, times, count, bins in stages
-        if share > 0.0 and times * count > 0
-    ]
+    planned = []
+    for name, share, times, count, bins in stages:
+        if share > 0.0 and times * count > 0:
+            part, paired = part_of(budget, share, times=times), name in ("scale", "target scale")
+            size = count * bins
+            planned.append(Stage.of(part, name, PURPOSES[name], times, size, by_place=paired))
+    return planned
 
 
 def find_units(session: HistogramSession, columns: MeasuredColumns) -> tuple[Units, ColumnScales]:

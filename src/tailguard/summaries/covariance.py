@@ -13,10 +13,9 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
-from tailguard.gate.engine import Solved
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
-from tailguard.summaries.statistics import Statistics, SummarySolution
+from tailguard.summaries.statistics import Statistics
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -185,11 +184,7 @@ def covariance(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     >>> found.value.shape
     (2, 2)
     """
-    solved, solution, table = _correlated(X, options)
-    moments = solution.moments
-    assert moments is not None
-    scale = np.outer(moments.std[0], moments.std[0])
-    return _matrix("private covariances", solved, solution, table, scale)
+    return _matrix("private covariances", X, options, in_units=True)
 
 
 @summary
@@ -225,30 +220,26 @@ def correlation(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     >>> float(found.value[0, 0])
     1.0
     """
-    solved, solution, table = _correlated(X, options)
-    width = len(table.numbers)
-    return _matrix("private correlations", solved, solution, table, np.ones((width, width)))
+    return _matrix("private correlations", X, options)
 
 
-def _correlated(X: Any, options: RunOptions) -> tuple[Solved, SummarySolution, SummaryTable]:
+def _matrix(title: str, X: Any, options: RunOptions, *, in_units: bool = False) -> MatrixResult:
+    """Release correlations, or covariances ``in_units`` of the columns; NaN where noise hides."""
+
     def make(table: SummaryTable) -> Statistics:
         columns = table.needs_numbers()
         if len(columns) < 2:
             raise InputError("X must have at least two columns of numbers; got one.")
         return Statistics(columns, moments=True, products=True)
 
-    return released(X, make, **options)
-
-
-def _matrix(
-    title: str, solved: Solved, solution: SummarySolution, table: SummaryTable, scale: FloatArray
-) -> MatrixResult:
-    """Return correlations times a scale; NaN for columns that noise hides."""
+    solved, solution, table = released(X, make, **options)
+    assert solution.moments is not None
     assert solution.correlation is not None
     assert solution.correlation_noise is not None
     hidden = solution.unseen | solution.unseen[:, None]
+    std = solution.moments.std[0] if in_units else np.ones(len(hidden))
     value, noise = (
-        np.where(hidden, np.nan, part * scale)
+        np.where(hidden, np.nan, part * np.outer(std, std))
         for part in (solution.correlation, solution.correlation_noise)
     )
     names = tuple(table.numbers)

@@ -35,27 +35,16 @@ ONE = int(np.searchsorted(OCTAVES, 1.0))
 LEAST_SIZE = 2.0**-LARGEST_OCTAVE
 """Numbers up to this size count as zero, and no bin is finer there."""
 
-# The most that an undetected bin may hold: a share of the records, and noise deviations. By trial.
-# ``FAR_NOISE`` is for all bins beyond together: a window of eight may hide 12 deviations.
-HIDDEN_SHARE, HIDDEN_NOISE, FAR_NOISE = 0.02, 1.0, 4.0
-SEEN_ZERO = 3.5
-"""Noise deviations from which zeros are detected; noise reaches them in one of 4,000 columns."""
-SEEN_BESIDE_ZERO = 5.3
-"""The same for a window of octaves beside zeros; noise reaches it in one of 4,000 columns."""
-SEEN_ACROSS_ZERO = 3.0
-"""The same for octaves of the other sign and about the same size; noise reaches it in one of 30."""
+# Noise deviations from which zeros, a window of octaves beside zeros, and octaves of the other sign
+# and about the same size are detected. Noise reaches them in one of 4,000, 4,000 and 30 columns.
+SEEN_ZERO, SEEN_BESIDE_ZERO, SEEN_ACROSS_ZERO = 3.5, 5.3, 3.0
 WINDOWS = 4e3
 """Noise is detected as often as in this many independent windows of octaves (computed by
 simulation: 3,800 at 4.4 deviations, of either sign and of both together).
 """
 NEAR_BINS = 2  # octaves beside detected ones stay separate bins: tails lie there
 AS_ZERO = 8  # octaves beside zero, of numbers below 1e-45: only noise is detected there
-NO_GAPS = 2.0  # a count of cells shows gaps if it is below the records by these noise deviations
 EXACT = 0.5  # records: the standard deviation of a known count
-HEAVY = 1.0
-"""A bin of more than this many noise deviations may hold one value: a split may give all of it to
-one part. With 4 instead, intervals of zeros and ones covered the truth in two thirds of the cases.
-"""
 BESIDE = 0.05
 """An interval searches this part of its width beyond its ends for values that many records share.
 By trial on simulated counts.
@@ -114,8 +103,10 @@ class DistributionEstimate:
         )
         summed, taken = np.add.reduceat(counts, starts), np.diff(np.append(starts, counts.size))
         variances = noise_std**2 * taken
-        hidden = np.full(taken.size, max(HIDDEN_SHARE * n_rows, HIDDEN_NOISE * noise_std))
-        hidden[[0, -1]] = FAR_NOISE * noise_std
+        # The most that an undetected bin may hold, and all bins beyond together, of which a window
+        # of eight may hide 12 deviations. By trial.
+        hidden = np.full(taken.size, max(0.02 * n_rows, noise_std))
+        hidden[[0, -1]] = 4.0 * noise_std
         prior = np.where(kept[starts], float(n_rows), hidden) ** 2
         self.mass = summed * prior / (prior + variances)
         self.covariance = np.diag(prior * variances / (prior + variances))
@@ -133,7 +124,9 @@ class DistributionEstimate:
         ``unevenness`` is the standard deviation of the share of half a bin, over one half; it is 1
         for bins that may hold one value.
         """
-        heavy = self.mass > HEAVY * noise_std
+        # A heavy bin may hold one value: a split may give all of it to one part. With 4 deviations
+        # instead, intervals of zeros and ones covered the truth in two thirds of the cases.
+        heavy = self.mass > noise_std
         within = edges[(edges > self.edges[0]) & (edges < self.edges[-1])]
         finer = np.union1d(self.edges, within)
         parent = np.searchsorted(self.edges, finer[:-1], side="right") - 1
@@ -168,7 +161,7 @@ class DistributionEstimate:
         self.covariance = self.covariance - crossed @ gain
         less = (crossed_even - gain.T @ even / 2.0) @ gain
         self._even = self._even - less - less.T
-        for name in ("_shares", "_noise", "_noise_seen"):
+        for name in ("shares", "_noise", "_noise_seen"):
             self.__dict__.pop(name, None)
 
     @property
@@ -188,7 +181,7 @@ class DistributionEstimate:
         is missing.
         """
         deviation = math.hypot(self.total_std, noise_std)
-        full = bool(n_rows - self.mass.sum() < NO_GAPS * deviation)
+        full = bool(n_rows - self.mass.sum() < 2.0 * deviation)
         if full:
             self.count_cells(n_rows, max(noise_std, EXACT))
         return full
@@ -203,19 +196,14 @@ class DistributionEstimate:
         """The standard deviation of the error of ``total``."""
         return math.sqrt(max(float(self.covariance.sum()), 0.0))
 
-    def shares(self) -> FloatArray:
-        """Return the distribution function at the edges: it rises from 0 to 1."""
-        return self._shares
-
     @cached_property
-    def _shares(self) -> FloatArray:
+    def shares(self) -> FloatArray:
+        """The distribution function at the edges: it rises from 0 to 1."""
         sums = np.append(0.0, np.cumsum(self.mass))
         weights = 1.0 / np.maximum(self.noise_of_shares(0.0) * self.total, EXACT) ** 2
-        rising: FloatArray = isotonic_regression(sums, weights=weights).x
-        shares: FloatArray = np.clip(
-            (rising - rising[0]) / max(rising[-1] - rising[0], 1e-9), 0.0, 1.0
-        )
-        return shares
+        rising = isotonic_regression(sums, weights=weights).x
+        shares = (rising - rising[0]) / max(rising[-1] - rising[0], 1e-9)
+        return np.asarray(np.clip(shares, 0.0, 1.0))
 
     def noise_of_shares(self, level: float, *, seen: bool = False) -> FloatArray:
         """Return the standard deviation of the noise of each share minus a level, in shares.
@@ -236,7 +224,7 @@ class DistributionEstimate:
 
     def bin_of(self, level: float) -> tuple[int, float]:
         """Return the bin that holds a quantile, and the mass of the bin as a share."""
-        shares = self.shares()
+        shares = self.shares
         place = min(max(int(np.searchsorted(shares, level)) - 1, 0), shares.size - 2)
         return place, float(shares[place + 1] - shares[place])
 
@@ -245,7 +233,7 @@ class DistributionEstimate:
 
         For a level in the first or the last bin it is the inner end of the bin.
         """
-        shares = self.shares()
+        shares = self.shares
         # With equal shares the choice of an edge would be ambiguous.
         rising = shares + np.arange(shares.size) * 1e-13
         points = np.interp(levels, rising[1:-1], self.edges[1:-1])
@@ -255,7 +243,7 @@ class DistributionEstimate:
     def spread(self, level: float, unevenness: float) -> float:
         """Return the uncertainty of the share at a quantile: noise, and the width of its bin."""
         place, mass = self.bin_of(level)
-        part = min(max((level - self.shares()[place]) / max(mass, 1e-12), 0.0), 1.0)
+        part = min(max((level - self.shares[place]) / max(mass, 1e-12), 0.0), 1.0)
         noise = self.noise_of_shares(level)
         ends = (1.0 - part) * noise[place] + part * noise[place + 1]
         return math.hypot(ends, unevenness * mass * math.sqrt(part * (1.0 - part)))
@@ -285,7 +273,7 @@ class DistributionEstimate:
         on. Of a person, ``w`` is what her rows weigh together, by the inequality of Cauchy and
         Schwarz.
         """
-        shares, last = self.shares(), self.edges.size - 1
+        shares, last = self.shares, self.edges.size - 1
         sampling = level * (1.0 - level) / self.total
         slack = z * np.sqrt(sampling + self.noise_of_shares(level, seen=True) ** 2)
         below = np.flatnonzero(shares + slack < level)
@@ -306,7 +294,7 @@ class DistributionEstimate:
         """
         reach = BESIDE * (high - low)
         ends = np.array([low - reach, low, low + reach, high - reach, high, high + reach])
-        at_ends = np.interp(ends, self.edges, self.shares())
+        at_ends = np.interp(ends, self.edges, self.shares)
         most = DENSER * 2.0 * BESIDE * (at_ends[4] - at_ends[1])
         near = self.edges[(self.edges >= ends[0]) & (self.edges <= ends[5])]
         if near.size and at_ends[2] - at_ends[0] > most:
@@ -321,7 +309,7 @@ class DistributionEstimate:
         Within a bin its error is a weighted mean of the errors at both edges, and has at most that
         mean of their deviations: so both the function and its slack are linear there.
         """
-        shares, beyond, place = self.shares(), edge + way, min(edge, edge + way)
+        shares, beyond, place = self.shares, edge + way, min(edge, edge + way)
         gap, mass = abs(level - float(shares[edge])), abs(float(shares[beyond] - shares[edge]))
         low, high, start = float(self.edges[edge]), float(self.edges[beyond]), float(slack[edge])
         open_end = place in (0, shares.size - 2)
@@ -334,8 +322,8 @@ class DistributionEstimate:
         """Whether a bin is far denser than an equally wide stretch on either side."""
         low, high = self.edges[place : place + 2]
         around = np.array([2.0 * low - high, low, high, 2.0 * high - low])
-        below, mass, above = np.diff(np.interp(around, self.edges, self.shares()))
-        density = np.diff(self.shares()) / np.diff(self.edges)
+        below, mass, above = np.diff(np.interp(around, self.edges, self.shares))
+        density = np.diff(self.shares) / np.diff(self.edges)
         beside = np.append(np.append(0.0, density), 0.0)[[place, place + 2]] * (high - low)
         return bool(mass > DENSER * np.minimum(beside, [below, above]).max())
 
@@ -385,6 +373,8 @@ def roundest(low: float, high: float) -> float:
     --------
     >>> roundest(1.94, 2.07), roundest(-0.3, 1e9), roundest(1399.5, 1400.2), roundest(0.22, 0.28)
     (2.0, 0.0, 1400.0, 0.25)
+    >>> roundest(-7.3, -6.9), roundest(1e9, 1e9)
+    (-7.0, 1000000000.0)
     """
     if low <= 0.0 <= high:
         return 0.0

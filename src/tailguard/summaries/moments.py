@@ -17,22 +17,11 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.summaries.distribution import DistributionEstimate
 
-# The least width of a range over its ends, so that a column of one value has a range.
-LEAST_WIDTH = 1e-9
-SEEN_TAIL = 1.5  # noise deviations by which the share of a tail must exceed zero to count
-# A variance below this many deviations of its noise is that of the distribution function instead.
-SEEN_VARIANCE = 3.0
 # Deviations of noise from which on the share of a tail is seen, and from which on there are cells
 # beyond what stands out; and those that count as the most that noise hides.
 SEEN, SURE, BEYOND, DEVIATIONS = 3.0, 10.0, 4.0, 2.0
-MOST_HIDDEN = 0.1  # share of the cells that may hide beyond all bins
-# Shapes of tails: the least one, and the one above which the mean counts as unknown: laws of shape
-# 1 and more have none.
-LIGHTEST, HEAVIEST, NO_SHAPE = -1.0, 0.7, 1e-9
-OUTER = 0.05, 0.25  # quantiles beyond which tails are taken to fall as between them
-PARTS = 3  # of a bin, between which a range may end
-RANGE, LEAST_STD = (0.01, 0.99), 0.05  # quantiles of a rough spread; the least, over half a range
-SMALLEST_WIDTH = 1e-200  # so that its inverse and squares of units are numbers
+# The shape of a tail above which the mean counts as unknown: laws of shape 1 and more have none.
+HEAVIEST = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,26 +61,28 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
         return 0.0, 1.0
     within = estimate.edges[1:-1]
     total, n_edges = estimate.total, within.size
-    places = np.linspace(0.0, n_edges - 1.0, PARTS * (n_edges - 1) + 1)
+    # A range may end at an edge, or at a third of a bin.
+    places = np.linspace(0.0, n_edges - 1.0, 3 * (n_edges - 1) + 1)
 
     def at_places(values: FloatArray) -> FloatArray:
         return np.interp(places, np.arange(n_edges), values)
 
     edges = at_places(within)
     below, above = (at_places(tail) for tail in _tails(estimate))
-    first, middle, last = estimate.at(np.array([RANGE[0], 0.5, RANGE[1]]))
+    first, middle, last = estimate.at(np.array([0.01, 0.5, 0.99]))
     away, half = np.abs(edges - middle), (edges - edges[:, None]) / 2.0
     mean = np.hypot(_up_to(edges, below)[:, None], _beyond(edges, above))
     variance = 2.0 * (_up_to(edges, below * away)[:, None] + _beyond(edges, above * away))
     noise = noise_std / total
-    std = np.maximum(spread_within(estimate, first, last), LEAST_STD * half)
+    std = np.maximum(spread_within(estimate, first, last), 0.05 * half)
     with np.errstate(all="ignore"):
         error = np.hypot(
             np.hypot(mean, half * noise), np.hypot(variance, half**2 * noise) / (2.0 * std)
         )
     error[~(half > 0.0)] = math.inf
     low, high = (float(edges[place]) for place in np.unravel_index(error.argmin(), error.shape))
-    least = max(LEAST_WIDTH * max(abs(low), abs(high)), SMALLEST_WIDTH)
+    # A column of one value has a range as well, whose inverse and square are numbers.
+    least = max(1e-9 * max(abs(low), abs(high)), 1e-200)
     return low, max(high, low + least)
 
 
@@ -102,15 +93,15 @@ def _tails(estimate: DistributionEstimate) -> tuple[FloatArray, FloatArray]:
     quantiles, what noise may hide counts as far as tails that fall exponentially from there would
     hold it.
     """
-    shares, edges = estimate.shares()[1:-1], estimate.edges[1:-1]
-    outer, inner = OUTER
+    shares, edges = estimate.shares[1:-1], estimate.edges[1:-1]
+    outer, inner = 0.05, 0.25
     first, second, third, last = estimate.at(np.array([outer, inner, 1.0 - inner, 1.0 - outer]))
     tails = []
     for tail, level, beyond, width in (
         (shares - shares[0], 0.0, first - edges, second - first),
         (shares[-1] - shares, 1.0, edges - last, last - third),
     ):
-        noise = SEEN_TAIL * estimate.noise_of_shares(level)[1:-1]
+        noise = 1.5 * estimate.noise_of_shares(level)[1:-1]
         fall = max(float(width) / math.log(inner / outer), 1e-300)
         thin = outer * np.exp(-np.maximum(beyond, 0.0) / fall)
         tails.append(np.maximum(tail - noise, np.minimum(thin, np.maximum(tail, 0.0) + noise)))
@@ -129,7 +120,7 @@ def _beyond(edges: FloatArray, height: FloatArray) -> FloatArray:
 
 def spread_within(estimate: DistributionEstimate, low: float, high: float) -> float:
     """Return the standard deviation of a distribution function that is straight within bins."""
-    edges, mass = np.clip(estimate.edges, low, high), np.diff(estimate.shares())
+    edges, mass = np.clip(estimate.edges, low, high), np.diff(estimate.shares)
     middles, widths = (edges[1:] + edges[:-1]) / 2.0, np.diff(edges)
     middles = middles - mass @ middles
     return math.sqrt(float(mass @ (middles**2 + widths**2 / 12.0)))
@@ -139,10 +130,10 @@ def lost_by_cuts(estimate: DistributionEstimate, low: float, high: float) -> tup
     """Return what cuts take from the mean, as far as is seen, and by how much that may be wrong.
 
     The latter is infinite where so heavy a tail is likely that what noise hides may decide the
-    mean, and where cells are seen beyond all bins, or many may hide there; on the side of zero they
-    are near it.
+    mean, and where cells are seen beyond all bins, or a tenth may hide there; on the side of zero
+    they are near it.
     """
-    edges, shares = estimate.edges[1:-1], estimate.shares()[1:-1]
+    edges, shares = estimate.edges[1:-1], estimate.shares[1:-1]
     above, below = (estimate.noise_of_shares(level)[1:-1] for level in (1.0, 0.0))
     lost = []
     for points, tail, noise, cut in (
@@ -151,7 +142,7 @@ def lost_by_cuts(estimate: DistributionEstimate, low: float, high: float) -> tup
     ):
         beyond = 0.0 if points[-1] < 0.0 else tail[-1]
         hidden = 0.0 if points[-1] < 0.0 else DEVIATIONS * noise[-1]
-        if beyond > BEYOND * noise[-1] or hidden > MOST_HIDDEN:
+        if beyond > BEYOND * noise[-1] or hidden > 0.1:
             return 0.0, math.inf
         with np.errstate(all="ignore"):
             lost.append(_lost_above(points, tail - beyond, noise, cut))
@@ -200,7 +191,7 @@ def _mean_above(points: FloatArray, shares: FloatArray, first: int, cut: float) 
     if not fall[-1] > 0.0:
         return 0.0
     ratio = away[-1] / float(np.interp(fall[-1] / 2.0, fall, away))
-    shape = max(2.0 / float(fall[-1]) * float(np.log(ratio - 1.0)), LIGHTEST) or NO_SHAPE
+    shape = max(2.0 / float(fall[-1]) * float(np.log(ratio - 1.0)), -1.0) or 1e-9
     if not shape < HEAVIEST:
         return math.inf
     scale = shape * away[-1] / -math.expm1(-shape * fall[-1]) - shape * (away[-1] - away[-2])
@@ -236,7 +227,8 @@ def moments_of(
     variance = np.maximum(second - first**2, 0.0)
     told = [spread_within(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     coarse = np.reshape(told, shape) / radius
-    std = np.where(variance > SEEN_VARIANCE * square_noise, np.sqrt(variance), coarse)
+    # A variance that noise may have made is that of the distribution function instead.
+    std = np.where(variance > 3.0 * square_noise, np.sqrt(variance), coarse)
     cut = [lost_by_cuts(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     lost, unsure = np.moveaxis(np.reshape(cut, (*shape, 2)), 2, 0)
     error = radius * np.hypot(std / np.sqrt(totals), noise)

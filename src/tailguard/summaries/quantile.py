@@ -21,8 +21,7 @@ from tailguard.summaries.released import RunOptions, SummaryTable, released, sum
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
-LEVEL = 0.95  # of intervals
-Z = NormalDist().inv_cdf((1.0 + LEVEL) / 2.0)
+Z = NormalDist().inv_cdf(0.975)  # of intervals of 95 %
 MOST_LEVELS, MOST_BINS = 99, 10_000  # quantiles and bins of a column: with more there is only noise
 
 
@@ -374,17 +373,10 @@ def count(
 
     solved, solution, table = released(X, make, **options)
     most, noise_std = solved.certificate.n_rows * table.unit, solution.noise_std * table.unit
-    value, low, high = within_noise(float(solution.counts[0][0]) * table.unit, noise_std, most)
+    value = float(solution.counts[0][0]) * table.unit
+    # Within 1.96 standard deviations is 94 % of Laplace noise (computed: 1 - exp(-1.96 sqrt(2))).
+    ends = value, value - Z * noise_std, value + Z * noise_std
+    value, low, high = np.clip(ends, 0.0, most).tolist()
     return CountResult(
         solved=solved, title="private count", value=value, noise_std=noise_std, low=low, high=high
     )
-
-
-def within_noise(value: float, noise_std: float, most: float) -> tuple[float, float, float]:
-    """Return a noised count and its interval, between 0 and the most that it can be.
-
-    Within 1.96 standard deviations is 94 % of Laplace noise (computed: 1 - exp(-1.96 sqrt(2))).
-    """
-    ends = value, value - Z * noise_std, value + Z * noise_std
-    clipped = np.clip(ends, 0.0, most)
-    return float(clipped[0]), float(clipped[1]), float(clipped[2])

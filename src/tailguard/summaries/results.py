@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH = 100  # characters in a printed line
-FOLDED = 6 * " "  # before the rest of a line that is folded
-DIGITS = 6  # significant digits of a printed number
-
-UPPER_ENDS = "to", " high"
-"""How headers of the upper ends of intervals end."""
 COLUMNS = "columns"
 """The title of a table that has none of its own."""
 
@@ -76,7 +71,7 @@ def _shown(cell: Cell) -> str:
         return printable(cell)
     if isinstance(cell, int):
         return f"{cell:,}"
-    return "-" if math.isnan(cell) else f"{cell:.{DIGITS}g}"
+    return "-" if math.isnan(cell) else f"{cell:.6g}"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -109,7 +104,7 @@ class SummaryResult(Reported):
     def explain(self, width: int = WIDTH) -> str:
         """Describe what the budget was spent on, by statistic; longer lines are folded."""
         lines = [*self.solved.plan.explain().split("\n"), *(f"  {note}" for note in self.notes)]
-        return "\n".join(fill(line, width, subsequent_indent=FOLDED) for line in lines)
+        return "\n".join(fill(line, width, subsequent_indent=6 * " ") for line in lines)
 
     def tables(self) -> list[ResultTable]:
         """Return the tables; the first one is that of ``to_frame``."""
@@ -194,8 +189,8 @@ def text_table(table: ResultTable, width: int = WIDTH) -> list[str]:
     names = [0, *takewhile(lambda place: texts[place], range(1, len(texts)))]
     parts: list[list[int]] = [[]]
     for place in range(len(names), len(widths)):
-        # Both ends of an interval stay together.
-        ends = "".join(table.header[place + 1 : place + 2]).endswith(UPPER_ENDS)
+        # Both ends of an interval stay together: headers of upper ends end in these words.
+        ends = "".join(table.header[place + 1 : place + 2]).endswith(("to", " high"))
         fits = sum(widths[p] for p in (*names, *parts[-1], *range(place, place + 1 + ends)))
         if parts[-1] and fits > width + 2:
             parts.append([])

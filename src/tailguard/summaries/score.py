@@ -183,9 +183,16 @@ class ScoreStatistics(Statistics):
         assert found.quantiles is not None
         assert found.moments is not None
         solution = ScoreSolution(
-            found.coef, 0.0, plan, found.coef, math.nan, found.trace,
-            quantiles=found.quantiles, moments=found.moments, notes=(HIDDEN,),
-        )  # fmt: skip
+            found.coef,
+            0.0,
+            plan,
+            found.coef,
+            math.nan,
+            found.trace,
+            quantiles=found.quantiles,
+            moments=found.moments,
+            notes=(HIDDEN,),
+        )
         *of_scores, targets = found.quantiles.estimates
         if solution.unseen[-1]:
             return solution

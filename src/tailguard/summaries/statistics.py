@@ -36,17 +36,11 @@ from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, Qu
 
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that give moments their range, if the user requests no quantiles."""
-SPANNING, RANGE = (0.02, 0.05, 0.5, 0.95, 0.98), (0.01, 0.99)
-"""Levels of the quantiles that give a histogram its range, and levels that enclose its ends."""
+SPANNING = (0.02, 0.05, 0.5, 0.95, 0.98)
+"""Levels of the quantiles that give a histogram its range."""
 
 FALSE_COLUMN = 0.05
 """Largest expected part of noise among columns shown; chance that a table of noise shows one."""
-SEEN_CELLS = 3.0
-"""A column or group is shown if its count of cells reaches this many noise deviations. One in 500
-levels without records passes this rule (computed by simulation); without it one in 40 is shown.
-"""
-SURELY_INSIDE = 3.0
-"""The ends of a histogram's range are farther in by this many noise deviations."""
 
 # Predicted errors at mu 1 are these over the number of records, in standard deviations of a normal
 # column, times the root of the number of columns. For quantiles: 1.5 records over a density of .3;
@@ -230,17 +224,13 @@ class Statistics:
             solution = replace(solution, quantiles=quantiles, total=total)
         estimates = () if solution.quantiles is None else solution.quantiles.estimates
         if self.moments:
-            shape = len(estimates) // len(self.columns), len(self.columns)
-            noise_std = noise_std_of(
-                self._query("moments"), n_rows, gate.n_features, stages["moments"].asked
-            )
+            query, asked = BoundedMoments(self.columns, self.by), stages["moments"].asked
+            noise_std = noise_std_of(query, n_rows, gate.n_features, asked)
             ranges = np.array([best_range(each, noise_std) for each in estimates])
-            low, high = np.moveaxis(ranges.reshape(*shape, 2), 2, 0)
+            low, high = np.moveaxis(ranges.reshape(-1, len(self.columns), 2), 2, 0)
             sums, _ = ask("moments", ((low + high) / 2.0, (high - low) / 2.0))
-            found_moments = moments_of(
-                estimates, sums, low, high, noise_std, BoundedMoments(self.columns, self.by).weight
-            )
-            solution = replace(solution, moments=found_moments)
+            moments = moments_of(estimates, sums, low, high, noise_std, query.weight)
+            solution = replace(solution, moments=moments)
         if self.products:
             assert solution.moments is not None
             moments = solution.moments
@@ -286,13 +276,10 @@ class Statistics:
 def _even(estimate: DistributionEstimate, bins: int) -> FloatArray:
     """Return evenly spaced edges over the range in which nearly all cells lie.
 
-    Its ends are released edges that surely have cells on both sides.
+    Its ends are released edges that surely, by three noise deviations, have cells on both sides.
     """
-    first, last = RANGE
-    shares, noise = estimate.shares(), estimate.noise_of_shares(0.0)
-    inside = np.flatnonzero(
-        (shares > first + SURELY_INSIDE * noise) & (shares < last - SURELY_INSIDE * noise)
-    )
+    shares, slack = estimate.shares, 3.0 * estimate.noise_of_shares(0.0)
+    inside = np.flatnonzero((shares > 0.01 + slack) & (shares < 0.99 - slack))
     if not inside.size:
         inside = np.array([1, shares.size - 2])
     low, high = float(estimate.edges[inside[0]]), float(estimate.edges[inside[-1]])
@@ -344,5 +331,7 @@ class SummarySolution(Solution):
         least = [detection_threshold(columns, FALSE_COLUMN, WINDOWS) for columns in hypotheses]
         ranked = np.sort(significance)[::-1]
         passing = ranked[ranked >= least]
-        few = np.array([each.total < SEEN_CELLS * each.total_std for each in estimates], dtype=bool)
+        # One in 500 levels without records passes this rule (computed by simulation); without it
+        # one in 40 is shown.
+        few = np.array([each.total < 3.0 * each.total_std for each in estimates], dtype=bool)
         return few | (significance < (passing[-1] if passing.size else math.inf))
