@@ -5,14 +5,7 @@ import json
 from accuracy import cells, chosen
 from accuracy.__main__ import write_report
 from accuracy.cells import NON_PRIVATE, OURS, RIVAL
-
-FACTS = {"suite": "public", "task": "T1", "loss": "squared", "n": 30_000, "d": 3, "gap": 2.0}
-
-
-def line(method, seed, excess, epsilon=1.0, tuning="ours", **more):
-    own = {"method": method, "seed": seed, "excess": excess, "epsilon": epsilon, "tuning": tuning}
-    return FACTS | own | more
-
+from benchmarks.test_cells import line
 
 LINES = [
     line(NON_PRIVATE, 0, [0.1], None, paired=[0.2]),

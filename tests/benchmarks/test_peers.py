@@ -61,10 +61,10 @@ def test_a_replaced_record_moves_sums_as_charged():
 
 def test_noise_of_a_gram_matrix_is_isotropic():
     rng = np.random.default_rng(3)
-    draws = np.array([peers.symmetric_noise(3, 2.0, rng) for _ in range(20_000)])
+    draws = np.array([peers.symmetric_noise(3, 2.0, rng) for _ in range(5_000)])
     assert np.array_equal(draws, draws.transpose(0, 2, 1))
-    assert draws[:, 1, 1].std() == pytest.approx(2.0, rel=0.03)
-    assert draws[:, 0, 1].std() == pytest.approx(2.0 / math.sqrt(2.0), rel=0.03)
+    assert draws[:, 1, 1].std() == pytest.approx(2.0, rel=0.05)
+    assert draws[:, 0, 1].std() == pytest.approx(2.0 / math.sqrt(2.0), rel=0.05)
 
 
 def test_descent_without_noise_finds_least_squares():

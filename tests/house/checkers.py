@@ -36,11 +36,7 @@ REFUSES_CLASSES = {
     *("tailguard.queries.admission", "tailguard.queries.certified_descent"),
     "tailguard.gate.described",
 }
-# Modules of these rooms list no names: an underscore says what nobody else uses.
 FEWEST_TESTS, MOST_FILES = 3, 12  # of one name in a function; in a package
-TRIVIAL = re.compile(
-    r"(type\()?[\w.]+\)?\.__(name|doc|module)__|(issubclass|callable)\(.*\)|[\w.]+"
-)
 FUNCTION, BRANDED = (ast.FunctionDef, ast.AsyncFunctionDef), r"tailguard\.(losses|sets|solvers)\b"
 
 
@@ -327,16 +323,6 @@ def number_named(node):
     return ", ".join(n for n in names if n.isupper()) if numbers else ""
 
 
-def trivial_examples(modules):
-    """An example shows more than the name of what it is an example of."""
-    for m in modules:
-        for name, node in m.definitions.items():
-            shown = re.findall(r"^\s*(?:>>>|\.\.\.) (.*)", ast.get_docstring(node) or "", re.M)
-            done = [line for line in shown if not re.match(r"(import|from) ", line)]
-            if shown and all(TRIVIAL.fullmatch(line.strip()) for line in done):
-                yield f"{m.name}.{name} shows nothing: {done}"
-
-
 def public_names(modules):
     """Full names of what a package exports, or a registry lists."""
     listed = {
@@ -355,15 +341,6 @@ def examples(modules):
             asked = f"{m.name}.{name}" in public and not name.endswith("Error")
             if asked and ">>> " not in str(ast.get_docstring(node)):
                 yield f"{m.name}.{name} has no runnable example"
-
-
-def listed_twice(modules):
-    """Names are listed in packages, and in modules that lend what they import."""
-    for m in modules:
-        lists = re.search(r"^__all__ = (\[.*?\])", m.text, re.M | re.S)
-        lent = lists and {*ast.literal_eval(lists[1])} - {*m.definitions} & {*m.imports}
-        if lists and not m.package and not lent:
-            yield f"{m.name} lists what its underscores say"
 
 
 def papers(modules):

@@ -33,7 +33,6 @@ EXCEPTIONS = {
 }
 TESTS = "".join(f"    if isinstance(g, {name}):\n        return 1\n" for name in ("A", "B", "C"))
 LADDER = f"from tailguard.privacy.a import A, B, C\ndef f(g):\n{TESTS}"
-NAMED = "def f():\n    '''>>> from a import g\n    >>> issubclass(f, g)\n    True'''"
 MEAN = """from tailguard.data.rows.base import Rows
 class Mean:
     def run(self, gate, query):
@@ -49,12 +48,10 @@ WHAT_TO_DO = {
     "examples": "show it at work under Examples in its docstring, after >>>",
     "kept_code": "compile by machine_code.compiled",
     "lengths": "cut it where an idea ends: 400 lines a file, 60 a function",
-    "listed_twice": "leave the list out, and begin what nobody else uses with an underscore",
     "papers": "name author, year and theorem under Reference in the docstring",
     "randomness": "draw in noise/, from a source",
     "registries": "write the module and the class that are there",
     "rooms": "put it into one of the rooms of docs/architecture.md",
-    "trivial_examples": "show what it does",
     "wall": "ask the gate; what reads records is a query",
     "wing": "ask tailguard.wing for it by its name there",
 }
@@ -87,10 +84,7 @@ BREACHES = [
     ("disguised_ladders", "privacy.a", LADDER),
     ("constants", "sets.a", "A = 1\n\n# Of another.\nB = 2"),
     ("constants", "sets.a", "A, B = 0.5, -1.0  # fmt: skip"),
-    ("trivial_examples", "sets.a", NAMED.replace("issubclass(f, g)", "f.__name__")),
-    ("trivial_examples", "sets.a", NAMED),
     ("examples", "sets.a", "class Box: ...\nSETS = {'box': \"tailguard.sets.a:Box\"}"),
-    ("listed_twice", "sets.a", '__all__ = ["Box"]\nclass Box: ...'),
     ("papers", "queries.a", '"""A good idea."""\nclass Mean(Query): ...'),
     ("registries", "sets.registry", 'SETS = {"box": "tailguard.sets.box:Box"}'),
 ]

@@ -131,16 +131,6 @@ def test_levels_that_no_record_has_are_hardly_ever_shown():
     assert shown <= 1
 
 
-def test_spend_moves_the_budget_between_statistics():
-    options = {"schema": SCHEMA, "random_state": 4, **PROMISE}
-    plain, more = (
-        tg.describe(table(), spend=spend, **options) for spend in (None, {"quantiles": 4.0})
-    )
-    mu = [each.solved.plan.stage("quantiles").mu for each in (plain, more)]
-    assert mu[1] > 1.3 * mu[0]
-    assert plain.solved.plan.guarantee == more.solved.plan.guarantee
-
-
 def planned(n_rows, guarantee, spend=None):
     """The squares of mu of each stage, or the epsilons."""
     asked = Statistics(tuple(range(9)), levels=(0.25, 0.5), moments=True, spend=spend or {})
@@ -191,12 +181,12 @@ def test_a_group_has_to_have_more_cells_than_noise_can_make():
 
 
 def test_of_the_columns_shown_few_are_noise():
-    rng, false, told = np.random.default_rng(0), 0.0, 0
-    for _ in range(60):
+    rng, false = np.random.default_rng(0), []
+    for _ in range(30):
         noise = [octaves_of(row, 1.0)[1] for row in rng.normal(size=(20, len(OCTAVES) + 1))]
         found = shown(*[9.0] * 60, *noise)
-        false, told = false + sum(found[60:]) / sum(found), told + 1
-    assert false / told < 0.05
+        false.append(sum(found[60:]) / sum(found))
+    assert np.mean(false) < 0.05
 
 
 def test_pure_privacy_leaves_correlations_out():

@@ -93,13 +93,13 @@ def test_the_noise_of_shares_of_even_bins_is_that_of_the_counts(level):
     assert np.mean(unevenness) < 0.1
 
 
-@pytest.mark.parametrize(("lower", "part"), [(200, 0.0), (300, 0.25), (350, 0.5625), (400, 1.0)])
+@pytest.mark.parametrize(("lower", "part"), [(200, 0.0), (300, 0.25), (400, 1.0)])
 def test_unevenness_is_a_part_of_what_one_value_in_each_bin_would_show(lower, part):
     """A bin of 400 split at half: one value gives one half 400, which is 200 from even."""
     octaves, rng, seen = 2.0 ** np.arange(-40.0, 41.0), np.random.default_rng(9), []
     values = np.repeat(np.append(1.2 * octaves, 1.7 * octaves), [lower] * 81 + [400 - lower] * 81)
     finer = np.union1d(octaves, 1.5 * octaves)
-    for _ in range(25):
+    for _ in range(12):
         first, noisy = (
             counted(values, edges) + rng.normal(0.0, 1.0, len(edges) + 1)
             for edges in (OCTAVES, finer)
@@ -149,17 +149,17 @@ def test_octaves_of_both_signs_are_found_though_noise_hides_each_of_them():
     most = np.flatnonzero(exact >= largest)
     for seed in range(50):
         noise = np.random.default_rng(seed).normal(0.0, largest / 3.0, exact.size)
-        missed += not octaves_of(exact + noise, largest / 3.0)[0][most].any(where=most < 321)
-        missed += not octaves_of(exact + noise, largest / 3.0)[0][most].any(where=most > 321)
+        found = octaves_of(exact + noise, largest / 3.0)[0][most]
+        missed += not found.any(where=most < 321)
+        missed += not found.any(where=most > 321)
     assert missed <= 5
 
 
 def test_a_column_about_zero_stands_out_by_both_signs_together():
     values = np.random.default_rng(0).normal(size=20_000)
     exact = counted(values, OCTAVES)
-    one_sign, _ = octaves_of(np.where(np.arange(exact.size) > 321, exact, 0.0), 1_000.0)
+    one_sign, positive = octaves_of(np.where(np.arange(exact.size) > 321, exact, 0.0), 1_000.0)
     kept, significance = octaves_of(exact, 1_000.0)
-    positive = octaves_of(np.where(np.arange(exact.size) > 321, exact, 0.0), 1_000.0)[1]
     assert significance == pytest.approx(math.sqrt(2.0) * positive, rel=0.05)
     assert kept[322:].sum() == kept[:320].sum() >= 3
     assert one_sign[:319].sum() == 0
@@ -183,11 +183,11 @@ def test_zeros_alone_are_seen_where_one_octave_among_all_would_not_be():
 
 def test_octaves_beside_zeros_alone_are_hardly_ever_noise():
     seen, zero = 0, len(OCTAVES) // 2
-    for row in np.random.default_rng(6).normal(size=(1_500, len(OCTAVES) + 1)):
+    for row in np.random.default_rng(6).normal(size=(500, len(OCTAVES) + 1)):
         row[zero] += 1_000.0
         kept = octaves_of(row, 1.0)[0]
         seen += np.delete(kept, range(zero - AS_ZERO, zero + AS_ZERO + 1)).any()
-    assert seen <= 2
+    assert seen <= 1
 
 
 def test_what_noise_hides_beyond_all_bins_is_not_taken_for_the_last_bin():
@@ -205,10 +205,10 @@ def test_what_noise_hides_beyond_all_bins_is_not_taken_for_the_last_bin():
 
 def test_octaves_of_the_other_sign_are_rarely_seen_where_there_are_none():
     exact, seen = counted(np.exp(COLUMNS["normal"]), OCTAVES), 0
-    for seed in range(200):
+    for seed in range(80):
         noise = np.random.default_rng(seed).normal(0.0, 1_000.0, exact.size)
         seen += bool(octaves_of(exact + noise, 1_000.0)[0][:320].any())
-    assert seen <= 20
+    assert seen <= 8
 
 
 def test_what_does_not_stand_out_may_hold_as_much_as_its_noise():

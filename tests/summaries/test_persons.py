@@ -142,14 +142,14 @@ def test_intervals_hold_where_all_rows_of_a_person_are_alike():
     """The variance of persons, not that of ten times as many rows."""
     rng, held = np.random.default_rng(1), 0
     keys = np.repeat(np.arange(1_000), 10)
-    for seed in range(20):
+    for seed in range(12):
         alike = np.repeat(rng.standard_normal(1_000), 10)[:, None]
         given = {"person": keys, "max_rows": 10, "guarantee": tg.GDP(20.0), "random_state": seed}
         found = tg.describe(alike, **given)
         low, high = found.mean_low[0, 0], found.mean_high[0, 0]
         held += low < 0.0 < high
         assert high - low > 1.8 * 1.96 / np.sqrt(1_000)
-    assert held >= 16  # of 20 at 95 %: fewer in one of 10,000 cases
+    assert held >= 9  # of 12 at 95 %: fewer in one of 500 cases
 
 
 def test_keys_and_orders_of_rows_change_no_bit():

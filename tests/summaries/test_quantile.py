@@ -57,8 +57,7 @@ def test_intervals_hold_the_law_and_the_table_as_often_as_they_say():
         held += np.sum((result.low[0] <= exact) & (exact <= result.high[0]))
         own += np.sum((result.low[0] <= quantiles) & (quantiles <= result.high[0]))
         assert np.isfinite(result.low[0, 1:4]).all()
-    assert held >= 0.93 * 200
-    assert own >= 0.93 * 200
+    assert min(held, own) >= 0.93 * 200
 
 
 @pytest.mark.long
@@ -79,24 +78,24 @@ def test_intervals_of_smooth_laws_hold_them_as_often_as_they_say_and_hardly_ofte
 
 def test_intervals_hold_a_value_that_most_records_share():
     held = 0
-    for seed in range(30):
+    for seed in range(20):
         ones = (np.random.default_rng(seed).random((1_300, 1)) < 0.8).astype(float)
         result = tg.quantile(ones, (0.3, 0.5, 0.75), guarantee=tg.GDP(0.03), random_state=seed)
         held += np.sum((result.low[0] <= 1.0) & (result.high[0] >= 1.0))
-    assert held >= 0.85 * 90
+    assert held >= 0.85 * 60
 
 
 @pytest.mark.parametrize("name", ["about zero", "counts"])
 def test_intervals_hold_where_noise_is_as_large_as_a_tenth_of_the_records(name):
     held, seen, levels = 0, 0, (0.25, 0.5, 0.75)
-    for seed in range(40):
+    for seed in range(25):
         rng = np.random.default_rng(seed)
         values = rng.normal(size=2_000) if name == "about zero" else rng.poisson(1.0, 2_000)
         found = tg.quantile(values * 1.0, levels, guarantee=tg.GDP(0.05), random_state=seed)
         own = np.quantile(values, levels)
         seen += np.isfinite(found.value[0]).sum()
         held += np.sum((found.low[0] <= own) & (own <= found.high[0]))
-    assert seen >= 0.9 * 120
+    assert seen >= 0.9 * 75
     assert held >= 0.88 * seen
 
 

@@ -26,18 +26,13 @@ def calibrated(example, n_rows, *, pure=False):
     return calibrate(n_rows, N_FEATURES, MU)
 
 
-def rows_of(example, data):
-    """Records of an example, copied."""
-    return example.read(data)
-
-
 def lattice(example, data, *, pure=False, order=None, home=None, calibration=None):
     """The exact integers that the query releases, before noise; records are read in a given order.
 
     ``home`` makes other rows of records in memory, and ``calibration`` is that of the example if
     None.
     """
-    rows = rows_of(example, data)
+    rows = example.read(data)
     rows = rows if order is None else rows.in_order(order)
     rows = rows if home is None else home(rows)
     calibration = calibration or calibrated(example, len(data), pure=pure)

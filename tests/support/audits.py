@@ -34,14 +34,12 @@ def runs_for_event(*, epsilon, delta, **facts):
     return runs_for(profile_claim(epsilon, delta), power=POWER, **facts)
 
 
-def gaussian_errors(threshold, true_mu):
-    """Error probabilities of a threshold on scores of unit variance around 0 and ``true_mu``."""
-    return float(norm.sf(threshold)), float(norm.cdf(threshold - true_mu))
-
-
 def _planned(threshold, true_mu):
-    """Errors for planning runs; their sum if both are equally likely (a threshold halfway)."""
-    rates = gaussian_errors(threshold, true_mu)
+    """Both errors of a threshold on scores of unit variance around 0 and ``true_mu``.
+
+    Their sum counts if both are equally likely (a threshold halfway).
+    """
+    rates = float(norm.sf(threshold)), float(norm.cdf(threshold - true_mu))
     return {"rates": rates, "summed": rates[0] == rates[1]}
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from support.attack import calibrated, rows_of
+from support.attack import calibrated
 from support.examples import query_examples
 from support.smooth import smooth_examples
 from tailguard.checks import class_called
@@ -51,7 +51,7 @@ def examples():
 
 def asker(example):
     def ask(data):
-        rows = overheard(rows_of(example, data))
+        rows = overheard(example.read(data))
         example.query.answer(rows, example.state, calibrated(example, len(data)))
         return rows
 

@@ -1,4 +1,4 @@
-"""Group counts that are odd, even, one, all of forty records, and no divisor of forty."""
+"""Group counts that are one, all of forty records, and no divisor of forty."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def examples():
     raw, zero = Units.raw(N_FEATURES, intercept=False), np.zeros(N_FEATURES)
     weights, squared = np.array([0.3, -0.2, 0.1]), tg.losses.Squared()
     low, high = (-1e6,) * 3 + (0.0,), (1e6,) * 3 + (0.0,)
-    for n_groups in (1, 2, 6, 7, 39, 40):
+    for n_groups in (1, 6, 40):
         clamped = ClampedMean(None, raw, threshold=1.5, n_groups=n_groups)
         name = f"clamped-mean/{n_groups}-groups"
         yield Example(name, clamped, zero, low, high, n_groups=n_groups, far=1e6)
