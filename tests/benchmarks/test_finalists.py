@@ -189,28 +189,6 @@ def test_grids_run_what_is_kept_and_nothing_else(method, monkeypatch):
         ]
 
 
-def test_both_iterates_of_a_chain_cost_one_column(monkeypatch):
-    data = Data(small_task(), small_task().trial(0), 1e9)
-    names = [
-        f"clip {clip:g}, step 0.3, 100 steps, {iterate}"
-        for clip, iterate in [(30.0, "last"), (30.0, "tail mean"), (10.0, "tail mean")]
-    ]
-    columns = []
-    original = methods.peers.descents
-
-    def counted(*words, **more):
-        columns.append(len(more["clips"]))
-        return original(*words, **more)
-
-    monkeypatch.setattr(methods.peers, "descents", counted)
-    part = methods.descent_grid(data, generator("x"), kept=set(names))
-    assert columns == [2]
-    full = methods.descent_grid(data, generator("x"))  # a huge budget: nearly no noise
-    for name in names:
-        assert part[name][0] == pytest.approx(full[name][0], rel=1e-3)
-    assert not np.allclose(part[names[0]][0], part[names[1]][0], rtol=1e-9)
-
-
 def test_a_later_seed_without_finalists_leaves_the_grid_out(toy):
     unit = runner.Unit("public", 0, SEEDS[2], Options(epsilons=(1.0,)), frozenset(), {})
     assert [line["method"] for line in runner.run_unit(unit)] == ["non-private", "fixed, untuned"]

@@ -120,3 +120,9 @@ def test_a_start_that_no_step_betters_is_kept():
     assert updated_centre(points, np.zeros(2), n_steps=0).tolist() == [0.0, 0.0]
     split = np.array([[0.0], [1.0]] * 10)
     assert updated_centre(split, np.array([0.5]), level=0.3, n_steps=3).tolist() == [0.5]
+
+
+def test_alternation_ends_after_its_turns_with_what_the_last_one_gained():
+    points = np.random.default_rng(3).standard_t(2.5, (50, 8)) + 0.5
+    found = [centres._alternate(points, np.eye(8)[0], 45, turns) for turns in (0, 1, 2)]
+    assert (np.diff(reach(points, np.array(found), 45)) > 0.0).all()

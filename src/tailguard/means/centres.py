@@ -168,10 +168,12 @@ def _search_direction(offsets: FloatArray, start: FloatArray, count: int) -> Flo
     return _alternate(offsets, _ascend(offsets, alternated, count), count)
 
 
-def _alternate(offsets: FloatArray, direction: FloatArray, count: int) -> FloatArray:
+def _alternate(
+    offsets: FloatArray, direction: FloatArray, count: int, turns: int = 10
+) -> FloatArray:
     """Turn to the direction of widest margin of the furthest points, while the reach grows."""
     reached = reach(offsets, direction[None], count)[0]
-    for _ in range(10):  # three or four usually suffice
+    for _ in range(turns):  # three or four usually suffice
         furthest = np.argpartition(offsets @ direction, -count)[-count:]
         turned = _widest_margin(offsets[furthest])
         gained = -np.inf if turned is None else reach(offsets, turned[None], count)[0]
