@@ -226,8 +226,10 @@ def test_laplace_noise_makes_no_octave_that_surely_is_filled():
     noise = rng.laplace(0.0, 20.0 / math.sqrt(2.0), shape)
     noise[:, len(OCTAVES) // 2 + 3] += 4_000.0
 
-    def far(rare):
-        edges = [DistributionEstimate(row, 20.0, 4_000, rare=rare).edges[1:-1] for row in noise]
+    def far(tail_std):
+        edges = [
+            DistributionEstimate(row, 20.0, 4_000, tail_std=tail_std).edges[1:-1] for row in noise
+        ]
         return np.mean([np.abs(each).max() > 2.0**60 for each in edges])
 
     assert far(1.8 * 20.0) <= 0.002

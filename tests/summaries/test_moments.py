@@ -8,7 +8,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.summaries.distribution import OCTAVES, DistributionEstimate
-from tailguard.summaries.moments import HEAVIEST, _mean_above, moments_of
+from tailguard.summaries.moments import HEAVIEST, _mean_excess, moments_of
 
 N_ROWS = 10_000
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
@@ -30,14 +30,14 @@ def test_the_tail_of_a_law_of_its_own_family_is_exact(shape, level):
     place = (level**-shape - 1.0) / shape
     start = (0.5**-shape - 1.0) / shape
     points = np.linspace(start, (0.02**-shape - 1.0) / shape, 4_000)
-    found = _mean_above(points, above(points), 0, place)
+    found = _mean_excess(points, above(points), 0, place)
     assert found == pytest.approx(lost(place), rel=0.02)
 
 
 def test_too_heavy_a_tail_has_no_mean():
     for shape, finite in ((HEAVIEST - 0.1, True), (HEAVIEST + 0.1, False), (1.5, False)):
         points = np.linspace(1.0, 60.0, 20_000)
-        found = _mean_above(points, pareto(shape)[0](points), 0, 5.0)
+        found = _mean_excess(points, pareto(shape)[0](points), 0, 5.0)
         assert math.isfinite(found) == finite
 
 
@@ -45,7 +45,7 @@ def test_a_cliff_has_no_tail():
     """As zero has below, for a column of numbers that are not negative."""
     points = np.array([0.0, 0.2, 0.6, 1.0, 1.0 + 1e-9])
     shares = np.array([0.4, 0.4, 0.4, 0.4, 0.004])
-    assert _mean_above(points, shares, 0, 1.0) < 0.01
+    assert _mean_excess(points, shares, 0, 1.0) < 0.01
 
 
 def test_what_a_cut_takes_is_added_to_the_mean():

@@ -189,8 +189,8 @@ class PrivateUnits:
         units, tail = self._units(gate, total)
         query = _magnitudes(units, self.of_what)
         counts, asked = gate.ask(query, None, tail), (gate.n_records, gate.n_features, tail.asked)
-        noise_std, rare = noise_std_of(query, *asked), tail_noise(query, *asked)
-        distribution = released_distribution(np.array(query.edges), counts, rare)
+        noise_std, tail_std = noise_std_of(query, *asked), tail_noise(query, *asked)
+        distribution = released_distribution(np.array(query.edges), counts, tail_std)
         counted = counts.sum() / (total * query.per_record)
         # Fewer than all by three deviations of the noise: records are missing.
         slack = 3.0 * noise_std * math.sqrt(counts.size) / (total * query.per_record)

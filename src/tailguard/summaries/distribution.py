@@ -74,15 +74,15 @@ class DistributionEstimate:
         noise_std: float,
         n_rows: float,
         known: BoolArray | Literal[False] = False,
-        rare: float | None = None,
+        tail_std: float | None = None,
     ) -> None:
         """Start from the histogram of octaves; the column holds at most ``n_rows``.
 
-        ``known`` are octaves in which other groups of the column hold cells. ``rare`` is the
+        ``known`` are octaves in which other groups of the column hold cells. ``tail_std`` is the
         standard deviation of Gaussian noise with as heavy a tail; it decides which octaves count.
         """
         self.n_rows = n_rows
-        kept, self.significance = octaves_of(counts, noise_std if rare is None else rare)
+        kept, self.significance = octaves_of(counts, noise_std if tail_std is None else tail_std)
         kept |= known
         kept[[0, -1]] = False  # open ends: later edges split them
         zero = kept.size // 2

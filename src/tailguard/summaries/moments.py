@@ -31,7 +31,7 @@ class ColumnMoments:
     Attributes
     ----------
     mean, std
-        Of cells cut to ``low`` and ``high``; what cuts are seen to take is added to the mean.
+        Of cells clipped to ``low`` and ``high``; the estimated clipping bias is added to the mean.
     noise_std
         Deviation of the privacy noise of the mean.
     error_std
@@ -50,12 +50,12 @@ class ColumnMoments:
 
 
 def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float, float]:
-    """Return the places at which what a cut loses of mean and spread balances the noise on them.
+    """Return the clip range at which the bias of mean and spread balances the noise on them.
 
-    A cut at ``b`` loses the integral of the share above ``b`` of the mean, and twice that of the
-    share times the distance from the median of the variance. Noise on the mean is ``noise_std``
-    times half the width, and on the variance times its square. Of an indicator the range is that of
-    zero and one: noise may hide one of them.
+    Clipping at ``b`` biases the mean by the integral of the share above ``b``, and the variance by
+    twice the integral of the share times the distance from the median. Noise on the mean is
+    ``noise_std`` times half the width, and on the variance times its square. The range of an
+    indicator is from zero to one: noise may hide one of them.
     """
     if estimate.like_indicator:
         return 0.0, 1.0
@@ -87,11 +87,10 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
 
 
 def _tails(estimate: DistributionEstimate) -> tuple[FloatArray, FloatArray]:
-    """Return the shares below and above each edge, as far as a cut there would lose them.
+    """Return the shares below and above each edge, by which clipping there biases the mean.
 
-    What surely exceeds noise counts, and nothing that lies beyond all bins; beyond the outer
-    quantiles, what noise may hide counts as far as tails that fall exponentially from there would
-    hold it.
+    Shares count as far as they exceed noise, and none beyond all bins. Beyond the outer quantiles,
+    a share that noise may hide counts up to that of a tail that falls exponentially from there.
     """
     shares, edges = estimate.shares[1:-1], estimate.edges[1:-1]
     outer, inner = 0.05, 0.25
@@ -126,12 +125,14 @@ def spread_within(estimate: DistributionEstimate, low: float, high: float) -> fl
     return math.sqrt(float(mass @ (middles**2 + widths**2 / 12.0)))
 
 
-def lost_by_cuts(estimate: DistributionEstimate, low: float, high: float) -> tuple[float, float]:
-    """Return what cuts take from the mean, as far as is seen, and by how much that may be wrong.
+def clipping_bias_of(
+    estimate: DistributionEstimate, low: float, high: float
+) -> tuple[float, float]:
+    """Estimate the clipping bias of the mean; return it, and the size of its error.
 
-    The latter is infinite where so heavy a tail is likely that what noise hides may decide the
-    mean, and where cells are seen beyond all bins, or a tenth may hide there; on the side of zero
-    they are near it.
+    The error is infinite if a tail is so heavy that cells which noise hides may decide the mean, if
+    cells are detected beyond all bins, or if noise may hide a tenth of all there. (Cells beyond the
+    bins on the side of zero are near zero.)
     """
     edges, shares = estimate.edges[1:-1], estimate.shares[1:-1]
     above, below = (estimate.noise_of_shares(level)[1:-1] for level in (1.0, 0.0))
@@ -145,20 +146,20 @@ def lost_by_cuts(estimate: DistributionEstimate, low: float, high: float) -> tup
         if beyond > BEYOND * noise[-1] or hidden > 0.1:
             return 0.0, math.inf
         with np.errstate(all="ignore"):
-            lost.append(_lost_above(points, tail - beyond, noise, cut))
+            lost.append(_excess_above(points, tail - beyond, noise, cut))
     if estimate.like_indicator:
         return 0.0, 0.0
     (above_high, unsure_high), (below_low, unsure_low) = lost
     return above_high - below_low, math.hypot(unsure_high, unsure_low)
 
 
-def _lost_above(
+def _excess_above(
     points: FloatArray, shares: FloatArray, noise: FloatArray, cut: float
 ) -> tuple[float, float]:
-    """Return the mean of what lies above a cut, less the cut, and how far that may be wrong.
+    """Return the mean excess over a cut, and the size of its error.
 
-    ``shares`` of the records lie above ``points``. All of what is lost, and what more noise may
-    hide, may be wrong.
+    ``shares`` of the records lie above ``points``. The error is as large as the excess itself, plus
+    what more noise may hide.
     """
     if points[-1] < 0.0:
         points, shares, noise = (
@@ -173,18 +174,18 @@ def _lost_above(
     sure = min(int(np.flatnonzero(shares > SURE * noise).max(initial=first)), last)
     most = shares + DEVIATIONS * noise
     lost, *others = (
-        _mean_above(points[: end + 2], np.maximum(each, noise)[: end + 2], first, cut)
+        _mean_excess(points[: end + 2], np.maximum(each, noise)[: end + 2], first, cut)
         for end, each in ((last, shares), (last, most), (sure, most))
     )
     unsure = math.hypot(lost, max(others) - lost) if math.isfinite(lost) else math.inf
     return (lost, unsure) if math.isfinite(unsure) else (0.0, math.inf)
 
 
-def _mean_above(points: FloatArray, shares: FloatArray, first: int, cut: float) -> float:
-    """Return the mean of what lies above a cut, less the cut; infinite where a tail is too heavy.
+def _mean_excess(points: FloatArray, shares: FloatArray, first: int, cut: float) -> float:
+    """Return the mean excess over a cut; infinite if the tail is too heavy.
 
-    From the edge of the median's bin on shares fall as a generalised Pareto law does that holds at
-    the last point and where the logarithm has fallen half as far. The last point but one is sure.
+    From the edge of the median's bin on, shares follow a generalised Pareto law. It is fitted at
+    the last point, and where the logarithm has fallen half as far. The last point but one is sure.
     """
     away = points[first:] - points[first]
     fall = np.maximum.accumulate(np.log(shares[first] / shares[first:]))
@@ -225,11 +226,11 @@ def moments_of(
     noise = np.hypot(noise_std / totals, first * unsure)
     square_noise = np.hypot(noise_std / weight / totals, second * unsure)
     variance = np.maximum(second - first**2, 0.0)
-    told = [spread_within(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
-    coarse = np.reshape(told, shape) / radius
+    spreads = [spread_within(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
+    coarse = np.reshape(spreads, shape) / radius
     # A variance that noise may have made is that of the distribution function instead.
     std = np.where(variance > 3.0 * square_noise, np.sqrt(variance), coarse)
-    cut = [lost_by_cuts(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
+    cut = [clipping_bias_of(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     lost, unsure = np.moveaxis(np.reshape(cut, (*shape, 2)), 2, 0)
     error = radius * np.hypot(std / np.sqrt(totals), noise)
     # Of zeros and ones all squares are one: where they are less, cells lie between, and beyond.

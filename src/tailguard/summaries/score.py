@@ -41,21 +41,19 @@ Z = 1.959964
 SEEN = 4.0  # noise deviations by which a mean must exceed zero to be divided by
 # Octaves of deviances, in units of that of a typical constant: from rounding to far out in a tail.
 SIZES = Bins("octaves", low=-24.0, per_unit=1.0, count=64)
-# Share of what a cut is seen to take that may be wrong: bins are an octave wide.
-UNSURE = 0.5
-# A mean of which a greater part is unsure is not divided by.
-LARGEST_UNSURE = 0.25
-# So many bins beyond a limit, an octave each, may hold what noise hides in one.
+# Relative error of the estimated clipping bias (bins are an octave wide), and the largest unsure
+# part of a mean that is divided by.
+UNSURE, LARGEST_UNSURE = 0.5, 0.25
+# Octaves beyond a limit, each of which may hold as many records as noise hides in one bin.
 HIDDEN_BINS = 2.0
-# Scores are cut at so many quantiles, evenly in log-odds up to this: the fewer the records of a
-# label, the nearer to an end are their scores. Noise of the area rises by the root of the number.
+# Edges of the bins of scores: quantiles whose levels are even in log-odds, up to this one. Scores
+# of a rare label lie near an end. Noise of the area rises by the root of the number of edges.
 N_SCORE_EDGES, LARGEST_LOG_ODDS = 31, 5.0
-# Predicted errors at mu 1 over the number of records, beside those of other statistics: sizes tell
-# what is cut, and what noise may hide of it; the ratio of two means with a level of four of them;
-# the area by histograms of that many bins, a fifth of the targets being 1.
+# Predicted errors at mu 1 times the number of records, comparable to those of other statistics: of
+# a histogram of sizes, of the ratio of two clipped means, and of the area where a fifth of the
+# targets are 1.
 ERRORS = {"deviance sizes": 6.0, "deviances": 9.0, "scores by label": 8.0}
-# What the mean target gets of what it would alone: it may be rough.
-ROUGH = 0.3
+ROUGH = 0.3  # factor on the budget of the mean target, which may be rough
 PURPOSES = {
     "deviance sizes": "sizes of deviances, above which they are cut",
     "deviances": "mean deviances of scores and of a constant",
@@ -116,9 +114,9 @@ class ScoreResult(SummaryResult):
 
     def tables(self) -> list[ResultTable]:
         """Return one table: a row per measure."""
-        told = [*zip(self.names, (self.explained, self.deviance), strict=True)]
-        told += [("AUC", self.auc)] if self.auc else []
-        rows: list[tuple[Cell, ...]] = [(name, *estimate) for name, estimate in told]
+        measures = [*zip(self.names, (self.explained, self.deviance), strict=True)]
+        measures += [("AUC", self.auc)] if self.auc else []
+        rows: list[tuple[Cell, ...]] = [(name, *estimate) for name, estimate in measures]
         return [ResultTable("", ("measure", "value", "95% from", "to"), rows)]
 
 
@@ -196,13 +194,13 @@ class ScoreStatistics(Statistics):
         *of_scores, targets = found.quantiles.estimates
         if solution.unseen[-1]:
             return solution
-        told = (found.moments.mean, found.moments.std, found.moments.noise_std)
-        mean, std, noise = (float(each[0, -1]) for each in told)
+        moments = (found.moments.mean, found.moments.std, found.moments.noise_std)
+        mean, std, noise = (float(each[0, -1]) for each in moments)
         if self._labels and min(mean, 1.0 - mean) <= SEEN * noise:
             return solution
         explained, deviance = self._explained(plan, gate, mean, std, targets)
         notes = (
-            _rests(targets.total, gate, weighted=self.weighted),
+            _effective_records(targets.total, gate, weighted=self.weighted),
             *((HIDDEN,) if math.isnan(explained.value) else ()),
         )
         solution = replace(solution, explained=explained, deviance=deviance, notes=notes)
@@ -222,19 +220,21 @@ class ScoreStatistics(Statistics):
         constant, unit = _constant(loss, mean, std, targets)
         asked, bins = plan.by_name, replace(SIZES, unit=unit)
         lengths, stage = DevianceSizes(loss, bins), asked["deviance sizes"]
-        rare = tail_noise(lengths, *sizes, stage.asked)
+        tail_std = tail_noise(lengths, *sizes, stage.asked)
         counts = gate.ask(lengths, constant, stage)
         query, stage = DevianceMoments(loss), asked["deviances"]
         noise = noise_std_of(query, *sizes, stage.asked) / targets.total
-        spread = [NoisyDistribution.of(each, bins, rare) for each in counts]
+        spread = [NoisyDistribution.of(each, bins, tail_std) for each in counts]
         if min(each.significance for each in spread) <= SEEN:
             return UNKNOWN, UNKNOWN
         limit = _limit(spread, noise)
         if targets.like_indicator and loss.valid_target(0.0):
             limit = max(limit, float(loss.deviance(constant, [0.0, 1.0]).max()))
         sums = gate.ask(query, (constant, limit), stage) / targets.total
-        lost = np.array([_lost(each, limit) for each in spread]) / limit
-        explained, deviance = _ratio(sums, noise, lost, limit * _factor(loss), targets.total)
+        lost = np.array([_clipping_bias(each, limit) for each in spread]) / limit
+        explained, deviance = _ratio(
+            sums, noise, lost, limit * _measure_over_loss(loss), targets.total
+        )
         # Rare large ones, which no histogram shows, decide a mean of deviances without bound.
         return explained, ScoreEstimate(deviance.value) if loss.link.scaled else deviance
 
@@ -252,7 +252,7 @@ class ScoreStatistics(Statistics):
         return area_under_curve(counts[0], counts[1], noise_std, totals, scores.total * noise)
 
 
-def _rests(total: float, gate: Gate, *, weighted: bool) -> str:
+def _effective_records(total: float, gate: Gate, *, weighted: bool) -> str:
     """Describe how many records count, or how many rows if these count alike."""
     records, begin = f"{gate.n_records:,} {gate.unit.noun}", "the score rests on about"
     if weighted:
@@ -276,20 +276,20 @@ def _constant(
     return math.log(mean / (1.0 - mean)), 1.0
 
 
-def _factor(loss: Loss) -> float:
-    """Return how many times a loss the measure is that goes by its name: two, but for log-loss."""
+def _measure_over_loss(loss: Loss) -> float:
+    """Return the measure over the loss: 2 for deviances, 1 for the log-loss."""
     return 2.0 if loss.link.scaled else 1.0
 
 
 def _limit(spread: list[NoisyDistribution], noise: float) -> float:
-    """Return the level at which what a cut loses of either mean balances the noise on it."""
+    """Return the clip level at which the clipping bias of either mean balances the noise on it."""
     edges = np.unique(np.concatenate([each.edges[1:] for each in spread]))
-    lost = [max(sum(_lost(each, edge)) for each in spread) for edge in edges]
+    lost = [max(sum(_clipping_bias(each, edge)) for each in spread) for edge in edges]
     return float(edges[np.argmin(np.hypot(lost, noise * edges))])
 
 
-def _lost(spread: NoisyDistribution, limit: float) -> tuple[float, float]:
-    """Return what a cut at a limit takes from the mean, as far as seen, and what noise may hide."""
+def _clipping_bias(spread: NoisyDistribution, limit: float) -> tuple[float, float]:
+    """Return the clipping bias of a mean: as estimated, and the most that noise may hide."""
     beyond = spread.mean(np.maximum(spread.points - limit, 0.0))
     return beyond, HIDDEN_BINS * spread.hidden * limit
 
@@ -299,8 +299,8 @@ def _ratio(
 ) -> tuple[ScoreEstimate, ScoreEstimate]:
     """Return one less the ratio of two means, and the first, from means in parts of a limit.
 
-    Their variance through sampling is that of ``a - ratio * b`` over the squared mean of ``b``.
-    What the cut is seen to take is put back; that, in part, and what may be hidden widen intervals.
+    Their variance through sampling is that of ``a - ratio * b`` over the squared mean of ``b``. The
+    estimated clipping bias is added. Its error, and what noise may hide of it, widen intervals.
     """
     assert sums.size == N_MOMENTS
     a, b, aa, bb, ab = map(float, sums)

@@ -30,10 +30,6 @@ from tailguard.summaries.distribution import LEAST_SIZE, OCTAVES, DistributionEs
 # Noise of a bin of octaves, over the records, at which a column stands out by 5.7 deviations if
 # its densest ``w`` octaves hold ``.45 sqrt(w)`` of them; and the most of the whole budget for it.
 SEEN_NOISE, MOST_FOR_SEEING = 0.45 / 5.7, 0.6
-# Target noise of a bin of octaves and of the search, as a share of the records, and the least and
-# most of the quantiles' budget that it may cost. By trial on simulated columns.
-OCTAVE_NOISE, OCTAVE_PARTS = 1.0 / 50.0, (0.08, 0.6)
-SEARCH_NOISE, SEARCH_PARTS = 1.0 / 50.0, (0.01, 0.03)
 SEARCHES = 8
 """The most histograms of the search: each has ten times the resolution, near one value."""
 SEARCH_STEPS = 7
@@ -95,12 +91,10 @@ class QuantileSearch:
         """
         noise = noise_std_of(self.query(OCTAVES.size), n_rows, n_features, budget) / n_rows
         power = 1.0 if isinstance(budget, Laplace) else 2.0
-
-        def own(wanted: float, least_and_most: tuple[float, float]) -> float:
-            least, most = least_and_most
-            return float(np.clip((noise / wanted) ** power, part * least, part * most))
-
-        first, each = own(OCTAVE_NOISE, OCTAVE_PARTS), own(SEARCH_NOISE, SEARCH_PARTS)
+        # The target noise is a fiftieth of the records. All numbers by trial on simulated columns.
+        cost = (noise / (1.0 / 50.0)) ** power
+        first = float(np.clip(cost, 0.08 * part, 0.6 * part))
+        each = float(np.clip(cost, 0.01 * part, 0.03 * part))
         needed = min((noise / SEEN_NOISE) ** power, MOST_FOR_SEEING)
         left = min((1.0 - needed) / (1.0 - first), 1.0)
         return max(first, needed), left * SEARCHES * each, left * (part - first - SEARCHES * each)
@@ -111,7 +105,7 @@ class QuantileSearch:
         octaves, size = self.query(OCTAVES.size), self.query(self.most_edges).width
         refined = REFINED_PART * rest
         rows = self.n_estimates
-        told = (
+        planned = (
             ("octaves", "where columns lie", first, 1, octaves.width),
             ("search", "bins that hold the quantiles", searched, SEARCHES, size),
             ("refinement", "finer bins beside the quantiles", refined, REFINEMENTS, size),
@@ -119,7 +113,7 @@ class QuantileSearch:
         )
         return tuple(
             Stage.of(part_of(budget, share, times=times), name, purpose, times, rows * width)
-            for name, purpose, share, times, width in told
+            for name, purpose, share, times, width in planned
         )
 
     def run(self, plan: Plan, gate: Gate, most: float) -> "FoundQuantiles":
@@ -127,18 +121,18 @@ class QuantileSearch:
 
         ``most`` is about how many records a column can hold.
         """
-        found = _first_look(self, plan.stage("octaves"), gate, most)
+        found = _release_octaves(self, plan.stage("octaves"), gate, most)
         search, asked = plan.stage("search"), 0
         while asked < search.times and found.needs_search(search):
-            found.look(gate, search, SEARCH_OFFSET, 0.0, SEARCHED_UNEVENNESS)
+            found.refine(gate, search, SEARCH_OFFSET, 0.0, SEARCHED_UNEVENNESS)
             asked += 1
         for offset in OFFSETS:
-            found.look(gate, plan.stage("refinement"), offset, 1.0, UNEVENNESS)
+            found.refine(gate, plan.stage("refinement"), offset, 1.0, UNEVENNESS)
         last = plan.stage("quantiles")
         if last.share is None:  # Gaussian shares may move between releases
             left = search.mu * math.sqrt(search.times - asked)
             last = replace(last, mu=math.hypot(last.mu, left) * ROUNDING)
-        found.look(gate, last, 0.0, 0.0, UNEVENNESS)
+        found.refine(gate, last, 0.0, 0.0, UNEVENNESS)
         return found
 
 
@@ -171,10 +165,10 @@ class FoundQuantiles:
         """Whether the stage's noise is low enough to find a quantile more closely."""
         noise_std = self.noise_of(stage)
         return any(
-            self._is_open(each, RESOLVED * noise_std / each.n_rows) for each in self.estimates
+            self._is_unresolved(each, RESOLVED * noise_std / each.n_rows) for each in self.estimates
         )
 
-    def _is_open(self, estimate: DistributionEstimate, least: float) -> bool:
+    def _is_unresolved(self, estimate: DistributionEstimate, least: float) -> bool:
         quartiles = estimate.at(np.array([0.25, 0.75]))
         for level in self._search.levels:
             place, mass = estimate.bin_of(level)
@@ -186,7 +180,7 @@ class FoundQuantiles:
                 return True
         return False
 
-    def look(
+    def refine(
         self, gate: Gate, stage: Stage, offset: float, sampling: float, unevenness: float
     ) -> None:
         """Release a histogram with edges at the quantiles and, unless 0, an offset beside them.
@@ -220,20 +214,22 @@ class FoundQuantiles:
                 estimate.count_cells(float(counted[-1]), self.noise_std)
 
 
-def _first_look(search: QuantileSearch, stage: Stage, gate: Gate, most: float) -> FoundQuantiles:
+def _release_octaves(
+    search: QuantileSearch, stage: Stage, gate: Gate, most: float
+) -> FoundQuantiles:
     """Release the histograms of octaves."""
     edges = np.tile(OCTAVES, (search.n_estimates, 1))
     query = search.query(OCTAVES.size)
     counts = gate.ask(query, edges, stage)
     size = gate.n_records, gate.n_features
     asked = query, *size, stage.asked
-    noise_std, rare = noise_std_of(*asked), tail_noise(*asked)
+    noise_std, tail_std = noise_std_of(*asked), tail_noise(*asked)
     bins, n_columns = OCTAVES.size + 1, len(search.columns)
     pooled = counts[:, :bins].reshape(-1, n_columns, bins).sum(axis=0)
-    rare_of_pooled = rare * math.sqrt(len(counts) / n_columns)
-    known = [octaves_of(row, rare_of_pooled)[0] for row in pooled]
+    pooled_std = tail_std * math.sqrt(len(counts) / n_columns)
+    known = [octaves_of(row, pooled_std)[0] for row in pooled]
     estimates = [
-        DistributionEstimate(row[:bins], noise_std, most, known[place % n_columns], rare)
+        DistributionEstimate(row[:bins], noise_std, most, known[place % n_columns], tail_std)
         for place, row in enumerate(counts)
     ]
     if not search.by:
