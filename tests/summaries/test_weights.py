@@ -7,9 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.transcripts import check_noises
-from support.weights import MISUSED
-from tailguard.audit.gates import OverheardGate
-from tailguard.data.rows.arrays import make_rows
+from support.weights import MISUSED, overheard
 from tailguard.gate.plan import Problem
 from tailguard.summaries.statistics import Statistics
 
@@ -212,31 +210,19 @@ NEIGHBOURS = {
 }
 
 
-def overheard(name, n_runs):
+def runs_of(name, n_runs):
     """Runs of everything that a description releases, on either table by turns."""
     cells, level = np.random.default_rng(0).standard_normal((2, AUDITED_ROWS, 2))
     weight = np.random.default_rng(1).uniform(0.5, 1.0, AUDITED_ROWS)
     table = np.column_stack([cells, level[:, 0] > 0.0, level[:, 0] <= 0.0, weight])
     plan = DESCRIPTION.plan(Problem(None, AUDITED_ROWS, 4), tg.GDP(AUDITED_MU))
-    for seed in range(n_runs):
-        rows = []
-        for record in NEIGHBOURS[name]:
-            table[0] = record
-            rows.append(make_rows(table[:, :4], sample_weight=table[:, 4], weight_bound=1.0))
-        neighbour = seed % 2 == 1
-        gate = OverheardGate.over_rows(
-            *rows, guarantee=plan.guarantee, neighbour=neighbour, seed=seed
-        )
-        gate.reserve(plan.event, coordinates=plan.coordinates)
-        with np.errstate(all="ignore"):
-            DESCRIPTION.run(plan, gate)
-        yield gate.transcript
+    return overheard(DESCRIPTION, plan, table, NEIGHBOURS[name], n_runs)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NEIGHBOURS)
 def test_a_whole_description_shows_most_of_what_it_claims_of_a_weight_and_never_more(name):
-    told = list(overheard(name, 120))
+    told = list(runs_of(name, 120))
     for one in told:
         assert 0.6 * AUDITED_MU <= one.mu <= AUDITED_MU * (1.0 + 1e-9)
     assert {query.name for query in told[0].queries} >= {
